@@ -1,0 +1,195 @@
+// @ts-check
+
+/**
+ * @typedef {{ state: string, sessionId?: string | null, reason?: string }} Bond
+ * @typedef {{
+ *   init(options: { publishableKey: string, workflow: string, containerId: string, sessionEndpoint: string }): unknown,
+ *   requireBond(options: { action: string }): Promise<Bond>,
+ * }} Pulse
+ * @typedef {{ status: number, body: any }} Answer
+ */
+
+const form = /** @type {HTMLFormElement} */ (element('application-form'))
+const fieldset = /** @type {HTMLFieldSetElement} */ (element('fields'))
+const button = /** @type {HTMLButtonElement} */ (element('continue'))
+const { publishableKey = '', workflow = '', action = '' } = form.dataset
+let isReady = false
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  void apply()
+})
+
+/** Draft, approval, application: in this order, and each only when the one before succeeded. */
+async function apply() {
+  const fields = Object.fromEntries(new FormData(form))
+  clearErrors()
+  element('result').hidden = true
+  lock(true)
+  say('Checking the form…')
+  const draft = await post('/drafts', fields)
+  if (draft.status !== 200) {
+    lock(false)
+    say('')
+    return draft.body.error?.fields ? showErrors(draft.body.error.fields) : showRefusal(sentenceOf(draft))
+  }
+  say('Scan the code with your phone and approve.')
+  // On a phone the code is below the form; beside it nothing has to move.
+  element('approval').scrollIntoView({ block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest' })
+  const bond = await approve()
+  if (bond.state !== 'bonded' || !bond.sessionId) {
+    lock(false)
+    say('')
+    return showRefusal(sentenceFor(bond))
+  }
+  say('Approved. Sending your application…')
+  await send({ ...fields, session_id: bond.sessionId })
+}
+
+/** @returns {Promise<Bond>} */
+async function approve() {
+  const pulse = /** @type {{ Pulse?: Pulse }} */ (globalThis).Pulse
+  if (!pulse) return { state: 'unavailable', reason: 'sdk_not_loaded' }
+  try {
+    if (!isReady) {
+      element('bond-container').replaceChildren()
+      pulse.init({ publishableKey, workflow, containerId: 'bond-container', sessionEndpoint: '/bond-session' })
+      isReady = true
+    }
+    return await pulse.requireBond({ action })
+  } catch (error) {
+    // Only a mistake of this page gets here: an outcome never rejects.
+    console.error(error)
+    return { state: 'unavailable' }
+  }
+}
+
+/** @param {Record<string, FormDataEntryValue>} application */
+async function send(application) {
+  const answer = await post('/applications', application)
+  if (answer.status === 201) {
+    const { number, status, message } = answer.body.application
+    say('')
+    button.hidden = true
+    const title = status === 'accepted' ? 'Application received' : 'Application received, being looked at'
+    return showResult({ outcome: status, title: `${title}: ${number}`, text: message })
+  }
+  if (answer.status === 0 || answer.status === 503) {
+    // The approval is for one application, so sending the same again can never make two.
+    say('Your approval is kept.')
+    const again = document.createElement('button')
+    again.className = 'button'
+    again.textContent = 'Send again'
+    again.addEventListener('click', () => void send(application), { once: true })
+    return showResult({ outcome: 'unsure', title: 'Not sure it arrived', text: sentenceOf(answer), actions: [again] })
+  }
+  lock(false)
+  say('')
+  const mayHaveArrived = answer.body.error?.reason === 'already_used'
+  showRefusal(sentenceOf(answer), mayHaveArrived ? [linkTo('/', 'See what you have sent')] : [])
+}
+
+/**
+ * @param {string} path
+ * @param {object} body
+ * @returns {Promise<Answer>} status 0 when nobody answered
+ */
+async function post(path, body) {
+  try {
+    const response = await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    return { status: response.status, body: await response.json() }
+  } catch {
+    return { status: 0, body: {} }
+  }
+}
+
+/** @param {Answer} answer */
+function sentenceOf({ body }) {
+  return body.error?.message ?? 'The bank did not answer. Check your connection and try again.'
+}
+
+/** @param {Bond} bond */
+function sentenceFor({ state, reason }) {
+  if (reason === 'user_declined' || reason === 'user_unexpected') return 'You declined on your phone. Nothing was sent.'
+  if (reason === 'not_verified') return 'Your phone could not confirm that it was you. Nothing was sent. Continue again to try once more.'
+  if (state === 'expired') return 'The code ran out of time. Nothing was sent. Continue again for a new one.'
+  if (state === 'killed') return 'The approval was ended. Nothing was sent. Continue again for a new code.'
+  if (reason === 'container_hidden') return 'The code must stay visible on this page. Nothing was sent. Continue again.'
+  return 'Approving by phone does not work just now. Nothing was sent. Try again in a minute.'
+}
+
+/** @param {Record<string, string>} errors by field */
+function showErrors(errors) {
+  const links = Object.entries(errors).map(([name, sentence]) => {
+    element(name).setAttribute('aria-invalid', 'true')
+    const told = element(`${name}-error`)
+    told.textContent = sentence
+    told.hidden = false
+    const item = document.createElement('li')
+    item.append(linkTo(`#${name}`, sentence))
+    return item
+  })
+  const list = document.createElement('ul')
+  list.append(...links)
+  const summary = element('error-summary')
+  summary.replaceChildren('Check these:', list)
+  summary.hidden = false
+  summary.focus()
+}
+
+function clearErrors() {
+  element('error-summary').hidden = true
+  for (const field of fieldset.querySelectorAll('[aria-invalid]')) field.removeAttribute('aria-invalid')
+  for (const told of /** @type {NodeListOf<HTMLElement>} */ (fieldset.querySelectorAll('.error'))) told.hidden = true
+}
+
+/**
+ * @param {string} text
+ * @param {HTMLElement[]} [actions]
+ */
+function showRefusal(text, actions) {
+  showResult({ outcome: 'refused', title: 'Not sent', text, ...(actions && { actions }) })
+}
+
+/** @param {{ outcome: string, title: string, text: string, actions?: HTMLElement[] }} result */
+function showResult({ outcome, title, text, actions = [] }) {
+  const result = element('result')
+  result.dataset.outcome = outcome
+  element('result-title').textContent = title
+  element('result-text').textContent = text
+  element('result-actions').replaceChildren(...actions)
+  result.hidden = false
+  result.focus()
+}
+
+/**
+ * @param {string} href
+ * @param {string} text
+ */
+function linkTo(href, text) {
+  const link = document.createElement('a')
+  link.href = href
+  link.textContent = text
+  return link
+}
+
+/** @param {string} text */
+function say(text) {
+  element('status').textContent = text
+}
+
+/**
+ * What the phone approved is what is sent: no edits in between.
+ * @param {boolean} locked
+ */
+function lock(locked) {
+  fieldset.disabled = locked
+  button.disabled = locked
+}
+
+/** @param {string} id */
+function element(id) {
+  const found = document.getElementById(id)
+  if (!found) throw new Error(`the page has no #${id}`)
+  return found
+}

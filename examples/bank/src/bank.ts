@@ -1,0 +1,51 @@
+import { createGate, type Gate, type MemoryTransaction, memoryPendingStore, type ReviewReason } from '@bonded/integrator'
+import type { LoanRequest } from './loan-form.ts'
+import { createLogins, type Logins } from './logins.ts'
+
+export const WORKFLOW = 'credit_application'
+export const ACTION = 'submit_application'
+
+/** An application that the bank has taken. */
+export interface Application {
+  readonly number: string
+  readonly status: 'accepted' | 'in_review'
+  readonly request: LoanRequest
+  /** The browser login that sent it. */
+  readonly owner: string
+  readonly session_id: string
+  /** Why a person looks at it. */
+  readonly reasons: readonly ReviewReason[]
+}
+
+export type Log = (event: Readonly<Record<string, unknown>>) => void
+
+export interface BankOptions {
+  readonly serviceOrigin: string
+  readonly serverCredential: string
+  readonly publishableKey: string
+  readonly tenantId?: string
+  readonly log?: Log
+}
+
+/** What the routes work with. */
+export interface Bank {
+  readonly gate: Gate<MemoryTransaction>
+  readonly logins: Logins
+  readonly applications: Application[]
+  readonly serviceOrigin: string
+  readonly publishableKey: string
+  readonly log: Log
+}
+
+/** The bank without its HTTP server: a gate, its browsers, its applications. */
+export function openBank(options: BankOptions): Bank {
+  const { serviceOrigin, serverCredential, publishableKey, tenantId, log = () => {} } = options
+  const gate = createGate({
+    baseUrl: `${serviceOrigin}/api/v1`,
+    serverCredential,
+    // One process, and applications in memory too: a real bank keeps both in its database, in one transaction.
+    store: memoryPendingStore(),
+    ...(tenantId !== undefined && { policy: { tenant_id: tenantId } }),
+  })
+  return { gate, logins: createLogins(), applications: [], serviceOrigin, publishableKey, log }
+}

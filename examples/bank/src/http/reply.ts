@@ -1,0 +1,51 @@
+import type { ServerResponse } from 'node:http'
+
+/** What goes out. Routes return one; only `send` writes. */
+export interface Reply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export function json(status: number, value: object): Reply {
+  return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(value) }
+}
+
+export function html(status: number, body: string): Reply {
+  return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
+}
+
+/** A refusal: a code for the script, a sentence for the person. */
+export function refuse(status: number, code: string, message: string, more: object = {}): Reply {
+  return json(status, { error: { code, message, ...more } })
+}
+
+/** The page's own files and the hosted widget, and nothing else. */
+export function contentSecurityPolicy(serviceOrigin: string): string {
+  const socketOrigin = serviceOrigin.replace(/^http/, 'ws')
+  return [
+    `default-src 'none'`,
+    `script-src 'self' ${serviceOrigin}`,
+    `connect-src 'self' ${serviceOrigin} ${socketOrigin}`,
+    `img-src ${serviceOrigin} data:`,
+    `style-src 'self'`,
+    `form-action 'self'`,
+    `base-uri 'none'`,
+    `frame-ancestors 'none'`,
+  ].join('; ')
+}
+
+/** Writes a reply with the headers that every answer has. */
+export function send(response: ServerResponse, reply: Reply, securityPolicy: string): void {
+  const body = Buffer.from(reply.body)
+  response.writeHead(reply.status, {
+    'content-security-policy': securityPolicy,
+    'x-content-type-options': 'nosniff',
+    // Not no-referrer: with it a browser's form sends `Origin: null`.
+    'referrer-policy': 'same-origin',
+    'cache-control': 'no-store',
+    'content-length': body.length,
+    ...reply.headers,
+  })
+  response.end(body)
+}

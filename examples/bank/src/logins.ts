@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto'
+import type { LoanRequest } from './loan-form.ts'
+
+/** A browser that opened the form. A bank with accounts puts its signed-in user here. */
+export interface Login {
+  /** The owner of its bonds. Not the cookie: a leaked row is not a login. */
+  readonly id: string
+  readonly cookie: string
+  /** What this browser wants to apply for, checked. Kept here, so that no page says what a phone signs. */
+  draft: LoanRequest | undefined
+}
+
+const COOKIE = 'bank_login'
+/** Bounded: opening the page is free, memory is not. The oldest go first. */
+const MAX_LOGINS = 10_000
+
+/** All browser logins of this bank. */
+export function createLogins() {
+  const byCookie = new Map<string, Login>()
+
+  return {
+    /** The login that a Cookie header names. */
+    find(header: string | undefined): Login | undefined {
+      const [, cookie = ''] = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{43})(?:;|$)`).exec(header ?? '') ?? []
+      return byCookie.get(cookie)
+    },
+
+    open(): Login {
+      const [oldest] = byCookie.keys()
+      if (oldest !== undefined && byCookie.size >= MAX_LOGINS) byCookie.delete(oldest)
+      const login = { id: `login_${randomBytes(12).toString('hex')}`, cookie: randomBytes(32).toString('base64url'), draft: undefined }
+      byCookie.set(login.cookie, login)
+      return login
+    },
+  }
+}
+
+export type Logins = ReturnType<typeof createLogins>
+
+/** No `Secure` here, because the example runs on http://localhost; a real bank sets it. */
+export function setCookie(login: Login): string {
+  return `${COOKIE}=${login.cookie}; Path=/; HttpOnly; SameSite=Strict`
+}

@@ -1,0 +1,28 @@
+import { type Markup, markup } from './markup.ts'
+
+/** The frame of every page of the bank. */
+export function layout(title: string, content: { readonly head?: Markup; readonly main: Markup }): string {
+  const page = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Harbour Bank</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/page.css">
+${content.head}
+</head>
+<body>
+<header class="bank">
+  <a href="/" class="brand"><svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true"><path d="M3 17c2 0 2-1.6 4.5-1.6S10 17 12 17s2.2-1.6 4.5-1.6S19 17 21 17M12 3v9m0-9 6 9H6z" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linejoin="round" stroke-linecap="round"/></svg>Harbour Bank</a>
+  <span class="demo">Example, not a bank</span>
+</header>
+<main>
+${content.main}
+</main>
+</body>
+</html>
+`
+  return page.markup
+}

@@ -1,0 +1,86 @@
+import { adviceFor, bindingDigest, type ProtectOutcome, type ReviewReason } from '@bonded/integrator'
+import { ACTION, type Application, type Bank, WORKFLOW } from '../bank.ts'
+import type { FormBody } from '../http/body.ts'
+import { json, type Reply, refuse } from '../http/reply.ts'
+import { parseLoanForm } from '../loan-form.ts'
+import type { Login } from '../logins.ts'
+
+/** POST /applications: the protected action. */
+export async function submitApplication(bank: Bank, login: Login, { fields }: FormBody): Promise<Reply> {
+  const session_id = typeof fields.session_id === 'string' ? fields.session_id : ''
+  // Before the fields: whoever comes without an approval is told about the approval.
+  if (session_id === '') return notApproved(adviceFor('session_missing'), 'session_missing')
+  const parsed = parseLoanForm(fields)
+  if ('errors' in parsed) return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
+
+  const { request } = parsed
+  const take = (status: Application['status'], reasons: readonly ReviewReason[] = []) =>
+    takeApplication(bank, { status, reasons, request, session_id, owner: login.id })
+  const outcome = await bank.gate.protect<Application>({
+    session_id,
+    owner: login.id,
+    workflow: WORKFLOW,
+    action: ACTION,
+    // Of the form as it was sent now: a field changed after the approval changes the digest.
+    form_digest: await bindingDigest(request),
+    accept: async () => take('accepted'),
+    review: async (_tx, { reasons }) => take('in_review', reasons),
+  })
+  bank.log({ event: 'application', session_id, ...summaryOf(outcome) })
+  // What was sent is no draft any more.
+  if ('result' in outcome) login.draft = undefined
+  return replyTo(bank, session_id, outcome)
+}
+
+function replyTo(bank: Bank, session_id: string, outcome: ProtectOutcome<Application>): Reply {
+  switch (outcome.outcome) {
+    case 'completion_pending':
+      if (outcome.error.retryable) void completeLater(bank, session_id)
+      return taken(outcome.result)
+    case 'completed':
+      return taken(outcome.result)
+    case 'review':
+      return notApproved(outcome.advice.join(' '), outcome.reasons[0] ?? 'review')
+    case 'rejected': {
+      const status = outcome.error?.retryable ? 503 : 403
+      return notApproved(outcome.advice.join(' '), outcome.reasons[0] ?? 'rejected', status)
+    }
+  }
+}
+
+function takeApplication(bank: Bank, application: Omit<Application, 'number'>): Application {
+  const taken = { number: `L-${String(bank.applications.length + 1).padStart(6, '0')}`, ...application }
+  bank.applications.push(taken)
+  return taken
+}
+
+function taken({ number, status }: Application): Reply {
+  const message =
+    status === 'accepted'
+      ? 'We have your application, approved with your phone. You hear from us within a day.'
+      : 'We have your application. A person will look at it before anything is decided, and may call you.'
+  return json(201, { application: { number, status, message } })
+}
+
+function notApproved(message: string, reason: string, status = 403): Reply {
+  return refuse(status, 'not_approved', message, { reason })
+}
+
+function summaryOf(outcome: ProtectOutcome<Application>): object {
+  const error = 'error' in outcome ? outcome.error : undefined
+  const reasons = 'reasons' in outcome ? outcome.reasons : undefined
+  return { outcome: outcome.outcome, reasons, error: error?.code, requestId: error?.requestId }
+}
+
+/** Four more rounds, well within the time a bond lives. A real bank has a job queue for this. */
+async function completeLater(bank: Bank, session_id: string): Promise<void> {
+  for (let round = 1; round <= 4; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 5_000).unref())
+    try {
+      await bank.gate.complete(session_id)
+      return
+    } catch (error) {
+      bank.log({ event: 'completion_failed', session_id, round, error: String(error) })
+    }
+  }
+}

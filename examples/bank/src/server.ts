@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Application, type Bank, type BankOptions, openBank } from './bank.ts'
+import { readForm } from './http/body.ts'
+import { contentSecurityPolicy, html, type Reply, refuse, send } from './http/reply.ts'
+import { messagePage } from './pages/message-page.ts'
+import { submitApplication } from './routes/applications.ts'
+import { bondSession } from './routes/bond-session.ts'
+import { saveDraft } from './routes/drafts.ts'
+import { home } from './routes/home.ts'
+
+export type { Application } from './bank.ts'
+
+export interface StartBankOptions extends BankOptions {
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Default 127.0.0.1. */
+  readonly host?: string
+}
+
+export interface RunningBank {
+  readonly url: string
+  close(): Promise<void>
+  /** What the bank has taken so far, oldest first. */
+  applications(): readonly Application[]
+}
+
+/**
+ * Starts the example bank.
+ *
+ * @example
+ * const bank = await startBank({ port: 8788, serviceOrigin: 'http://localhost:8787', serverCredential, publishableKey })
+ * console.log(`open ${bank.url}`)
+ */
+export async function startBank(options: StartBankOptions): Promise<RunningBank> {
+  const { port, host = '127.0.0.1' } = options
+  const bank = openBank({ ...options, serviceOrigin: new URL(options.serviceOrigin).origin })
+  const files = await readFiles()
+  const securityPolicy = contentSecurityPolicy(bank.serviceOrigin)
+  const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }, async (request, response) => {
+    const reply = await answer(bank, files, request).catch((error: unknown) => {
+      // A browser that went away is no fault of ours.
+      if (!request.destroyed) bank.log({ event: 'failed', path: request.url, error: String(error) })
+      return refuse(500, 'failed', 'Something failed on our side. Try again in a minute.')
+    })
+    // A body that nobody wanted is let run out, so that its sender can read why; `requestTimeout` bounds it.
+    if (!request.complete) response.setHeader('connection', 'close')
+    send(response, reply, securityPolicy)
+    request.resume()
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
+  const { port: taken } = server.address() as AddressInfo
+  return {
+    // A tenant names origins, and people open `localhost`.
+    url: `http://${host === '127.0.0.1' ? 'localhost' : host}:${taken}`,
+    applications: () => bank.applications,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function answer(bank: Bank, files: ReadonlyMap<string, Reply>, request: IncomingMessage): Promise<Reply> {
+  const { method = '', url = '/' } = request
+  const [path = '/'] = url.split('?')
+  const isForm = path === '/drafts' || path === '/bond-session' || path === '/applications'
+  const file = files.get(path)
+  if (!isForm && !file && path !== '/') return refuse(404, 'not_found', 'There is no such page here.')
+  const allowed = isForm ? ['POST'] : ['GET', 'HEAD']
+  if (!allowed.includes(method)) {
+    const refusal = refuse(405, 'method_not_allowed', `Use ${allowed[0]} here.`)
+    return { ...refusal, headers: { ...refusal.headers, allow: allowed.join(', ') } }
+  }
+  const login = bank.logins.find(request.headers.cookie)
+  if (!isForm) return file ?? home(bank, login)
+  return isFromElsewhere(request) ? refuse(403, 'cross_site', 'Send this form from the bank’s own page.') : takeForm({ bank, login, path, request })
+}
+
+async function takeForm(facts: { bank: Bank; login: ReturnType<Bank['logins']['find']>; path: string; request: IncomingMessage }): Promise<Reply> {
+  const { bank, login, path, request } = facts
+  const form = await readForm(request)
+  if ('status' in form) return form
+  // A browser that keeps no cookies can see the page, but nothing it sends can be told apart from another's.
+  if (login === undefined) return asked(refuse(401, 'login_missing', 'Open the form again in this browser, with cookies allowed.'), form.wantsPage)
+  if (path === '/drafts') return saveDraft(login, form)
+  if (path === '/bond-session') return bondSession({ bank, login, form, address: request.socket.remoteAddress?.replace(/^::ffff:/, '') })
+  return asked(await submitApplication(bank, login, form), form.wantsPage)
+}
+
+/** A person without JavaScript reads the sentence of a refusal on a page. */
+function asked(reply: Reply, wantsPage: boolean): Reply {
+  if (!wantsPage || reply.status < 400) return reply
+  const { error } = JSON.parse(reply.body) as { error: { message: string } }
+  return html(reply.status, messagePage(error.message))
+}
+
+/** SameSite=Strict keeps other sites' forms without a login; this says so plainly, and holds for a sibling host too. */
+function isFromElsewhere({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  return headers.origin !== undefined && (!URL.canParse(headers.origin) || new URL(headers.origin).host !== headers.host)
+}
+
+async function readFiles(): Promise<ReadonlyMap<string, Reply>> {
+  const read = (name: string) => readFile(new URL(`../browser/${name}`, import.meta.url), 'utf8')
+  const [script, style] = await Promise.all([read('page.js'), read('page.css')])
+  return new Map([
+    ['/page.js', { status: 200, headers: { 'content-type': 'text/javascript; charset=utf-8' }, body: script }],
+    ['/page.css', { status: 200, headers: { 'content-type': 'text/css; charset=utf-8' }, body: style }],
+  ])
+}

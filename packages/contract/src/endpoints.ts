@@ -1,0 +1,246 @@
+import { type TSchema, Type } from 'typebox'
+import type { Reason } from './errors.ts'
+import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/evidence.ts'
+import { DeviceChallenge, DeviceRecord, RegisterDeviceRequest, RegisteredDevice } from './schemas/device.ts'
+import { closed, id } from './schemas/primitives.ts'
+import { Health, Version } from './schemas/service.ts'
+import {
+  ClaimRequest,
+  CreatedSession,
+  CreateSessionRequest,
+  DeclineRequest,
+  FormCompleted,
+  FullSession,
+  PhoneSession,
+  PublicSession,
+  Timeline,
+} from './schemas/session.ts'
+
+/** Who may call: the customer's backend (`sk_`), a browser (`pk_`), a phone (`dt_`), or anybody. */
+export type Caller = 'backend' | 'browser' | 'phone' | 'anybody'
+
+/** One endpoint, written down once: the router, the client types and OpenAPI all read it. */
+export interface Endpoint {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Below the origin. `{name}` is a path parameter. */
+  readonly path: string
+  readonly summary: string
+  readonly callers: readonly Caller[]
+  readonly params?: TSchema
+  readonly query?: TSchema
+  readonly headers?: TSchema
+  /** Absent: no body is taken, or an empty object. */
+  readonly body?: { readonly schema: TSchema; readonly optional?: boolean; readonly limitBytes: number }
+  readonly status: 200 | 201 | 204
+  /** The shapes that can go out. Several: the caller decides which. Absent: no body. */
+  readonly answers?: { readonly [name: string]: TSchema }
+  /** Refusals of its own, beside those that every endpoint of its kind can give. */
+  readonly refusals: readonly Reason[]
+}
+
+/** Protocol 1. */
+export const BODY_LIMIT_BYTES = 64 * 1024
+/** Evidence and registrations carry certificates and documents. */
+export const LARGE_BODY_LIMIT_BYTES = 256 * 1024
+
+const API = '/api/v1'
+const session = closed({ session_id: id('sess') })
+const device = closed({ device_id: id('dev') })
+const PHONE_REFUSALS = ['session_not_live', 'session_claimed', 'nonce_mismatch', 'challenge_expired', 'device_not_usable'] as const
+
+/** An object that is closed to members it does not name. */
+function define<const E extends Endpoint>(endpoint: E): E {
+  return endpoint
+}
+
+/** Every HTTP endpoint of the service. */
+export const ENDPOINTS = {
+  createSession: define({
+    method: 'POST',
+    path: `${API}/sessions`,
+    summary: 'Creates a pending session.',
+    callers: ['backend'],
+    headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255, pattern: '^[!-~]*$' })) }),
+    body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMIT_BYTES },
+    status: 201,
+    answers: { created: CreatedSession },
+    refusals: [
+      'workflow_unknown',
+      'action_unknown',
+      'workflow_required',
+      'action_required',
+      'subject_required',
+      'idempotency_mismatch',
+      'key_of_another_tenant',
+      'workflow_not_enabled',
+      'action_not_enabled',
+    ],
+  }),
+  getSession: define({
+    method: 'GET',
+    path: `${API}/sessions/{session_id}`,
+    summary: 'Reads a session: the full, the public or the phone view, by caller.',
+    callers: ['backend', 'browser', 'phone'],
+    params: session,
+    query: Type.Object({
+      nonce: Type.Optional(Type.String({ maxLength: 64 })),
+      wait_ms: Type.Optional(Type.String({ pattern: '^(0|[1-9]\\d{0,4})$', description: 'Wait up to this long (at most 25000) for a change.' })),
+      after: Type.Optional(Type.String({ pattern: '^(0|[1-9]\\d{0,8})$', description: 'The `seq` already known.' })),
+    }),
+    headers: Type.Object({ 'x-bond-watch': Type.Optional(Type.String({ maxLength: 64 })) }),
+    status: 200,
+    answers: { full: FullSession, public: PublicSession, phone: PhoneSession },
+    refusals: ['session_not_found'],
+  }),
+  deleteSession: define({
+    method: 'DELETE',
+    path: `${API}/sessions/{session_id}`,
+    summary: 'Kills a session.',
+    callers: ['backend'],
+    params: session,
+    status: 204,
+    refusals: ['session_not_found'],
+  }),
+  completeSession: define({
+    method: 'POST',
+    path: `${API}/sessions/{session_id}/form-completed`,
+    summary: 'Completes the action and closes the bond. Call it once the action has durably succeeded; a retry is safe.',
+    callers: ['backend'],
+    params: session,
+    headers: Type.Object({
+      'x-bond-completion-secret': Type.Optional(Type.String({ maxLength: 128 })),
+      'x-bond-context-digest': Type.Optional(Type.String({ maxLength: 64 })),
+    }),
+    status: 200,
+    answers: { completed: FormCompleted },
+    refusals: ['completion_secret_missing', 'completion_secret_mismatch', 'session_not_bonded', 'context_mismatch', 'session_not_found'],
+  }),
+  readTimeline: define({
+    method: 'GET',
+    path: `${API}/sessions/{session_id}/timeline`,
+    summary: 'What happened to a session, with the exact step of each refusal.',
+    callers: ['backend'],
+    params: session,
+    status: 200,
+    answers: { timeline: Timeline },
+    refusals: ['session_not_found'],
+  }),
+  claimSession: define({
+    method: 'POST',
+    path: `${API}/sessions/{session_id}/claim`,
+    summary: 'Takes a session for this phone.',
+    callers: ['phone'],
+    params: session,
+    body: { schema: ClaimRequest, limitBytes: BODY_LIMIT_BYTES },
+    status: 200,
+    answers: { phone: PhoneSession },
+    refusals: PHONE_REFUSALS,
+  }),
+  declineSession: define({
+    method: 'POST',
+    path: `${API}/sessions/{session_id}/decline`,
+    summary: 'Says no, or “this was not me”. The session ends.',
+    callers: ['phone'],
+    params: session,
+    body: { schema: DeclineRequest, limitBytes: BODY_LIMIT_BYTES },
+    status: 200,
+    answers: { phone: PhoneSession },
+    refusals: PHONE_REFUSALS,
+  }),
+  fetchEvidence: define({
+    method: 'POST',
+    path: `${API}/evidence`,
+    summary: 'Has the service judge the phone’s signals and sign a summary.',
+    callers: ['phone'],
+    body: { schema: EvidenceRequest, limitBytes: LARGE_BODY_LIMIT_BYTES },
+    status: 200,
+    answers: { evidence: EvidenceAnswer },
+    refusals: [...PHONE_REFUSALS, 'issued_at_out_of_range', 'assertion_invalid'],
+  }),
+  attest: define({
+    method: 'POST',
+    path: `${API}/attestations`,
+    summary: 'Submits a bonded pair assertion.',
+    callers: ['phone', 'backend'],
+    body: { schema: BondedPairAssertion, limitBytes: BODY_LIMIT_BYTES },
+    status: 200,
+    answers: { phone: PhoneSession, full: FullSession },
+    refusals: [...PHONE_REFUSALS, 'issued_at_out_of_range', 'evidence_expired', 'policy_not_met', 'assertion_invalid'],
+  }),
+  challengeDevice: define({
+    method: 'POST',
+    path: `${API}/devices/challenges`,
+    summary: 'Gives a challenge to register a key with.',
+    callers: ['anybody'],
+    status: 201,
+    answers: { challenge: DeviceChallenge },
+    refusals: [],
+  }),
+  registerDevice: define({
+    method: 'POST',
+    path: `${API}/devices`,
+    summary: 'Registers a phone’s key. A device token sent along adds the key to the same subject.',
+    callers: ['anybody', 'phone'],
+    body: { schema: RegisterDeviceRequest, limitBytes: LARGE_BODY_LIMIT_BYTES },
+    status: 201,
+    answers: { registered: RegisteredDevice },
+    refusals: ['challenge_not_usable', 'public_key_invalid', 'key_already_registered'],
+  }),
+  getDevice: define({
+    method: 'GET',
+    path: `${API}/devices/{device_id}`,
+    summary: 'Reads the device’s own record.',
+    callers: ['phone'],
+    params: device,
+    status: 200,
+    answers: { device: DeviceRecord },
+    refusals: ['device_not_found'],
+  }),
+  removeDevice: define({
+    method: 'DELETE',
+    path: `${API}/devices/{device_id}`,
+    summary: 'Removes the device. Its key and token stop working.',
+    callers: ['phone'],
+    params: device,
+    status: 204,
+    refusals: ['device_not_found'],
+  }),
+  readOpenApi: define({
+    method: 'GET',
+    path: `${API}/openapi.json`,
+    summary: 'This interface as OpenAPI 3.1.',
+    callers: ['anybody'],
+    status: 200,
+    answers: { document: Type.Object({}, { additionalProperties: true }) },
+    refusals: [],
+  }),
+  alive: define({
+    method: 'GET',
+    path: '/health/alive',
+    summary: 'The process runs.',
+    callers: ['anybody'],
+    status: 200,
+    answers: { health: Health },
+    refusals: [],
+  }),
+  ready: define({
+    method: 'GET',
+    path: '/health/ready',
+    summary: 'The service can do its work; 503 with the reasons when it cannot.',
+    callers: ['anybody'],
+    status: 200,
+    answers: { health: Health },
+    refusals: [],
+  }),
+  version: define({
+    method: 'GET',
+    path: '/version',
+    summary: 'What is running.',
+    callers: ['anybody'],
+    status: 200,
+    answers: { version: Version },
+    refusals: [],
+  }),
+} as const
+
+export type EndpointName = keyof typeof ENDPOINTS

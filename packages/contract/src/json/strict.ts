@@ -1,0 +1,94 @@
+/** Why a text is not JSON that we take. */
+export type StrictJsonProblem = 'malformed_json' | 'duplicate_member' | 'nesting_too_deep' | 'lone_surrogate'
+
+/** The parsed value, or why it is refused. */
+export type StrictJsonResult = { readonly value: unknown } | { readonly problem: StrictJsonProblem; readonly member?: string }
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const COLON = 0x3a
+
+/** Protocol 1: the outermost container is level 1 of 16. */
+export const MAX_NESTING = 16
+
+/**
+ * JSON.parse with the three things it lets through refused: a member named twice (two readers could
+ * each believe another one), nesting deeper than 16, and strings that are not well-formed Unicode.
+ *
+ * @example parseStrictJson('{"a":1,"a":2}') // { problem: 'duplicate_member', member: 'a' }
+ */
+export function parseStrictJson(text: string): StrictJsonResult {
+  let value: unknown
+  const depth = nestingDepth(text)
+  // Before JSON.parse, which would recurse as deep as the text says.
+  if (depth > MAX_NESTING) return { problem: 'nesting_too_deep' }
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { problem: 'malformed_json' }
+  }
+  const duplicate = duplicateMember(text)
+  if (duplicate !== undefined) return { problem: 'duplicate_member', member: duplicate }
+  // Only an escape can spell a surrogate on its own once the bytes were valid UTF-8.
+  if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
+  return { value }
+}
+
+function nestingDepth(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) at = endOfString(text, at)
+    else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) deepest = Math.max(deepest, ++depth)
+    else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
+  }
+  return deepest
+}
+
+/** The text is valid JSON here, so a string is a member's name exactly when a colon follows it. */
+function duplicateMember(text: string): string | undefined {
+  const open: Set<string>[] = []
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === OPEN_BRACE) open.push(new Set())
+    else if (unit === CLOSE_BRACE) open.pop()
+    else if (unit === QUOTE) {
+      const end = endOfString(text, at)
+      if (nextSolid(text, end + 1) === COLON) {
+        const raw = text.slice(at + 1, end)
+        const name = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
+        const names = open.at(-1)
+        if (names?.has(name)) return name
+        names?.add(name)
+      }
+      at = end
+    }
+  }
+  return undefined
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    else if (unit === QUOTE) return at
+  }
+  return text.length
+}
+
+function nextSolid(text: string, from: number): number {
+  let at = from
+  while (at < text.length && text.charCodeAt(at) <= 0x20) at++
+  return text.charCodeAt(at)
+}
+
+function isWellFormedDeep(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormedDeep(member))
+}

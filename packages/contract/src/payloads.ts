@@ -1,0 +1,98 @@
+import { canonicalJson } from './json/canonical.ts'
+
+/** Who and what an evidence summary was minted for. In its MAC, not in its body. */
+export interface EvidenceContext {
+  readonly session_id: string
+  readonly nonce: string
+  readonly device_id: string
+  readonly subject_id: string
+  readonly tenant_id: string
+}
+
+/**
+ * The text whose HMAC-SHA256 under the evidence key is the summary's `signature`.
+ *
+ * @param evidence the summary; its `signature`, if it has one, is left out
+ */
+export function evidenceMacInput(context: EvidenceContext, evidence: object): string {
+  const { signature: _left, ...signed } = evidence as Record<string, unknown>
+  const { session_id, nonce, device_id, subject_id, tenant_id } = context
+  return `bonded-evidence/v1\n${canonicalJson({ context: { session_id, nonce, device_id, subject_id, tenant_id }, evidence: signed })}`
+}
+
+/** The members of the payload `P` that an assertion signs. */
+export interface AssertionFields {
+  readonly session_id: string
+  readonly nonce: string
+  readonly device_id: string
+  readonly subject_id: string
+  readonly issued_at: string
+  readonly tenant_id: string
+  readonly workflow: string | null
+  readonly action: string | null
+  /** The session's `api_base_url`. */
+  readonly origin: string
+  /** SHA(JCS(context)), or null without a context. */
+  readonly context: string | null
+  /** SHA(JCS(verified_evidence)). */
+  readonly evidence: string
+}
+
+/** `P`: the canonical text that a bond's assertion signs. */
+export function assertionPayload(fields: AssertionFields): string {
+  const { session_id, nonce, device_id, subject_id, issued_at, tenant_id, workflow, action, origin, context, evidence } = fields
+  return canonicalJson({
+    typ: 'bonded-assertion/v1',
+    session_id,
+    nonce,
+    device_id,
+    subject_id,
+    issued_at,
+    tenant_id,
+    workflow,
+    action,
+    origin,
+    context,
+    evidence,
+  })
+}
+
+/** The members of what an evidence request signs. */
+export interface EvidenceRequestFields {
+  readonly session_id: string
+  readonly nonce: string
+  readonly device_id: string
+  readonly subject_id: string
+  readonly issued_at: string
+  /** SHA(JCS(signals)). */
+  readonly signals: string
+}
+
+/** The canonical text that an evidence request signs. */
+export function evidenceRequestPayload(fields: EvidenceRequestFields): string {
+  const { session_id, nonce, device_id, subject_id, issued_at, signals } = fields
+  return canonicalJson({ typ: 'bonded-evidence-request/v1', session_id, nonce, device_id, subject_id, issued_at, signals })
+}
+
+/** What the phone reads from a QR code: session and nonce, behind the app's scheme or the service's `/bond` link. */
+export interface Handoff {
+  readonly session_id: string
+  readonly nonce: string
+  /** The origin of a link; undefined for the app scheme, which names none. */
+  readonly origin: string | undefined
+}
+
+/**
+ * Reads a `qr_payload` or a `universal_link`.
+ *
+ * @returns undefined for anything else
+ * @example parseHandoff('pulse://bond?session_id=sess_…&nonce=…')
+ */
+export function parseHandoff(text: string): Handoff | undefined {
+  const match = /^(?:([a-z][a-z0-9+.-]*):\/\/bond|(https?:\/\/[^/?#\s]+)\/bond)\?session_id=(sess_[0-9A-Za-z]{22})&nonce=([0-9A-Za-z_-]{43})$/.exec(
+    text.trim(),
+  )
+  if (!match) return undefined
+  const [, , origin, session_id = '', nonce = ''] = match
+  return { session_id, nonce, origin }
+}

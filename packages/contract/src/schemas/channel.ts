@@ -1,0 +1,59 @@
+import { type Static, Type } from 'typebox'
+import { closed, id, Milliseconds, nullable, Timestamp } from './primitives.ts'
+import { PublicEndedReason, PublicSession, SessionHint, SessionState } from './session.ts'
+
+/** The subprotocol the server selects. */
+export const CHANNEL_PROTOCOL = 'bonded.v1'
+/** A client offers `watch.<watch token>` and, when it comes back, `after.<seq>`. */
+export const WATCH_PREFIX = 'watch.'
+export const AFTER_PREFIX = 'after.'
+
+/** Close codes of the channel. */
+export const CLOSE = { ended: 1000, restarting: 1012, badFrame: 4400, superseded: 4429 } as const
+
+const envelope = {
+  v: Type.Literal(1),
+  seq: Type.Integer({ minimum: 1 }),
+  session_id: id('sess'),
+  state: SessionState,
+  hint: nullable(SessionHint),
+  at: Timestamp,
+  expires_in_ms: Milliseconds,
+}
+
+const { watch_token: _neverOnAFrame, ...publicView } = PublicSession.properties
+
+/** First frame: where the session stands. */
+export const HelloFrame = closed({
+  ...envelope,
+  type: Type.Literal('hello'),
+  data: closed({ ...publicView, heartbeat_ms: Milliseconds }),
+})
+/** The code to show has changed. */
+export const ChallengeFrame = closed({
+  ...envelope,
+  type: Type.Literal('challenge'),
+  data: closed({
+    nonce: Type.String(),
+    qr_payload: Type.String(),
+    universal_link: Type.String(),
+    qr_svg_url: Type.String(),
+    challenge_rotates_in_ms: Milliseconds,
+    challenge_expires_in_ms: Milliseconds,
+  }),
+})
+/** Something happened that is not a change of state. */
+export const HintFrame = closed({ ...envelope, type: Type.Literal('hint'), data: closed({}) })
+/** The session has moved. */
+export const StateFrame = closed({
+  ...envelope,
+  type: Type.Literal('state'),
+  data: closed({ ended_reason: nullable(PublicEndedReason) }),
+})
+
+/** Every frame the server sends. The client sends none. Frames notify; whoever needs the truth asks GET. */
+export type ServerFrame = Static<typeof HelloFrame> | Static<typeof ChallengeFrame> | Static<typeof HintFrame> | Static<typeof StateFrame>
+export type HelloFrame = Static<typeof HelloFrame>
+export type ChallengeFrame = Static<typeof ChallengeFrame>
+export type HintFrame = Static<typeof HintFrame>
+export type StateFrame = Static<typeof StateFrame>

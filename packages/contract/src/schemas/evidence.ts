@@ -1,0 +1,93 @@
+import { type Static, Type } from 'typebox'
+import { base64url, Bytes32, closed, id, Milliseconds, Score, Timestamp, word } from './primitives.ts'
+import { DeviceStatus, PassportTier } from './verification.ts'
+
+export const LocalAuthMethod = word(['biometric', 'device_credential', 'passkey', 'none'])
+export type LocalAuthMethod = Static<typeof LocalAuthMethod>
+
+/** An assertion of the registered key. Which bytes are signed depends on the format stored with the device. */
+export const AppAttest = closed({
+  key_id: Type.String({ minLength: 1, maxLength: 1024, description: 'As POST /devices answered it.' }),
+  client_data_hash: Bytes32,
+  authenticator_data: base64url({ min: 50, max: 2048 }),
+  signature: base64url({ min: 11, max: 200 }),
+  client_data_json: Type.Optional(base64url({ min: 1, max: 4096 })),
+})
+export type AppAttest = Static<typeof AppAttest>
+
+/** One second of carrying: variances of what the motion sensors saw, never the samples themselves. */
+export const SensorFeature = closed({
+  t_ms: Type.Integer({ minimum: 0, maximum: 600_000, description: 'Start of the second, from the window’s start.' }),
+  acc_var: Type.Number({ minimum: 0, maximum: 10_000, description: 'Variance of acceleration, (m/s²)².' }),
+  gyro_var: Type.Number({ minimum: 0, maximum: 10_000, description: 'Variance of rotation rate, (rad/s)².' }),
+  handling: Type.Integer({ minimum: 0, maximum: 100, description: 'Touches, lifts and turns in this second.' }),
+})
+export type SensorFeature = Static<typeof SensorFeature>
+
+export const SensorSignal = closed({
+  window_ms: Type.Integer({ minimum: 1_000, maximum: 600_000 }),
+  features: Type.Array(SensorFeature, { maxItems: 300 }),
+})
+export type SensorSignal = Static<typeof SensorSignal>
+
+/** What the phone reports. The server judges it; nothing of it is believed because it was sent. */
+export const EvidenceSignals = closed({
+  local_auth: closed({ result: word(['verified', 'failed']), method: LocalAuthMethod, verified_at: Timestamp }),
+  sensor_continuity: Type.Optional(SensorSignal),
+  carrier: Type.Optional(closed({ operator_token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) })),
+})
+export type EvidenceSignals = Static<typeof EvidenceSignals>
+
+export const EvidenceRequest = closed({
+  session_id: id('sess'),
+  nonce: Bytes32,
+  device_id: id('dev'),
+  subject_id: id('sub'),
+  issued_at: Timestamp,
+  signals: EvidenceSignals,
+  app_attest: Type.Optional(AppAttest),
+})
+export type EvidenceRequest = Static<typeof EvidenceRequest>
+
+/**
+ * The server-signed evidence summary. Open on purpose: its MAC covers every member but `signature`,
+ * so nodes of two versions understand each other's.
+ */
+export const VerifiedEvidence = Type.Object({
+  issued_at: Timestamp,
+  expires_at: Timestamp,
+  kid: Type.String({ minLength: 1, maxLength: 64 }),
+  local_auth: Type.Object({ result: word(['verified', 'failed']), method: LocalAuthMethod, verified_at: Timestamp }),
+  carrier: Type.Object({
+    number_verified: Type.Boolean(),
+    sim_swap_recent: Type.Boolean(),
+    device_status: DeviceStatus,
+    checked_at: Timestamp,
+    source: Type.String(),
+  }),
+  sensor_continuity: Type.Object({
+    motion_present: Type.Boolean(),
+    continuity_score: Score,
+    window_ms: Milliseconds,
+    samples: Type.Integer({ minimum: 0 }),
+    model: Type.String(),
+  }),
+  passport: Type.Optional(Type.Object({ tier: PassportTier, checked_at: Timestamp })),
+  signature: Bytes32,
+})
+export type VerifiedEvidence = Static<typeof VerifiedEvidence>
+
+export const EvidenceAnswer = closed({ verified_evidence: VerifiedEvidence })
+export type EvidenceAnswer = Static<typeof EvidenceAnswer>
+
+/** What the phone submits to bond a session. */
+export const BondedPairAssertion = closed({
+  session_id: id('sess'),
+  nonce: Bytes32,
+  device_id: id('dev'),
+  subject_id: id('sub'),
+  issued_at: Timestamp,
+  app_attest: AppAttest,
+  verified_evidence: VerifiedEvidence,
+})
+export type BondedPairAssertion = Static<typeof BondedPairAssertion>

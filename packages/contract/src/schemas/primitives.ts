@@ -1,0 +1,50 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { type IdPrefix, idPattern } from '../ids.ts'
+
+/** An object whose unknown members are refused (requests) or never written (responses). */
+export function closed<P extends Record<string, TSchema>>(properties: P, options: { $id?: string; description?: string } = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: false })
+}
+
+/**
+ * The same schema, or null. Written as `type: [T, "null"]`, not as a union: a union makes the serialiser
+ * validate every reply to find its branch.
+ */
+export function nullable<S extends TSchema>(schema: S) {
+  const plain = schema as unknown as { type: string; enum?: readonly unknown[] }
+  return Type.Unsafe<Static<S> | null>({
+    ...schema,
+    type: [plain.type, 'null'],
+    ...(plain.enum ? { enum: [...plain.enum, null] } : {}),
+  })
+}
+
+/** One of the given words. */
+export function word<const W extends readonly string[]>(words: W, options: { description?: string } = {}) {
+  return Type.Unsafe<W[number]>({ type: 'string', enum: words, ...options })
+}
+
+/** An id with the given prefix, 22 base62 characters after it. */
+export function id(prefix: IdPrefix) {
+  return Type.String({ pattern: idPattern(prefix) })
+}
+
+/** RFC 3339, UTC, milliseconds: the one spelling of a time on this wire. */
+export const Timestamp = Type.String({
+  format: 'date-time',
+  pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$',
+})
+
+/** base64url without padding, between two lengths in characters. */
+export function base64url(length: { min: number; max: number }) {
+  return Type.String({ pattern: '^[0-9A-Za-z_-]*$', minLength: length.min, maxLength: length.max })
+}
+
+/** 32 bytes (a SHA-256 digest, a nonce, a MAC) in base64url. */
+export const Bytes32 = base64url({ min: 43, max: 43 })
+
+/** A score: 0 to 1, higher is better, at most four decimals. */
+export const Score = Type.Number({ minimum: 0, maximum: 1 })
+
+/** A duration in milliseconds. */
+export const Milliseconds = Type.Integer({ minimum: 0 })

@@ -1,0 +1,144 @@
+import { type Static, Type } from 'typebox'
+import { PUBLISHABLE_KEY } from '../ids.ts'
+import { SessionContext } from './context.ts'
+import { Bytes32, closed, id, Milliseconds, nullable, Timestamp, word } from './primitives.ts'
+import { PulseVerification } from './verification.ts'
+
+/** The six states. This list is closed within `/api/v1`. */
+export const SESSION_STATES = ['pending', 'bonded', 'step_up_required', 'completed', 'killed', 'expired'] as const
+export const SessionState = word(SESSION_STATES)
+export type SessionState = Static<typeof SessionState>
+
+/** What a watcher may be told between two states. */
+export const SESSION_HINTS = ['waiting_for_scan', 'scanned', 'evaluating', 'step_up'] as const
+export const SessionHint = word(SESSION_HINTS)
+export type SessionHint = Static<typeof SessionHint>
+
+/** Why a session was killed, as its tenant reads it. */
+export const ENDED_REASONS = ['user_declined', 'user_unexpected', 'policy_not_met', 'too_many_attempts', 'killed_by_tenant'] as const
+export const EndedReason = word(ENDED_REASONS)
+export type EndedReason = Static<typeof EndedReason>
+
+/** Why a session was killed, as far as a browser may know it: not which proof failed. */
+export const PublicEndedReason = word(['user_declined', 'user_unexpected', 'not_verified', 'killed'])
+export type PublicEndedReason = Static<typeof PublicEndedReason>
+
+/** What a step-up asks of the phone. A phone that does not know a kind must stop, not guess. */
+export const StepUp = closed({
+  required: Type.Array(Type.String()),
+  attempts_left: Type.Integer({ minimum: 0 }),
+  reasons: Type.Array(Type.String()),
+})
+export type StepUp = Static<typeof StepUp>
+
+const described = {
+  id: id('sess'),
+  state: SessionState,
+  nonce: Type.String(),
+  qr_payload: Type.String(),
+  api_base_url: Type.String(),
+  universal_link: Type.String(),
+  websocket_url: Type.String(),
+  challenge_expires_at: Timestamp,
+  expires_at: Timestamp,
+  workflow: nullable(Type.String()),
+  action: nullable(Type.String()),
+  tenant_id: id('ten'),
+}
+
+/** Relative times: clients count these down, so a wrong clock on a phone or a PC breaks nothing. */
+const countdown = {
+  server_time: Timestamp,
+  expires_in_ms: Milliseconds,
+  challenge_expires_in_ms: Milliseconds,
+  challenge_rotates_in_ms: Milliseconds,
+  seq: Type.Integer({ minimum: 1, description: 'Counts the stored events of the session; what `after` takes.' }),
+}
+
+const full = {
+  ...described,
+  ...countdown,
+  qr_svg_url: Type.String(),
+  verification: nullable(PulseVerification),
+  context: nullable(SessionContext),
+  subject_ref: nullable(Type.String()),
+  watch_token: Type.String(),
+  step_up: nullable(StepUp),
+  hint: nullable(SessionHint),
+  ended_reason: nullable(EndedReason),
+}
+
+/** What the tenant's backend reads. */
+export const FullSession = closed(full)
+export type FullSession = Static<typeof FullSession>
+
+/** The answer to create: the only one that ever carries the completion secret. */
+export const CreatedSession = closed({ ...full, completion_secret: Type.String() })
+export type CreatedSession = Static<typeof CreatedSession>
+
+/** What a browser reads. `verification` is always null: a page cannot be the judge of a bond. */
+export const PublicSession = closed({
+  ...described,
+  ...countdown,
+  qr_svg_url: Type.String(),
+  verification: Type.Null(),
+  watch_token: Type.String(),
+  hint: nullable(SessionHint),
+  ended_reason: nullable(PublicEndedReason),
+})
+export type PublicSession = Static<typeof PublicSession>
+
+/** What the phone reads: who asks for what, on which page, and what will be signed. */
+export const PhoneSession = closed({
+  ...described,
+  ...countdown,
+  verification: nullable(PulseVerification),
+  tenant_name: Type.String(),
+  requesting_origin: nullable(Type.String()),
+  context: nullable(SessionContext),
+  created_at: Timestamp,
+  step_up: nullable(StepUp),
+  watch_token: Type.Optional(Type.String({ description: 'Present once this device has claimed.' })),
+})
+export type PhoneSession = Static<typeof PhoneSession>
+
+export const CreateSessionRequest = closed({
+  workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  action: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  publishableKey: Type.Optional(Type.String({ pattern: PUBLISHABLE_KEY.source })),
+  subject_ref: Type.Optional(Bytes32),
+  context: Type.Optional(SessionContext),
+  phone_number: Type.Optional(Type.String({ pattern: '^\\+[1-9][0-9]{4,14}$', description: 'E.164' })),
+  end_user_address: Type.Optional(
+    Type.String({ minLength: 2, maxLength: 45, pattern: '^[0-9A-Fa-f:.]+$', description: 'The IP address of the browser.' }),
+  ),
+})
+export type CreateSessionRequest = Static<typeof CreateSessionRequest>
+
+export const ClaimRequest = closed({ nonce: Bytes32, device_id: id('dev') })
+export type ClaimRequest = Static<typeof ClaimRequest>
+
+export const DeclineRequest = closed({
+  nonce: Bytes32,
+  device_id: id('dev'),
+  reason: word(['user_declined', 'user_unexpected']),
+})
+export type DeclineRequest = Static<typeof DeclineRequest>
+
+export const FormCompleted = closed({ ok: Type.Boolean(), session_id: id('sess') })
+export type FormCompleted = Static<typeof FormCompleted>
+
+/** One line of a session's history. It names no device, subject or address. */
+export const TimelineEntry = closed({
+  at: Timestamp,
+  kind: Type.String({
+    description: 'created, scanned, evaluating, evidence_issued, refused, step_up_required, bonded, completed, killed, expired, note',
+  }),
+  seq: nullable(Type.Integer()),
+  reason: nullable(Type.String({ description: 'The refusal, the ended reason, or what is noted.' })),
+  step: nullable(Type.String({ description: 'The exact check that refused.' })),
+})
+export type TimelineEntry = Static<typeof TimelineEntry>
+
+export const Timeline = closed({ session_id: id('sess'), state: SessionState, entries: Type.Array(TimelineEntry) })
+export type Timeline = Static<typeof Timeline>

@@ -1,0 +1,27 @@
+import { type Static, Type } from 'typebox'
+import { DeviceFormat } from './device.ts'
+import { closed, word } from './primitives.ts'
+
+/** What a workflow may demand of a bond. What is not demanded never blocks. */
+export const REQUIREMENTS = ['local_auth', 'carrier', 'sensor_continuity', 'band:medium', 'band:high'] as const
+export const Requirement = word(REQUIREMENTS)
+export type Requirement = Static<typeof Requirement>
+
+/** What a step-up can ask for: a requirement, or the passport's chip. */
+export type StepUpKind = Requirement | 'passport_chip'
+
+/** A workflow as an operator writes it: its actions, and what a bond for it must prove. */
+export const Workflow = closed({
+  name: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
+  actions: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), { minItems: 1, maxItems: 64 }),
+  passport: Type.Optional(word(['none', 'optional', 'required'])),
+  require: Type.Optional(Type.Array(Requirement, { maxItems: 8 })),
+  subject: Type.Optional(word(['optional', 'required'])),
+  webauthn: Type.Optional(word(['attested', 'known', 'any'])),
+  formats: Type.Optional(Type.Array(DeviceFormat, { minItems: 1, maxItems: 4 })),
+  suspect_devices: Type.Optional(word(['refuse', 'allow'])),
+  session_ttl_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 900 })),
+  challenge_ttl_seconds: Type.Optional(Type.Integer({ minimum: 5, maximum: 120 })),
+  bonded_ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 900 })),
+})
+export type Workflow = Static<typeof Workflow>

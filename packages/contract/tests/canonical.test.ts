@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { canonicalJson, NotCanonicalError } from '../src/index.ts'
+import { readVector, vectorsMissing } from './vectors.ts'
+
+for (const name of ['arrays', 'french', 'structures', 'unicode', 'values', 'weird']) {
+  test(`RFC 8785: ${name}.json has the published canonical bytes`, { skip: vectorsMissing }, () => {
+    const canonical = canonicalJson(JSON.parse(readVector('jcs', 'input', `${name}.json`).toString('utf8')))
+    assert.equal(canonical, readVector('jcs', 'output', `${name}.json`).toString('utf8'))
+    const hex = readVector('jcs', 'outhex', `${name}.txt`).toString('utf8').replaceAll(/\s/g, '')
+    assert.equal(Buffer.from(canonical, 'utf8').toString('hex'), hex)
+  })
+}
+
+test('RFC 8785: a thousand published numbers are written as published', { skip: vectorsMissing }, () => {
+  const lines = readVector('jcs', 'es6numbers-1000.txt').toString('utf8').trim().split('\n')
+  assert.equal(lines.length, 1000)
+  for (const line of lines) {
+    const [hex = '', expected] = line.split(',')
+    const value = Buffer.from(hex.padStart(16, '0'), 'hex').readDoubleBE()
+    assert.equal(canonicalJson(value), expected, line)
+  }
+})
+
+const notJson: [string, unknown][] = [
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['undefined', undefined],
+  ['an undefined member', { a: undefined }],
+  ['a hole in an array', [1, , 2]],
+  ['a lone surrogate', '\ud800'],
+  ['a lone surrogate in a name', { '\udc00': 1 }],
+  ['a bigint', 1n],
+  ['a function', () => 1],
+  ['a Date', new Date(0)],
+  ['a Map', new Map()],
+]
+for (const [what, value] of notJson) {
+  test(`${what} is refused, not dropped`, () => {
+    assert.throws(() => canonicalJson(value), NotCanonicalError)
+  })
+}
+
+test('canonical text parses back to the same value, and is its own canonical text', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'grapheme' }), (value) => {
+      const text = canonicalJson(value)
+      assert.equal(canonicalJson(JSON.parse(text)), text)
+      assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)))
+    }),
+  )
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { credentialChecksum, decodeBase64url, encodeBase62, encodeBase64url, isServerCredential, makeId, parseId } from '../src/index.ts'
+
+test('base64url is what Buffer writes, and reads back to the same bytes', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
+      const text = encodeBase64url(bytes)
+      assert.equal(text, Buffer.from(bytes).toString('base64url'))
+      assert.deepEqual(decodeBase64url(text), bytes)
+    }),
+  )
+})
+
+test('a text that no encoder writes is not base64url', () => {
+  for (const junk of ['A', 'AAAAA', 'AA==', 'A+', 'A/', 'A A', 'AA\n', 'é', 'AB', 'AAB', 'QQ=']) {
+    assert.equal(decodeBase64url(junk), undefined, JSON.stringify(junk))
+  }
+})
+
+test('one value has one spelling: whatever decodes encodes to the same text', () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 8 }), (text) => {
+      const bytes = decodeBase64url(text)
+      if (bytes) assert.equal(encodeBase64url(bytes), text)
+    }),
+  )
+})
+
+test('base62 pads on the left and keeps 128 bits in 22 digits', () => {
+  assert.equal(encodeBase62(Uint8Array.of(0), 4), '0000')
+  assert.equal(encodeBase62(Uint8Array.of(61), 1), 'z')
+  assert.equal(encodeBase62(new Uint8Array(16).fill(255), 22).length, 22)
+})
+
+test('an id is read back only under its own prefix', () => {
+  const id = makeId('sess', new Uint8Array(16).fill(7))
+  assert.equal(parseId('sess', id), id)
+  assert.equal(parseId('dev', id), undefined)
+  assert.equal(parseId('sess', `${id}0`), undefined)
+  assert.equal(parseId('sess', `${id}\n`), undefined)
+})
+
+test('one wrong character of a server credential is told offline', () => {
+  const bare = `sk_beta_0123456789_${'a'.repeat(43)}`
+  const credential = bare + credentialChecksum(bare)
+  assert.ok(isServerCredential(credential))
+  for (let at = 0; at < credential.length; at++) {
+    const other = credential[at] === 'b' ? 'c' : 'b'
+    assert.ok(!isServerCredential(credential.slice(0, at) + other + credential.slice(at + 1)), `character ${at}`)
+  }
+})

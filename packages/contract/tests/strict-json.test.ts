@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseStrictJson } from '../src/index.ts'
+
+test('a member named twice is refused, at any depth and however it is spelt', () => {
+  for (const text of ['{"a":1,"a":2}', '{"x":[{"a":1,"b":2,"a":3}]}', '{"a":1,"\\u0061":2}', '{"a" :1 , "a"\n:2}', '{"__proto__":1,"__proto__":2}']) {
+    assert.equal((parseStrictJson(text) as { problem: string }).problem, 'duplicate_member', text)
+  }
+})
+
+test('the same name in two objects, and a name that is also a value, are fine', () => {
+  for (const text of ['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"x\\":","b":1}']) {
+    assert.deepEqual(parseStrictJson(text), { value: JSON.parse(text) }, text)
+  }
+})
+
+test('sixteen levels are read and seventeen are refused, the outermost being the first', () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  assert.ok('value' in parseStrictJson(nested(16)))
+  assert.deepEqual(parseStrictJson(nested(17)), { problem: 'nesting_too_deep' })
+  assert.deepEqual(parseStrictJson(nested(30_000)), { problem: 'nesting_too_deep' })
+})
+
+test('a surrogate on its own is refused; a pair is not', () => {
+  assert.deepEqual(parseStrictJson('{"a":"\\ud800"}'), { problem: 'lone_surrogate' })
+  assert.deepEqual(parseStrictJson('{"\\uDFFF":1}'), { problem: 'lone_surrogate' })
+  assert.deepEqual(parseStrictJson('"\\ud83d\\ude00"'), { value: '😀' })
+})
+
+test('what JSON.parse refuses is malformed', () => {
+  for (const text of ['', '{', '{"a":1,}', 'nul', '{"a":1} x', "{'a':1}", '"\t"', '01', '[1', '{"a"}', ']', '}{']) {
+    assert.deepEqual(parseStrictJson(text), { problem: 'malformed_json' }, text)
+  }
+})
+
+test('every text JSON.stringify writes is read back as the same value', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' }), (value) => {
+      const text = JSON.stringify(value)
+      const result = parseStrictJson(text)
+      if ('value' in result) assert.deepEqual(result.value, JSON.parse(text))
+      else assert.equal(result.problem, 'lone_surrogate')
+    }),
+  )
+})

@@ -1,0 +1,30 @@
+/** The gate's sense of time. Tests pass one that they move; nobody sleeps. */
+export interface GateClock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Resolves after this many milliseconds. */
+  sleep(ms: number): Promise<void>
+  /** A signal that aborts after this many milliseconds: the time-out of one try. */
+  timeout(ms: number): AbortSignal
+}
+
+/**
+ * The machine's own clock: the default of `createGate`.
+ *
+ * @example systemClock.now() // 1795253400000
+ */
+export const systemClock: GateClock = {
+  now: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  timeout: (ms) => AbortSignal.timeout(ms),
+}
+
+/** As many random bytes as asked. */
+export type RandomBytes = (length: number) => Uint8Array
+
+/**
+ * Random bytes of the platform: the default of `createGate`.
+ *
+ * @example systemRandom(16).length // 16
+ */
+export const systemRandom: RandomBytes = (length) => crypto.getRandomValues(new Uint8Array(length))

@@ -1,0 +1,66 @@
+/** What an integrator's code branches on when a call did not succeed. */
+export const GATE_ERROR_CODES = [
+  'service_unavailable',
+  'rate_limited',
+  'unauthorized',
+  'forbidden',
+  'invalid_request',
+  'not_found',
+  'unexpected_answer',
+  'invalid_configuration',
+  'session_unknown',
+  'action_not_committed',
+] as const
+
+/**
+ * One of the codes of a {@link GateError}.
+ *
+ * | code | what to do |
+ * |---|---|
+ * | `service_unavailable` | the service did not answer, or not well, after all tries: try later |
+ * | `rate_limited` | wait `retryAfterMs` |
+ * | `unauthorized`, `forbidden` | the server credential is wrong, or not enabled for this workflow and action |
+ * | `invalid_request` | the call is wrong; `reason` says how |
+ * | `not_found` | the session is over and forgotten, or was never this tenant's |
+ * | `unexpected_answer` | what answered is not the service: check `baseUrl` |
+ * | `invalid_configuration` | an option of `createGate` is wrong; thrown before any call |
+ * | `session_unknown` | the own pending store has no such row |
+ * | `action_not_committed` | complete was called before the row was used |
+ */
+export type GateErrorCode = (typeof GATE_ERROR_CODES)[number]
+
+interface GateErrorDetails {
+  readonly reason?: string | undefined
+  readonly requestId?: string | undefined
+  readonly retryAfterMs?: number | undefined
+  readonly cause?: unknown
+}
+
+/**
+ * The one error this package throws. Branch on `code`, never on the message.
+ *
+ * @example new GateError('rate_limited', 'Too many requests.', { retryAfterMs: 2000 }).retryable // true
+ */
+export class GateError extends Error {
+  override readonly name = 'GateError'
+  readonly code: GateErrorCode
+  /** The service's own reason, where it gave one: a word of the contract's closed list. */
+  readonly reason: string | undefined
+  /** What the service's operator needs to find this call. */
+  readonly requestId: string | undefined
+  /** How long the service asked to be left alone, in milliseconds. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(code: GateErrorCode, message: string, details: GateErrorDetails = {}) {
+    super(message, details.cause === undefined ? {} : { cause: details.cause })
+    this.code = code
+    this.reason = details.reason
+    this.requestId = details.requestId
+    this.retryAfterMs = details.retryAfterMs
+  }
+
+  /** Whether the same call can succeed later without anybody changing anything. */
+  get retryable(): boolean {
+    return this.code === 'service_unavailable' || this.code === 'rate_limited'
+  }
+}

@@ -1,0 +1,90 @@
+import { isServerCredential } from '@bonded/contract'
+import { type GateClock, type RandomBytes, systemClock, systemRandom } from './clock.ts'
+import { GateError } from './errors.ts'
+import type { PendingStore } from './pending/pending-store.ts'
+import { Secret } from './secret.ts'
+import type { FetchLike } from './service/fetch-like.ts'
+import { completeBond } from './verbs/complete.ts'
+import { type CreateBond, createBond, type PublicCreatedSession } from './verbs/create.ts'
+import type { GateParts, GatePolicy } from './verbs/parts.ts'
+import { type ProtectedSubmit, type ProtectOutcome, protectSubmit } from './verbs/protect.ts'
+import { type Used, useBond } from './verbs/use.ts'
+import type { AcceptVerdict, ReviewVerdict, Submit, Verdict } from './verbs/verdict.ts'
+import { verifySubmit } from './verbs/verify.ts'
+
+/** What a gate is made of. */
+export interface GateOptions<Tx> {
+  /** The service's API base: `https://…/api/v1`. */
+  readonly baseUrl: string
+  /** `sk_beta_…`. Read it from your secret store; it never goes to a browser. */
+  readonly serverCredential: string
+  readonly store: PendingStore<Tx>
+  readonly policy?: GatePolicy
+  /** Default: the platform's. */
+  readonly fetch?: FetchLike
+  readonly clock?: GateClock
+  readonly random?: RandomBytes
+}
+
+/** Five verbs, in the order of a bond's life. Every one may be called by many requests at once. */
+export interface Gate<Tx> {
+  /** Creates a session for this owner and gives what the browser may have of it. */
+  create(bond: CreateBond): Promise<{ session: PublicCreatedSession }>
+  /** Judges a submit and changes nothing. */
+  verify(submit: Submit): Promise<Verdict>
+  /** Runs the action in the transaction that uses the bond up; `{used: false}` when somebody was faster. */
+  use<T>(verdict: AcceptVerdict | ReviewVerdict, action: (tx: Tx) => Promise<T>): Promise<Used<T>>
+  /** After the commit. Safe to repeat. */
+  complete(session_id: string): Promise<void>
+  /** Verify, use, complete: what most endpoints want. */
+  protect<T>(submit: ProtectedSubmit<Tx, T>): Promise<ProtectOutcome<T>>
+}
+
+/**
+ * A gate before one or more protected actions.
+ *
+ * @throws {GateError} `invalid_configuration`, before any call
+ * @example
+ * const gate = createGate({ baseUrl, serverCredential, store: memoryPendingStore() })
+ * const { session } = await gate.create({ workflow, action, owner: 'user-1' }) // to the browser
+ */
+export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
+  const { clock = systemClock, random = systemRandom, store, policy = {} } = options
+  const parts: GateParts<Tx> = {
+    service: {
+      baseUrl: parseBaseUrl(options.baseUrl),
+      serverCredential: parseServerCredential(options.serverCredential),
+      // Called as a plain function: a browser-like fetch refuses another `this`.
+      fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+      clock,
+      random,
+    },
+    store,
+    policy,
+    clock,
+    random,
+  }
+  return {
+    create: (bond) => createBond(parts, bond),
+    verify: (submit) => verifySubmit(parts, submit),
+    use: (verdict, action) => useBond(parts, verdict, action),
+    complete: (session_id) => completeBond(parts, session_id),
+    protect: (submit) => protectSubmit(parts, submit),
+  }
+}
+
+function parseBaseUrl(text: string): string {
+  const trimmed = text.replace(/\/+$/, '')
+  if (!URL.canParse(trimmed) || !/^https?:\/\/[^/?#@]+\/api\/v1$/.test(trimmed)) {
+    throw new GateError('invalid_configuration', 'baseUrl must be the service’s API base, such as https://bonds.example/api/v1.')
+  }
+  return trimmed
+}
+
+function parseServerCredential(text: string): Secret {
+  if (!isServerCredential(text)) {
+    // Never the value: a mistyped credential is nearly a credential.
+    throw new GateError('invalid_configuration', 'serverCredential is not a whole server credential (sk_beta_…).')
+  }
+  return new Secret(text)
+}

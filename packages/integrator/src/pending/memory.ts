@@ -1,0 +1,61 @@
+import { type PendingRow, type PendingStore, ROW_KEPT_AFTER_EXPIRY_MS } from './pending-store.ts'
+
+/** The transaction of the memory store: a list of what to undo. */
+export interface MemoryTransaction {
+  /** Runs when the transaction does not commit, last registered first. */
+  onRollback(undo: () => void): void
+}
+
+/**
+ * A pending store in the memory of one process, for tests, demos and single processes that may forget.
+ * Rows are gone after a restart: their bonds then read `session_not_ours`, which fails closed.
+ *
+ * @example const gate = createGate({ baseUrl, serverCredential, store: memoryPendingStore() })
+ */
+export function memoryPendingStore(): PendingStore<MemoryTransaction> {
+  const rows = new Map<string, PendingRow>()
+
+  function removeExpired(before: string): number {
+    const expired = [...rows.values()].filter((row) => Date.parse(row.expires_at) < Date.parse(before))
+    for (const row of expired) rows.delete(row.session_id)
+    return expired.length
+  }
+
+  return {
+    async put(row) {
+      if (rows.has(row.session_id)) return
+      // The oldest row tells cheaply whether there is anything to sweep.
+      const [oldest] = rows.values()
+      const forgotten = new Date(Date.parse(row.created_at) - ROW_KEPT_AFTER_EXPIRY_MS).toISOString()
+      if (oldest !== undefined && oldest.expires_at < forgotten) removeExpired(forgotten)
+      rows.set(row.session_id, row)
+    },
+
+    async find(session_id) {
+      return rows.get(session_id)
+    },
+
+    async transaction(work) {
+      const undos: (() => void)[] = []
+      try {
+        return await work({ onRollback: (undo) => void undos.push(undo) })
+      } catch (error) {
+        for (const undo of undos.reverse()) undo()
+        throw error
+      }
+    },
+
+    async use({ session_id, owner, used_at }, tx) {
+      // No await between the look and the change: that is the whole lock.
+      const row = rows.get(session_id)
+      if (row === undefined || row.owner !== owner || row.used_at !== null) return false
+      rows.set(session_id, { ...row, used_at })
+      tx.onRollback(() => void rows.set(session_id, row))
+      return true
+    },
+
+    async removeExpired(before) {
+      return removeExpired(before)
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import type { ReviewReason } from '@bonded/contract'
+import type { RejectReason } from '../advice.ts'
+import { GateError } from '../errors.ts'
+import { completeBond } from './complete.ts'
+import type { GateParts } from './parts.ts'
+import { useBond } from './use.ts'
+import { type AcceptVerdict, rejected, type ReviewVerdict, type Submit } from './verdict.ts'
+import { verifySubmit } from './verify.ts'
+
+/** A submit, and what to do with it. An action throws only when nothing of it is durable: then the bond is unused again. */
+export interface ProtectedSubmit<Tx, T> extends Submit {
+  /** The protected action. Runs at most once for a bond. */
+  readonly accept: (tx: Tx, verdict: AcceptVerdict) => Promise<T>
+  /** Takes the request for a person to look at. Left out: a doubtful submit runs nothing, and its bond stays unused. */
+  readonly review?: (tx: Tx, verdict: ReviewVerdict) => Promise<T>
+}
+
+/** What became of a protected submit. */
+export type ProtectOutcome<T> =
+  | { readonly outcome: 'completed'; readonly decision: 'accept' | 'review'; readonly result: T }
+  /** The action is durable, the service does not know yet. Answer the person with success; retry `gate.complete` where `error.retryable`. */
+  | { readonly outcome: 'completion_pending'; readonly decision: 'accept' | 'review'; readonly result: T; readonly error: GateError }
+  /** Doubts, and no `review` was given. Nothing ran. */
+  | { readonly outcome: 'review'; readonly reasons: readonly ReviewReason[]; readonly advice: readonly string[] }
+  | {
+      readonly outcome: 'rejected'
+      readonly reasons: readonly RejectReason[]
+      readonly advice: readonly string[]
+      readonly error?: GateError
+    }
+
+/** Verify, use with the action, complete. */
+export async function protectSubmit<Tx, T>(parts: GateParts<Tx>, submit: ProtectedSubmit<Tx, T>): Promise<ProtectOutcome<T>> {
+  const verdict = await verifySubmit(parts, submit)
+  if (verdict.decision === 'reject') {
+    const { decision: _said, ...refusal } = verdict
+    return { outcome: 'rejected', ...refusal }
+  }
+  const action = actionFor(submit, verdict)
+  if (action === undefined) return { outcome: 'review', reasons: verdict.reasons, advice: verdict.advice }
+  const used = await useBond(parts, verdict, action)
+  if (!used.used) {
+    const { reasons, advice } = rejected('already_used')
+    return { outcome: 'rejected', reasons, advice }
+  }
+  const done = { decision: verdict.decision, result: used.result }
+  try {
+    await completeBond(parts, verdict.session_id)
+    return { outcome: 'completed', ...done }
+  } catch (cause) {
+    // The action is durable: from here on nothing may look like a failure of it.
+    const error = cause instanceof GateError ? cause : new GateError('service_unavailable', 'The pending store could not be read.', { cause })
+    return { outcome: 'completion_pending', ...done, error }
+  }
+}
+
+function actionFor<Tx, T>(submit: ProtectedSubmit<Tx, T>, verdict: AcceptVerdict | ReviewVerdict): ((tx: Tx) => Promise<T>) | undefined {
+  if (verdict.decision === 'accept') return (tx) => submit.accept(tx, verdict)
+  const { review } = submit
+  return review && ((tx) => review(tx, verdict))
+}

@@ -1,0 +1,169 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { credentialChecksum, encodeBase62, type FullSession, makeId, type PulseVerification } from '@bonded/contract'
+import type { AnswerLike, FetchLike } from '../src/index.ts'
+
+const BARE = `sk_beta_${'k'.repeat(10)}_${'s'.repeat(43)}`
+export const SERVER_CREDENTIAL = BARE + credentialChecksum(BARE)
+export const TENANT_ID = `ten_${'t'.repeat(22)}`
+export const BASE_URL = 'https://bonds.test/api/v1'
+
+export const GOOD_VERIFICATION: PulseVerification = {
+  device_possession: true,
+  local_auth: 'verified',
+  assertion_confidence: 0.8,
+  human_presence_confidence: 0.8,
+  assertion_band: 'high',
+  continuity_score_long_lived: 0.7,
+  carrier: { number_verified: false, sim_swap_recent: false, device_status: 'unknown' },
+  sensor_continuity: { motion_present: true, continuity_score: 0.8 },
+}
+
+/** What goes wrong with a request. `lost`: it is done, and its answer never arrives. */
+export type Trouble =
+  | 'lost'
+  | 'refused'
+  | 'hang'
+  | 'cut'
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
+
+export interface SeenRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: Record<string, string>
+  readonly body: string | undefined
+  readonly redirect?: string
+}
+
+/** The three calls of the service that a gate makes, as the protocol describes them, and its bad days. */
+export function fakeService(now: () => number) {
+  const sessions = new Map<string, FullSession>()
+  const keys = new Map<string, { body: string; id: string }>()
+  const seen: SeenRequest[] = []
+  const troubles: (Trouble | undefined)[] = []
+  let completions = 0
+
+  const answer = (status: number, body: object, headers: Record<string, string> = {}): AnswerLike => ({
+    status,
+    headers: { get: (name) => headers[name] ?? null },
+    text: async () => JSON.stringify(body),
+  })
+  const refuse = (status: number, code: string, reason: string) =>
+    answer(status, { error: { code, message: `Refused: ${reason}.`, requestId: `req_${'r'.repeat(22)}`, reason } })
+  const secretOf = (id: string) => `bcs_${createHash('sha256').update(id).digest('base64url')}`
+
+  function create(request: SeenRequest): AnswerLike {
+    const key = request.headers['idempotency-key'] ?? randomBytes(9).toString('hex')
+    const body = request.body ?? '{}'
+    const earlier = keys.get(key)
+    if (earlier && earlier.body !== body) return refuse(400, 'invalid_request', 'idempotency_mismatch')
+    const id = earlier?.id ?? makeId('sess', randomBytes(16))
+    if (!earlier) {
+      keys.set(key, { body, id })
+      sessions.set(id, pendingSession(id, JSON.parse(body)))
+    }
+    return answer(201, { ...sessions.get(id), completion_secret: secretOf(id) })
+  }
+
+  function pendingSession(id: string, asked: Record<string, never>): FullSession {
+    const nonce = 'n'.repeat(43)
+    return {
+      id,
+      state: 'pending',
+      nonce,
+      qr_payload: `pulse://bond?session_id=${id}&nonce=${nonce}`,
+      api_base_url: 'https://bonds.test',
+      universal_link: `https://bonds.test/bond?session_id=${id}&nonce=${nonce}`,
+      websocket_url: `wss://bonds.test/sessions/${id}`,
+      qr_svg_url: `/v1/sessions/${id}/qr.svg?nonce=${nonce}`,
+      challenge_expires_at: iso(now() + 120_000),
+      expires_at: iso(now() + 300_000),
+      workflow: asked.workflow ?? null,
+      action: asked.action ?? null,
+      tenant_id: TENANT_ID,
+      server_time: iso(now()),
+      expires_in_ms: 300_000,
+      challenge_expires_in_ms: 120_000,
+      challenge_rotates_in_ms: 60_000,
+      seq: 1,
+      verification: null,
+      context: asked.context ?? null,
+      subject_ref: asked.subject_ref ?? null,
+      watch_token: `bwt_${'w'.repeat(43)}`,
+      step_up: null,
+      hint: 'waiting_for_scan',
+      ended_reason: null,
+    }
+  }
+
+  function complete(id: string, headers: Record<string, string>): AnswerLike {
+    const session = sessions.get(id)
+    if (!session || Date.parse(session.expires_at) <= now()) return refuse(404, 'not_found', 'session_not_found')
+    if (headers['x-bond-completion-secret'] !== secretOf(id)) return refuse(400, 'invalid_request', 'completion_secret_mismatch')
+    const digest = headers['x-bond-context-digest']
+    if (digest !== undefined && digest !== session.context?.digest) return refuse(400, 'invalid_request', 'context_mismatch')
+    if (session.state !== 'bonded' && session.state !== 'completed') return refuse(400, 'invalid_request', 'session_not_bonded')
+    if (session.state === 'bonded') completions++
+    sessions.set(id, { ...session, state: 'completed' })
+    return answer(200, { ok: true, session_id: id })
+  }
+
+  function serve(request: SeenRequest): AnswerLike {
+    if (request.headers.authorization !== `Bearer ${SERVER_CREDENTIAL}`) return refuse(401, 'unauthorized', 'credential_invalid')
+    const route = /^\/api\/v1\/sessions(?:\/([^/]+)(\/form-completed)?)?$/.exec(request.path)
+    const [, id, completing] = route ?? []
+    if (!route) return refuse(404, 'invalid_request', 'unknown_endpoint')
+    if (id === undefined) return create(request)
+    if (completing) return complete(id, request.headers)
+    const session = sessions.get(id)
+    return session ? answer(200, { ...session, server_time: iso(now()) }) : refuse(404, 'not_found', 'session_not_found')
+  }
+
+  const fetch: FetchLike = async (url, init) => {
+    const request = { method: init.method, path: new URL(url).pathname, headers: init.headers, body: init.body, redirect: init.redirect }
+    seen.push(request)
+    const trouble = troubles.shift()
+    if (trouble === 'refused') throw new TypeError('fetch failed')
+    // The clock's time-out signal of these tests is aborted at once.
+    if (trouble === 'hang') throw init.signal.reason ?? new Error('nobody would ever have answered')
+    if (typeof trouble === 'object') {
+      const { status, headers = {}, body = 'upstream says no' } = trouble
+      return { status, headers: { get: (name) => headers[name] ?? null }, text: async () => body }
+    }
+    const done = serve(request)
+    if (trouble === 'lost') throw new TypeError('the connection was reset')
+    if (trouble === 'cut') return { ...done, text: async () => (await done.text()).slice(0, 20) }
+    return done
+  }
+
+  return {
+    fetch,
+    seen,
+    sessions,
+    /** What happens to the next requests, one each. */
+    trouble: (...next: (Trouble | undefined)[]) => void troubles.push(...next),
+    completions: () => completions,
+    change: (id: string, change: Partial<FullSession>) => {
+      const session = sessions.get(id)
+      if (!session) throw new Error(`no session ${id}`)
+      sessions.set(id, { ...session, ...change })
+    },
+    /** The phone approves. */
+    bond(id: string, verification: Partial<PulseVerification> = {}) {
+      this.change(id, {
+        state: 'bonded',
+        verification: { ...GOOD_VERIFICATION, ...verification },
+        subject_ref: sessions.get(id)?.subject_ref ?? 's'.repeat(43),
+      })
+    },
+    secretOf,
+  }
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** A session id that nobody gave out. */
+export function strangeSessionId(): string {
+  return `sess_${encodeBase62(randomBytes(16), 22)}`
+}

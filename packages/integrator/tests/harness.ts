@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { createGate, type GateClock, type GatePolicy, type MemoryTransaction, memoryPendingStore, type PendingStore } from '../src/index.ts'
+import { BASE_URL, fakeService, SERVER_CREDENTIAL } from './fake-service.ts'
+
+export const START_MS = Date.parse('2026-11-21T09:30:00.000Z')
+export const WORKFLOW = { workflow: 'credit_application', action: 'submit_application' } as const
+export const OWNER = 'login-1'
+
+/** A clock that moves when told, and by every sleep asked of it. */
+export function movedClock() {
+  let nowMs = START_MS
+  const slept: number[] = []
+  const clock: GateClock = {
+    now: () => nowMs,
+    sleep: async (ms) => {
+      slept.push(ms)
+      nowMs += ms
+    },
+    timeout: () => AbortSignal.abort(new DOMException('timed out', 'TimeoutError')),
+  }
+  return { ...clock, slept, advance: (ms: number) => void (nowMs += ms) }
+}
+
+/** A gate on a fake service, a memory store and a clock that is moved. */
+export function harness(options: { policy?: GatePolicy; store?: PendingStore<MemoryTransaction>; serviceAheadMs?: number } = {}) {
+  const clock = movedClock()
+  const service = fakeService(() => clock.now() + (options.serviceAheadMs ?? 0))
+  const store = options.store ?? memoryPendingStore()
+  const gate = createGate({
+    baseUrl: BASE_URL,
+    serverCredential: SERVER_CREDENTIAL,
+    store,
+    clock,
+    fetch: service.fetch,
+    random: (length) => randomBytes(length),
+    ...(options.policy && { policy: options.policy }),
+  })
+
+  /** A session that the phone has approved, and the submit that goes with it. */
+  async function bonded(bond: { digest?: string; subject_ref?: string } = {}) {
+    const { session } = await gate.create({
+      ...WORKFLOW,
+      owner: OWNER,
+      ...(bond.digest && { context: { display: [], digest: bond.digest } }),
+      ...(bond.subject_ref && { subject_ref: bond.subject_ref }),
+    })
+    service.bond(session.id)
+    return { session_id: session.id, owner: OWNER, ...WORKFLOW, ...(bond.digest && { form_digest: bond.digest }) }
+  }
+
+  return { gate, service, store, clock, bonded }
+}

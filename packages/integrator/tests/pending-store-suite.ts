@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type PendingRow, type PendingStore, Secret } from '../src/index.ts'
+
+const CREATED_AT = '2026-11-21T09:30:00.000Z'
+const USED_AT = '2026-11-21T09:31:00.000Z'
+let made = 0
+
+function row(change: Partial<PendingRow> = {}): PendingRow {
+  return {
+    session_id: `sess_${String(++made).padStart(22, '0')}`,
+    workflow: 'credit_application',
+    action: 'submit_application',
+    owner: 'login-1',
+    completion_secret: new Secret('bcs_kept'),
+    context_digest: 'digest',
+    subject_ref: null,
+    created_at: CREATED_AT,
+    expires_at: '2026-11-21T09:35:00.000Z',
+    used_at: null,
+    ...change,
+  }
+}
+
+/**
+ * What every pending store promises. Run it over your adapter:
+ *
+ * @example pendingStoreSuite('postgres', async () => postgresPendingStore(await freshDatabase()))
+ */
+export function pendingStoreSuite<Tx>(name: string, open: () => PendingStore<Tx> | Promise<PendingStore<Tx>>): void {
+  const useOf = ({ session_id, owner }: PendingRow) => ({ session_id, owner, used_at: USED_AT })
+  const useAlone = (store: PendingStore<Tx>, kept: PendingRow) => store.transaction((tx) => store.use(useOf(kept), tx))
+
+  test(`${name}: a row is found as it was put, its secret with it`, async () => {
+    const store = await open()
+    const kept = row()
+    await store.put(kept)
+    const found = await store.find(kept.session_id)
+    assert.ok(found)
+    const { completion_secret, ...plain } = found
+    const { completion_secret: _put, ...expected } = kept
+    assert.deepEqual({ ...plain }, expected)
+    assert.equal(completion_secret.reveal(), 'bcs_kept')
+  })
+
+  test(`${name}: an unknown session has no row and cannot be used`, async () => {
+    const store = await open()
+    assert.equal(await store.find('sess_unknown'), undefined)
+    assert.equal(await useAlone(store, row()), false)
+  })
+
+  test(`${name}: a row is used once, and says when`, async () => {
+    const store = await open()
+    const kept = row()
+    await store.put(kept)
+    assert.equal(await useAlone(store, kept), true)
+    assert.equal((await store.find(kept.session_id))?.used_at, USED_AT)
+    assert.equal(await useAlone(store, kept), false)
+  })
+
+  test(`${name}: another owner cannot use a row`, async () => {
+    const store = await open()
+    const kept = row()
+    await store.put(kept)
+    assert.equal(await useAlone(store, { ...kept, owner: 'login-2' }), false)
+    assert.equal(await useAlone(store, kept), true)
+  })
+
+  test(`${name}: of 50 concurrent uses exactly one is told true`, async () => {
+    const store = await open()
+    const kept = row()
+    await store.put(kept)
+    const told = await Promise.all(Array.from({ length: 50 }, () => useAlone(store, kept)))
+    assert.equal(told.filter(Boolean).length, 1)
+  })
+
+  test(`${name}: a transaction gives what its work gave`, async () => {
+    const store = await open()
+    assert.equal(await store.transaction(async () => 42), 42)
+  })
+
+  test(`${name}: a transaction that rejects leaves the row unused, and passes the error on`, async () => {
+    const store = await open()
+    const kept = row()
+    await store.put(kept)
+    const failure = new Error('the action failed')
+    const work = store.transaction(async (tx) => {
+      assert.equal(await store.use(useOf(kept), tx), true)
+      throw failure
+    })
+    await assert.rejects(work, failure)
+    assert.equal((await store.find(kept.session_id))?.used_at, null)
+    assert.equal(await useAlone(store, kept), true)
+  })
+
+  test(`${name}: putting a used row again does not make it unused`, async () => {
+    const store = await open()
+    const kept = row()
+    await store.put(kept)
+    await useAlone(store, kept)
+    await store.put(kept)
+    assert.equal(await useAlone(store, kept), false)
+  })
+
+  test(`${name}: rows that expired before a time are dropped, others stay`, async () => {
+    const store = await open()
+    const old = row({ expires_at: '2026-11-21T08:00:00.000Z' })
+    const fresh = row()
+    await store.put(old)
+    await store.put(fresh)
+    assert.equal(await store.removeExpired('2026-11-21T09:00:00.000Z'), 1)
+    assert.equal(await store.find(old.session_id), undefined)
+    assert.ok(await store.find(fresh.session_id))
+  })
+}

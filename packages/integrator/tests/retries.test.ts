@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { GateError } from '../src/index.ts'
+import { backoffMs, MAX_TRIES, nextTryMs, parseRetryAfter, TOTAL_MS } from '../src/service/retry.ts'
+import type { Trouble } from './fake-service.ts'
+import { harness, OWNER, START_MS, WORKFLOW } from './harness.ts'
+
+const bond = { ...WORKFLOW, owner: OWNER }
+const coded = (code: string) => (error: unknown) => error instanceof GateError && error.code === code
+
+const passing: [string, Trouble][] = [
+  ['an answer that is lost', 'lost'],
+  ['a connection that is refused', 'refused'],
+  ['a try that times out', 'hang'],
+  ['an answer that is cut off', 'cut'],
+  ['a 503', { status: 503 }],
+  ['a 500 of the service', { status: 500 }],
+  ['a 429', { status: 429 }],
+]
+
+for (const [name, trouble] of passing) {
+  test(`${name} is tried again, and creates one session`, async () => {
+    const h = harness()
+    h.service.trouble(trouble, trouble)
+    const { session } = await h.gate.create(bond)
+    assert.equal(h.service.seen.length, 3)
+    assert.deepEqual([...h.service.sessions.keys()], [session.id])
+    assert.equal(new Set(h.service.seen.map(({ headers }) => headers['idempotency-key'])).size, 1)
+    assert.ok(await h.store.find(session.id))
+  })
+}
+
+test('two creates are two sessions', async () => {
+  const h = harness()
+  await h.gate.create(bond)
+  await h.gate.create(bond)
+  assert.equal(h.service.sessions.size, 2)
+})
+
+test('the tries end after four', async () => {
+  const h = harness()
+  h.service.trouble(...Array<Trouble>(9).fill('refused'))
+  await assert.rejects(h.gate.create(bond), coded('service_unavailable'))
+  assert.equal(h.service.seen.length, MAX_TRIES)
+})
+
+test('Retry-After is waited for', async () => {
+  const h = harness()
+  h.service.trouble({ status: 429, headers: { 'retry-after': '3' } })
+  await h.gate.create(bond)
+  assert.deepEqual(h.clock.slept, [3000])
+})
+
+test('a Retry-After beyond the whole time is not waited for but told', async () => {
+  const h = harness()
+  h.service.trouble({ status: 429, headers: { 'retry-after': '60' } })
+  const failed = h.gate.create(bond)
+  await assert.rejects(failed, (error) => error instanceof GateError && error.code === 'rate_limited' && error.retryAfterMs === 60_000)
+  assert.deepEqual(h.clock.slept, [])
+})
+
+const refusals: [string, Trouble, string][] = [
+  ['a redirect', { status: 302, headers: { location: 'https://elsewhere.test' } }, 'unexpected_answer'],
+  ['a 404 that is not the service’s', { status: 404, body: '<html>' }, 'unexpected_answer'],
+  [
+    'a workflow that is not enabled',
+    { status: 403, body: JSON.stringify({ error: { code: 'forbidden', message: 'm', requestId: 'r', reason: 'workflow_not_enabled' } }) },
+    'forbidden',
+  ],
+  ['a wrong credential', { status: 401, body: JSON.stringify({ error: { code: 'unauthorized', message: 'm', requestId: 'r' } }) }, 'unauthorized'],
+  ['a wrong request', { status: 400, body: JSON.stringify({ error: { code: 'invalid_request', message: 'm', requestId: 'r' } }) }, 'invalid_request'],
+  ['an answer that is no session', { status: 201, body: '{}' }, 'unexpected_answer'],
+]
+
+for (const [name, trouble, code] of refusals) {
+  test(`${name} is not tried again`, async () => {
+    const h = harness()
+    h.service.trouble(trouble)
+    await assert.rejects(h.gate.create(bond), coded(code))
+    assert.equal(h.service.seen.length, 1)
+  })
+}
+
+test('the credential never follows a redirect', async () => {
+  const h = harness()
+  await h.gate.create(bond)
+  assert.equal(h.service.seen[0]?.redirect, 'manual')
+})
+
+test('an error carries the reason and the request id', async () => {
+  const h = harness()
+  h.service.trouble({
+    status: 403,
+    body: JSON.stringify({ error: { code: 'forbidden', message: 'No.', requestId: 'req_1', reason: 'action_not_enabled' } }),
+  })
+  await assert.rejects(h.gate.create(bond), { name: 'GateError', reason: 'action_not_enabled', requestId: 'req_1', message: 'No.' })
+})
+
+test('back-off is jittered over a window that doubles to a cap', () => {
+  const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 40 }), chance, (triesMade, drawn) => {
+      const waitMs = backoffMs(triesMade, drawn)
+      assert.ok(waitMs >= 0 && waitMs < Math.min(2000, 200 * 2 ** (triesMade - 1)))
+    }),
+  )
+})
+
+test('no wait ever passes the whole time', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 6 }),
+      fc.nat(20_000),
+      fc.option(fc.nat(100_000), { nil: undefined }),
+      (triesMade, elapsedMs, retryAfterMs) => {
+        const waitMs = nextTryMs({ triesMade, elapsedMs, chance: 0.5, retryAfterMs })
+        if (waitMs === undefined) return
+        assert.ok(triesMade < MAX_TRIES && elapsedMs + waitMs < TOTAL_MS && waitMs >= (retryAfterMs ?? 0))
+      },
+    ),
+  )
+})
+
+test('Retry-After is read as seconds or as a date', () => {
+  assert.equal(parseRetryAfter('2', START_MS), 2000)
+  assert.equal(parseRetryAfter('Sat, 21 Nov 2026 09:30:05 GMT', START_MS), 5000)
+  assert.equal(parseRetryAfter('Sat, 21 Nov 2026 09:00:00 GMT', START_MS), 0)
+  assert.equal(parseRetryAfter('in a while', START_MS), undefined)
+  assert.equal(parseRetryAfter(null, START_MS), undefined)
+})

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { adviceFor, bindingDigest, type RejectReason, type ReviewReason, VERDICT_REASONS } from '../src/index.ts'
+import { GOOD_VERIFICATION, strangeSessionId, TENANT_ID } from './fake-service.ts'
+import { harness, OWNER, WORKFLOW } from './harness.ts'
+
+type Harness = ReturnType<typeof harness>
+type Submit = Awaited<ReturnType<Harness['bonded']>>
+/** Spoils a good submit; gives the submit to send. */
+type Spoil = (h: Harness, submit: Submit) => object | Promise<object>
+
+test('a fresh bond of ours is accepted, and says what it proved', async () => {
+  const h = harness({ policy: { tenant_id: TENANT_ID } })
+  const submit = await h.bonded()
+  assert.deepEqual(await h.gate.verify(submit), {
+    decision: 'accept',
+    reasons: [],
+    advice: [],
+    session_id: submit.session_id,
+    owner: OWNER,
+    verification: GOOD_VERIFICATION,
+    subject_ref: 's'.repeat(43),
+  })
+})
+
+const spoilProof =
+  (change: object): Spoil =>
+  (h, submit) => {
+    h.service.bond(submit.session_id, change)
+    return submit
+  }
+
+const rejections: Record<RejectReason, Spoil[]> = {
+  session_missing: [
+    (_, submit) => ({ ...submit, session_id: undefined }),
+    (_, submit) => ({ ...submit, session_id: '' }),
+    (_, submit) => ({ ...submit, session_id: [submit.session_id] }),
+  ],
+  session_not_ours: [
+    (_, submit) => ({ ...submit, owner: 'login-2' }),
+    (_, submit) => ({ ...submit, session_id: strangeSessionId() }),
+    (_, submit) => ({ ...submit, session_id: '../devices' }),
+  ],
+  session_unavailable: [
+    (h, submit) => (h.service.sessions.delete(submit.session_id), submit),
+    (h, submit) => (h.service.trouble({ status: 503 }, { status: 503 }, { status: 503 }, { status: 503 }), submit),
+    (h, submit) => (h.service.change(submit.session_id, { id: strangeSessionId() }), submit),
+  ],
+  session_not_bonded: (['pending', 'step_up_required', 'completed', 'killed', 'expired'] as const).map(
+    (state): Spoil =>
+      (h, submit) => (h.service.change(submit.session_id, { state }), submit),
+  ),
+  workflow_mismatch: [(_, submit) => ({ ...submit, workflow: 'wire_transfer' })],
+  action_mismatch: [(_, submit) => ({ ...submit, action: 'approve_wire' })],
+  session_expired: [
+    (h, submit) => (h.clock.advance(300_000), submit),
+    (h, submit) => (h.service.change(submit.session_id, { expires_at: 'soon' }), submit),
+  ],
+  tenant_mismatch: [(h, submit) => (h.service.change(submit.session_id, { tenant_id: `ten_${'x'.repeat(22)}` }), submit)],
+  verification_missing: [(h, submit) => (h.service.change(submit.session_id, { verification: null }), submit)],
+  device_not_possessed: [spoilProof({ device_possession: false })],
+  local_auth_not_verified: [spoilProof({ local_auth: 'failed' })],
+  passport_chip_missing: [
+    async (h) => {
+      const { session } = await h.gate.create({ workflow: 'account_opening', action: 'open', owner: OWNER })
+      h.service.bond(session.id, { passport: { tier: 'document' } })
+      return { session_id: session.id, owner: OWNER, workflow: 'account_opening', action: 'open' }
+    },
+  ],
+  context_mismatch: [
+    async (h) => ({ ...(await h.bonded({ digest: await bindingDigest({ amount: 1 }) })), form_digest: await bindingDigest({ amount: 2 }) }),
+    async (h) => ({ ...(await h.bonded({ digest: await bindingDigest({ amount: 1 }) })), form_digest: undefined }),
+    async (_, submit) => ({ ...submit, form_digest: await bindingDigest({ amount: 1 }) }),
+    async (h) => {
+      const bound = await h.bonded({ digest: await bindingDigest({ amount: 1 }) })
+      h.service.change(bound.session_id, { context: null })
+      return bound
+    },
+  ],
+  subject_mismatch: [
+    async (h) => {
+      const submit = await h.bonded({ subject_ref: 'a'.repeat(43) })
+      h.service.change(submit.session_id, { subject_ref: 'b'.repeat(43) })
+      return submit
+    },
+  ],
+  already_used: [
+    async (h, submit) => {
+      await h.gate.protect({ ...submit, accept: async () => {} })
+      return submit
+    },
+  ],
+}
+
+const reviews: Record<ReviewReason, object> = {
+  low_confidence: { human_presence_confidence: 0.54 },
+  sim_swap_recent: { carrier: { ...GOOD_VERIFICATION.carrier, sim_swap_recent: true } },
+  low_continuity: { sensor_continuity: { motion_present: false, continuity_score: 0.59 } },
+}
+
+for (const [reason, spoils] of Object.entries(rejections)) {
+  for (const [index, spoil] of spoils.entries()) {
+    test(`a submit is rejected with ${reason} (${index + 1}) and its sentence`, async () => {
+      const h = harness({ policy: { tenant_id: TENANT_ID, passport: { account_opening: 'required' } } })
+      const submit = (await spoil(h, await h.bonded())) as Submit
+      const verdict = await h.gate.verify(submit)
+      assert.deepEqual([verdict.decision, verdict.reasons], ['reject', [reason]])
+      assert.deepEqual(verdict.advice, [adviceFor(reason as RejectReason)])
+    })
+  }
+}
+
+for (const [reason, change] of Object.entries(reviews)) {
+  test(`a doubtful bond is for review with ${reason} and its sentence`, async () => {
+    const h = harness()
+    const submit = await h.bonded()
+    h.service.bond(submit.session_id, change)
+    const verdict = await h.gate.verify(submit)
+    assert.deepEqual([verdict.decision, verdict.reasons], ['review', [reason]])
+    assert.deepEqual(verdict.advice, [adviceFor(reason as ReviewReason)])
+  })
+}
+
+test('these are all the reasons there are, and each has its own plain sentence', () => {
+  assert.deepEqual([...VERDICT_REASONS].sort(), [...Object.keys(rejections), ...Object.keys(reviews)].sort())
+  const sentences = VERDICT_REASONS.map(adviceFor)
+  assert.equal(new Set(sentences).size, sentences.length)
+  for (const sentence of sentences) assert.match(sentence, /^[A-Z].{30,160}\.$/)
+})
+
+test('a stranger’s guess costs no call to the service', async () => {
+  const h = harness()
+  await h.gate.verify({ session_id: strangeSessionId(), owner: OWNER, ...WORKFLOW })
+  await h.gate.verify({ session_id: '../../../etc', owner: OWNER, ...WORKFLOW })
+  assert.equal(h.service.seen.length, 0)
+})
+
+test('the service’s time decides, not this machine’s', async () => {
+  for (const serviceAheadMs of [-3_600_000, 3_600_000]) {
+    const h = harness({ serviceAheadMs })
+    const submit = await h.bonded()
+    assert.equal((await h.gate.verify(submit)).decision, 'accept')
+    h.clock.advance(300_000)
+    assert.deepEqual((await h.gate.verify(submit)).reasons, ['session_expired'])
+  }
+})
+
+test('an expiry that the bond moved forward counts, not the one of the row', async () => {
+  const h = harness()
+  const submit = await h.bonded()
+  h.service.change(submit.session_id, { expires_at: '2026-11-21T09:40:00.000Z' })
+  h.clock.advance(360_000)
+  assert.equal((await h.gate.verify(submit)).decision, 'accept')
+})
+
+test('an outage is told to the log, with its code', async () => {
+  const h = harness()
+  const submit = await h.bonded()
+  h.service.trouble('refused', 'refused', 'refused', 'refused')
+  const verdict = await h.gate.verify(submit)
+  assert.equal(verdict.decision === 'reject' && verdict.error?.code, 'service_unavailable')
+})

@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+// Runs on any Node: hands over to the one this repository pins, or says which version is needed.
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+const NEEDED_MAJOR = 24
+const here = dirname(fileURLToPath(import.meta.url))
+const sources = join(here, '../src/cli/main.ts')
+const compiled = join(here, '../dist/cli/main.js')
+const main = existsSync(sources) ? sources : compiled
+const flags = main === sources ? ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning'] : ['--disable-warning=ExperimentalWarning']
+
+const major = Number(process.versions.node.split('.')[0])
+const node = major >= NEEDED_MAJOR ? process.execPath : pinnedNode()
+if (node === undefined) {
+  console.error(`bonded needs Node ${NEEDED_MAJOR} or newer; this is ${process.version}.`)
+  process.exit(2)
+}
+const args = [...flags, main, ...process.argv.slice(2)]
+if (node === process.execPath && typeof process.execve === 'function' && process.platform !== 'win32') {
+  process.execve(node, [node, ...args], process.env)
+}
+const child = spawn(node, args, { stdio: 'inherit' })
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
+
+/** The runtime that `npm ci` put beside us, if it did. */
+function pinnedNode() {
+  for (let folder = here; dirname(folder) !== folder; folder = dirname(folder)) {
+    const modules = join(folder, 'node_modules')
+    if (!existsSync(modules)) continue
+    const found = readdirSync(modules).find((name) => /^node-(bin-)?(linux|darwin|win)-/.test(name))
+    const binary = found && [join(modules, found, 'bin/node'), join(modules, found, 'bin/node.exe')].find((path) => existsSync(path))
+    if (binary) return binary
+  }
+  return undefined
+}

@@ -1,0 +1,71 @@
+import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { evidenceMacInput } from '@bonded/contract'
+import { Secret } from '../../domain/secret.ts'
+import type { Keyring } from '../../ports/keyring.ts'
+import type { RootKey } from './root-keys.ts'
+
+const SALT = 'bonded-sessions/v1'
+const PURPOSES = ['nonce', 'completion', 'watch', 'evidence', 'pairwise', 'device-challenge', 'idempotency'] as const
+type Purpose = (typeof PURPOSES)[number]
+
+const EXPIRY_BYTES = 6
+const SALT_BYTES = 10
+const CHALLENGE_MAC_BYTES = 16
+
+/** The keyring over node:crypto. Key objects are made once: making one costs more than the MAC it is used for. */
+export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
+  const derived = new Map(rootKeys.map(({ id, bytes }) => [id, deriveAll(bytes)]))
+  const [current] = rootKeys
+  if (current === undefined) throw new RangeError('a keyring needs at least one root key')
+
+  const mac = (keyId: string, purpose: Purpose, text: string | Uint8Array): Buffer => {
+    const key = derived.get(keyId)?.[purpose]
+    if (key === undefined) throw new RangeError(`there is no root key ${keyId}`)
+    return createHmac('sha256', key).update(text).digest()
+  }
+  const challengeMac = (keyId: string, body: Uint8Array) => mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
+
+  return {
+    currentKeyId: current.id,
+    holds: (keyId) => derived.has(keyId),
+    nonces: (keyId, sessionId) => ({
+      nonceAt: (index) => mac(keyId, 'nonce', `${sessionId}.${index}`).toString('base64url'),
+      stepNonceAt: (n) => mac(keyId, 'nonce', `${sessionId}.s${n}`).toString('base64url'),
+      sameText: same,
+    }),
+    completionSecret: (keyId, sessionId) => new Secret(`bcs_${mac(keyId, 'completion', sessionId).toString('base64url')}`),
+    watchToken: (keyId, sessionId) => new Secret(`bwt_${mac(keyId, 'watch', sessionId).toString('base64url')}`),
+    subjectRef: (tenantId, subjectId) => mac(current.id, 'pairwise', `${tenantId}\n${subjectId}`).toString('base64url'),
+    evidenceMac: (keyId, context, evidence) => mac(keyId, 'evidence', evidenceMacInput(context, evidence)).toString('base64url'),
+    bodyMac: (keyId, canonicalBody) => mac(keyId, 'idempotency', canonicalBody).toString('base64url'),
+    deviceChallenge(expiresAt) {
+      const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)
+      body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)
+      randomBytes(SALT_BYTES).copy(body, EXPIRY_BYTES)
+      return Buffer.concat([body, challengeMac(current.id, body)]).toString('base64url')
+    },
+    deviceChallengeExpiry(challenge) {
+      const bytes = Buffer.from(challenge, 'base64url')
+      if (bytes.length !== EXPIRY_BYTES + SALT_BYTES + CHALLENGE_MAC_BYTES) return undefined
+      const body = bytes.subarray(0, EXPIRY_BYTES + SALT_BYTES)
+      const shown = bytes.subarray(EXPIRY_BYTES + SALT_BYTES)
+      const ours = rootKeys.some(({ id }) => same(challengeMac(id, body), shown))
+      return ours ? body.readUIntBE(0, EXPIRY_BYTES) : undefined
+    },
+    sha256: (text) => createHash('sha256').update(text).digest('base64url'),
+    digest: (credential) => createHash('sha256').update(credential).digest(),
+    same,
+  }
+}
+
+/** Equal length is not a secret here; where they differ is. */
+function same(a: string | Uint8Array, b: string | Uint8Array): boolean {
+  const left = typeof a === 'string' ? Buffer.from(a) : a
+  const right = typeof b === 'string' ? Buffer.from(b) : b
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+function deriveAll(root: Uint8Array): Record<Purpose, KeyObject> {
+  const derive = (purpose: Purpose) => createSecretKey(Buffer.from(hkdfSync('sha256', root, SALT, purpose, 32)))
+  return Object.fromEntries(PURPOSES.map((purpose) => [purpose, derive(purpose)])) as Record<Purpose, KeyObject>
+}

@@ -1,0 +1,101 @@
+import type { Device } from '../../domain/session.ts'
+import type { DeviceTable } from '../../ports/store.ts'
+import { type Row, row } from './statement.ts'
+
+/** The registered keys, and what their subjects are called towards each tenant. */
+export const deviceTable: DeviceTable = {
+  *register(device, token) {
+    const registered = yield* row(
+      `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at, token_id, token_hash)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (key_id) do nothing returning id`,
+      [
+        device.id,
+        device.subjectId,
+        device.format,
+        device.keyId,
+        device.publicKey,
+        device.environment,
+        device.status,
+        device.appId,
+        device.counter,
+        device.lastIssuedAt,
+        device.createdAt,
+        token.id,
+        token.hash,
+      ],
+    )
+    return registered !== undefined
+  },
+
+  *find(id) {
+    const found = yield* row('select * from device where id = $1', [id])
+    return found && deviceFromRow(found)
+  },
+
+  *findByToken(tokenId) {
+    const found = yield* row('select * from device where token_id = $1', [tokenId])
+    return found && { device: deviceFromRow(found), tokenHash: found.token_hash as Uint8Array }
+  },
+
+  *raiseCounter(id, counter, issuedAt) {
+    const raised = yield* row(
+      `update device set counter = $2, last_issued_at = $3 where id = $1 and counter < $2 and status in ('active', 'suspect') returning id`,
+      [id, counter, issuedAt],
+    )
+    return raised !== undefined
+  },
+
+  *suspect(id, issuedAt) {
+    const marked = yield* row(`update device set status = 'suspect' where id = $1 and status = 'active' and last_issued_at < $2 returning id`, [
+      id,
+      issuedAt,
+    ])
+    return marked !== undefined
+  },
+
+  *setStatus(id, status) {
+    const changed = yield* row(`update device set status = $2 where id = $1 and status <> 'removed' returning id`, [id, status])
+    return changed !== undefined
+  },
+
+  *useChallenge(challenge, expiresAt) {
+    const used = yield* row(
+      'insert into used_challenge (challenge, expires_at) values ($1, $2) on conflict (challenge) do nothing returning challenge',
+      [challenge, expiresAt],
+    )
+    return used !== undefined
+  },
+
+  *forgetChallenges(now) {
+    yield* row('delete from used_challenge where expires_at <= $1', [now])
+  },
+
+  *pairwise({ tenantId, subjectId, subjectRef }) {
+    yield* row(
+      'insert into pairwise_subject (tenant_id, subject_id, subject_ref) values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing',
+      [tenantId, subjectId, subjectRef],
+    )
+    return (yield* deviceTable.findPairwise(tenantId, subjectId)) ?? subjectRef
+  },
+
+  *findPairwise(tenantId, subjectId) {
+    const found = yield* row('select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2', [tenantId, subjectId])
+    return found?.subject_ref as string | undefined
+  },
+}
+
+function deviceFromRow(found: Row): Device {
+  return {
+    id: found.id as Device['id'],
+    subjectId: found.subject_id as Device['subjectId'],
+    format: found.format as Device['format'],
+    keyId: found.key_id as string,
+    publicKey: found.public_key as Uint8Array,
+    environment: found.environment as Device['environment'],
+    status: found.status as Device['status'],
+    appId: found.app_id as string,
+    counter: Number(found.counter),
+    lastIssuedAt: found.last_issued_at === null ? null : Number(found.last_issued_at),
+    createdAt: Number(found.created_at),
+  }
+}

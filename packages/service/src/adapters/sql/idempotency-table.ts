@@ -1,0 +1,24 @@
+import type { SessionId } from '@bonded/contract'
+import type { IdempotencyTable } from '../../ports/store.ts'
+import { row } from './statement.ts'
+
+/** Which session an Idempotency-Key made, and a MAC of the body it came with. */
+export const idempotencyTable: IdempotencyTable = {
+  *take({ tenantId, key, bodyMac, rootKeyId, sessionId }) {
+    const taken = yield* row(
+      `insert into idempotency (tenant_id, idempotency_key, body_mac, root_key_id, session_id) values ($1, $2, $3, $4, $5)
+       on conflict (tenant_id, idempotency_key) do nothing returning session_id`,
+      [tenantId, key, bodyMac, rootKeyId, sessionId],
+    )
+    return taken !== undefined
+  },
+
+  *find(tenantId, key) {
+    const found = yield* row('select * from idempotency where tenant_id = $1 and idempotency_key = $2', [tenantId, key])
+    return found && { bodyMac: found.body_mac as string, rootKeyId: found.root_key_id as string, sessionId: found.session_id as SessionId }
+  },
+
+  *release(tenantId, key) {
+    yield* row('delete from idempotency where tenant_id = $1 and idempotency_key = $2', [tenantId, key])
+  },
+}

@@ -1,0 +1,57 @@
+/**
+ * The schema, step by step. A step that was released is never changed: its checksum stands in every database.
+ * Only what SQLite and PostgreSQL share: text, bigint (milliseconds, counters), bytea.
+ */
+export const MIGRATIONS: readonly { readonly number: number; readonly name: string; readonly statements: readonly string[] }[] = [
+  {
+    number: 1,
+    name: 'tenants, devices, sessions',
+    statements: [
+      `create table tenant (
+        id text primary key, name text not null, environment text not null, demo bigint not null,
+        origins text not null, workflows text not null, created_at bigint not null)`,
+      `create table tenant_origin (
+        tenant_id text not null, origin text not null, primary key (tenant_id, origin))`,
+      `create index tenant_origin_by_origin on tenant_origin (origin)`,
+      `create table server_credential (
+        key_id text primary key, tenant_id text not null, hash bytea not null, last4 text not null,
+        scope text, created_at bigint not null, revoked_at bigint)`,
+      `create table publishable_key (
+        publishable_key text primary key, tenant_id text not null, scope text, created_at bigint not null, revoked_at bigint)`,
+      `create table device (
+        id text primary key, subject_id text not null, format text not null, key_id text not null unique,
+        public_key bytea not null, environment text not null, status text not null, app_id text not null,
+        counter bigint not null, last_issued_at bigint, created_at bigint not null,
+        token_id text not null unique, token_hash bytea not null)`,
+      `create table used_challenge (challenge text primary key, expires_at bigint not null)`,
+      `create table pairwise_subject (
+        tenant_id text not null, subject_id text not null, subject_ref text not null, primary key (tenant_id, subject_id))`,
+      `create table device_continuity (
+        tenant_id text not null, device_id text not null, mean text not null, updated_at bigint not null,
+        primary key (tenant_id, device_id))`,
+      `create table session (
+        id text primary key, tenant_id text not null, root_key_id text not null,
+        state text not null, seq bigint not null, hint text,
+        workflow text not null, action text not null, policy text not null,
+        created_at bigint not null, expires_at bigint not null,
+        session_ttl_ms bigint not null, challenge_ttl_ms bigint not null, bonded_ttl_ms bigint not null,
+        pending_until bigint, bonded_at bigint, completed_at bigint, ended_at bigint, ended_reason text,
+        context text, wanted_subject_ref text, subject_ref text, phone_number text, end_user_address text,
+        requesting_origin text, device_id text, claimed_nonce text, claimed_at bigint,
+        valid_assertions bigint not null, bond_digest text, verification text, step_up text)`,
+      // Live sessions by expiry (the sweeper), ended ones by end (retention). Partial: each session stands in one.
+      `create index session_live on session (expires_at) where ended_at is null`,
+      `create index session_ended on session (ended_at) where ended_at is not null`,
+      `create table session_event (
+        session_id text not null, seq bigint, at bigint not null, kind text not null,
+        state text, hint text, reason text, step text)`,
+      `create unique index session_event_by_seq on session_event (session_id, seq)`,
+      `create table session_device (
+        session_id text not null, device_id text not null, failures bigint not null, primary key (session_id, device_id))`,
+      `create table idempotency (
+        tenant_id text not null, idempotency_key text not null, body_mac text not null, root_key_id text not null,
+        session_id text not null, primary key (tenant_id, idempotency_key))`,
+      `create index idempotency_by_session on idempotency (session_id)`,
+    ],
+  },
+]

@@ -1,0 +1,158 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { AFTER_PREFIX, CHANNEL_PROTOCOL, CLOSE, makeId, parseId, type SessionId, WATCH_PREFIX } from '@bonded/contract'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
+import { isReadable, type Session } from '../domain/session.ts'
+import { allowsOrigin } from '../domain/tenant.ts'
+import { refusalToWire } from '../http/refusal-to-wire.ts'
+import { rememberOrigin } from '../operations/read-session.ts'
+import type { Service } from '../operations/service.ts'
+import type { Cancel } from '../ports/clock.ts'
+import type { StoredEvent } from '../ports/store.ts'
+import { challengeFrame, eventFrame, HEARTBEAT_MS, helloFrame } from './frames.ts'
+import { Room } from './room.ts'
+
+/** A client has nothing to say; this only bounds what is read before it is told so. */
+const MAX_PAYLOAD_BYTES = 4_096
+const PATH = /^\/sessions\/([^/?]+)$/
+/** A client that missed this many pings is gone. */
+const MAX_MISSED_PINGS = 2
+
+/** Whether an upgrade request is for the channel. */
+export function isChannelPath(path: string): boolean {
+  return PATH.test(path)
+}
+
+/** What a client asks for by its subprotocols. */
+interface Offer {
+  readonly watchToken: string
+  readonly after: number | undefined
+}
+
+/** The real-time channel (protocol 9). */
+export class Channel implements Disposable {
+  readonly #service: Service
+  readonly #sockets = new Map<WebSocket, { missed: number }>()
+  readonly #rooms = new Map<SessionId, Room>()
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_PAYLOAD_BYTES,
+    handleProtocols: () => CHANNEL_PROTOCOL,
+  })
+  #cancelHeartbeat: Cancel
+
+  constructor(service: Service, http: Server) {
+    this.#service = service
+    this.#cancelHeartbeat = this.#scheduleHeartbeat()
+    http.on('upgrade', (request, socket, head) => {
+      socket.on('error', () => socket.destroy())
+      this.#admit(request).then(
+        (admitted) => {
+          if (!admitted.ok) return this.#refuse(socket, admitted.refusal)
+          const { session, events } = admitted.value
+          this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, session, events))
+        },
+        () => this.#refuse(socket, { reason: 'store_unavailable' }),
+      )
+    })
+  }
+
+  /** How many channels are open. */
+  get size(): number {
+    return this.#sockets.size
+  }
+
+  /** Closes every channel, telling its client to come back. */
+  [Symbol.dispose](): void {
+    this.#cancelHeartbeat()
+    for (const socket of this.#sockets.keys()) socket.close(CLOSE.restarting)
+    this.#server.close()
+  }
+
+  async #admit(request: IncomingMessage): Promise<Result<{ session: Session; events: readonly StoredEvent[] | undefined }>> {
+    const { keys, store, clock, settings } = this.#service
+    const offer = parseOffer(request.headers['sec-websocket-protocol'])
+    if (offer === undefined) return refuse('credential_missing')
+    const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
+    if (id === undefined) return refuse('session_not_found')
+    const { origin } = request.headers
+
+    const found = await store.read(function* (tables) {
+      const session = yield* tables.sessions.find(id)
+      const tenant = session && (yield* tables.tenants.find(session.tenantId))
+      const missed = session && offer.after !== undefined && offer.after <= session.seq
+      return { session, tenant, events: missed ? yield* tables.sessions.eventsAfter(id, offer.after ?? 0) : undefined }
+    })
+    const { session, tenant, events } = found
+    if (session === undefined || tenant === undefined) return refuse('session_not_found')
+    if (!isReadable(session, clock.now()) || !keys.holds(session.rootKeyId)) return refuse('session_not_found')
+    if (!keys.same(keys.watchToken(session.rootKeyId, id).reveal(), offer.watchToken)) return refuse('session_not_found')
+    if (origin !== undefined) {
+      if (origin !== settings.publicOrigin && !allowsOrigin(tenant, origin)) return refuse('origin_not_allowed')
+      await rememberOrigin(this.#service, session, origin)
+    }
+    return accept({ session, events })
+  }
+
+  #open(socket: WebSocket, session: Session, events: readonly StoredEvent[] | undefined): void {
+    this.#sockets.set(socket, { missed: 0 })
+    socket.on('error', () => socket.terminate())
+    socket.on('pong', () => this.#sockets.set(socket, { missed: 0 }))
+    socket.on('message', () => socket.close(CLOSE.badFrame))
+    socket.once('close', () => this.#sockets.delete(socket))
+
+    if (events === undefined) socket.send(JSON.stringify(helloFrame(this.#service, session)))
+    else {
+      for (const event of events) socket.send(JSON.stringify(eventFrame(this.#service, session, event)))
+      // Whoever comes back needs the code on show: the one it knows may be gone.
+      if (session.state === 'pending') socket.send(JSON.stringify(challengeFrame(this.#service, session)))
+    }
+    this.#roomOf(session).join(socket, session)
+  }
+
+  #roomOf(session: Session): Room {
+    const { id } = session
+    const open = this.#rooms.get(id)
+    if (open !== undefined) return open
+    const room = new Room(this.#service, session, () => this.#rooms.delete(id))
+    this.#rooms.set(id, room)
+    return room
+  }
+
+  #scheduleHeartbeat(): Cancel {
+    const { clock } = this.#service
+    return clock.schedule(clock.now() + HEARTBEAT_MS, () => {
+      for (const [socket, { missed }] of this.#sockets) {
+        if (missed >= MAX_MISSED_PINGS) {
+          socket.terminate()
+          continue
+        }
+        this.#sockets.set(socket, { missed: missed + 1 })
+        socket.ping()
+      }
+      this.#cancelHeartbeat = this.#scheduleHeartbeat()
+    })
+  }
+
+  #refuse(socket: Duplex, refusal: Refusal): void {
+    const requestId = makeId('req', this.#service.random.id())
+    const { status, headers, body } = refusalToWire(refusal, requestId)
+    const text = JSON.stringify(body)
+    const extra = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.end(
+      `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
+        `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${extra.join('')}Connection: close\r\n\r\n${text}`,
+    )
+  }
+}
+
+function parseOffer(header: string | undefined): Offer | undefined {
+  const offered = (header ?? '').split(',').map((protocol) => protocol.trim())
+  const watch = offered.find((protocol) => protocol.startsWith(WATCH_PREFIX))
+  if (watch === undefined || !offered.includes(CHANNEL_PROTOCOL)) return undefined
+  const after = offered.find((protocol) => protocol.startsWith(AFTER_PREFIX))?.slice(AFTER_PREFIX.length)
+  return { watchToken: watch.slice(WATCH_PREFIX.length), after: after !== undefined && /^\d{1,9}$/.test(after) ? Number(after) : undefined }
+}

@@ -1,0 +1,60 @@
+import { type ChallengeFrame, type HelloFrame, type HintFrame, SESSION_HINTS, type SessionHint, type StateFrame } from '@bonded/contract'
+import { shownChallenge } from '../domain/challenge.ts'
+import { endedAt, type Instant, type Session, stateAt } from '../domain/session.ts'
+import { presentPublic, publicReason, iso, qrPayload, qrSvgUrl, universalLink } from '../http/present.ts'
+import { noncesOf, type Service } from '../operations/service.ts'
+import type { StoredEvent } from '../ports/store.ts'
+
+/** Protocol 9: a ping this often; a client that misses two is gone. */
+export const HEARTBEAT_MS = 25_000
+
+/** The first frame: where the session stands. */
+export function helloFrame(service: Service, session: Session): HelloFrame {
+  const { watch_token: _never, ...view } = presentPublic(service, session)
+  return { ...envelope(service, session), type: 'hello', data: { ...view, heartbeat_ms: HEARTBEAT_MS } }
+}
+
+/** The code on show now. */
+export function challengeFrame(service: Service, session: Session): ChallengeFrame {
+  const now = service.clock.now()
+  const shown = shownChallenge(session, now)
+  const nonce = noncesOf(service, session).nonceAt(shown.index)
+  return {
+    ...envelope(service, session),
+    type: 'challenge',
+    data: {
+      nonce,
+      qr_payload: qrPayload(service, session, nonce),
+      universal_link: universalLink(service, session, nonce),
+      qr_svg_url: qrSvgUrl(session, nonce),
+      challenge_rotates_in_ms: Math.max(0, shown.rotatesAt - now),
+      challenge_expires_in_ms: Math.max(0, shown.expiresAt - now),
+    },
+  }
+}
+
+/** A stored event, as it was when it happened. */
+export function eventFrame(service: Service, session: Session, event: StoredEvent): HintFrame | StateFrame {
+  const told = { ...envelope(service, session), seq: event.seq, state: event.state, hint: event.hint, at: iso(event.at) }
+  if (isHint(event.kind)) return { ...told, type: 'hint', data: {} }
+  const ended_reason = event.state === 'killed' ? publicReason(session.endedReason) : null
+  return { ...told, type: 'state', data: { ended_reason } }
+}
+
+function isHint(kind: string): boolean {
+  return SESSION_HINTS.includes(kind as SessionHint)
+}
+
+function envelope(service: Service, session: Session) {
+  const now: Instant = service.clock.now()
+  const state = stateAt(session, now)
+  return {
+    v: 1 as const,
+    seq: session.seq,
+    session_id: session.id,
+    state,
+    hint: state === 'expired' ? null : session.hint,
+    at: iso(now),
+    expires_in_ms: endedAt(session, now) === null ? Math.max(0, session.expiresAt - now) : 0,
+  }
+}

@@ -1,0 +1,40 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadPulseScript } from '@bonded/widget/script'
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { openLog } from '../log.ts'
+import { type RunningService, startService } from '../wire.ts'
+import { openService } from './open.ts'
+
+/** `bonded serve`: the service alone. */
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('Runs the service. Settings come from the environment or the file that BONDED_CONFIG names.')
+    .option('--json', 'print the ready line as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const running = await serve(openLog('info'))
+      const ready = { ready: running.service.settings.publicOrigin, pid: process.pid }
+      process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : `ready: ${ready.ready} (pid ${ready.pid})\n`)
+      closeOnSignal(running)
+    })
+}
+
+/** Starts the configured service and writes its pid where whoever must stop it finds it. */
+export async function serve(log: ReturnType<typeof openLog>): Promise<RunningService> {
+  const config = readConfig(process.env)
+  const script = await loadPulseScript()
+  const running = await startService(openService(config), { host: config.host, port: config.port, log, script })
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  writeFileSync(join(config.dataDir, 'service.pid'), `${process.pid}\n`)
+  return running
+}
+
+/** Ends orderly on the first SIGTERM or SIGINT; a second one ends at once. */
+export function closeOnSignal(...running: readonly AsyncDisposable[]): void {
+  const close = () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
+    void Promise.all(running.map((part) => part[Symbol.asyncDispose]())).finally(() => process.exit(0))
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, close)
+}

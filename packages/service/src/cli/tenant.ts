@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { parseId, type TenantId, Workflow } from '@bonded/contract'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { Compile } from 'typebox/compile'
+import type { Tenant } from '../domain/tenant.ts'
+import { createTenant, findTenant, listKeys, listTenants, OperatorError } from '../operations/administer.ts'
+import { print, withService } from './open.ts'
+
+const workflowSchema = Compile(Workflow)
+
+interface CreateOptions {
+  readonly name: string
+  readonly environment: Tenant['environment']
+  readonly origin: readonly string[]
+  readonly workflow: readonly Workflow[]
+  readonly workflowFile?: string
+  readonly demo?: boolean
+  readonly json?: boolean
+}
+
+/** `bonded tenant`: the customers of the service. */
+export function tenantCommand(): Command {
+  const command = new Command('tenant').description('The customers of the service.')
+  command
+    .command('create')
+    .description('Creates a tenant and shows its keys, the server credential this once.')
+    .requiredOption('--name <name>', 'as the phone shows it')
+    .addOption(new Option('--environment <environment>').choices(['sandbox', 'production']).makeOptionMandatory())
+    .option('--origin <url...>', 'an origin of its pages', [])
+    .option('--workflow <name:action[,action…][:passport=…]>', 'a workflow and its actions; may be repeated', collectWorkflow, [])
+    .option('--workflow-file <file>', 'a JSON list of workflows with their policies')
+    .option('--demo', 'allow localhost origins; sandbox only')
+    .option('--json', 'print JSON')
+    .action(async (options: CreateOptions) => {
+      const fromFile = options.workflowFile === undefined ? [] : readWorkflows(options.workflowFile)
+      const { name, environment, origin: origins } = options
+      const wanted = { name, environment, origins, workflows: [...options.workflow, ...fromFile], demo: options.demo === true }
+      const { tenant, publishableKey, serverCredential } = await withService((service) => createTenant(service, wanted))
+      const document = { tenant_id: tenant.id, publishable_key: publishableKey, server_credential: serverCredential.reveal() }
+      print(options, document, [
+        `tenant             ${document.tenant_id}`,
+        `publishable key    ${document.publishable_key}`,
+        `server credential  ${document.server_credential}`,
+        'Keep the server credential in your backend’s secret store. It is not shown again.',
+      ])
+    })
+  command
+    .command('list')
+    .description('Lists the tenants.')
+    .option('--json', 'print JSON')
+    .action(async (options: { json?: boolean }) => {
+      const tenants = await withService(listTenants)
+      print(
+        options,
+        tenants.map(describe),
+        tenants.length === 0 ? ['No tenants yet.'] : tenants.map(({ id, environment, name }) => `${id}  ${environment.padEnd(10)}  ${name}`),
+      )
+    })
+  command
+    .command('show <tenant>')
+    .description('Shows a tenant, its workflows and its keys.')
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: { json?: boolean }) => {
+      const { tenant, keys } = await withService(async (service) => {
+        const tenantId = tenantIdOf(id)
+        return { tenant: await findTenant(service, tenantId), keys: await listKeys(service, tenantId) }
+      })
+      const listed = keys.map(({ kind, key, last4, createdAt, revokedAt }) => ({
+        kind,
+        key,
+        last4,
+        created_at: new Date(createdAt).toISOString(),
+        revoked_at: revokedAt === null ? null : new Date(revokedAt).toISOString(),
+      }))
+      print(options, { ...describe(tenant), keys: listed }, [
+        `${tenant.name} (${tenant.id}), ${tenant.environment}${tenant.demo ? ', demo' : ''}`,
+        ...tenant.origins.map((origin) => `origin    ${origin}`),
+        ...tenant.workflows.map(({ name, actions }) => `workflow  ${name}: ${actions.join(', ')}`),
+        ...listed.map(
+          ({ kind, key, last4, revoked_at }) => `key       ${kind} ${key} …${last4}${revoked_at === null ? '' : ` revoked ${revoked_at}`}`,
+        ),
+      ])
+    })
+  return command
+}
+
+/** @throws {OperatorError} where the text is not a tenant's id */
+export function tenantIdOf(text: string): TenantId {
+  const id = parseId('ten', text)
+  if (id === undefined) throw new OperatorError(`${text} is not a tenant's id: ten_ and 22 characters`)
+  return id
+}
+
+function describe({ id, name, environment, demo, origins, workflows }: Tenant) {
+  return { tenant_id: id, name, environment, demo, origins, workflows }
+}
+
+function collectWorkflow(text: string, earlier: readonly Workflow[]): readonly Workflow[] {
+  const [name = '', actions = '', ...settings] = text.split(':')
+  const passport = settings.map((setting) => /^passport=(none|optional|required)$/.exec(setting)?.[1])
+  const workflow = { name, actions: actions.split(','), ...(passport[0] === undefined ? {} : { passport: passport[0] }) }
+  if (settings.length > 1 || passport.includes(undefined) || !workflowSchema.Check(workflow)) {
+    throw new InvalidArgumentError('Expected name:action[,action…][:passport=required|optional|none] in lower case.')
+  }
+  return [...earlier, workflow]
+}
+
+function readWorkflows(file: string): readonly Workflow[] {
+  let list: unknown
+  try {
+    list = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new OperatorError(`${file} is not a JSON file`, { cause })
+  }
+  if (!Array.isArray(list)) throw new OperatorError(`${file} is not a JSON list of workflows`)
+  return list.map((entry: unknown, at) => {
+    if (workflowSchema.Check(entry)) return entry
+    const [first] = workflowSchema.Errors(entry)
+    throw new OperatorError(`${file}: workflow ${at + 1}${first ? `: ${first.instancePath} ${first.message}` : ' is not a workflow'}`)
+  })
+}

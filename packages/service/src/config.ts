@@ -1,0 +1,155 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { parse as parseYaml } from 'yaml'
+
+/** Every setting there is: its name in the environment, its member in the file, and what it takes. */
+export const SETTINGS = [
+  {
+    name: 'BONDED_PUBLIC_ORIGIN',
+    key: 'public_origin',
+    fallback: 'http://localhost:<port>',
+    expects: 'an origin: https://host, or http://localhost with a port',
+    secret: false,
+  },
+  { name: 'BONDED_PORT', key: 'port', fallback: '8787', expects: 'a port number, 0 to 65535', secret: false },
+  { name: 'BONDED_HOST', key: 'host', fallback: '127.0.0.1', expects: 'an address to listen on', secret: false },
+  { name: 'BONDED_DATABASE_URL', key: 'database_url', fallback: 'sqlite:<data dir>/bonded.db', expects: 'sqlite:<file>', secret: false },
+  {
+    name: 'BONDED_ROOT_KEYS',
+    key: 'root_keys',
+    fallback: 'made once in the data folder, in a sandbox',
+    expects: 'id:<base64url of 32 bytes>, several separated by commas',
+    secret: true,
+  },
+  { name: 'BONDED_APP_SCHEME', key: 'app_scheme', fallback: 'pulse', expects: 'a URL scheme: lower-case letters, digits, + - .', secret: false },
+  { name: 'BONDED_DATA_DIR', key: 'data_dir', fallback: '.bonded', expects: 'a folder', secret: false },
+  { name: 'BONDED_ENVIRONMENT', key: 'environment', fallback: 'sandbox', expects: 'sandbox or production', secret: false },
+] as const
+
+export type SettingName = (typeof SETTINGS)[number]['name']
+type Raw = Partial<Record<SettingName, string>>
+
+/** The checked configuration. */
+export interface Config {
+  readonly publicOrigin: string
+  readonly port: number
+  readonly host: string
+  readonly databaseFile: string
+  /** As given; undefined where the data folder holds it. */
+  readonly rootKeys: string | undefined
+  readonly appScheme: string
+  readonly dataDir: string
+  readonly environment: 'sandbox' | 'production'
+}
+
+/** One thing that is wrong with the configuration. */
+export interface ConfigMistake {
+  readonly setting: string
+  /** What was given, unless it is a secret. */
+  readonly value: string
+  readonly expected: string
+}
+
+/** All that is wrong with the configuration, told at once. */
+export class ConfigError extends Error {
+  readonly code = 'config_invalid'
+  override readonly name = 'ConfigError'
+  readonly mistakes: readonly ConfigMistake[]
+
+  constructor(mistakes: readonly ConfigMistake[]) {
+    super(
+      ['The configuration cannot be used:', ...mistakes.map(({ setting, value, expected }) => `  ${setting}: ${value}. Expected ${expected}.`)].join(
+        '\n',
+      ),
+    )
+    this.mistakes = mistakes
+  }
+}
+
+/**
+ * The configuration: a flag beats the environment, the environment beats the file that `BONDED_CONFIG` names.
+ *
+ * @throws {ConfigError} with every mistake
+ */
+export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Config {
+  const mistakes: ConfigMistake[] = []
+  const file = environment.BONDED_CONFIG === undefined ? {} : readFile(environment.BONDED_CONFIG, mistakes)
+  for (const name of Object.keys(environment)) {
+    const known = name === 'BONDED_CONFIG' || SETTINGS.some((setting) => setting.name === name) || LATER.includes(name)
+    if (name.startsWith('BONDED_') && !known)
+      mistakes.push({ setting: name, value: 'is set', expected: `one of ${SETTINGS.map((setting) => setting.name).join(', ')}` })
+  }
+  const given = (name: SettingName): string | undefined => flags[name] ?? environment[name] ?? file[name]
+  const wrong = (name: SettingName) => {
+    const { expects, secret } = SETTINGS.find((setting) => setting.name === name) ?? { expects: '', secret: true }
+    mistakes.push({ setting: name, value: secret ? '(not shown)' : JSON.stringify(given(name)), expected: expects })
+  }
+
+  const port = given('BONDED_PORT') ?? '8787'
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) wrong('BONDED_PORT')
+  const publicOrigin = given('BONDED_PUBLIC_ORIGIN') ?? `http://localhost:${port}`
+  if (!isServiceOrigin(publicOrigin)) wrong('BONDED_PUBLIC_ORIGIN')
+  const dataDir = given('BONDED_DATA_DIR') ?? '.bonded'
+  const databaseUrl = given('BONDED_DATABASE_URL') ?? `sqlite:${dataDir}/bonded.db`
+  const databaseFile = /^sqlite:(.+)$/.exec(databaseUrl)?.[1]
+  if (databaseFile === undefined) wrong('BONDED_DATABASE_URL')
+  const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'
+  if (!/^[a-z][a-z0-9+.-]*$/.test(appScheme)) wrong('BONDED_APP_SCHEME')
+  const stage = given('BONDED_ENVIRONMENT') ?? 'sandbox'
+  if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
+  const rootKeys = given('BONDED_ROOT_KEYS')
+  if (stage === 'production' && rootKeys === undefined) {
+    mistakes.push({
+      setting: 'BONDED_ROOT_KEYS',
+      value: 'is not set',
+      expected: 'a key in production: openssl rand -base64 32 | tr +/ -_ | tr -d = makes one; write it as k1:<key>',
+    })
+  }
+  if (stage === 'production' && publicOrigin.startsWith('http:')) {
+    mistakes.push({ setting: 'BONDED_PUBLIC_ORIGIN', value: JSON.stringify(publicOrigin), expected: 'an https origin in production' })
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  return Object.freeze({
+    publicOrigin,
+    port: Number(port),
+    host: given('BONDED_HOST') ?? '127.0.0.1',
+    databaseFile: databaseFile ?? '',
+    rootKeys,
+    appScheme,
+    dataDir,
+    environment: stage === 'production' ? 'production' : 'sandbox',
+  })
+}
+
+/** Settings of parts that are not built yet: named, so that a configuration written for them is no mistake. */
+const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS', 'BONDED_RATE_LIMITS', 'BONDED_METRICS_PORT', 'BONDED_TRUST_PROXY']
+
+function readFile(path: string, mistakes: ConfigMistake[]): Raw {
+  if (!existsSync(path)) {
+    mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a file that exists' })
+    return {}
+  }
+  let members: unknown
+  try {
+    members = parseYaml(readFileSync(path, 'utf8'))
+  } catch {
+    members = undefined
+  }
+  if (typeof members !== 'object' || members === null || Array.isArray(members)) {
+    mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a YAML file of settings' })
+    return {}
+  }
+  const raw: Raw = {}
+  for (const [key, value] of Object.entries(members)) {
+    const setting = SETTINGS.find((candidate) => candidate.key === key)
+    if (setting) raw[setting.name] = String(value)
+    else mistakes.push({ setting: `${path}: ${key}`, value: 'is set', expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}` })
+  }
+  return raw
+}
+
+/** An https origin, or plain http on this machine. Nothing behind the port, not even a slash. */
+function isServiceOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { origin, protocol, hostname } = new URL(text)
+  return origin === text && (protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)))
+}

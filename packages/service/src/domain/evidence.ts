@@ -1,0 +1,80 @@
+import type { EvidenceSignals, PulseVerification, VerifiedEvidence } from '@bonded/contract'
+import { CONTINUITY_MODEL, type Continuity } from './continuity.ts'
+import { EVIDENCE_TTL_MS, LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
+import { type Instant } from './session.ts'
+import { longLivedContinuity, type Proofs, score } from './scoring.ts'
+
+/** An evidence summary before it is signed. */
+export type UnsignedEvidence = Omit<VerifiedEvidence, 'signature'>
+
+/** What the carrier said, or that nobody was asked. */
+export type CarrierFinding = Omit<VerifiedEvidence['carrier'], 'checked_at'>
+
+export interface Findings {
+  readonly signals: EvidenceSignals
+  /** The request's own `issued_at`. */
+  readonly requestedAt: Instant
+  readonly carrier: CarrierFinding
+  readonly continuity: Continuity
+  readonly sessionExpiresAt: Instant
+  readonly keyId: string
+}
+
+/** Judges what the phone reported. `failed` is the answer to every doubt. */
+export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
+  const { signals, continuity } = findings
+  return {
+    issued_at: new Date(now).toISOString(),
+    expires_at: new Date(Math.min(now + EVIDENCE_TTL_MS, findings.sessionExpiresAt)).toISOString(),
+    kid: findings.keyId,
+    local_auth: {
+      result: localAuthHolds(signals.local_auth, findings.requestedAt) ? 'verified' : 'failed',
+      method: signals.local_auth.method,
+      verified_at: signals.local_auth.verified_at,
+    },
+    carrier: { ...findings.carrier, checked_at: new Date(now).toISOString() },
+    sensor_continuity: {
+      motion_present: continuity.motionPresent,
+      continuity_score: continuity.score,
+      window_ms: continuity.windowMs,
+      samples: continuity.samples,
+      model: CONTINUITY_MODEL,
+    },
+  }
+}
+
+function localAuthHolds(signal: EvidenceSignals['local_auth'], requestedAt: Instant): boolean {
+  const age = requestedAt - Date.parse(signal.verified_at)
+  return signal.result === 'verified' && signal.method !== 'none' && age >= 0 && age <= LOCAL_AUTH_MAX_AGE_MS
+}
+
+/** Whether the summary is in force: not of the future, not run out, and no longer than the service mints them. */
+export function evidenceIsCurrent(evidence: VerifiedEvidence, now: Instant): boolean {
+  const issuedAt = Date.parse(evidence.issued_at)
+  const expiresAt = Date.parse(evidence.expires_at)
+  return issuedAt <= now + 30_000 && now < expiresAt && expiresAt - issuedAt <= EVIDENCE_TTL_MS
+}
+
+/** The bounded summary that a bond carries. */
+export function verify(proofs: Proofs, previousContinuity: number | undefined): PulseVerification {
+  const { evidence } = proofs
+  const scores = score(proofs)
+  return {
+    device_possession: true,
+    local_auth: proofs.localAuth ? 'verified' : 'failed',
+    assertion_confidence: scores.assertionConfidence,
+    human_presence_confidence: scores.humanPresenceConfidence,
+    assertion_band: scores.band,
+    continuity_score_long_lived: longLivedContinuity(previousContinuity, evidence.sensor_continuity.continuity_score),
+    carrier: {
+      number_verified: evidence.carrier.number_verified,
+      sim_swap_recent: evidence.carrier.sim_swap_recent,
+      device_status: evidence.carrier.device_status,
+    },
+    sensor_continuity: {
+      motion_present: evidence.sensor_continuity.motion_present,
+      continuity_score: evidence.sensor_continuity.continuity_score,
+    },
+    ...(evidence.passport ? { passport: { tier: evidence.passport.tier } } : {}),
+  }
+}

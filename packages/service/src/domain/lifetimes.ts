@@ -1,0 +1,29 @@
+/** A session must outlive a person finding their phone, and no more. */
+export const SESSION_TTL_SECONDS = 300
+/** Long enough to unlock a phone; short enough that a photographed code is worthless. */
+export const CHALLENGE_TTL_SECONDS = 60
+/** After the bond only a machine has to act: fetch, do, complete. */
+export const BONDED_TTL_SECONDS = 120
+
+/** Protocol 4: a claimed nonce is accepted from its phone for this long. */
+export const CLAIMED_NONCE_TTL_MS = 120_000
+/** Protocol 7: evidence older than this proves nothing about now. */
+export const EVIDENCE_TTL_MS = 300_000
+/** Protocol 7: a local authentication counts for this long before the request that reports it. */
+export const LOCAL_AUTH_MAX_AGE_MS = 120_000
+/** Protocol 6: a registration takes seconds; a phone on a bad network takes a minute. */
+export const DEVICE_CHALLENGE_TTL_MS = 300_000
+
+/** Protocol 5: how far `issued_at` may lie from the service's time. */
+export const ISSUED_AT_MAX_AGE_MS = 120_000
+export const ISSUED_AT_MAX_AHEAD_MS = 30_000
+
+/** Protocol 4: how long an ended session answers GET. */
+export const READABLE_AFTER_END_MS = 60 * 60_000
+/** Protocol 4: how long the operator and the timeline keep it. */
+export const KEPT_AFTER_END_MS = 24 * 60 * 60_000
+
+/** Protocol 4: the fifth assertion that does not verify is one too many. */
+export const MAX_FAILED_ASSERTIONS = 5
+/** Protocol 4: the third valid assertion that misses the policy ends the session. */
+export const MAX_VALID_ASSERTIONS = 3

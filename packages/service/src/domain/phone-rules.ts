@@ -1,0 +1,54 @@
+import { judgeNonce, type Nonces } from './challenge.ts'
+import { ISSUED_AT_MAX_AGE_MS, ISSUED_AT_MAX_AHEAD_MS, MAX_FAILED_ASSERTIONS } from './lifetimes.ts'
+import { accept, type Result, refuse } from './refusal.ts'
+import { awaitsPhone, type Device, type Instant, type Session } from './session.ts'
+import type { Tenant } from './tenant.ts'
+
+/** What is known when a phone acts on a session. */
+export interface PhoneAttempt {
+  readonly session: Session
+  readonly tenant: Tenant
+  readonly device: Device
+  /** What this device's subject is called towards this tenant. */
+  readonly subjectRef: string
+  /** Assertions of this device on this session that did not verify. */
+  readonly failures: number
+  readonly nonce: string
+  readonly nonces: Nonces
+  readonly forClaim?: boolean
+}
+
+/**
+ * The checks before any cryptography, in protocol 5's order: session live, nonce, device usable and pinned.
+ * One list for claim, decline, evidence and attest.
+ */
+export function judgePhone(attempt: PhoneAttempt, now: Instant): Result<void> {
+  const { session, device, nonces, nonce } = attempt
+  if (!awaitsPhone(session, now)) return refuse('session_not_live', { step: 'session_live' })
+  const pinned = session.deviceId === device.id
+  const fresh = judgeNonce(session, nonce, { now, nonces, pinned, ...(attempt.forClaim ? { forClaim: true } : {}) })
+  if (!fresh.ok) return fresh
+  const usable = judgeDevice(attempt)
+  if (!usable.ok) return usable
+  if (session.deviceId !== null && !pinned) return refuse('session_claimed', { step: 'pinned' })
+  return accept(undefined)
+}
+
+/** Whether this device may serve this session at all. The steps go to the timeline; the phone hears one answer. */
+export function judgeDevice({ session, tenant, device, subjectRef, failures }: PhoneAttempt): Result<void> {
+  const no = (step: string) => refuse('device_not_usable', { step })
+  if (device.status === 'blocked' || device.status === 'removed') return no(`device_${device.status}`)
+  if (device.status === 'suspect' && session.policy.suspectDevices === 'refuse') return no('device_suspect')
+  // Protocol 6: a key that a laptop can hold proves nothing to a production tenant.
+  if (tenant.environment === 'production' && device.environment === 'sandbox') return no('device_environment')
+  if (!session.policy.formats.includes(device.format)) return no('device_format')
+  if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef) return no('subject_ref')
+  if (failures >= MAX_FAILED_ASSERTIONS) return no('too_many_failures')
+  return accept(undefined)
+}
+
+/** Protocol 5: `issued_at` must lie near the service's time; the answer tells it, so that the phone can sign anew. */
+export function judgeIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
+  const inRange = issuedAt >= now - ISSUED_AT_MAX_AGE_MS && issuedAt <= now + ISSUED_AT_MAX_AHEAD_MS
+  return inRange ? accept(undefined) : refuse('issued_at_out_of_range', { param: 'issued_at', step: 'issued_at', serverTime: now })
+}

@@ -1,0 +1,57 @@
+import type { DeviceFormat, Requirement, StepUpKind, VerifiedEvidence, Workflow } from '@bonded/contract'
+import { MIN_CONTINUITY_SCORE } from '@bonded/contract'
+import { BONDED_TTL_SECONDS, CHALLENGE_TTL_SECONDS, SESSION_TTL_SECONDS } from './lifetimes.ts'
+import type { Scores } from './scoring.ts'
+
+/** A workflow's demands with every default filled in. Stored with each session. */
+export interface Policy {
+  readonly require: readonly Requirement[]
+  readonly passport: 'none' | 'optional' | 'required'
+  readonly subject: 'optional' | 'required'
+  readonly webauthn: 'attested' | 'known' | 'any'
+  readonly formats: readonly DeviceFormat[]
+  readonly suspectDevices: 'refuse' | 'allow'
+  readonly sessionTtlMs: number
+  readonly challengeTtlMs: number
+  readonly bondedTtlMs: number
+}
+
+/** The policy of a workflow. The one place where its defaults live. */
+export function policyOf(workflow: Workflow, environment: 'sandbox' | 'production'): Policy {
+  return {
+    require: workflow.require ?? [],
+    passport: workflow.passport ?? 'none',
+    subject: workflow.subject ?? 'optional',
+    webauthn: workflow.webauthn ?? (environment === 'production' ? 'attested' : 'any'),
+    formats: workflow.formats ?? ['apple-app-attest', 'android-key', 'webauthn', 'software'],
+    suspectDevices: workflow.suspect_devices ?? 'refuse',
+    sessionTtlMs: (workflow.session_ttl_seconds ?? SESSION_TTL_SECONDS) * 1000,
+    challengeTtlMs: (workflow.challenge_ttl_seconds ?? CHALLENGE_TTL_SECONDS) * 1000,
+    bondedTtlMs: (workflow.bonded_ttl_seconds ?? BONDED_TTL_SECONDS) * 1000,
+  }
+}
+
+/** What the policy demands and the proofs do not show. Empty: the policy is met. */
+export function unmetRequirements(policy: Policy, proofs: { evidence: VerifiedEvidence; localAuth: boolean; scores: Scores }): StepUpKind[] {
+  const unmet: StepUpKind[] = policy.require.filter((requirement) => !isMet(requirement, proofs))
+  if (policy.passport === 'required' && proofs.evidence.passport?.tier !== 'chip') unmet.push('passport_chip')
+  return unmet
+}
+
+function isMet(
+  requirement: Requirement,
+  { evidence, localAuth, scores }: { evidence: VerifiedEvidence; localAuth: boolean; scores: Scores },
+): boolean {
+  switch (requirement) {
+    case 'local_auth':
+      return localAuth
+    case 'carrier':
+      return evidence.carrier.number_verified && !evidence.carrier.sim_swap_recent
+    case 'sensor_continuity':
+      return evidence.sensor_continuity.continuity_score >= MIN_CONTINUITY_SCORE
+    case 'band:medium':
+      return scores.band !== 'low'
+    case 'band:high':
+      return scores.band === 'high'
+  }
+}

@@ -1,0 +1,95 @@
+import { type AssertionBand, MIN_ASSERTION_CONFIDENCE, type VerifiedEvidence } from '@bonded/contract'
+
+/** Names the weights below. It changes when one of them does. */
+export const SCORING_MODEL = 'weights-v1'
+
+/** Where the band `high` begins. `medium` begins where the integrator's rule stops asking for a review. */
+export const HIGH_BAND_FROM = 0.8
+/** The most a bond without local authentication can score: always low. */
+export const LOW_BAND_CAP = 0.5499
+
+/** What each proof adds to `assertion_confidence`. They sum to 1; an absent proof adds nothing. */
+export const ASSERTION_WEIGHTS = {
+  possession: 0.4,
+  localAuth: { biometric: 0.2, passkey: 0.2, device_credential: 0.15, none: 0 },
+  sensorContinuity: 0.15,
+  numberVerified: 0.08,
+  noSimSwap: 0.07,
+  reachable: 0.03,
+  passport: { none: 0, document: 0.03, chip: 0.07 },
+} as const
+
+/** What each proof adds to `human_presence_confidence`: that a person carried the phone and unlocked it just now. */
+export const PRESENCE_WEIGHTS = {
+  possession: 0.15,
+  localAuth: { biometric: 0.35, passkey: 0.35, device_credential: 0.25, none: 0 },
+  sensorContinuity: 0.45,
+  passport: { none: 0, document: 0, chip: 0.05 },
+} as const
+
+export interface Proofs {
+  readonly evidence: VerifiedEvidence
+  /** Whether a person was authenticated on the phone, by evidence or by the assertion's own flag. */
+  readonly localAuth: boolean
+  /** How, where it was. */
+  readonly method: VerifiedEvidence['local_auth']['method']
+}
+
+export interface Scores {
+  readonly assertionConfidence: number
+  readonly humanPresenceConfidence: number
+  readonly band: AssertionBand
+}
+
+/**
+ * The two confidences and the band. Deterministic; removing a proof never raises a number.
+ * Figures are 0 to 1 with at most four decimals.
+ */
+export function score({ evidence, localAuth, method }: Proofs): Scores {
+  const { carrier, sensor_continuity } = evidence
+  const tier = evidence.passport?.tier ?? 'none'
+  const proved = localAuth ? method : 'none'
+  const fromCarrier = carrier.source === 'none' ? 0 : carrierWeight(carrier)
+  const assertion =
+    ASSERTION_WEIGHTS.possession +
+    ASSERTION_WEIGHTS.localAuth[proved] +
+    ASSERTION_WEIGHTS.sensorContinuity * sensor_continuity.continuity_score +
+    fromCarrier +
+    ASSERTION_WEIGHTS.passport[tier]
+  const presence =
+    PRESENCE_WEIGHTS.possession +
+    PRESENCE_WEIGHTS.localAuth[proved] +
+    PRESENCE_WEIGHTS.sensorContinuity * sensor_continuity.continuity_score +
+    PRESENCE_WEIGHTS.passport[tier]
+  const cap = localAuth ? 1 : LOW_BAND_CAP
+  const humanPresenceConfidence = fourDecimals(Math.min(presence, cap))
+  return { assertionConfidence: fourDecimals(Math.min(assertion, cap)), humanPresenceConfidence, band: bandOf(humanPresenceConfidence) }
+}
+
+/** The band of the number that the integrator's rule reads, so that `low` is exactly what it sends to review. */
+export function bandOf(confidence: number): AssertionBand {
+  if (confidence >= HIGH_BAND_FROM) return 'high'
+  return confidence >= MIN_ASSERTION_CONFIDENCE ? 'medium' : 'low'
+}
+
+/** How much the newest bond counts in the long-lived score: about the last five bonds decide. */
+export const LONG_LIVED_DECAY = 0.35
+
+/** The decayed mean of a device's continuity over its bonds with one tenant. */
+export function longLivedContinuity(previous: number | undefined, latest: number): number {
+  return fourDecimals(previous === undefined ? latest : previous + LONG_LIVED_DECAY * (latest - previous))
+}
+
+/** Rounds down, so that rounding never lifts a score over a threshold. */
+export function fourDecimals(value: number): number {
+  // 1e-9 absorbs binary fractions: 0.29 * 10000 is 2899.9999999999995.
+  return Math.floor(value * 10_000 + 1e-9) / 10_000
+}
+
+function carrierWeight(carrier: VerifiedEvidence['carrier']): number {
+  return (
+    (carrier.number_verified ? ASSERTION_WEIGHTS.numberVerified : 0) +
+    (carrier.sim_swap_recent ? 0 : ASSERTION_WEIGHTS.noSimSwap) +
+    (carrier.device_status === 'active' ? ASSERTION_WEIGHTS.reachable : 0)
+  )
+}

@@ -1,0 +1,50 @@
+import type { TenantId, Workflow } from '@bonded/contract'
+import { accept, type Result, refuse } from './refusal.ts'
+
+/** A customer of the service. */
+export interface Tenant {
+  readonly id: TenantId
+  readonly name: string
+  readonly environment: 'sandbox' | 'production'
+  /** A sandbox tenant that may use `localhost` origins. */
+  readonly demo: boolean
+  readonly origins: readonly string[]
+  readonly workflows: readonly Workflow[]
+}
+
+/** Which workflows and actions a credential may use. Null: all of its tenant's. */
+export type Scope = readonly { readonly workflow: string; readonly actions: readonly string[] | null }[] | null
+
+/** Whether the tenant answers pages of this origin. An exact match: no wildcards, no case folding, no default ports. */
+export function allowsOrigin(tenant: Tenant, origin: string): boolean {
+  return tenant.origins.includes(origin)
+}
+
+/** The workflow and action of a create call: those it names, or the only ones its credential allows. */
+export function chooseAction(
+  tenant: Tenant,
+  scope: Scope,
+  wanted: { workflow?: string | undefined; action?: string | undefined },
+): Result<{ workflow: Workflow; action: string }> {
+  const enabled = tenant.workflows.filter((workflow) => inScope(scope, workflow.name))
+  const name = wanted.workflow ?? (enabled.length === 1 ? enabled[0]?.name : undefined)
+  if (name === undefined) return refuse('workflow_required', { param: 'workflow' })
+  const workflow = tenant.workflows.find((candidate) => candidate.name === name)
+  if (workflow === undefined) return refuse('workflow_unknown', { param: 'workflow' })
+  if (!inScope(scope, name)) return refuse('workflow_not_enabled', { param: 'workflow' })
+
+  const actions = workflow.actions.filter((candidate) => inScope(scope, name, candidate))
+  const action = wanted.action ?? (actions.length === 1 ? actions[0] : undefined)
+  if (action === undefined) return refuse('action_required', { param: 'action' })
+  if (!workflow.actions.includes(action)) return refuse('action_unknown', { param: 'action' })
+  if (!inScope(scope, name, action)) return refuse('action_not_enabled', { param: 'action' })
+  return accept({ workflow, action })
+}
+
+/** Whether a credential's scope holds the workflow, and the action where one is given. */
+export function inScope(scope: Scope, workflow: string, action?: string): boolean {
+  if (scope === null) return true
+  const entry = scope.find((candidate) => candidate.workflow === workflow)
+  if (entry === undefined) return false
+  return action === undefined || entry.actions === null || entry.actions.includes(action)
+}

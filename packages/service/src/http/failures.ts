@@ -1,0 +1,98 @@
+import type { Socket } from 'node:net'
+import { makeId, type Reason, type RequestId } from '@bonded/contract'
+import type { FastifyError, FastifyInstance } from 'fastify'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Random } from '../ports/keyring.ts'
+import { StoreError } from '../ports/store.ts'
+import { Refused } from './refused.ts'
+import { refusalToWire } from './refusal-to-wire.ts'
+
+/** Makes every failure one of ours: refusals, fastify's own errors, and bugs, which are logged and told as nothing. */
+export function answerFailures(app: FastifyInstance): void {
+  app.setErrorHandler((failure: FastifyError, request, reply) => {
+    const refusal = refusalOf(failure)
+    if (refusal.reason === 'internal_error' || refusal.reason === 'store_unavailable') request.log.error({ err: failure }, 'request failed')
+    const { status, headers, body } = refusalToWire(refusal, request.id as RequestId)
+    request.refusal = refusal
+    return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
+  })
+}
+
+function refusalOf(failure: FastifyError): Refusal {
+  if (failure instanceof Refused) return failure.refusal
+  if (failure instanceof StoreError) return { reason: 'store_unavailable' }
+  if (failure.validation) return refusalOfValidation(failure)
+  switch (failure.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return { reason: 'body_too_large' }
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_CONTENT_TYPE':
+      return { reason: 'unsupported_media_type' }
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return { reason: 'malformed_request' }
+    case 'FST_ERR_HANDLER_TIMEOUT':
+      return { reason: 'overloaded' }
+    default:
+      return { reason: 'internal_error' }
+  }
+}
+
+interface Violation {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly params: { readonly missingProperty?: string; readonly additionalProperty?: string }
+}
+
+function refusalOfValidation({ validation, validationContext }: FastifyError): Refusal {
+  const [violation] = (validation ?? []) as unknown as Violation[]
+  const at = violation?.instancePath.slice(1).replaceAll('/', '.') ?? ''
+  const named = violation?.params.missingProperty ?? violation?.params.additionalProperty
+  const path = named === undefined ? at : at === '' ? named : `${at}.${named}`
+  const param = path === '' ? {} : { param: path.slice(0, 128) }
+  switch (validationContext) {
+    case 'querystring':
+      // The parser makes a list of a parameter that came twice.
+      return { reason: violation?.keyword === 'type' ? 'duplicate_parameter' : 'invalid_parameter', ...param }
+    case 'headers':
+      return { reason: 'invalid_header', ...param }
+    default:
+      return { reason: bodyReason(violation?.keyword), ...param }
+  }
+}
+
+function bodyReason(keyword: string | undefined): Reason {
+  if (keyword === 'required') return 'missing_member'
+  return keyword === 'additionalProperties' ? 'unknown_member' : 'invalid_member'
+}
+
+/** What Node itself would answer, often with an empty body: in our shape, on the bare socket. */
+export function answerBrokenRequest(random: Random, socket: Socket, failure: { code?: string }): void {
+  if (!socket.writable) return void socket.destroy()
+  const requestId = makeId('req', random.id())
+  const { body } = refusalToWire({ reason: brokenReason(failure.code) }, requestId)
+  const text = JSON.stringify(body)
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
+      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
+  )
+}
+
+function brokenReason(code: string | undefined): Reason {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 'headers_too_large'
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 'request_timeout'
+    default:
+      return 'malformed_request'
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Why the request was refused, for its log line. */
+    refusal?: Refusal
+  }
+}

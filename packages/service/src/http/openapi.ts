@@ -1,0 +1,86 @@
+import { ENDPOINTS, type Endpoint, ErrorResponse, type Reason, REASONS } from '@bonded/contract'
+import { statusOf } from './refusal-to-wire.ts'
+
+/** Refusals that any endpoint can give, whatever it does. */
+const EVERYWHERE: readonly Reason[] = ['malformed_request', 'internal_error', 'store_unavailable']
+const WITH_BODY: readonly Reason[] = ['malformed_json', 'unsupported_media_type', 'body_too_large']
+const WITH_CREDENTIAL: readonly Reason[] = ['credential_missing', 'origin_not_allowed']
+
+/** The OpenAPI 3.1 document of the endpoint table. Nothing in it is written by hand a second time. */
+export function openApiDocument({ origin, version }: { origin: string; version: string }): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const [operationId, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(operationId, endpoint) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Bonded Sessions',
+      version,
+      summary: 'Gates one high-risk action in a browser behind proof from the person’s own phone.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: origin }],
+    paths,
+    components: {
+      schemas: { ErrorResponse },
+      securitySchemes: {
+        serverCredential: { type: 'http', scheme: 'bearer', description: 'sk_beta_…: the customer’s backend.' },
+        publishableKey: { type: 'http', scheme: 'bearer', description: 'pk_beta_…: a browser, from an approved origin, with X-Bond-Watch.' },
+        deviceToken: { type: 'http', scheme: 'bearer', description: 'dt_…: a phone.' },
+      },
+    },
+  }
+}
+
+const SCHEMES = { backend: 'serverCredential', browser: 'publishableKey', phone: 'deviceToken' } as const
+
+function operation(operationId: string, endpoint: Endpoint): object {
+  const open = endpoint.callers.includes('anybody')
+  const security = endpoint.callers.flatMap((caller) => (caller === 'anybody' ? [] : [{ [SCHEMES[caller]]: [] }]))
+  return {
+    operationId,
+    summary: endpoint.summary,
+    security: open ? [{}, ...security] : security,
+    parameters: [...parameters('path', endpoint.params), ...parameters('query', endpoint.query), ...parameters('header', endpoint.headers)],
+    ...(endpoint.body
+      ? { requestBody: { required: endpoint.body.optional !== true, content: { 'application/json': { schema: endpoint.body.schema } } } }
+      : {}),
+    responses: { [endpoint.status]: success(endpoint), ...failures(endpoint) },
+  }
+}
+
+function parameters(where: 'path' | 'query' | 'header', schema: Endpoint['params']): object[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, object>; required?: string[] }
+  return Object.entries(properties).map(([name, member]) => ({
+    name,
+    in: where,
+    required: where === 'path' || required.includes(name),
+    schema: member,
+  }))
+}
+
+function success({ answers, summary }: Endpoint): object {
+  const schemas = Object.values(answers ?? {})
+  const headers = { 'X-Request-Id': { schema: { type: 'string' }, description: 'The id to name when asking about this answer.' } }
+  if (schemas.length === 0) return { description: summary, headers }
+  // anyOf: one caller's view may satisfy another's schema, which oneOf would call an error.
+  const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas }
+  return { description: summary, headers, content: { 'application/json': { schema } } }
+}
+
+function failures(endpoint: Endpoint): Record<string, object> {
+  const credentialed = !endpoint.callers.includes('anybody')
+  const reasons = [...EVERYWHERE, ...(endpoint.body ? WITH_BODY : []), ...(credentialed ? WITH_CREDENTIAL : []), ...endpoint.refusals]
+  const byStatus = new Map<number, Reason[]>()
+  for (const reason of reasons) byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
+  return Object.fromEntries(
+    [...byStatus].map(([status, list]) => [
+      status,
+      {
+        description: list.map((reason) => `\`${reason}\`: ${REASONS[reason].message}`).join('\n'),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorResponse' } } },
+      },
+    ]),
+  )
+}

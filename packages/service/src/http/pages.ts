@@ -1,0 +1,90 @@
+import { parseId } from '@bonded/contract'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import encodeQr from 'qr'
+import { acceptedIndex } from '../domain/challenge.ts'
+import { noncesOf, type Service } from '../operations/service.ts'
+import { handoffPage } from './handoff-page.ts'
+import { qrPayload } from './present.ts'
+import { Refused } from './refused.ts'
+
+/** The hosted script, as the widget package builds it. */
+export interface HostedScript {
+  readonly source: string
+  /** `sha384-…`, for a page that pins its version. */
+  readonly integrity: string
+  readonly version: string
+}
+
+const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
+const SCRIPT_PATH = '/v1/pulse.js'
+const HANDOFF_PATH = '/bond'
+
+/** The paths below that are not part of the JSON interface. */
+export const PAGE_PATHS = [QR_PATH, SCRIPT_PATH, HANDOFF_PATH]
+
+/** A new script reaches every page within five minutes. */
+const SCRIPT_MAX_AGE_SECONDS = 300
+const ONE_YEAR_SECONDS = 31_536_000
+
+/** What the service serves to browsers beside JSON: the script, the code as an image, the handoff link. */
+export function servePages(app: FastifyInstance, service: Service, script: HostedScript): void {
+  app.get(SCRIPT_PATH, (_request, reply) => sendScript(reply, script, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`))
+  app.get(`/v1/pulse-${script.version}.js`, (_request, reply) => sendScript(reply, script, `public, max-age=${ONE_YEAR_SECONDS}, immutable`))
+
+  app.get<{ Params: { session_id: string }; Querystring: Record<string, unknown> }>(
+    QR_PATH.replace('{session_id}', ':session_id'),
+    async (request, reply) => {
+      const image = await qrSvg(service, request.params.session_id, request.query.nonce)
+      if (image === undefined) throw new Refused({ reason: 'session_not_found' })
+      return reply.type('image/svg+xml; charset=utf-8').send(image)
+    },
+  )
+
+  app.get<{ Querystring: Record<string, unknown> }>(HANDOFF_PATH, (request, reply) => {
+    const { session_id, nonce } = request.query
+    const page = handoffPage({ scheme: service.settings.appScheme, sessionId: session_id, nonce })
+    return reply.type('text/html; charset=utf-8').header('content-security-policy', page.contentSecurityPolicy).send(page.html)
+  })
+}
+
+function sendScript(reply: FastifyReply, script: HostedScript, cacheControl: string): FastifyReply {
+  // Any page may load it, with or without an integrity attribute.
+  return reply
+    .type('text/javascript; charset=utf-8')
+    .header('cache-control', cacheControl)
+    .header('access-control-allow-origin', '*')
+    .send(script.source)
+}
+
+/** The code as an image, for a nonce that is accepted now on a session that still waits for its phone. */
+async function qrSvg(service: Service, sessionId: string, nonce: unknown): Promise<string | undefined> {
+  const id = parseId('sess', sessionId)
+  if (id === undefined || typeof nonce !== 'string') return undefined
+  const session = await service.store.read((tables) => tables.sessions.find(id))
+  if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
+  const nonces = noncesOf(service, session)
+  if (acceptedIndex(session, nonce, { now: service.clock.now(), nonces }) === undefined) return undefined
+  return drawQr(qrPayload(service, session, nonce))
+}
+
+/** Protocol 12: black on white, four modules of quiet zone, level M, with a title. */
+export function drawQr(payload: string): string {
+  const modules = encodeQr(payload, 'raw', { ecc: 'medium', border: 4 })
+  const size = modules.length
+  const path = modules.flatMap((row, y) => runs(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`)).join('')
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img">` +
+    `<title>Code to scan with your phone</title><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${path}"/></svg>`
+  )
+}
+
+/** The dark stretches of a row: where each begins and how long it is. */
+function runs(row: readonly boolean[]): [number, number][] {
+  const found: [number, number][] = []
+  for (let x = 0; x < row.length; x++) {
+    const begin = x
+    while (row[x] === true) x++
+    if (x > begin) found.push([begin, x - begin])
+  }
+  return found
+}

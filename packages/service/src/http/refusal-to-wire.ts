@@ -1,0 +1,64 @@
+import { type ErrorResponse, REASONS, type Reason, type RequestId } from '@bonded/contract'
+import type { Refusal } from '../domain/refusal.ts'
+
+/** A refusal as it goes out. */
+export interface WireRefusal {
+  readonly status: number
+  readonly body: ErrorResponse
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Where a caller may try again, and after how long. */
+const RETRY_AFTER_SECONDS = '1'
+
+/** The only place that knows status codes of refusals, and what a refusal may tell. The step never leaves the service. */
+export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefusal {
+  const { code, message } = REASONS[refusal.reason]
+  const status = statusOf(refusal.reason)
+  return {
+    status,
+    headers: headersOf(status),
+    body: {
+      error: {
+        code,
+        message,
+        requestId,
+        reason: refusal.reason,
+        ...(refusal.param === undefined ? {} : { param: refusal.param }),
+        ...(refusal.serverTime === undefined ? {} : { server_time: new Date(refusal.serverTime).toISOString() }),
+      },
+    },
+  }
+}
+
+/** The HTTP status of a reason: its code's, but for four that HTTP has a name for. */
+export function statusOf(reason: Reason): number {
+  switch (reason) {
+    case 'unknown_endpoint':
+      return 404
+    case 'method_not_allowed':
+      return 405
+    case 'body_too_large':
+      return 413
+    case 'unsupported_media_type':
+      return 415
+    default:
+      return STATUS_BY_CODE[REASONS[reason].code]
+  }
+}
+
+const STATUS_BY_CODE = {
+  invalid_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  rate_limited: 429,
+  internal_error: 500,
+  unavailable: 503,
+} as const
+
+function headersOf(status: number): Record<string, string> {
+  if (status === 401) return { 'www-authenticate': 'Bearer' }
+  if (status === 429 || status === 503) return { 'retry-after': RETRY_AFTER_SECONDS }
+  return {}
+}

@@ -1,0 +1,11 @@
+import type { Refusal } from '../domain/refusal.ts'
+
+/** Carries a refusal through fastify's hooks, which can only be left by an error. */
+export class Refused extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.reason)
+    this.refusal = refusal
+  }
+}

@@ -1,0 +1,13 @@
+import { ENDPOINTS } from '@bonded/contract'
+import { accept } from '../../domain/refusal.ts'
+import { attest } from '../../operations/attest.ts'
+import { presentFull, presentPhone } from '../present.ts'
+import { serve } from '../serve.ts'
+
+export const attestRoute = serve(ENDPOINTS.attest, async ({ service, caller, body }) => {
+  const attested = await attest(service, caller, body)
+  if (!attested.ok) return attested
+  return caller.kind === 'phone'
+    ? accept(['phone', presentPhone(service, attested.value, caller.device)])
+    : accept(['full', presentFull(service, attested.value.session)])
+})

@@ -1,0 +1,13 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '../../domain/refusal.ts'
+import { completeSession } from '../../operations/complete-session.ts'
+import { serve } from '../serve.ts'
+
+export const completeSessionRoute = serve(ENDPOINTS.completeSession, async ({ service, caller, params, headers }) => {
+  const completed = await completeSession(service, caller, {
+    id: parseId('sess', params.session_id ?? ''),
+    completionSecret: headers['x-bond-completion-secret'],
+    contextDigest: headers['x-bond-context-digest'],
+  })
+  return completed.ok ? accept(['completed', { ok: true, session_id: completed.value.id }]) : completed
+})

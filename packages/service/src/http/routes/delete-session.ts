@@ -1,0 +1,9 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '../../domain/refusal.ts'
+import { killSession } from '../../operations/kill-session.ts'
+import { serve } from '../serve.ts'
+
+export const deleteSessionRoute = serve(ENDPOINTS.deleteSession, async ({ service, caller, params }) => {
+  const killed = await killSession(service, caller, parseId('sess', params.session_id ?? ''))
+  return killed.ok ? accept(null) : killed
+})

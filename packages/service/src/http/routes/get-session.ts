@@ -1,0 +1,38 @@
+import { ENDPOINTS, parseId, type SessionId } from '@bonded/contract'
+import { accept, type Result } from '../../domain/refusal.ts'
+import { readAsBackend, readAsBrowser, readAsPhone } from '../../operations/read-session.ts'
+import { awaitChange } from '../../operations/await-change.ts'
+import { presentFull, presentPhone, presentPublic } from '../present.ts'
+import { type Answer, type Call, serve } from '../serve.ts'
+
+type GetSession = typeof ENDPOINTS.getSession
+
+export const getSessionRoute = serve(ENDPOINTS.getSession, async (call) => {
+  const { service, params, query, signal } = call
+  const id = parseId('sess', params.session_id ?? '')
+  const first = await read(call, id)
+  const waitMs = Number(query.wait_ms ?? 0)
+  // Only who may read may wait, so the wait comes after a reading and another one follows it.
+  if (!first.ok || waitMs === 0 || id === undefined) return first
+  const known = Number(query.after ?? first.value[1].seq)
+  const changed = await awaitChange(service, { id, seen: first.value[1].seq, known, waitMs, signal })
+  return changed ? read(call, id) : first
+})
+
+async function read({ service, caller, query, headers }: Call<GetSession>, id: SessionId | undefined): Promise<Result<Answer<GetSession>>> {
+  switch (caller.kind) {
+    case 'backend': {
+      const found = await readAsBackend(service, caller, id)
+      return found.ok ? accept(['full', presentFull(service, found.value)]) : found
+    }
+    case 'browser': {
+      const { origin, key } = caller
+      const found = await readAsBrowser(service, { origin, tenant: key.tenant }, { id, watchToken: headers['x-bond-watch'] })
+      return found.ok ? accept(['public', presentPublic(service, found.value)]) : found
+    }
+    case 'phone': {
+      const found = await readAsPhone(service, caller, { id, nonce: query.nonce })
+      return found.ok ? accept(['phone', presentPhone(service, found.value, caller.device)]) : found
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type { Route } from '../serve.ts'
+import { attestRoute } from './attest.ts'
+import { claimSessionRoute } from './claim-session.ts'
+import { completeSessionRoute } from './complete-session.ts'
+import { createSessionRoute } from './create-session.ts'
+import { declineSessionRoute } from './decline-session.ts'
+import { deleteSessionRoute } from './delete-session.ts'
+import { challengeDeviceRoute, getDeviceRoute, registerDeviceRoute, removeDeviceRoute } from './devices.ts'
+import { fetchEvidenceRoute } from './fetch-evidence.ts'
+import { getSessionRoute } from './get-session.ts'
+import { readTimelineRoute } from './read-timeline.ts'
+import { aliveRoute, readOpenApiRoute, readyRoute, versionRoute } from './service.ts'
+
+/** Every endpoint of the table, with its handler. A test holds the two lists together. */
+export const ROUTES: readonly Route[] = [
+  createSessionRoute,
+  getSessionRoute,
+  deleteSessionRoute,
+  completeSessionRoute,
+  readTimelineRoute,
+  claimSessionRoute,
+  declineSessionRoute,
+  fetchEvidenceRoute,
+  attestRoute,
+  challengeDeviceRoute,
+  registerDeviceRoute,
+  getDeviceRoute,
+  removeDeviceRoute,
+  readOpenApiRoute,
+  aliveRoute,
+  readyRoute,
+  versionRoute,
+]

@@ -1,0 +1,21 @@
+import { ENDPOINTS } from '@bonded/contract'
+import { accept, refuse } from '../../domain/refusal.ts'
+import { VERSION } from '../../version.ts'
+import { openApiDocument } from '../openapi.ts'
+import { iso } from '../present.ts'
+import { serve } from '../serve.ts'
+
+export const readOpenApiRoute = serve(ENDPOINTS.readOpenApi, ({ service }) =>
+  accept(['document', openApiDocument({ origin: service.settings.publicOrigin, version: VERSION }) as never]),
+)
+
+export const aliveRoute = serve(ENDPOINTS.alive, () => accept(['health', { status: 'alive', reasons: [] }]))
+
+export const readyRoute = serve(ENDPOINTS.ready, async ({ service }) => {
+  const reasons = await service.store.health()
+  return reasons.length === 0 ? accept(['health', { status: 'ready', reasons: [] }]) : refuse('store_unavailable')
+})
+
+export const versionRoute = serve(ENDPOINTS.version, ({ service }) =>
+  accept(['version', { version: VERSION, api: 'v1', server_time: iso(service.clock.now()) }]),
+)

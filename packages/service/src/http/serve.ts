@@ -1,0 +1,110 @@
+import type { Endpoint } from '@bonded/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fastJsonStringify from 'fast-json-stringify'
+import type { Static, TSchema } from 'typebox'
+import type { Result } from '../domain/refusal.ts'
+import { authenticate } from '../operations/authenticate.ts'
+import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from '../operations/service.ts'
+import { Refused } from './refused.ts'
+
+/** The callers that an endpoint's handler can meet. */
+type CallerOf<E extends Endpoint> = {
+  backend: BackendCaller
+  browser: BrowserCaller
+  phone: PhoneCaller
+  anybody: { readonly kind: 'anybody' }
+}[E['callers'][number]]
+
+type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TSchema } } ? Static<S> : undefined
+type AnswersOf<E extends Endpoint> = E extends { answers: infer A } ? A : Record<never, never>
+
+/** What a handler is given: parsed, validated, authenticated. */
+export interface Call<E extends Endpoint> {
+  readonly service: Service
+  readonly caller: CallerOf<E>
+  readonly body: BodyOf<E>
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string | undefined>>
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal
+}
+
+/** One of the endpoint's answers, by the name it has there; null where it answers without a body. */
+export type Answer<E extends Endpoint> =
+  | { [Name in keyof AnswersOf<E>]: readonly [Name, AnswersOf<E>[Name] extends TSchema ? Static<AnswersOf<E>[Name]> : never] }[keyof AnswersOf<E>]
+  | (E extends { answers: object } ? never : null)
+
+/** An endpoint with its handler, ready to be registered. */
+export type Route = (app: FastifyInstance, service: Service) => void
+
+/** How long a long poll may hold its handler, beyond what it asked for. */
+const POLL_TIMEOUT_MS = 30_000
+
+/**
+ * Joins an endpoint of the table to its handler: who, what comes in, what is done, what can go out. Answers are
+ * written by a serialiser made from the endpoint's schema, so a member that is not in it cannot leak.
+ */
+export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call<E>) => Result<Answer<E>> | Promise<Result<Answer<E>>>): Route {
+  const serialisers = new Map(Object.entries(endpoint.answers ?? {}).map(([name, schema]) => [name, fastJsonStringify(plain(schema))]))
+  return (app, service) => {
+    app.route({
+      method: endpoint.method,
+      url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      ...(endpoint.body ? { bodyLimit: endpoint.body.limitBytes } : {}),
+      ...(endpoint.query ? { handlerTimeout: POLL_TIMEOUT_MS } : {}),
+      schema: {
+        ...(endpoint.body ? { body: endpoint.body.schema } : {}),
+        ...(endpoint.query ? { querystring: endpoint.query } : {}),
+        ...(endpoint.headers ? { headers: endpoint.headers } : {}),
+      },
+      preValidation: (request, _reply, done) => done(judgeBody(endpoint, request)),
+      async handler(request, reply) {
+        const presented = { authorization: request.headers.authorization, origin: request.headers.origin }
+        const caller = await authenticate(service, presented, endpoint.callers)
+        if (!caller.ok) throw new Refused(caller.refusal)
+        const result = await handle({
+          service,
+          caller: caller.value as CallerOf<E>,
+          body: request.body as BodyOf<E>,
+          params: request.params as Call<E>['params'],
+          query: request.query as Call<E>['query'],
+          headers: request.headers as Call<E>['headers'],
+          signal: request.signal,
+        })
+        if (!result.ok) throw new Refused(result.refusal)
+        return send(reply, endpoint, { answer: result.value as readonly [string, unknown] | null, serialisers })
+      },
+    })
+  }
+}
+
+function judgeBody(endpoint: Endpoint, request: FastifyRequest): Error | undefined {
+  const { body } = request
+  if (endpoint.body === undefined) {
+    const empty = body === undefined || body === null || (typeof body === 'object' && !Array.isArray(body) && Object.keys(body).length === 0)
+    return empty ? undefined : new Refused({ reason: 'unexpected_body' })
+  }
+  if (body !== undefined && body !== null) return undefined
+  if (endpoint.body.optional !== true) return new Refused({ reason: 'missing_body' })
+  request.body = {}
+  return undefined
+}
+
+function send(
+  reply: FastifyReply,
+  endpoint: Endpoint,
+  { answer, serialisers }: { answer: readonly [string, unknown] | null; serialisers: ReadonlyMap<string, (value: never) => string> },
+): FastifyReply {
+  reply.code(endpoint.status)
+  if (answer === null) return reply.send()
+  const [name, value] = answer
+  const serialise = serialisers.get(name)
+  if (serialise === undefined) throw new RangeError(`the endpoint has no answer ${name}`)
+  return reply.header('content-type', 'application/json; charset=utf-8').send(serialise(value as never))
+}
+
+/** The schema without the hidden members typebox adds. */
+function plain(schema: TSchema): object {
+  return JSON.parse(JSON.stringify(schema)) as object
+}

@@ -1,0 +1,103 @@
+import { METHODS } from 'node:http'
+import { makeId } from '@bonded/contract'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { Logger } from 'pino'
+import type { Service } from '../operations/service.ts'
+import { answerBrokenRequest, answerFailures } from './failures.ts'
+import { setHeaders } from './headers.ts'
+import { acceptStrictJson } from './json-body.ts'
+import { type HostedScript, servePages } from './pages.ts'
+import { refusalToWire } from './refusal-to-wire.ts'
+import { Refused } from './refused.ts'
+import { ROUTES } from './routes/index.ts'
+import { answerUnmatched } from './unmatched.ts'
+
+/** A phone on a bad network needs seconds for its body, not minutes. fastify's default would wait for ever. */
+const REQUEST_TIMEOUT_MS = 10_000
+const HEADERS_TIMEOUT_MS = 5_000
+/** Below what a caller waits; a poll has its own. */
+const HANDLER_TIMEOUT_MS = 8_000
+/** How often Node looks for requests that are too slow; its default of 30 s would make the limits above mean little. */
+const SLOW_REQUEST_CHECK_MS = 1_000
+/** Longer than the idle time of the usual load balancers, so that they are the ones to close. */
+const KEEP_ALIVE_MS = 72_000
+/** The longest path parameter there is, and room for a typing error. */
+const MAX_PARAM_LENGTH = 100
+
+export interface HttpOptions {
+  readonly script: HostedScript
+  readonly log: Logger
+  /** Which upgrade requests the channel takes; all others are answered as plain requests. */
+  readonly takesUpgrade: (path: string) => boolean
+}
+
+/** The HTTP side of the service, not yet listening. */
+export function buildServer(service: Service, { script, log, takesUpgrade }: HttpOptions): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => makeId('req', service.random.id()),
+    requestIdHeader: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    handlerTimeout: HANDLER_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    exposeHeadRoutes: false,
+    // A request without Host is answered in our shape, not by Node's empty 400.
+    http: {
+      requireHostHeader: false,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
+      shouldUpgradeCallback: ({ url = '' }) => takesUpgrade(url.split('?', 1)[0] ?? ''),
+    },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false, strict: false } },
+    frameworkErrors: (failure, request, reply) => {
+      reply.header('x-request-id', request.id).header('cache-control', 'no-store')
+      app.errorHandler(failure, request, reply)
+    },
+    clientErrorHandler: (failure, socket) => answerBrokenRequest(service.random, socket, failure),
+  }) as unknown as FastifyInstance
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
+
+  app.decorateRequest('refusal', undefined)
+  setHeaders(app, service)
+  app.addHook('onRequest', (request, _reply, done) =>
+    done(request.headers.host === undefined ? new Refused({ reason: 'malformed_request' }) : undefined),
+  )
+  logRequests(app)
+  acceptStrictJson(app)
+  answerFailures(app)
+  answerUnmatched(app)
+  for (const route of ROUTES) route(app, service)
+  servePages(app, service, script)
+
+  app.server.on('checkExpectation', (request, response) => {
+    // `Expect: 100-continue` has an event of its own; anything else asks for what nobody does.
+    request.resume()
+    const requestId = makeId('req', service.random.id())
+    const { status, body } = refusalToWire({ reason: 'expectation_unsupported' }, requestId)
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId, 'cache-control': 'no-store' })
+    response.end(JSON.stringify(body))
+  })
+  app.server.on('connect', (_request, socket) => answerBrokenRequest(service.random, socket as never, {}))
+  return app
+}
+
+/** One line a request. The path is the route's, so that no id, nonce or query can stand in it. */
+function logRequests(app: FastifyInstance): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { refusal } = request
+    request.log.info(
+      {
+        method: request.method,
+        route: request.routeOptions.url ?? 'unmatched',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        ...(refusal ? { reason: refusal.reason, step: refusal.step } : {}),
+      },
+      'request',
+    )
+    done()
+  })
+}

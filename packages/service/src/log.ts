@@ -1,0 +1,20 @@
+import pino, { type Logger } from 'pino'
+import { Secret } from './domain/secret.ts'
+
+/**
+ * The log of the service: JSON lines on stdout. What is secret is a `Secret`, which prints as such wherever it
+ * stands; no request is logged with its headers, its body or its query.
+ */
+export function openLog(level: 'info' | 'error' | 'silent'): Logger {
+  return pino({
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }), log: withoutSecrets },
+    serializers: { err: pino.stdSerializers.err },
+  })
+}
+
+function withoutSecrets(line: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(line).map(([name, value]) => [name, value instanceof Secret ? value.toString() : value]))
+}

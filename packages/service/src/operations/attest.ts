@@ -1,0 +1,188 @@
+import { assertionPayload, type BondedPairAssertion, canonicalJson, type SessionId } from '@bonded/contract'
+import { evidenceIsCurrent, verify } from '../domain/evidence.ts'
+import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
+import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
+import { unmetRequirements } from '../domain/policy.ts'
+import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
+import { score } from '../domain/scoring.ts'
+import { type Device, type Session, stateAt } from '../domain/session.ts'
+import { stepUpFor } from '../domain/step-up.ts'
+import { MOVES } from '../domain/transitions.ts'
+import type { VerifiedAssertion } from '../ports/proofs.ts'
+import type { Tables, Work } from '../ports/store.ts'
+import type { PhoneReading } from './read-session.ts'
+import { loadAttempt, noteInvalidAssertion, noteRefusal } from './phone-attempt.ts'
+import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
+import { verifyAssertion } from './verify-assertion.ts'
+
+/**
+ * Bonds a session to a phone by an assertion over all that the server acts on (protocol 5, in its order of
+ * checks). An assertion that is valid but misses the policy leads to a step-up instead.
+ */
+export async function attest(service: Service, caller: PhoneCaller | BackendCaller, request: BondedPairAssertion): Promise<Result<PhoneReading>> {
+  const now = service.clock.now()
+  const { nonce } = request
+  const id = request.session_id as SessionId
+
+  // Device token: a body may only speak of the device and the subject whose token it came with.
+  const device = await deviceOf(service, caller, request)
+  if (device?.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
+  if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
+
+  // Session known.
+  const early = await service.store.read((tables) => loadAttempt(service, tables, { id, device, nonce }))
+  if (early === undefined) return refuse('session_not_live')
+  const { session, tenant } = early
+  if (caller.kind === 'backend' && session.tenantId !== caller.credential.tenant.id) return refuse('session_not_live')
+
+  const payload = rebuildPayload(service, session, request)
+  const digest = service.keys.sha256(payload)
+  // Replay of the assertion that bonded: answered before anything time-bound, so a lost answer costs nothing.
+  if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
+
+  // Live, nonce, device, issued_at, then the signature.
+  const judge = (attempt: PhoneAttempt) => {
+    const verdict = judgePhone(attempt, now)
+    return verdict.ok ? judgeIssuedAt(Date.parse(request.issued_at), now) : verdict
+  }
+  const verdict = judge(early)
+  if (!verdict.ok) return refuseNoted(service, id, { refusal: verdict.refusal, now })
+  const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
+  if (!verified.ok) {
+    await service.store.write((tables) => noteInvalidAssertion(tables, { id, deviceId: device.id, refusal: verified.refusal, now }))
+    return verified
+  }
+
+  // One transaction: the device's counter, then the session.
+  return service.store.write(function* (tables): Work<Result<PhoneReading>> {
+    const before = yield* tables.sessions.find(id)
+    // Its twin may have bonded while this one was verified; then this is its repetition.
+    if (before !== undefined && isReplay(before, { device, digest, now })) return accept({ session: before, tenant, nonce })
+    const issuedAt = Date.parse(request.issued_at)
+    if (!(yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt))) {
+      yield* tables.devices.suspect(device.id, issuedAt)
+      const refused = refuse('assertion_invalid', { step: 'counter' })
+      yield* noteRefusal(tables, id, { refusal: refused.refusal, now })
+      return refused
+    }
+    // From here on the counter stays raised, whatever the verdict.
+    for (;;) {
+      const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
+      if (attempt === undefined) return refuse('session_not_live')
+      const late = judge(attempt)
+      if (!late.ok) {
+        yield* noteRefusal(tables, id, { refusal: late.refusal, now })
+        return late
+      }
+      const settled = yield* settle(service, tables, { attempt, request, verified: verified.value, digest, now })
+      if (settled !== undefined) return settled
+    }
+  })
+}
+
+interface Valid {
+  readonly attempt: PhoneAttempt
+  readonly request: BondedPairAssertion
+  readonly verified: VerifiedAssertion
+  readonly digest: string
+  readonly now: number
+}
+
+/** Evidence, policy, move. Undefined where another call moved the session in between. */
+function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<PhoneReading> | undefined> {
+  const { attempt, request, verified, now } = valid
+  const { session, tenant, device, nonce } = attempt
+  const evidence = request.verified_evidence
+
+  const doubt = judgeEvidence(service, valid)
+  if (doubt !== undefined) {
+    yield* noteInvalidAssertion(tables, { id: session.id, deviceId: device.id, refusal: doubt, now })
+    return { ok: false, refusal: doubt }
+  }
+
+  const byFlag = device.format === 'webauthn' && verified.userVerified
+  const localAuth = byFlag || evidence.local_auth.result === 'verified'
+  const proofs = { evidence, localAuth, method: byFlag ? ('passkey' as const) : evidence.local_auth.method }
+  const unmet = unmetRequirements(session.policy, { evidence, localAuth, scores: score(proofs) })
+  const guard = { deviceId: device.id, validAssertions: session.validAssertions }
+  const pinned = { deviceId: device.id, nonce, validAssertions: session.validAssertions + 1 }
+
+  if (unmet.length === 0) {
+    const mean = yield* tables.sessions.continuity(session.tenantId, device.id)
+    const verification = verify(proofs, mean)
+    const set = {
+      ...pinned,
+      verification,
+      bondDigest: valid.digest,
+      bondedAt: now,
+      // Forward only: a bond near the session's end gets its time, one at the beginning keeps it.
+      expiresAt: Math.max(session.expiresAt, now + session.bondedTtlMs),
+      subjectRef: yield* tables.devices.pairwise({ tenantId: session.tenantId, subjectId: device.subjectId, subjectRef: attempt.subjectRef }),
+    }
+    const bonded = yield* tables.sessions.move(session.id, MOVES.bond, { now, guard, set })
+    if (bonded === undefined) return undefined
+    yield* tables.sessions.rememberContinuity({
+      tenantId: session.tenantId,
+      deviceId: device.id,
+      mean: verification.continuity_score_long_lived,
+      now,
+    })
+    return accept({ session: bonded, tenant, nonce })
+  }
+
+  if (pinned.validAssertions >= MAX_VALID_ASSERTIONS) {
+    const ended = yield* tables.sessions.move(session.id, MOVES.failPolicy, { now, guard, set: pinned })
+    return ended && refuse('policy_not_met', { step: 'policy' })
+  }
+  const stepUp = stepUpFor(unmet, { evidence, validAssertions: pinned.validAssertions })
+  const stepped =
+    session.state === 'pending'
+      ? yield* tables.sessions.move(session.id, MOVES.stepUp, { now, guard, set: { ...pinned, stepUp } })
+      : yield* tables.sessions.countMiss(session.id, { now, guard, stepUp })
+  if (stepped === undefined) return undefined
+  yield* tables.sessions.note(session.id, { at: now, kind: 'note', reason: 'policy_not_met', step: unmet.join(' ') })
+  return accept({ session: stepped, tenant, nonce })
+}
+
+function judgeEvidence(service: Service, { attempt, request, now }: Valid): Refusal | undefined {
+  const { session, device, nonce } = attempt
+  const evidence = request.verified_evidence
+  const known = service.keys.holds(evidence.kid)
+  const mac = known && service.keys.evidenceMac(evidence.kid, evidenceContextOf(session, device, nonce), evidence)
+  if (!mac || !service.keys.same(mac, evidence.signature)) return { reason: 'assertion_invalid', step: 'evidence_mac' }
+  return evidenceIsCurrent(evidence, now) ? undefined : { reason: 'evidence_expired', step: 'evidence_time' }
+}
+
+function rebuildPayload(service: Service, session: Session, request: BondedPairAssertion): string {
+  const { session_id, nonce, device_id, subject_id, issued_at, verified_evidence } = request
+  const { tenantId, workflow, action, context } = session
+  return assertionPayload({
+    session_id,
+    nonce,
+    device_id,
+    subject_id,
+    issued_at,
+    tenant_id: tenantId,
+    workflow,
+    action,
+    origin: service.settings.publicOrigin,
+    context: context && service.keys.sha256(canonicalJson(context)),
+    evidence: service.keys.sha256(canonicalJson(verified_evidence)),
+  })
+}
+
+/** ECDSA signatures are malleable, so a repetition is known by what was signed, not by the signature. */
+function isReplay(session: Session, { device, digest, now }: { device: Device; digest: string; now: number }): boolean {
+  const state = stateAt(session, now)
+  return (state === 'bonded' || state === 'completed') && session.deviceId === device.id && session.bondDigest === digest
+}
+
+async function deviceOf(service: Service, caller: PhoneCaller | BackendCaller, request: BondedPairAssertion): Promise<Device | undefined> {
+  if (caller.kind === 'phone') return caller.device
+  return service.store.read((tables) => tables.devices.find(request.device_id as Device['id']))
+}
+
+async function refuseNoted(service: Service, id: SessionId, { refusal, now }: { refusal: Refusal; now: number }): Promise<Result<never>> {
+  await service.store.write((tables) => noteRefusal(tables, id, { refusal, now }))
+  return { ok: false, refusal }
+}

@@ -1,0 +1,60 @@
+import { type Caller as CallerKind, DEVICE_TOKEN, isServerCredential, PUBLISHABLE_KEY, SERVER_CREDENTIAL } from '@bonded/contract'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { allowsOrigin } from '../domain/tenant.ts'
+import type { Caller, Service } from './service.ts'
+
+/** What a request shows of its sender. */
+export interface Presented {
+  readonly authorization: string | undefined
+  readonly origin: string | undefined
+}
+
+/**
+ * Who is calling (protocol 3). A credential of a kind that the endpoint does not take is `unauthorized`, as one
+ * that does not exist is; an Origin that the credential does not allow is `forbidden`.
+ */
+export async function authenticate(service: Service, presented: Presented, accepted: readonly CallerKind[]): Promise<Result<Caller>> {
+  const { authorization, origin } = presented
+  const anybody = accepted.includes('anybody')
+  if (authorization === undefined) {
+    return anybody ? ownOriginOnly(service, origin, { kind: 'anybody' }) : refuse('credential_missing')
+  }
+  const token = /^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? ''
+  if (isServerCredential(token)) return accepted.includes('backend') ? backend(service, token, origin) : notAccepted(accepted)
+  if (PUBLISHABLE_KEY.test(token)) return accepted.includes('browser') ? browser(service, token, origin) : notAccepted(accepted)
+  if (DEVICE_TOKEN.test(token)) return accepted.includes('phone') ? phone(service, token, origin) : notAccepted(accepted)
+  return accepted.length === 1 && anybody ? ownOriginOnly(service, origin, { kind: 'anybody' }) : refuse('credential_invalid')
+}
+
+async function backend(service: Service, token: string, origin: string | undefined): Promise<Result<Caller>> {
+  const keyId = SERVER_CREDENTIAL.exec(token)?.[1] ?? ''
+  const credential = await service.store.read((tables) => tables.tenants.findServerCredential(keyId))
+  if (credential === undefined || !service.keys.same(service.keys.digest(token), credential.hash)) return refuse('credential_invalid')
+  if (origin !== undefined && !allowsOrigin(credential.tenant, origin)) return refuse('origin_not_allowed')
+  return accept({ kind: 'backend', credential })
+}
+
+async function browser(service: Service, token: string, origin: string | undefined): Promise<Result<Caller>> {
+  const key = await service.store.read((tables) => tables.tenants.findPublishableKey(token))
+  if (key === undefined) return refuse('credential_invalid')
+  // The key is public: only the Origin a browser vouches for says that the tenant's own page shows it.
+  if (origin === undefined || !allowsOrigin(key.tenant, origin)) return refuse('origin_not_allowed')
+  return accept({ kind: 'browser', key, origin })
+}
+
+async function phone(service: Service, token: string, origin: string | undefined): Promise<Result<Caller>> {
+  const tokenId = DEVICE_TOKEN.exec(token)?.[1] ?? ''
+  const found = await service.store.read((tables) => tables.devices.findByToken(tokenId))
+  if (found === undefined || !service.keys.same(service.keys.digest(token), found.tokenHash)) return refuse('credential_invalid')
+  if (found.device.status === 'removed') return refuse('credential_invalid')
+  return ownOriginOnly(service, origin, { kind: 'phone', device: found.device })
+}
+
+/** An app sends no Origin; a page that speaks for a phone is the service's own. */
+function ownOriginOnly({ settings }: Service, origin: string | undefined, caller: Caller): Result<Caller> {
+  return origin === undefined || origin === settings.publicOrigin ? accept(caller) : refuse('origin_not_allowed')
+}
+
+function notAccepted(accepted: readonly CallerKind[]): Result<Caller> {
+  return accepted.length === 1 && accepted[0] === 'anybody' ? accept({ kind: 'anybody' }) : refuse('credential_not_accepted')
+}

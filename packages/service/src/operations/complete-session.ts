@@ -1,0 +1,43 @@
+import type { SessionId } from '@bonded/contract'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { type Session, stateAt } from '../domain/session.ts'
+import { MOVES } from '../domain/transitions.ts'
+import { findOwn } from './find-session.ts'
+import type { BackendCaller, Service } from './service.ts'
+
+export interface CompleteInput {
+  readonly id: SessionId | undefined
+  readonly completionSecret: string | undefined
+  readonly contextDigest: string | undefined
+}
+
+/**
+ * Closes the bond once the action has durably succeeded. Judged in the order: existence and expiry, secret,
+ * context, state. Completing a completed session again is the retry of a lost answer.
+ */
+export async function completeSession(service: Service, caller: BackendCaller, input: CompleteInput): Promise<Result<Session>> {
+  const now = service.clock.now()
+  return service.store.write(function* (tables) {
+    for (;;) {
+      const found = yield* findOwn(service, tables, { id: input.id, tenant: caller.credential.tenant, now })
+      if (!found.ok) return found
+      const session = found.value
+      const state = stateAt(session, now)
+      if (state === 'expired') return refuse('session_not_found')
+
+      const secret = service.keys.completionSecret(session.rootKeyId, session.id).reveal()
+      if (input.completionSecret === undefined) return refuse('completion_secret_missing', { param: 'X-Bond-Completion-Secret' })
+      if (!service.keys.same(secret, input.completionSecret)) return refuse('completion_secret_mismatch', { param: 'X-Bond-Completion-Secret' })
+
+      const { contextDigest } = input
+      const bound = session.context?.digest ?? ''
+      if (contextDigest !== undefined && !service.keys.same(bound, contextDigest))
+        return refuse('context_mismatch', { param: 'X-Bond-Context-Digest' })
+
+      if (state === 'completed') return accept(session)
+      if (state !== 'bonded') return refuse('session_not_bonded')
+      const completed = yield* tables.sessions.move(session.id, MOVES.complete, { now, set: { completedAt: now } })
+      if (completed !== undefined) return accept(completed)
+    }
+  })
+}

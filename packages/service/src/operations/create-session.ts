@@ -1,0 +1,115 @@
+import { type CreateSessionRequest, canonicalJson, makeId, type SessionId } from '@bonded/contract'
+import { policyOf } from '../domain/policy.ts'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { isReadable, type Session } from '../domain/session.ts'
+import { chooseAction, inScope } from '../domain/tenant.ts'
+import type { Tables, Work } from '../ports/store.ts'
+import type { BackendCaller, Service } from './service.ts'
+
+export interface CreateInput {
+  readonly request: CreateSessionRequest
+  readonly idempotencyKey: string | undefined
+}
+
+/**
+ * Creates a pending session. With an Idempotency-Key, the same key and body give the same session: the row that
+ * holds the key is written in the session's own transaction, so no crash and no race makes a second one.
+ */
+export async function createSession(service: Service, caller: BackendCaller, input: CreateInput): Promise<Result<Session>> {
+  const { request } = input
+  const { tenant, scope } = caller.credential
+  const chosen = chooseAction(tenant, scope, request)
+  if (!chosen.ok) return chosen
+  const { workflow, action } = chosen.value
+
+  const { publishableKey } = request
+  if (publishableKey !== undefined) {
+    const key = await service.store.read((tables) => tables.tenants.findPublishableKey(publishableKey))
+    if (key?.tenant.id !== tenant.id) return refuse('key_of_another_tenant', { param: 'publishableKey' })
+    if (!inScope(key.scope, workflow.name)) return refuse('workflow_not_enabled', { param: 'publishableKey' })
+    if (!inScope(key.scope, workflow.name, action)) return refuse('action_not_enabled', { param: 'publishableKey' })
+  }
+
+  const policy = policyOf(workflow, tenant.environment)
+  if (policy.subject === 'required' && request.subject_ref === undefined) return refuse('subject_required', { param: 'subject_ref' })
+
+  const now = service.clock.now()
+  const session: Session = {
+    id: makeId('sess', service.random.id()),
+    tenantId: tenant.id,
+    rootKeyId: service.keys.currentKeyId,
+    state: 'pending',
+    seq: 1,
+    hint: 'waiting_for_scan',
+    workflow: workflow.name,
+    action,
+    policy,
+    createdAt: now,
+    expiresAt: now + policy.sessionTtlMs,
+    sessionTtlMs: policy.sessionTtlMs,
+    challengeTtlMs: policy.challengeTtlMs,
+    bondedTtlMs: policy.bondedTtlMs,
+    pendingUntil: null,
+    bondedAt: null,
+    completedAt: null,
+    endedAt: null,
+    endedReason: null,
+    context: request.context ?? null,
+    wantedSubjectRef: request.subject_ref ?? null,
+    subjectRef: null,
+    phoneNumber: request.phone_number ?? null,
+    endUserAddress: request.end_user_address ?? null,
+    requestingOrigin: null,
+    deviceId: null,
+    claimedNonce: null,
+    claimedAt: null,
+    validAssertions: 0,
+    bondDigest: null,
+    verification: null,
+    stepUp: null,
+  }
+  return service.store.write((tables) => storeOnce(service, tables, { session, input }))
+}
+
+function* storeOnce(service: Service, tables: Tables, { session, input }: { session: Session; input: CreateInput }): Work<Result<Session>> {
+  const { idempotencyKey: key } = input
+  if (key !== undefined) {
+    const body = canonicalJson(input.request)
+    const taken = yield* takeKey(service, tables, { session, key, body })
+    if (!taken.ok) return taken
+    if (taken.value !== session.id) {
+      const earlier = yield* tables.sessions.find(taken.value)
+      // Its key row goes with it, so it is there; a session is never replaced by another.
+      if (earlier !== undefined) return accept(earlier)
+    }
+  }
+  yield* tables.sessions.create(session)
+  return accept(session)
+}
+
+/** The session that the key stands for: this one, or the one that had it first. */
+function* takeKey(
+  service: Service,
+  tables: Tables,
+  { session, key, body }: { session: Session; key: string; body: string },
+): Work<Result<SessionId>> {
+  const { keys } = service
+  const take = {
+    tenantId: session.tenantId,
+    key,
+    bodyMac: keys.bodyMac(session.rootKeyId, body),
+    rootKeyId: session.rootKeyId,
+    sessionId: session.id,
+  }
+  if (yield* tables.idempotency.take(take)) return accept(session.id)
+
+  const row = yield* tables.idempotency.find(session.tenantId, key)
+  const earlier = row && (yield* tables.sessions.find(row.sessionId))
+  if (row === undefined || earlier === undefined || !isReadable(earlier, session.createdAt) || !keys.holds(row.rootKeyId)) {
+    yield* tables.idempotency.release(session.tenantId, key)
+    yield* tables.idempotency.take(take)
+    return accept(session.id)
+  }
+  const sameBody = keys.same(keys.bodyMac(row.rootKeyId, body), row.bodyMac)
+  return sameBody ? accept(row.sessionId) : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
+}

@@ -1,0 +1,37 @@
+import type { DeclineRequest, SessionId } from '@bonded/contract'
+import { judgePhone } from '../domain/phone-rules.ts'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { MOVES } from '../domain/transitions.ts'
+import type { PhoneReading } from './read-session.ts'
+import { loadAttempt, noteRefusal } from './phone-attempt.ts'
+import type { PhoneCaller, Service } from './service.ts'
+
+export interface DeclineInput {
+  readonly id: SessionId | undefined
+  readonly request: DeclineRequest
+}
+
+/** The person said no, or that they did not start this. The session ends. */
+export async function declineSession(service: Service, caller: PhoneCaller, { id, request }: DeclineInput): Promise<Result<PhoneReading>> {
+  const { device } = caller
+  const { nonce, reason } = request
+  const now = service.clock.now()
+  const move = reason === 'user_unexpected' ? MOVES.declineUnexpected : MOVES.decline
+  if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
+  if (id === undefined) return refuse('session_not_live')
+
+  return service.store.write(function* (tables) {
+    for (;;) {
+      const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
+      if (attempt === undefined) return refuse('session_not_live')
+      const verdict = judgePhone(attempt, now)
+      if (!verdict.ok) {
+        yield* noteRefusal(tables, id, { refusal: verdict.refusal, now })
+        return verdict
+      }
+      const guard = { deviceId: device.id, validAssertions: attempt.session.validAssertions }
+      const ended = yield* tables.sessions.move(id, move, { now, guard, set: { deviceId: device.id, nonce } })
+      if (ended !== undefined) return accept({ session: ended, tenant: attempt.tenant, nonce })
+    }
+  })
+}

@@ -1,0 +1,66 @@
+import { type DeviceId, makeId, type RegisterDeviceRequest } from '@bonded/contract'
+import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { Secret } from '../domain/secret.ts'
+import type { Device, Instant } from '../domain/session.ts'
+import type { PhoneCaller, Service } from './service.ts'
+
+/** A challenge to register a key with. Nothing is stored: it carries its own proof of being ours. */
+export function challengeDevice(service: Service): { challenge: string; expiresAt: Instant } {
+  const expiresAt = service.clock.now() + DEVICE_CHALLENGE_TTL_MS
+  return { challenge: service.keys.deviceChallenge(expiresAt), expiresAt }
+}
+
+/** Registers a phone's key, for a new subject or for the one whose token came along. */
+export async function registerDevice(
+  service: Service,
+  caller: PhoneCaller | { readonly kind: 'anybody' },
+  request: RegisterDeviceRequest,
+): Promise<Result<{ device: Device; token: Secret }>> {
+  const now = service.clock.now()
+  const { keys, random } = service
+  if (caller.kind === 'phone' && caller.device.status === 'blocked') return refuse('device_not_usable')
+  const expiresAt = keys.deviceChallengeExpiry(request.challenge)
+  if (expiresAt === undefined || now >= expiresAt) return refuse('challenge_not_usable', { param: 'challenge' })
+  const proved = await service.registrar.register(request)
+  if (!proved.ok) return proved
+
+  const tokenId = random.base62(10)
+  const token = new Secret(`dt_${tokenId}_${random.base62(43)}`)
+  const device: Device = {
+    id: makeId('dev', random.id()),
+    subjectId: caller.kind === 'phone' ? caller.device.subjectId : makeId('sub', random.id()),
+    format: request.format,
+    ...proved.value,
+    status: 'active',
+    counter: 0,
+    lastIssuedAt: null,
+    createdAt: now,
+  }
+  return service.store
+    .write(function* (tables) {
+      // The key first: a challenge is not spent on a key that cannot be taken.
+      if (!(yield* tables.devices.register(device, { id: tokenId, hash: keys.digest(token.reveal()) }))) return refuse('key_already_registered')
+      if (!(yield* tables.devices.useChallenge(request.challenge, expiresAt))) throw new ChallengeUsed()
+      return accept({ device, token })
+    })
+    .catch((failure: unknown) => {
+      if (failure instanceof ChallengeUsed) return refuse('challenge_not_usable', { param: 'challenge' })
+      throw failure
+    })
+}
+
+/** Undoes a registration whose challenge another one used first. */
+class ChallengeUsed extends Error {}
+
+/** The device's own record, to itself only. */
+export function readDevice(caller: PhoneCaller, id: DeviceId | undefined): Result<Device> {
+  return caller.device.id === id ? accept(caller.device) : refuse('device_not_found')
+}
+
+/** Removes a device for good: its key and its token stop working. */
+export async function removeDevice(service: Service, caller: PhoneCaller, id: DeviceId | undefined): Promise<Result<void>> {
+  if (caller.device.id !== id) return refuse('device_not_found')
+  await service.store.write((tables) => tables.devices.setStatus(id, 'removed'))
+  return accept(undefined)
+}

@@ -1,0 +1,75 @@
+import { canonicalJson, type EvidenceRequest, evidenceRequestPayload, type SessionId, type VerifiedEvidence } from '@bonded/contract'
+import { scoreContinuity } from '../domain/continuity.ts'
+import { summarise } from '../domain/evidence.ts'
+import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import type { Work } from '../ports/store.ts'
+import { loadAttempt, noteRefusal } from './phone-attempt.ts'
+import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
+import { verifyAssertion } from './verify-assertion.ts'
+
+/**
+ * Judges a phone's signals and signs a summary for this session, this device and this nonce. The phone relays
+ * the summary with its assertion; it is worthless anywhere else.
+ */
+export async function fetchEvidence(service: Service, caller: PhoneCaller, request: EvidenceRequest): Promise<Result<VerifiedEvidence>> {
+  const { device } = caller
+  const { nonce, signals, app_attest } = request
+  const id = request.session_id as SessionId
+  const now = service.clock.now()
+  if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
+  if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
+  if (app_attest === undefined) return refuse('missing_member', { param: 'app_attest' })
+
+  const judge = (attempt: PhoneAttempt) => {
+    const verdict = judgePhone(attempt, now)
+    return verdict.ok ? judgeIssuedAt(Date.parse(request.issued_at), now) : verdict
+  }
+  const payload = evidenceRequestPayload({ ...request, signals: service.keys.sha256(canonicalJson(signals)) })
+
+  // What can be checked without the session's lock is: the signature takes longer than all else together.
+  const early = await service.store.read((tables) => loadAttempt(service, tables, { id, device, nonce }))
+  if (early === undefined) return refuse('session_not_live')
+  const verdict = judge(early)
+  const verified = verdict.ok ? verifyAssertion(service, { device, payload, appAttest: app_attest }) : verdict
+  if (!verified.ok) {
+    await service.store.write((tables) => noteRefusal(tables, id, { refusal: verified.refusal, now }))
+    return verified
+  }
+
+  const admitted = await service.store.write(function* (tables): Work<Result<PhoneAttempt>> {
+    const issuedAt = Date.parse(request.issued_at)
+    if (!(yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt))) {
+      yield* tables.devices.suspect(device.id, issuedAt)
+      const refused = refuse('assertion_invalid', { step: 'counter' })
+      yield* noteRefusal(tables, id, { refusal: refused.refusal, now })
+      return refused
+    }
+    const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
+    if (attempt === undefined) return refuse('session_not_live')
+    const late = judge(attempt)
+    if (!late.ok) {
+      yield* noteRefusal(tables, id, { refusal: late.refusal, now })
+      return late
+    }
+    yield* tables.sessions.hint(id, 'evaluating', now)
+    return accept(attempt)
+  })
+  if (!admitted.ok) return admitted
+  const { session } = admitted.value
+
+  const carrier = await service.carrier.check({ phoneNumber: session.phoneNumber, signal: signals.carrier })
+  const unsigned = summarise(
+    {
+      signals,
+      requestedAt: Date.parse(request.issued_at),
+      carrier: carrier.finding,
+      continuity: scoreContinuity(signals.sensor_continuity),
+      sessionExpiresAt: session.expiresAt,
+      keyId: service.keys.currentKeyId,
+    },
+    service.clock.now(),
+  )
+  const signature = service.keys.evidenceMac(unsigned.kid, evidenceContextOf(session, device, nonce), unsigned)
+  return accept({ ...unsigned, signature })
+}

@@ -1,0 +1,22 @@
+import type { SessionId } from '@bonded/contract'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { type Session, stateAt } from '../domain/session.ts'
+import { MOVES } from '../domain/transitions.ts'
+import { findOwn } from './find-session.ts'
+import type { BackendCaller, Service } from './service.ts'
+
+/** Ends a session for the tenant. Killing a killed one again is fine; one that completed or expired is not there to kill. */
+export async function killSession(service: Service, caller: BackendCaller, id: SessionId | undefined): Promise<Result<Session>> {
+  const now = service.clock.now()
+  return service.store.write(function* (tables) {
+    for (;;) {
+      const found = yield* findOwn(service, tables, { id, tenant: caller.credential.tenant, now })
+      if (!found.ok) return found
+      const state = stateAt(found.value, now)
+      if (state === 'killed') return found
+      if (state === 'completed' || state === 'expired') return refuse('session_not_found')
+      const killed = yield* tables.sessions.move(found.value.id, MOVES.kill, { now })
+      if (killed !== undefined) return accept(killed)
+    }
+  })
+}

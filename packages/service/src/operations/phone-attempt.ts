@@ -1,0 +1,48 @@
+import type { DeviceId, SessionId } from '@bonded/contract'
+import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
+import type { PhoneAttempt } from '../domain/phone-rules.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Device, Session } from '../domain/session.ts'
+import { MOVES } from '../domain/transitions.ts'
+import type { Tables, Work } from '../ports/store.ts'
+import { noncesOf, type Service } from './service.ts'
+
+/** All the facts that the rules for phones ask for; undefined where there is no such session. */
+export function* loadAttempt(service: Service, tables: Tables, of: { id: SessionId; device: Device; nonce: string }): Work<PhoneAttempt | undefined> {
+  const session = yield* tables.sessions.find(of.id)
+  if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
+  const tenant = yield* tables.tenants.find(session.tenantId)
+  // As it stands now: an operator may have blocked it since the request was authenticated.
+  const device = yield* tables.devices.find(of.device.id)
+  if (tenant === undefined || device === undefined) return undefined
+  const failures = yield* tables.sessions.failures(session.id, device.id)
+  const subjectRef = yield* subjectRefOf(service, tables, session, device)
+  return { session, tenant, device, subjectRef, failures, nonce: of.nonce, nonces: noncesOf(service, session) }
+}
+
+/** What this device's subject is called towards the session's tenant. Stored at its first bond, derived until then. */
+function* subjectRefOf(service: Service, tables: Tables, session: Session, device: Device): Work<string> {
+  const stored = yield* tables.devices.findPairwise(session.tenantId, device.subjectId)
+  return stored ?? service.keys.subjectRef(session.tenantId, device.subjectId)
+}
+
+/** Writes down why a phone was refused. The phone hears less; the tenant's timeline names the step. */
+export function* noteRefusal(tables: Tables, id: SessionId, { refusal, now }: { refusal: Refusal; now: number }): Work<void> {
+  yield* tables.sessions.note(id, { at: now, kind: 'refused', reason: refusal.reason, step: refusal.step ?? null })
+}
+
+/** The checks whose failure is counted towards the five (protocol 4): what only a forger gets wrong. */
+const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_id', 'evidence_mac']
+
+/**
+ * Writes down an assertion that did not verify, and counts it. The pinned phone's fifth ends the session;
+ * another phone's fifth only shuts that phone out, or anybody who saw the code could end it.
+ */
+export function* noteInvalidAssertion(tables: Tables, of: { id: SessionId; deviceId: DeviceId; refusal: Refusal; now: number }): Work<void> {
+  const { id, deviceId, refusal, now } = of
+  yield* noteRefusal(tables, id, { refusal, now })
+  if (refusal.step === undefined || !COUNTED_STEPS.includes(refusal.step)) return
+  const failures = yield* tables.sessions.countFailure(id, deviceId)
+  const session = yield* tables.sessions.find(id)
+  if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === deviceId) yield* tables.sessions.move(id, MOVES.failAttempts, { now })
+}

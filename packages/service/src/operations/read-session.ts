@@ -1,0 +1,69 @@
+import type { SessionId } from '@bonded/contract'
+import { acceptedIndex, stepNonce } from '../domain/challenge.ts'
+import { judgeDevice } from '../domain/phone-rules.ts'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { isReadable, type Session, stateAt } from '../domain/session.ts'
+import type { Tenant } from '../domain/tenant.ts'
+import { findOwn } from './find-session.ts'
+import { loadAttempt } from './phone-attempt.ts'
+import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from './service.ts'
+
+/** What the customer's backend reads. */
+export function readAsBackend(service: Service, caller: BackendCaller, id: SessionId | undefined): Promise<Result<Session>> {
+  const now = service.clock.now()
+  return service.store.read((tables) => findOwn(service, tables, { id, tenant: caller.credential.tenant, now }))
+}
+
+/** What a browser reads that shows the watch token. The first Origin to show it is what the phone will be told. */
+export async function readAsBrowser(
+  service: Service,
+  caller: Pick<BrowserCaller, 'origin'> & { readonly tenant: Tenant },
+  { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
+): Promise<Result<Session>> {
+  const now = service.clock.now()
+  const found = await service.store.read((tables) => findOwn(service, tables, { id, tenant: caller.tenant, now }))
+  if (!found.ok) return found
+  const session = found.value
+  const token = service.keys.watchToken(session.rootKeyId, session.id).reveal()
+  if (watchToken === undefined || !service.keys.same(token, watchToken)) return refuse('session_not_found')
+  await rememberOrigin(service, session, caller.origin)
+  return found
+}
+
+/** Stored once; a service's own page is no requester. */
+export async function rememberOrigin(service: Service, session: Session, origin: string): Promise<void> {
+  if (session.requestingOrigin !== null || origin === service.settings.publicOrigin) return
+  await service.store.write((tables) => tables.sessions.rememberOrigin(session.id, origin))
+}
+
+/** What a phone reads: the session, its tenant, and the nonce that the view may show. */
+export interface PhoneReading {
+  readonly session: Session
+  readonly tenant: Tenant
+  readonly nonce: string
+}
+
+/** What a phone reads that shows a nonce of the session: one that is accepted now, or the one it came with. */
+export async function readAsPhone(
+  service: Service,
+  caller: PhoneCaller,
+  { id, nonce }: { id: SessionId | undefined; nonce: string | undefined },
+): Promise<Result<PhoneReading>> {
+  const now = service.clock.now()
+  const { device } = caller
+  const notFound = refuse('session_not_found')
+  if (id === undefined || nonce === undefined) return notFound
+  const attempt = await service.store.read((tables) => loadAttempt(service, tables, { id, device, nonce }))
+  if (attempt === undefined || !isReadable(attempt.session, now)) return notFound
+  const { session, tenant, nonces } = attempt
+  if (!judgeDevice({ ...attempt, failures: 0 }).ok) return notFound
+  if (session.deviceId !== null && session.deviceId !== device.id) return notFound
+
+  const came = session.claimedNonce !== null && nonces.sameText(session.claimedNonce, nonce)
+  if (stateAt(session, now) === 'step_up_required') {
+    const step = stepNonce(session, nonces)
+    return came || nonces.sameText(step, nonce) ? accept({ session, tenant, nonce: step }) : notFound
+  }
+  const accepted = came || acceptedIndex(session, nonce, { now, nonces }) !== undefined
+  return accepted ? accept({ session, tenant, nonce }) : notFound
+}

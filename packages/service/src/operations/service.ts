@@ -1,0 +1,53 @@
+import type { DeviceFormat, EvidenceContext } from '@bonded/contract'
+import type { Nonces } from '../domain/challenge.ts'
+import type { Device, Session } from '../domain/session.ts'
+import type { Bus } from '../ports/bus.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Keyring, Random } from '../ports/keyring.ts'
+import type { AssertionVerifier, CarrierProvider, KeyRegistrar } from '../ports/proofs.ts'
+import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
+
+/** What every operation works with. */
+export interface Service {
+  readonly store: Store
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly keys: Keyring
+  readonly random: Random
+  readonly verifiers: Readonly<Partial<Record<DeviceFormat, AssertionVerifier>>>
+  readonly registrar: KeyRegistrar
+  readonly carrier: CarrierProvider
+  readonly settings: Settings
+}
+
+export interface Settings {
+  /** `api_base_url` of every session made here, and the `origin` that phones sign. */
+  readonly publicOrigin: string
+  readonly appScheme: string
+}
+
+/** A caller that has shown who it is. */
+export type Caller = BackendCaller | BrowserCaller | PhoneCaller | { readonly kind: 'anybody' }
+export interface BackendCaller {
+  readonly kind: 'backend'
+  readonly credential: ServerCredential
+}
+export interface BrowserCaller {
+  readonly kind: 'browser'
+  readonly key: PublishableKey
+  readonly origin: string
+}
+export interface PhoneCaller {
+  readonly kind: 'phone'
+  readonly device: Device
+}
+
+/** The session's nonces, under the root key it was made with. */
+export function noncesOf({ keys }: Service, session: Session): Nonces {
+  return keys.nonces(session.rootKeyId, session.id)
+}
+
+/** Whom and what an evidence summary is for. */
+export function evidenceContextOf(session: Session, device: Device, nonce: string): EvidenceContext {
+  return { session_id: session.id, nonce, device_id: device.id, subject_id: device.subjectId, tenant_id: session.tenantId }
+}

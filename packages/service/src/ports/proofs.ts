@@ -1,0 +1,44 @@
+import type { AppAttest, EvidenceSignals, RegisterDeviceRequest } from '@bonded/contract'
+import type { CarrierFinding } from '../domain/evidence.ts'
+import type { Result } from '../domain/refusal.ts'
+import type { Device } from '../domain/session.ts'
+
+/** What a verified assertion says. */
+export interface VerifiedAssertion {
+  readonly counter: number
+  /** Whether the assertion itself shows that a person was verified. Only some formats can. */
+  readonly userVerified: boolean
+}
+
+/**
+ * Verifies assertions of one format. Synchronous, because a signature takes 67 µs on this thread and a detour costs more.
+ * Every refusal is `assertion_invalid` with the failing `step`; the counter is not judged here but by the store.
+ */
+export interface AssertionVerifier {
+  verify(assertion: { device: Device; payload: string; appAttest: AppAttest }): Result<VerifiedAssertion>
+}
+
+/** What a registration proves of a key. */
+export interface RegisteredKey {
+  readonly keyId: string
+  /** SPKI, DER. */
+  readonly publicKey: Uint8Array
+  readonly environment: Device['environment']
+  readonly appId: string
+}
+
+/** Verifies the registration of a key. The challenge was judged before. */
+export interface KeyRegistrar {
+  register(request: RegisterDeviceRequest): Promise<Result<RegisteredKey>>
+}
+
+/**
+ * Asks the phone's operator. Never fails and never takes longer than its budget: a provider that cannot be
+ * reached is judged on the safe side, and `note` says why.
+ */
+export interface CarrierProvider {
+  check(question: {
+    readonly phoneNumber: string | null
+    readonly signal: EvidenceSignals['carrier'] | undefined
+  }): Promise<{ readonly finding: CarrierFinding; readonly note?: string }>
+}

@@ -1,0 +1,175 @@
+import type { DeviceId, SessionId, SessionState, SubjectId, TenantId, Timeline } from '@bonded/contract'
+import type { Device, Instant, Session } from '../domain/session.ts'
+import type { Scope, Tenant } from '../domain/tenant.ts'
+import type { Move } from '../domain/transitions.ts'
+
+/**
+ * A step of a unit of work: written as a generator, so that one driver can run it at a stretch (SQLite) and
+ * another can wait at each statement (PostgreSQL). What is yielded is the driver's business.
+ */
+export type Work<T> = Generator<unknown, T, unknown>
+
+/** A unit of work over the tables. Reads see what was committed, or, inside `write`, what the unit itself wrote. */
+export type Unit<T> = (tables: Tables) => Work<T>
+
+export interface Store extends AsyncDisposable {
+  /**
+   * Runs the unit so that all of it happens or none, and resolves once it is durable.
+   * A unit that throws undoes only itself. @throws {StoreError} when it could not be made durable: nothing was written.
+   */
+  write<T>(unit: Unit<T>): Promise<T>
+  /** Runs a unit that only reads, on what is committed. */
+  read<T>(unit: Unit<T>): Promise<T>
+  /** Whether the store can be used just now; the reasons if it cannot. */
+  health(): Promise<readonly string[]>
+}
+
+/** The store could not be read or written. */
+export class StoreError extends Error {
+  readonly code = 'store_unavailable'
+  override readonly name = 'StoreError'
+}
+
+/** All that is stored, by noun. */
+export interface Tables {
+  readonly sessions: SessionTable
+  readonly devices: DeviceTable
+  readonly tenants: TenantTable
+  readonly idempotency: IdempotencyTable
+}
+
+/** What a move writes beside the state. */
+export interface MoveChanges {
+  readonly expiresAt?: Instant
+  readonly deviceId?: DeviceId
+  readonly validAssertions?: number
+  readonly subjectRef?: string
+  readonly bondDigest?: string
+  readonly verification?: Session['verification']
+  readonly stepUp?: Session['stepUp']
+  readonly bondedAt?: Instant
+  readonly completedAt?: Instant
+  /** The nonce the phone attested with, where it had not claimed. */
+  readonly nonce?: string
+}
+
+/** What must still be so for a move by a phone: judged again by the statement itself. */
+export interface PhoneGuard {
+  readonly deviceId: DeviceId
+  readonly validAssertions: number
+}
+
+export interface TimelineNote {
+  readonly at: Instant
+  readonly kind: string
+  readonly reason?: string | null
+  readonly step?: string | null
+}
+
+export interface StoredEvent {
+  readonly seq: number
+  /** `created`, a state, or a hint. */
+  readonly kind: string
+  readonly at: Instant
+  readonly state: SessionState
+  readonly hint: Session['hint']
+}
+
+export interface SessionTable {
+  /** Stores a new session with its first event. */
+  create(session: Session): Work<void>
+  find(id: SessionId): Work<Session | undefined>
+  /**
+   * Moves a session along a row of the transition table: one guarded statement, one stored event, one step of `seq`.
+   * Of two concurrent moves exactly one gets the session; the other gets undefined. A move but `expire` also
+   * fails at or after `expires_at`.
+   */
+  move(id: SessionId, move: Move, change: { now: Instant; set?: MoveChanges; guard?: PhoneGuard }): Work<Session | undefined>
+  /** A second valid assertion that misses the policy: counted, no change of state. Undefined where another came first. */
+  countMiss(id: SessionId, change: { now: Instant; guard: PhoneGuard; stepUp: Session['stepUp'] }): Work<Session | undefined>
+  /** Pins a session to a phone, or takes the phone's newer nonce. Undefined where another phone, or an end, came first. */
+  claim(id: SessionId, claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant }): Work<Session | undefined>
+  /** Sets the hint, with one event, if it differs. Undefined where it does not, or the session no longer awaits a phone. */
+  hint(id: SessionId, hint: NonNullable<Session['hint']>, now: Instant): Work<Session | undefined>
+  /** Remembers the first Origin that showed the watch token. */
+  rememberOrigin(id: SessionId, origin: string): Work<void>
+  /** Adds a line to the timeline that is not an event. At most 200 a session. */
+  note(id: SessionId, note: TimelineNote): Work<void>
+  timeline(id: SessionId): Work<Timeline['entries']>
+  eventsAfter(id: SessionId, seq: number): Work<readonly StoredEvent[]>
+  /** Counts an assertion that did not verify, and answers how many there were of this device on this session. */
+  countFailure(id: SessionId, deviceId: DeviceId): Work<number>
+  failures(id: SessionId, deviceId: DeviceId): Work<number>
+  /** Live sessions whose time is up, oldest first. */
+  overdue(now: Instant, limit: number): Work<readonly SessionId[]>
+  /** Deletes what ended before the instant, at most `limit` sessions. @returns how many */
+  forget(endedBefore: Instant, limit: number): Work<number>
+  /** The tenant's newest sessions, newest first. For operators: it reads the whole table. */
+  recent(tenantId: TenantId, limit: number): Work<readonly Session[]>
+  /** The decayed continuity of a device's bonds with a tenant, if it has any. */
+  continuity(tenantId: TenantId, deviceId: DeviceId): Work<number | undefined>
+  rememberContinuity(row: { tenantId: TenantId; deviceId: DeviceId; mean: number; now: Instant }): Work<void>
+}
+
+export interface DeviceTable {
+  /** @returns false where the key belongs to a device already */
+  register(device: Device, token: { id: string; hash: Uint8Array }): Work<boolean>
+  find(id: DeviceId): Work<Device | undefined>
+  findByToken(tokenId: string): Work<{ device: Device; tokenHash: Uint8Array } | undefined>
+  /** Raises the counter. False where it would not rise: of two equal ones exactly one is taken. */
+  raiseCounter(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
+  /** Marks an active device suspect, if this assertion was signed after the last one taken. */
+  suspect(id: DeviceId, issuedAt: Instant): Work<boolean>
+  setStatus(id: DeviceId, status: Device['status']): Work<boolean>
+  /** Uses a registration challenge up. False where it was used before. */
+  useChallenge(challenge: string, expiresAt: Instant): Work<boolean>
+  forgetChallenges(now: Instant): Work<void>
+  /** What a subject is called towards a tenant: the stored name, or the given one, stored now. */
+  pairwise(row: { tenantId: TenantId; subjectId: SubjectId; subjectRef: string }): Work<string>
+  findPairwise(tenantId: TenantId, subjectId: SubjectId): Work<string | undefined>
+}
+
+export interface ServerCredential {
+  readonly keyId: string
+  readonly hash: Uint8Array
+  readonly tenant: Tenant
+  readonly scope: Scope
+}
+
+export interface PublishableKey {
+  readonly key: string
+  readonly tenant: Tenant
+  readonly scope: Scope
+}
+
+export interface TenantTable {
+  create(tenant: Tenant, now: Instant): Work<void>
+  find(id: TenantId): Work<Tenant | undefined>
+  list(): Work<readonly Tenant[]>
+  addServerCredential(row: { keyId: string; tenantId: TenantId; hash: Uint8Array; last4: string; scope: Scope; now: Instant }): Work<void>
+  addPublishableKey(row: { key: string; tenantId: TenantId; scope: Scope; now: Instant }): Work<void>
+  /** @returns whether there was such a key, not yet revoked */
+  revoke(key: string, now: Instant): Work<boolean>
+  findServerCredential(keyId: string): Work<ServerCredential | undefined>
+  findPublishableKey(key: string): Work<PublishableKey | undefined>
+  listKeys(tenantId: TenantId): Work<readonly KeyListing[]>
+  /** Whether any tenant has this origin. */
+  knowsOrigin(origin: string): Work<boolean>
+}
+
+export interface KeyListing {
+  readonly kind: 'server' | 'publishable'
+  /** The key id of a server credential, or the publishable key itself. */
+  readonly key: string
+  readonly last4: string
+  readonly createdAt: Instant
+  readonly revokedAt: Instant | null
+}
+
+export interface IdempotencyTable {
+  /** Takes the key for this session. False where it is taken. */
+  take(row: { tenantId: TenantId; key: string; bodyMac: string; rootKeyId: string; sessionId: SessionId }): Work<boolean>
+  find(tenantId: TenantId, key: string): Work<{ bodyMac: string; rootKeyId: string; sessionId: SessionId } | undefined>
+  /** Frees a key whose session can no longer be read. */
+  release(tenantId: TenantId, key: string): Work<void>
+}

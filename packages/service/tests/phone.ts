@@ -1,0 +1,109 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import {
+  assertionPayload,
+  canonicalJson,
+  evidenceRequestPayload,
+  type EvidenceSignals,
+  type PhoneSession,
+  type VerifiedEvidence,
+} from '@bonded/contract'
+
+const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
+const sha = (text: string) => sha256(text).toString('base64url')
+
+/** A phone with a real key, small enough to bend into every wrong shape. The one in packages/phone is the honest one. */
+export interface TestPhone {
+  readonly privateKey: KeyObject
+  readonly device_id: string
+  readonly subject_id: string
+  readonly device_token: string
+  readonly key_id: string
+  /** The last counter used. */
+  counter: number
+}
+
+/** A new P-256 key, and its public half as POST /devices takes it. */
+export function newKey(): { privateKey: KeyObject; public_key: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+  return { privateKey, public_key: publicKey.export({ format: 'der', type: 'spki' }).toString('base64url') }
+}
+
+/** The authenticator data of a software key. */
+export function authenticatorData(counter: number, appId = 'software'): Buffer {
+  const counterBytes = Buffer.alloc(4)
+  counterBytes.writeUInt32BE(counter)
+  return Buffer.concat([sha256(appId), Buffer.of(5), counterBytes])
+}
+
+/** Signs a payload with the phone's next counter. */
+export function assertion(phone: TestPhone, payload: string, bend: { counter?: number; appId?: string; privateKey?: KeyObject; hash?: Buffer } = {}) {
+  const counter = bend.counter ?? ++phone.counter
+  const data = authenticatorData(counter, bend.appId)
+  const hash = bend.hash ?? sha256(payload)
+  return {
+    key_id: phone.key_id,
+    client_data_hash: hash.toString('base64url'),
+    authenticator_data: data.toString('base64url'),
+    signature: sign('sha256', Buffer.concat([data, sha256(payload)]), bend.privateKey ?? phone.privateKey).toString('base64url'),
+  }
+}
+
+/** What a carried phone reports: a minute of walking and handling, no two seconds alike. */
+export function carriedSignals(now: number, seconds = 60): EvidenceSignals {
+  return {
+    local_auth: { result: 'verified', method: 'biometric', verified_at: new Date(now - 1_000).toISOString() },
+    sensor_continuity: {
+      window_ms: seconds * 1_000,
+      features: Array.from({ length: seconds }, (_, second) => ({
+        t_ms: second * 1_000,
+        acc_var: 0.4 + ((second * 7919) % 1000) / 500,
+        gyro_var: 0.02 + ((second * 104_729) % 1000) / 5_000,
+        handling: second % 11 === 0 ? 1 : 0,
+      })),
+    },
+  }
+}
+
+/** The body of POST /evidence. */
+export function evidenceRequest(phone: TestPhone, view: PhoneSession, signals: EvidenceSignals, issuedAt: string) {
+  const { device_id, subject_id } = phone
+  const fields = { session_id: view.id, nonce: view.nonce, device_id, subject_id, issued_at: issuedAt }
+  const payload = evidenceRequestPayload({ ...fields, signals: sha(canonicalJson(signals)) })
+  return { ...fields, signals, app_attest: assertion(phone, payload) }
+}
+
+/** The payload that a bond of this view signs. */
+export function payloadOf(phone: TestPhone, view: PhoneSession, evidence: VerifiedEvidence, issuedAt: string): string {
+  return assertionPayload({
+    session_id: view.id,
+    nonce: view.nonce,
+    device_id: phone.device_id,
+    subject_id: phone.subject_id,
+    issued_at: issuedAt,
+    tenant_id: view.tenant_id,
+    workflow: view.workflow,
+    action: view.action,
+    origin: view.api_base_url,
+    context: view.context && sha(canonicalJson(view.context)),
+    evidence: sha(canonicalJson(evidence)),
+  })
+}
+
+/** The body of POST /attestations. */
+export function attestation(
+  phone: TestPhone,
+  view: PhoneSession,
+  evidence: VerifiedEvidence,
+  issuedAt: string,
+  bend: Parameters<typeof assertion>[2] = {},
+) {
+  return {
+    session_id: view.id,
+    nonce: view.nonce,
+    device_id: phone.device_id,
+    subject_id: phone.subject_id,
+    issued_at: issuedAt,
+    app_attest: assertion(phone, payloadOf(phone, view, evidence, issuedAt), bend),
+    verified_evidence: evidence,
+  }
+}
