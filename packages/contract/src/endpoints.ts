@@ -26,6 +26,8 @@ export interface Endpoint {
   readonly path: string
   readonly summary: string
   readonly callers: readonly Caller[]
+  /** Only an app, which sends no Origin, or the service's own page may call it. Phones' endpoints are so anyway. */
+  readonly ownOriginOnly?: true
   readonly params?: TSchema
   readonly query?: TSchema
   readonly headers?: TSchema
@@ -172,19 +174,28 @@ export const ENDPOINTS = {
     path: `${API}/devices/challenges`,
     summary: 'Gives a challenge to register a key with.',
     callers: ['anybody'],
+    ownOriginOnly: true,
     status: 201,
     answers: { challenge: DeviceChallenge },
-    refusals: [],
+    refusals: ['origin_not_allowed'],
   }),
   registerDevice: define({
     method: 'POST',
     path: `${API}/devices`,
     summary: 'Registers a phone’s key. A device token sent along adds the key to the same subject.',
     callers: ['anybody', 'phone'],
+    ownOriginOnly: true,
     body: { schema: RegisterDeviceRequest, limitBytes: LARGE_BODY_LIMIT_BYTES },
     status: 201,
     answers: { registered: RegisteredDevice },
-    refusals: ['challenge_not_usable', 'public_key_invalid', 'key_already_registered'],
+    refusals: [
+      'challenge_not_usable',
+      'public_key_invalid',
+      'key_already_registered',
+      'device_not_usable',
+      'credential_invalid',
+      'origin_not_allowed',
+    ],
   }),
   getDevice: define({
     method: 'GET',

@@ -79,6 +79,10 @@ export function judgeNonce(session: Session, nonce: string, at: { now: Instant; 
     const claimedUntil = claimedNonceExpiresAt(session) ?? 0
     if (now < claimedUntil && nonces.sameText(session.claimedNonce, nonce)) return accept(undefined)
     if (!at.forClaim || nonces.sameText(session.claimedNonce, nonce)) return refuseNonce(session, nonce, at)
+    // A newer one replaces it; going back to an older one that is still accepted would not.
+    const claimed = acceptedIndex(session, session.claimedNonce, at)
+    const wanted = acceptedIndex(session, nonce, at)
+    if (claimed !== undefined && wanted !== undefined && wanted < claimed) return refuse('challenge_expired', { step: 'nonce' })
   }
   return acceptedIndex(session, nonce, at) === undefined ? refuseNonce(session, nonce, at) : accept(undefined)
 }

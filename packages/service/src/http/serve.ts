@@ -61,7 +61,7 @@ export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call
       preValidation: (request, _reply, done) => done(judgeBody(endpoint, request)),
       async handler(request, reply) {
         const presented = { authorization: request.headers.authorization, origin: request.headers.origin }
-        const caller = await authenticate(service, presented, endpoint.callers)
+        const caller = await authenticate(service, presented, endpoint)
         if (!caller.ok) throw new Refused(caller.refusal)
         const result = await handle({
           service,

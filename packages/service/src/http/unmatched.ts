@@ -1,30 +1,42 @@
 import { ENDPOINTS, type Endpoint } from '@bonded/contract'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PREFLIGHT } from './headers.ts'
 import { PAGE_PATHS } from './pages.ts'
 import { Refused } from './refused.ts'
 
-/** A path of the table, as what a request's path must look like, and the methods it takes. */
-const TABLE: readonly { readonly pattern: RegExp; readonly method: string }[] = [
-  ...(Object.values(ENDPOINTS) as Endpoint[]).map(({ method, path }) => ({ pattern: patternOf(path), method })),
-  ...PAGE_PATHS.map((path) => ({ pattern: patternOf(path), method: 'GET' })),
+/** A path of the table, as what a request's path must look like, and the method it takes. */
+const TABLE: readonly { readonly path: string; readonly pattern: RegExp; readonly method: string }[] = [
+  ...(Object.values(ENDPOINTS) as Endpoint[]).map(({ method, path }) => ({ path, pattern: patternOf(path), method })),
+  ...PAGE_PATHS.map((path) => ({ path, pattern: patternOf(path), method: 'GET' })),
 ]
 
 /** Answers whatever no route took: a preflight, a wrong method, or a path that is not there. */
 export function answerUnmatched(app: FastifyInstance): void {
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0] ?? ''
-    const allowed = [...new Set(TABLE.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
-    const preflight =
-      request.method === 'OPTIONS' && request.headers.origin !== undefined && request.headers['access-control-request-method'] !== undefined
-    if (preflight && allowed.length > 0) {
+  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '')
+    const { origin, 'access-control-request-method': asked } = request.headers
+    if (request.method === 'OPTIONS' && origin !== undefined && asked !== undefined && allowed.length > 0) {
       if (reply.hasHeader('access-control-allow-origin')) reply.headers(PREFLIGHT)
       return reply.code(204).send()
     }
     if (allowed.length === 0) throw new Refused({ reason: 'unknown_endpoint' })
     reply.header('allow', allowed.join(', '))
     throw new Refused({ reason: 'method_not_allowed' })
-  })
+  }
+  app.setNotFoundHandler(answer)
+  // A fixed path must not fall through to a sibling that takes anything in its place: /devices/challenges is no device.
+  for (const { path } of TABLE.filter((entry) => !entry.path.includes('{'))) {
+    const siblings = TABLE.filter((entry) => entry.path !== path && entry.pattern.test(path)).map(({ method }) => method)
+    const method = siblings.filter((name) => !allowedMethods(path).includes(name))
+    if (method.length > 0) app.route({ method, url: path, handler: answer })
+  }
+}
+
+/** The methods a path takes: those of the fixed path, if it is one, else of the pattern it fits. */
+function allowedMethods(path: string): readonly string[] {
+  const fixed = TABLE.filter((entry) => entry.path === path)
+  const entries = fixed.length > 0 ? fixed : TABLE.filter(({ pattern }) => pattern.test(path))
+  return [...new Set(entries.map(({ method }) => method))]
 }
 
 function patternOf(path: string): RegExp {

@@ -1,4 +1,4 @@
-import { type Caller as CallerKind, DEVICE_TOKEN, isServerCredential, PUBLISHABLE_KEY, SERVER_CREDENTIAL } from '@bonded/contract'
+import { DEVICE_TOKEN, type Endpoint, isServerCredential, PUBLISHABLE_KEY, SERVER_CREDENTIAL } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { allowsOrigin } from '../domain/tenant.ts'
 import type { Caller, Service } from './service.ts'
@@ -13,17 +13,23 @@ export interface Presented {
  * Who is calling (protocol 3). A credential of a kind that the endpoint does not take is `unauthorized`, as one
  * that does not exist is; an Origin that the credential does not allow is `forbidden`.
  */
-export async function authenticate(service: Service, presented: Presented, accepted: readonly CallerKind[]): Promise<Result<Caller>> {
+export async function authenticate(
+  service: Service,
+  presented: Presented,
+  { callers, ownOriginOnly = false }: Pick<Endpoint, 'callers' | 'ownOriginOnly'>,
+): Promise<Result<Caller>> {
   const { authorization, origin } = presented
-  const anybody = accepted.includes('anybody')
-  if (authorization === undefined) {
-    return anybody ? ownOriginOnly(service, origin, { kind: 'anybody' }) : refuse('credential_missing')
-  }
+  const anybody: Result<Caller> = ownOriginOnly ? fromOwnOrigin(service, origin, { kind: 'anybody' }) : accept({ kind: 'anybody' })
+  // Where nobody needs a credential, one that is sent along is not looked at.
+  if (callers.every((caller) => caller === 'anybody')) return anybody
+  if (authorization === undefined) return callers.includes('anybody') ? anybody : refuse('credential_missing')
+
   const token = /^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? ''
-  if (isServerCredential(token)) return accepted.includes('backend') ? backend(service, token, origin) : notAccepted(accepted)
-  if (PUBLISHABLE_KEY.test(token)) return accepted.includes('browser') ? browser(service, token, origin) : notAccepted(accepted)
-  if (DEVICE_TOKEN.test(token)) return accepted.includes('phone') ? phone(service, token, origin) : notAccepted(accepted)
-  return accepted.length === 1 && anybody ? ownOriginOnly(service, origin, { kind: 'anybody' }) : refuse('credential_invalid')
+  const no = refuse('credential_not_accepted')
+  if (isServerCredential(token)) return callers.includes('backend') ? backend(service, token, origin) : no
+  if (PUBLISHABLE_KEY.test(token)) return callers.includes('browser') ? browser(service, token, origin) : no
+  if (DEVICE_TOKEN.test(token)) return callers.includes('phone') ? phone(service, token, origin) : no
+  return refuse('credential_invalid')
 }
 
 async function backend(service: Service, token: string, origin: string | undefined): Promise<Result<Caller>> {
@@ -47,14 +53,10 @@ async function phone(service: Service, token: string, origin: string | undefined
   const found = await service.store.read((tables) => tables.devices.findByToken(tokenId))
   if (found === undefined || !service.keys.same(service.keys.digest(token), found.tokenHash)) return refuse('credential_invalid')
   if (found.device.status === 'removed') return refuse('credential_invalid')
-  return ownOriginOnly(service, origin, { kind: 'phone', device: found.device })
+  return fromOwnOrigin(service, origin, { kind: 'phone', device: found.device })
 }
 
 /** An app sends no Origin; a page that speaks for a phone is the service's own. */
-function ownOriginOnly({ settings }: Service, origin: string | undefined, caller: Caller): Result<Caller> {
+function fromOwnOrigin({ settings }: Service, origin: string | undefined, caller: Caller): Result<Caller> {
   return origin === undefined || origin === settings.publicOrigin ? accept(caller) : refuse('origin_not_allowed')
-}
-
-function notAccepted(accepted: readonly CallerKind[]): Result<Caller> {
-  return accepted.length === 1 && accepted[0] === 'anybody' ? accept({ kind: 'anybody' }) : refuse('credential_not_accepted')
 }

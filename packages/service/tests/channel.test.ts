@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { ServerFrame } from '@bonded/contract'
+import { WebSocket } from 'ws'
+import { Canary } from './canary.ts'
+import { harness, SHOP_ORIGIN } from './harness.ts'
+
+const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30 }] })
+after(() => h[Symbol.asyncDispose]())
+
+/** A channel that hands out its frames one by one, in the order they came. */
+function watch(session: { id: string; watch_token: string }, options: { protocols?: string[]; origin?: string } = {}) {
+  const protocols = options.protocols ?? ['bonded.v1', `watch.${session.watch_token}`]
+  const socket = new WebSocket(`ws://127.0.0.1:${h.running.port}/sessions/${session.id}`, protocols, options.origin ? { origin: options.origin } : {})
+  const frames: ServerFrame[] = []
+  const waiting: ((frame: ServerFrame) => void)[] = []
+  socket.on('message', (data) => {
+    const frame = JSON.parse(String(data)) as ServerFrame
+    const next = waiting.shift()
+    if (next) next(frame)
+    else frames.push(frame)
+  })
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+  const refused = new Promise<{ status: number; body: { error: { code: string; reason: string } } }>((resolve) => {
+    socket.once('unexpected-response', (_request, response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += String(chunk)
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }))
+    })
+  })
+  socket.on('error', () => {})
+  return {
+    socket,
+    closed,
+    refused,
+    next: () => (frames.length > 0 ? Promise.resolve(frames.shift() as ServerFrame) : new Promise<ServerFrame>((resolve) => waiting.push(resolve))),
+  }
+}
+
+test('a watcher hears hello, scanned, evaluating, bonded and completed, in order of seq, and then 1000', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const channel = watch(session, { origin: SHOP_ORIGIN })
+  const hello = await channel.next()
+  assert.equal(channel.socket.protocol, 'bonded.v1')
+  assert.deepEqual([hello.type, hello.seq, hello.state, hello.hint], ['hello', 1, 'pending', 'waiting_for_scan'])
+  await h.claim(phone, session)
+  assert.deepEqual(brief(await channel.next()), ['hint', 2, 'pending', 'scanned'])
+  await h.attest(phone, await h.view(phone, session))
+  assert.deepEqual(brief(await channel.next()), ['hint', 3, 'pending', 'evaluating'])
+  assert.deepEqual(brief(await channel.next()), ['state', 4, 'bonded', null])
+  await h.complete(session)
+  assert.deepEqual(brief(await channel.next()), ['state', 5, 'completed', null])
+  assert.equal(await channel.closed, 1000)
+})
+
+test('no frame carries a verification, a subject, a device or a secret', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const channel = watch(session)
+  const frames = [await channel.next()]
+  await h.claim(phone, session)
+  await h.attest(phone, await h.view(phone, session))
+  for (let count = 0; count < 3; count++) frames.push(await channel.next())
+  const text = JSON.stringify(frames)
+  for (const secret of [session.completion_secret, session.watch_token, phone.device_id, phone.subject_id, phone.device_token, (await h.get(session)).body.subject_ref]) {
+    assert.ok(secret && !text.includes(secret))
+  }
+  assert.doesNotMatch(text, /"verification":\{|confidence|subject_ref/)
+  channel.socket.close()
+})
+
+test('a new code is sent when it comes on show, while the session is pending and not after', async () => {
+  const session = await h.create({})
+  const channel = watch(session)
+  const hello = await channel.next()
+  h.clock.advance(30_000)
+  const rotated = await channel.next()
+  assert.equal(rotated.type, 'challenge')
+  assert.equal(rotated.seq, hello.seq)
+  const { data } = rotated as Extract<ServerFrame, { type: 'challenge' }>
+  assert.equal(data.nonce, (await h.get(session)).body.nonce)
+  assert.deepEqual([data.challenge_rotates_in_ms, data.challenge_expires_in_ms], [30_000, 60_000])
+  await h.kill(session)
+  assert.deepEqual(brief(await channel.next()), ['state', 2, 'killed', null])
+  assert.equal(await channel.closed, 1000)
+})
+
+test('the end of its time is told when it comes, without waiting for the sweeper', async () => {
+  const session = await h.create({})
+  const channel = watch(session)
+  await channel.next()
+  // In steps, with a call between them: a client that has no chance to answer pings would be cut off.
+  for (let passed = 0; passed < 300_000; passed += 20_000) {
+    h.clock.advance(20_000)
+    await h.get(session)
+  }
+  let frame = await channel.next()
+  while (frame.type === 'challenge') frame = await channel.next()
+  assert.deepEqual([frame.type, frame.state, frame.expires_in_ms], ['state', 'expired', 0])
+  assert.equal(await channel.closed, 1000)
+})
+
+test('a browser is told that the person said no, and not which proof failed', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const channel = watch(session)
+  await channel.next()
+  await h.decline(phone, session, 'user_unexpected')
+  const frame = await channel.next()
+  assert.deepEqual(frame.data, { ended_reason: 'user_unexpected' })
+})
+
+test('who comes back with after.<seq> hears what it missed, and the code on show', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  await h.claim(phone, session)
+  const back = watch(session, { protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.1'] })
+  assert.deepEqual(brief(await back.next()), ['hint', 2, 'pending', 'scanned'])
+  assert.equal((await back.next()).type, 'challenge')
+  await h.attest(phone, await h.view(phone, session))
+  assert.equal((await back.next()).seq, 3)
+  const beyond = watch(session, { protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.99'] })
+  assert.equal((await beyond.next()).type, 'hello')
+  for (const channel of [back, beyond]) channel.socket.close()
+})
+
+test('a channel that opens on an ended session says so and closes', async () => {
+  const { session } = await h.reach('killed', {})
+  const channel = watch(session)
+  assert.deepEqual(brief(await channel.next()).slice(0, 3), ['hello', 2, 'killed'])
+  assert.equal(await channel.closed, 1000)
+})
+
+test('refusals before the upgrade have the error shape', async () => {
+  const session = await h.create({})
+  const another = await h.create({})
+  const cases: [object, number, string][] = [
+    [{ protocols: ['bonded.v1'] }, 401, 'credential_missing'],
+    [{ protocols: [`watch.${session.watch_token}`] }, 401, 'credential_missing'],
+    [{ protocols: ['bonded.v1', 'watch.bwt_wrong'] }, 404, 'session_not_found'],
+    [{ protocols: ['bonded.v1', `watch.${another.watch_token}`] }, 404, 'session_not_found'],
+    [{ origin: 'https://evil.example' }, 403, 'origin_not_allowed'],
+    [{ origin: 'null' }, 403, 'origin_not_allowed'],
+  ]
+  for (const [options, status, reason] of cases) {
+    const refused = await watch(session, options).refused
+    assert.deepEqual([refused.status, refused.body.error.reason], [status, reason])
+  }
+  const unknown = await watch({ id: `sess_${'0'.repeat(22)}`, watch_token: session.watch_token }).refused
+  assert.equal(unknown.status, 404)
+  const plain = await h.call('GET', `/sessions/${session.id}`)
+  assert.deepEqual([plain.status, plain.body.error.reason], [404, 'unknown_endpoint'])
+})
+
+test('a client that speaks is closed with 4400', async () => {
+  const session = await h.create({})
+  for (const message of ['hello', Buffer.of(1, 2, 3)]) {
+    const channel = watch(session)
+    await channel.next()
+    channel.socket.send(message)
+    assert.equal(await channel.closed, 4400)
+  }
+})
+
+test('a ninth channel of a session closes the oldest with 4429', async () => {
+  const session = await h.create({})
+  const channels = []
+  for (let count = 0; count < 9; count++) {
+    const channel = watch(session)
+    await channel.next()
+    channels.push(channel)
+  }
+  assert.equal(await channels[0]?.closed, 4429)
+  const phone = await h.register()
+  await h.claim(phone, session)
+  for (const channel of channels.slice(1)) {
+    assert.equal((await channel.next()).hint, 'scanned')
+    channel.socket.close()
+  }
+})
+
+test('a client that answers no ping is cut off after two', async () => {
+  const session = await h.create({})
+  const channel = watch(session)
+  await channel.next()
+  channel.socket.pong = () => {}
+  let pings = 0
+  const pinged = () => new Promise<void>((resolve) => channel.socket.once('ping', () => resolve(void pings++)))
+  for (let count = 0; count < 2; count++) {
+    const ping = pinged()
+    h.clock.advance(25_000)
+    await ping
+  }
+  h.clock.advance(25_000)
+  assert.equal(await channel.closed, 1006)
+  assert.equal(pings, 2)
+})
+
+test('a poll waits for the next change, or for its time', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const poll = (after: number, waitMs = 20_000) =>
+    h.api('GET', `/sessions/${session.id}?wait_ms=${waitMs}&after=${after}`, {
+      token: h.shop.publishable,
+      headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+    })
+  const waiting = poll(1)
+  await h.claim(phone, session)
+  assert.deepEqual([(await waiting).body.seq, (await waiting).body.hint], [2, 'scanned'])
+  assert.equal((await poll(1)).body.seq, 2, 'what was missed is answered at once')
+})
+
+test('no canary of this file stands in a frame it should not', () => {
+  // The harness reads the log lines; this keeps the reader itself honest.
+  const canary = new Canary()
+  canary.learn({ completion_secret: 'bcs_0123456789012345678901' })
+  assert.throws(() => canary.search(['… bcs_0123456789012345678901 …']))
+})
+
+function brief(frame: ServerFrame): unknown[] {
+  return [frame.type, frame.seq, frame.state, frame.hint]
+}
