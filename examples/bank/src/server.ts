@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Application, type Bank, type BankOptions, openBank } from './bank.ts'
 import { readForm } from './http/body.ts'
@@ -38,7 +38,7 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   const bank = openBank({ ...options, serviceOrigin: new URL(options.serviceOrigin).origin })
   const files = await readFiles()
   const securityPolicy = contentSecurityPolicy(bank.serviceOrigin)
-  const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }, async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const reply = await answer(bank, files, request).catch((error: unknown) => {
       // A browser that went away is no fault of ours.
       if (!request.destroyed) bank.log({ event: 'failed', path: request.url, error: String(error) })
@@ -48,7 +48,8 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
     if (!request.complete) response.setHeader('connection', 'close')
     send(response, reply, securityPolicy)
     request.resume()
-  })
+  }
+  const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }, (request, response) => void serve(request, response))
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
   const { port: taken } = server.address() as AddressInfo
   return {

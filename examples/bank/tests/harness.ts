@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fakeService, SERVER_CREDENTIAL, TENANT_ID } from '../../../packages/integrator/tests/fake-service.ts'
@@ -10,7 +10,7 @@ export const FORM = { name: 'Ada Lovelace', amount: '12,500', purpose: 'home', t
 /** The service's three calls over HTTP, on a free port. `sdk` is what it serves as pulse.js. */
 export async function startFakeService(sdk = '') {
   const service = fakeService(Date.now)
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     if (request.url === '/v1/pulse.js') return void response.setHeader('content-type', 'text/javascript').end(sdk)
     const body = await text(request)
     const answer = await service
@@ -23,8 +23,9 @@ export async function startFakeService(sdk = '') {
       })
       .catch(() => undefined)
     if (!answer) return void request.socket.destroy()
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
-  })
+    return response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  }
+  const server = createServer((request, response) => void serve(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const stop = () => {

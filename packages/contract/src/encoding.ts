@@ -1,6 +1,6 @@
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const SEXTETS = new Map([...BASE64URL].map((digit, value) => [digit, value]))
+const SEXTETS = new Map(BASE64URL.split('').map((digit, value) => [digit, value]))
 
 /**
  * Bytes as base64url without padding (RFC 4648 section 5).

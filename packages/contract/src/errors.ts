@@ -51,7 +51,7 @@ export const REASONS = {
   nonce_mismatch: { code: 'invalid_request', message: 'The nonce is not one of this session’s.' },
   challenge_expired: { code: 'invalid_request', message: 'The code shown has been replaced. Scan the new one.' },
   device_not_usable: { code: 'invalid_request', message: 'This device cannot be used for this session.' },
-  issued_at_out_of_range: { code: 'invalid_request', message: 'issued_at is too far from the service’s time. Take it from server_time.' },
+  issued_at_out_of_range: { code: 'invalid_request', message: 'The time in issued_at is too far from the service’s time. Take it from server_time.' },
   evidence_expired: { code: 'invalid_request', message: 'The evidence is out of date. Fetch it anew.' },
   policy_not_met: { code: 'invalid_request', message: 'The proofs do not meet what this action asks for.' },
   assertion_invalid: { code: 'invalid_request', message: 'The assertion does not verify.' },

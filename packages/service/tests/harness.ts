@@ -57,7 +57,7 @@ export async function harness(options: { workflows?: readonly Workflow[]; enviro
   const service = wireService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: [ROOT_KEY],
-    settings: { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse' },
+    settings: { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0' },
     clock,
   })
   const script = { source: '"use strict";', integrity: 'sha384-x', version: '0.0.0' }

@@ -5,6 +5,7 @@ import { parseRootKeys } from '../adapters/keys/root-keys.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { Service } from '../operations/service.ts'
+import { VERSION } from '../version.ts'
 import { wireService } from '../wire.ts'
 
 /** The service that the configuration describes, without listening. */
@@ -13,7 +14,7 @@ export function openService(config: Config): Service {
   return wireService({
     databaseFile: config.databaseFile,
     rootKeys: parseRootKeys(config.rootKeys ?? keptRootKeys(config.dataDir)),
-    settings: { publicOrigin: config.publicOrigin, appScheme: config.appScheme },
+    settings: { publicOrigin: config.publicOrigin, appScheme: config.appScheme, version: VERSION },
     clock: systemClock,
   })
 }

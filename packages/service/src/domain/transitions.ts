@@ -23,7 +23,5 @@ export const MOVES = {
   complete: { from: ['bonded'], to: 'completed' },
 } as const satisfies Record<string, Move>
 
-export type MoveName = keyof typeof MOVES
-
 /** The states nothing leads out of. */
 export const TERMINAL: readonly SessionState[] = ['completed', 'killed', 'expired']

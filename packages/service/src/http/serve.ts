@@ -16,7 +16,7 @@ type CallerOf<E extends Endpoint> = {
 }[E['callers'][number]]
 
 type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TSchema } } ? Static<S> : undefined
-type AnswersOf<E extends Endpoint> = E extends { answers: infer A } ? A : Record<never, never>
+type AnswersOf<E extends Endpoint> = E extends { answers: infer A } ? A : object
 
 /** What a handler is given: parsed, validated, authenticated. */
 export interface Call<E extends Endpoint> {

@@ -16,10 +16,10 @@ export interface Presented {
 export async function authenticate(
   service: Service,
   presented: Presented,
-  { callers, ownOriginOnly = false }: Pick<Endpoint, 'callers' | 'ownOriginOnly'>,
+  { callers, ownOriginOnly }: Pick<Endpoint, 'callers' | 'ownOriginOnly'>,
 ): Promise<Result<Caller>> {
   const { authorization, origin } = presented
-  const anybody: Result<Caller> = ownOriginOnly ? fromOwnOrigin(service, origin, { kind: 'anybody' }) : accept({ kind: 'anybody' })
+  const anybody: Result<Caller> = ownOriginOnly === true ? fromOwnOrigin(service, origin, { kind: 'anybody' }) : accept({ kind: 'anybody' })
   // Where nobody needs a credential, one that is sent along is not looked at.
   if (callers.every((caller) => caller === 'anybody')) return anybody
   if (authorization === undefined) return callers.includes('anybody') ? anybody : refuse('credential_missing')

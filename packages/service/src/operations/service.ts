@@ -24,6 +24,8 @@ export interface Settings {
   /** `api_base_url` of every session made here, and the `origin` that phones sign. */
   readonly publicOrigin: string
   readonly appScheme: string
+  /** Of this program, for whoever asks. */
+  readonly version: string
 }
 
 /** A caller that has shown who it is. */

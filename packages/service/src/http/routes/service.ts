@@ -1,12 +1,11 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
-import { VERSION } from '../../version.ts'
 import { openApiDocument } from '../openapi.ts'
 import { iso } from '../present.ts'
 import { serve } from '../serve.ts'
 
 export const readOpenApiRoute = serve(ENDPOINTS.readOpenApi, ({ service }) =>
-  accept(['document', openApiDocument({ origin: service.settings.publicOrigin, version: VERSION }) as never]),
+  accept(['document', openApiDocument({ origin: service.settings.publicOrigin, version: service.settings.version }) as never]),
 )
 
 export const aliveRoute = serve(ENDPOINTS.alive, () => accept(['health', { status: 'alive', reasons: [] }]))
@@ -17,5 +16,5 @@ export const readyRoute = serve(ENDPOINTS.ready, async ({ service }) => {
 })
 
 export const versionRoute = serve(ENDPOINTS.version, ({ service }) =>
-  accept(['version', { version: VERSION, api: 'v1', server_time: iso(service.clock.now()) }]),
+  accept(['version', { version: service.settings.version, api: 'v1', server_time: iso(service.clock.now()) }]),
 )

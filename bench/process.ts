@@ -1,0 +1,65 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/** What a server process says when it listens. */
+export interface Ready {
+  readonly port: number
+  readonly credential: string
+}
+
+/** A folder for one run's database, on the disk that the system's temporary files are on. */
+export function workFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'bonded-bench-'))
+}
+
+/** In a server process: says it is ready, tells its CPU time whenever asked, and ends when its parent does. */
+export function answerCpuQuestions(ready: Ready, end: () => void): void {
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage()
+    process.send?.({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() })
+  })
+  process.on('disconnect', () => {
+    end()
+    process.exit()
+  })
+  process.send?.(ready)
+}
+
+/** In the parent: a child process that answers each message with one. */
+export class Child implements Disposable {
+  readonly #process: ChildProcess
+
+  constructor(file: string) {
+    this.#process = fork(resolve(import.meta.dirname, file), { execArgv: ['--conditions=@bonded/source'] })
+  }
+
+  next<T>(): Promise<T> {
+    const { promise, resolve: done, reject } = Promise.withResolvers<T>()
+    const failed = (code: number | null) => reject(new Error(`a bench process ended with ${code}`))
+    this.#process.once('exit', failed)
+    this.#process.once('message', (message) => {
+      this.#process.off('exit', failed)
+      done(message as T)
+    })
+    return promise
+  }
+
+  ask<T>(message: object): Promise<T> {
+    const answer = this.next<T>()
+    this.#process.send(message)
+    return answer
+  }
+
+  [Symbol.dispose](): void {
+    this.#process.removeAllListeners('exit')
+    this.#process.disconnect()
+  }
+}
+
+/** The middle of the figures: what a noisy machine is quoted by. */
+export function median(figures: readonly number[]): number {
+  const sorted = [...figures].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

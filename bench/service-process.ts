@@ -1,0 +1,27 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import pino from 'pino'
+import { systemClock } from '../packages/service/src/adapters/clock/system-clock.ts'
+import { createTenant } from '../packages/service/src/operations/administer.ts'
+import { startService, wireService } from '../packages/service/src/wire.ts'
+import { answerCpuQuestions, type Ready, workFolder } from './process.ts'
+
+/** The service itself, durable, with a tenant, in a process of its own. */
+const folder = workFolder()
+const service = wireService({
+  databaseFile: join(folder, 'bonded.db'),
+  rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
+  settings: { publicOrigin: 'https://bond.example', appScheme: 'pulse', version: 'bench' },
+  clock: systemClock,
+})
+const { serverCredential } = await createTenant(service, {
+  name: 'Bench',
+  environment: 'sandbox',
+  origins: [],
+  workflows: [{ name: 'w', actions: ['a'] }],
+  demo: false,
+})
+// Log lines are made and thrown away: their cost is the service's.
+const log = pino({ level: 'info' }, { write: () => {} })
+const running = await startService(service, { host: '127.0.0.1', port: 0, log, script: { source: '', integrity: '', version: 'bench' } })
+answerCpuQuestions({ port: running.port, credential: serverCredential.reveal() } satisfies Ready, () => rmSync(folder, { recursive: true, force: true }))

@@ -1,0 +1,125 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseId, type SessionId, type TenantId } from '@bonded/contract'
+import { describeRequest } from '@bonded/phone/simulator'
+import { Command } from 'commander'
+import { shownChallenge } from '../domain/challenge.ts'
+import { awaitsPhone, stateAt } from '../domain/session.ts'
+import { readConfig } from '../config.ts'
+import { openLog } from '../log.ts'
+import { createTenant, OperatorError } from '../operations/administer.ts'
+import { noncesOf, type Service } from '../operations/service.ts'
+import { phoneAt, tell } from './phone.ts'
+import { closeOnSignal, serve } from './serve.ts'
+
+/** Where the demo bank listens: beside the service. */
+const BANK_PORT = 8788
+const WORKFLOW = { name: 'credit_application', actions: ['submit_application'], passport: 'optional' } as const
+
+interface Demo {
+  readonly tenant_id: string
+  readonly publishable_key: string
+  readonly server_credential: string
+  readonly bank_origin: string
+}
+
+/** `bonded dev`: a service, a bank and a phone on one machine. In the repository only. */
+export function devCommand(): Command {
+  return new Command('dev').description('Runs a sandbox on this machine: the service, a demo bank, a simulated phone.').action(async () => {
+    const config = readConfig(process.env)
+    if (config.environment === 'production') throw new OperatorError('bonded dev is a sandbox: unset BONDED_ENVIRONMENT')
+    const running = await serve(openLog('error'))
+    const { service } = running
+    const bankOrigin = `http://localhost:${process.env.BANK_PORT ?? BANK_PORT}`
+    const demo = await demoTenant(service, { dataDir: config.dataDir, bankOrigin })
+    const bank = await startDemoBank(demo, service.settings.publicOrigin)
+    process.stdout.write(`${welcome({ bank: bank.url, service: service.settings.publicOrigin, keys: process.stdin.isTTY })}\n`)
+    if (process.stdin.isTTY) listenForKeys(service, demo)
+    closeOnSignal(running, { [Symbol.asyncDispose]: () => bank.close() })
+  })
+}
+
+function welcome({ bank, service, keys }: { bank: string; service: string; keys: boolean }): string {
+  return [
+    '',
+    '  Bonded Sessions, sandbox',
+    '',
+    `  Open       ${bank}`,
+    '  Approve    ' + (keys ? 'press  a  here once the code is on the page (d declines, n says “not me”)' : 'npx bonded phone approve --qr <screenshot.png or the link under the code>'),
+    ...(keys ? ['             or: npx bonded phone approve --qr <screenshot.png or the link under the code>'] : []),
+    '',
+    `  Service    ${service} (pid ${process.pid}), API at ${service}/api/v1/openapi.json`,
+    '  Stop       Ctrl+C',
+    '',
+  ].join('\n')
+}
+
+/** The demo tenant: kept across starts, with its credentials where only their owner reads them. */
+async function demoTenant(service: Service, { dataDir, bankOrigin }: { dataDir: string; bankOrigin: string }): Promise<Demo> {
+  const file = join(dataDir, 'demo.json')
+  if (existsSync(file)) {
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as Demo
+    const tenantId = parseId('ten', kept.tenant_id)
+    const known = tenantId && (await service.store.read((tables) => tables.tenants.find(tenantId)))
+    if (known !== undefined && kept.bank_origin === bankOrigin) return kept
+  }
+  const { tenant, publishableKey, serverCredential } = await createTenant(service, {
+    name: 'Harbour Bank (demo)',
+    environment: 'sandbox',
+    origins: [bankOrigin],
+    workflows: [{ ...WORKFLOW, actions: [...WORKFLOW.actions] }],
+    demo: true,
+  })
+  const demo = { tenant_id: tenant.id, publishable_key: publishableKey, server_credential: serverCredential.reveal(), bank_origin: bankOrigin }
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  writeFileSync(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
+  return demo
+}
+
+async function startDemoBank(demo: Demo, serviceOrigin: string): Promise<{ url: string; close(): Promise<void> }> {
+  // Only the repository has the examples; an installed service has no bank to show.
+  const example = await import('@bonded/example-bank').catch((cause: unknown) => {
+    throw new OperatorError('bonded dev runs in the repository only; use bonded serve', { cause })
+  })
+  return example.startBank({
+    port: Number(new URL(demo.bank_origin).port),
+    serviceOrigin,
+    serverCredential: demo.server_credential,
+    publishableKey: demo.publishable_key,
+    tenantId: demo.tenant_id,
+  })
+}
+
+const OUTCOME_OF_KEY = { a: 'approve', d: 'decline', n: 'not-me' } as const
+
+/** The phone in the terminal: a key scans the newest code on the bank's page. */
+function listenForKeys(service: Service, demo: Demo): void {
+  const { stdin } = process
+  stdin.setRawMode(true)
+  stdin.on('data', (data) => {
+    const key = String(data)
+    if (key === '\u0003') return void process.kill(process.pid, 'SIGINT')
+    const outcome = OUTCOME_OF_KEY[key as keyof typeof OUTCOME_OF_KEY]
+    if (outcome === undefined) return
+    playOnNewest(service, demo.tenant_id as TenantId, outcome).then(
+      (line) => process.stdout.write(`  ${line}\n`),
+      (failure: unknown) => process.stdout.write(`  The phone failed: ${failure instanceof Error ? failure.message : String(failure)}\n`),
+    )
+  })
+}
+
+async function playOnNewest(service: Service, tenantId: TenantId, outcome: 'approve' | 'decline' | 'not-me'): Promise<string> {
+  const now = service.clock.now()
+  const [newest] = (await service.store.read((tables) => tables.sessions.recent(tenantId, 5))).filter((session) => awaitsPhone(session, now))
+  if (newest === undefined || stateAt(newest, now) !== 'pending') return 'No code is on show. Fill the form and continue to the approval first.'
+  const link = linkOf(service, { id: newest.id, nonce: noncesOf(service, newest).nonceAt(shownChallenge(newest, now).index) })
+  const result = await phoneAt(undefined).run(link, outcome, {
+    waitForCompletion: outcome === 'approve',
+    onShow: (session) => void process.stdout.write(`\n${describeRequest(session).replaceAll(/^/gm, '    ')}\n\n`),
+  })
+  return tell(result)
+}
+
+function linkOf({ settings }: Service, { id, nonce }: { id: SessionId; nonce: string }): string {
+  return `${settings.publicOrigin}/bond?session_id=${id}&nonce=${nonce}`
+}

@@ -1,0 +1,71 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSimulatedPhone, describeRequest, type HandoffInput, OUTCOMES, type Outcome, type RunResult, type SimulatedPhone } from '@bonded/phone/simulator'
+import { Command, Option } from 'commander'
+import { readConfig } from '../config.ts'
+import { OperatorError } from '../operations/administer.ts'
+import { print } from './open.ts'
+
+interface RunOptions {
+  readonly qr: string
+  readonly as?: Outcome
+  readonly origin?: string
+  readonly wait: boolean
+  readonly json?: boolean
+}
+
+/** `bonded phone`: a phone with real keys, against any service. Its keys are kept in the data folder. */
+export function phoneCommand(): Command {
+  const command = new Command('phone').description('A simulated phone with real keys, against any service.')
+  command
+    .command('register')
+    .description('Registers the phone’s key with a service.')
+    .option('--origin <origin>', 'the service; by default the configured one')
+    .option('--json', 'print JSON')
+    .action(async (options: { origin?: string; json?: boolean }) => {
+      const { device_id, subject_id, format } = await phoneAt(options.origin).register()
+      print(options, { device_id, subject_id, format }, [`registered ${device_id} (${format}) for ${subject_id}`])
+    })
+  addRun(command, { name: 'approve', outcome: 'approve', description: 'Scans a code, shows what is asked, and approves it.' })
+  addRun(command, { name: 'decline', outcome: 'decline', description: 'Scans a code and says no.' })
+  return command
+}
+
+function addRun(parent: Command, { name, outcome, description }: { name: string; outcome: Outcome; description: string }): void {
+  parent
+    .command(name)
+    .description(description)
+    .requiredOption('--qr <payload>', 'what the code says, its link, or a PNG or SVG file of it')
+    .addOption(new Option('--as <outcome>', 'what the phone does instead').choices([...OUTCOMES]))
+    .option('--origin <origin>', 'the service of an app payload; by default the configured one')
+    .option('--no-wait', 'do not stay until the action is completed')
+    .option('--json', 'print JSON')
+    .action(async (options: RunOptions) => {
+      const result = await phoneAt(options.origin).run(handoffOf(options.qr), options.as ?? outcome, {
+        waitForCompletion: options.wait,
+        onShow: (session) => void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
+      })
+      print(options, result, [tell(result)])
+      if (result.refusal !== undefined) process.exitCode = 1
+    })
+}
+
+/** How a run went, in a sentence. */
+export function tell({ state, refusal, completed }: RunResult): string {
+  if (refusal !== undefined) return `The service refused: ${refusal.reason ?? refusal.code}.`
+  if (completed) return 'Approved, and the action is done.'
+  return state === 'bonded' ? 'Approved. The session is bonded.' : `The session is ${state ?? 'unknown'}.`
+}
+
+/** The phone whose keys lie in the data folder. */
+export function phoneAt(origin: string | undefined): SimulatedPhone {
+  const { publicOrigin, dataDir } = readConfig(process.env)
+  return createSimulatedPhone({ origin: origin ?? publicOrigin, stateFile: join(dataDir, 'phone.json') })
+}
+
+function handoffOf(text: string): HandoffInput {
+  if (/^[a-z][a-z0-9+.-]*:/.test(text)) return text
+  if (!existsSync(text)) throw new OperatorError(`${text} is neither a payload, a link, nor a file`)
+  const bytes = readFileSync(text)
+  return text.endsWith('.svg') ? bytes.toString('utf8') : bytes
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { after, test } from 'node:test'
+import { harness } from './harness.ts'
+import { newKey } from './phone.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+const challenge = async () => (await h.api('POST', '/devices/challenges')).body.challenge as string
+const register = (body: object, token?: string) => h.api('POST', '/devices', { token, body: { format: 'software', ...body } })
+
+test('a registration answers the device, its subject and its token, which is shown this once', async () => {
+  const { public_key } = newKey()
+  const registered = await register({ challenge: await challenge(), public_key })
+  assert.equal(registered.status, 201)
+  const { device_id, device_token, subject_id, key_id } = registered.body
+  assert.match(device_token, /^dt_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}$/)
+  const record = await h.api('GET', `/devices/${device_id}`, { token: device_token })
+  assert.deepEqual(record.body, {
+    device_id,
+    subject_id,
+    key_id,
+    format: 'software',
+    environment: 'sandbox',
+    status: 'active',
+    created_at: h.now(),
+    last_assertion_at: null,
+  })
+})
+
+test('a challenge serves once, for five minutes, and only if it is ours', async () => {
+  const once = await challenge()
+  assert.equal((await register({ challenge: once, public_key: newKey().public_key })).status, 201)
+  const late = await challenge()
+  h.clock.advance(299_999)
+  const fresh = await challenge()
+  assert.equal((await register({ challenge: late, public_key: newKey().public_key })).status, 201)
+  const expired = await challenge()
+  h.clock.advance(300_000)
+  for (const bad of [once, expired, 'A'.repeat(43), `${fresh.slice(0, -2)}${fresh.endsWith('AA') ? 'BA' : 'AA'}`]) {
+    assert.equal((await register({ challenge: bad, public_key: newKey().public_key })).body.error.reason, 'challenge_not_usable')
+  }
+})
+
+test('of ten registrations at once with one challenge exactly one is made', async () => {
+  const once = await challenge()
+  const replies = await Promise.all(Array.from({ length: 10 }, () => register({ challenge: once, public_key: newKey().public_key })))
+  assert.deepEqual(replies.map(({ status }) => status).sort((a, b) => a - b), [201, ...Array(9).fill(400)])
+})
+
+test('a key belongs to one device; refusing it does not use the challenge up', async () => {
+  const { public_key } = newKey()
+  await register({ challenge: await challenge(), public_key })
+  const again = await challenge()
+  assert.equal((await register({ challenge: again, public_key })).body.error.reason, 'key_already_registered')
+  assert.equal((await register({ challenge: again, public_key: newKey().public_key })).status, 201)
+})
+
+test('a key that is not P-256 in SPKI form is refused', async () => {
+  const spki = (curve: string) => generateKeyPairSync('ec', { namedCurve: curve }).publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
+  for (const public_key of [spki('secp256k1'), spki('secp384r1'), rsa, 'A'.repeat(122)]) {
+    assert.equal((await register({ challenge: await challenge(), public_key })).body.error.reason, 'public_key_invalid')
+  }
+})
+
+test('a device token sent along adds a key to the same subject', async () => {
+  const first = await h.register()
+  const second = await h.register(first.device_token)
+  assert.equal(second.subject_id, first.subject_id)
+  assert.notEqual(second.device_id, first.device_id)
+  assert.notEqual((await h.register()).subject_id, first.subject_id)
+})
+
+test('a removed device is gone: its token opens nothing any more', async () => {
+  const phone = await h.register()
+  const session = await h.create()
+  assert.equal((await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status, 204)
+  assert.equal((await h.claim(phone, session)).body.error.reason, 'credential_invalid')
+})
+
+test('a blocked device is not usable, even where it had claimed', async () => {
+  const phone = await h.register()
+  const session = await h.create()
+  const view = (await h.claim(phone, session)).body
+  await h.service.store.write((tables) => tables.devices.setStatus(phone.device_id as never, 'blocked'))
+  assert.equal((await h.attest(phone, view)).body.error.reason, 'device_not_usable')
+})

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SensorSignal, VerifiedEvidence } from '@bonded/contract'
+import fc from 'fast-check'
+import { scoreContinuity } from '../src/domain/continuity.ts'
+import { ASSERTION_WEIGHTS, bandOf, PRESENCE_WEIGHTS, score } from '../src/domain/scoring.ts'
+import { MOVES, TERMINAL } from '../src/domain/transitions.ts'
+import { carriedSignals } from './phone.ts'
+
+const carried = carriedSignals(Date.parse('2026-11-21T09:30:00.000Z')).sensor_continuity as SensorSignal
+const evidence = fc.record({
+  local_auth: fc.record({ result: fc.constantFrom('verified', 'failed'), method: fc.constantFrom('biometric', 'device_credential', 'passkey', 'none') }),
+  carrier: fc.record({ number_verified: fc.boolean(), sim_swap_recent: fc.boolean(), device_status: fc.constantFrom('active', 'inactive', 'unknown'), source: fc.constantFrom('none', 'camara') }),
+  sensor_continuity: fc.record({ continuity_score: fc.float({ min: 0, max: 1, noNaN: true }) }),
+  passport: fc.constantFrom({ tier: 'none' }, { tier: 'document' }, { tier: 'chip' }),
+}) as unknown as fc.Arbitrary<VerifiedEvidence>
+const proofsOf = (found: VerifiedEvidence) => ({ evidence: found, localAuth: found.local_auth.result === 'verified', method: found.local_auth.method })
+
+test('the weights of each number sum to 1', () => {
+  const best = (weights: typeof ASSERTION_WEIGHTS | typeof PRESENCE_WEIGHTS) =>
+    Object.values(weights).reduce<number>((sum, weight) => sum + (typeof weight === 'number' ? weight : Math.max(...Object.values<number>(weight))), 0)
+  assert.ok(Math.abs(best(ASSERTION_WEIGHTS) - 1) < 1e-9)
+  assert.ok(Math.abs(best(PRESENCE_WEIGHTS) - 1) < 1e-9)
+})
+
+test('scores lie between 0 and 1 with at most four decimals, and the band is the presence number’s', () => {
+  fc.assert(
+    fc.property(evidence, (found) => {
+      const scores = score(proofsOf(found))
+      for (const value of [scores.assertionConfidence, scores.humanPresenceConfidence]) {
+        assert.ok(value >= 0 && value <= 1)
+        assert.ok(Math.abs(value * 10_000 - Math.round(value * 10_000)) < 1e-6)
+      }
+      assert.equal(scores.band, bandOf(scores.humanPresenceConfidence))
+    }),
+  )
+})
+
+test('taking a proof away never raises a number', () => {
+  fc.assert(
+    fc.property(evidence, (found) => {
+      const whole = score(proofsOf(found))
+      const lesser: VerifiedEvidence[] = [
+        { ...found, local_auth: { ...found.local_auth, result: 'failed' } },
+        { ...found, carrier: { ...found.carrier, number_verified: false } },
+        { ...found, carrier: { ...found.carrier, sim_swap_recent: true } },
+        { ...found, carrier: { ...found.carrier, device_status: 'unknown' } },
+        { ...found, sensor_continuity: { ...found.sensor_continuity, continuity_score: 0 } },
+        { ...found, passport: { tier: 'none', checked_at: '' } },
+      ]
+      for (const less of lesser) {
+        const scores = score(proofsOf(less))
+        assert.ok(scores.assertionConfidence <= whole.assertionConfidence)
+        assert.ok(scores.humanPresenceConfidence <= whole.humanPresenceConfidence)
+      }
+    }),
+  )
+})
+
+test('failed local authentication stays in the low band whatever else is proved', () => {
+  fc.assert(
+    fc.property(evidence, (found) => {
+      assert.equal(score({ evidence: found, localAuth: false, method: found.local_auth.method }).band, 'low')
+    }),
+  )
+})
+
+test('a biometric, a carried phone and no carrier are at least medium', () => {
+  const found = {
+    local_auth: { result: 'verified', method: 'biometric' },
+    carrier: { number_verified: false, sim_swap_recent: false, device_status: 'unknown', source: 'none' },
+    sensor_continuity: { continuity_score: 0.6 },
+  } as VerifiedEvidence
+  assert.notEqual(score(proofsOf(found)).band, 'low')
+})
+
+test('a carried phone passes the integrator’s 0.6; one on a desk, one untouched and a looped recording do not', () => {
+  const change = (bend: (feature: SensorSignal['features'][number], at: number) => object): SensorSignal => ({
+    ...carried,
+    features: carried.features.map((feature, at) => ({ ...feature, ...bend(feature, at) })),
+  })
+  assert.ok(scoreContinuity(carried).score >= 0.6)
+  const desk = change(() => ({ acc_var: 0.001, gyro_var: 0.00001 }))
+  assert.deepEqual([scoreContinuity(desk).score, scoreContinuity(desk).motionPresent], [0, false])
+  assert.ok(scoreContinuity(change(() => ({ handling: 0 }))).score < 0.6)
+  assert.ok(scoreContinuity(change((_, at) => ({ acc_var: 1 + (at % 5), gyro_var: 0.1 }))).score < 0.6)
+  assert.equal(scoreContinuity(change(() => ({ acc_var: 5_000 }))).score, 0)
+})
+
+test('seconds out of order, doubled or beyond the window vouch for nothing', () => {
+  const [first, second] = carried.features
+  assert.ok(first && second)
+  for (const features of [[second, first], [first, first], [{ ...first, t_ms: carried.window_ms + 1 }]]) {
+    assert.equal(scoreContinuity({ ...carried, features }).score, 0)
+  }
+  assert.equal(scoreContinuity(undefined).score, 0)
+})
+
+test('whatever a phone sends, the score lies between 0 and 1, and dropping seconds never raises it', () => {
+  const feature = fc.record({ t_ms: fc.nat(300_000), acc_var: fc.double({ min: 0, max: 10_000, noNaN: true }), gyro_var: fc.double({ min: 0, max: 10_000, noNaN: true }), handling: fc.nat(100) })
+  fc.assert(
+    fc.property(fc.record({ window_ms: fc.integer({ min: 1_000, max: 600_000 }), features: fc.array(feature, { maxLength: 300 }) }), (signal) => {
+      const { score: value } = scoreContinuity(signal)
+      assert.ok(value >= 0 && value <= 1)
+    }),
+  )
+  assert.ok(scoreContinuity({ ...carried, features: carried.features.slice(0, 20) }).score < scoreContinuity(carried).score)
+})
+
+test('nothing leads out of a state that has ended, and every other state can end', () => {
+  const moves = Object.values(MOVES)
+  for (const state of TERMINAL) assert.ok(moves.every(({ from }) => !(from as readonly string[]).includes(state)))
+  for (const state of ['pending', 'step_up_required', 'bonded'] as const) assert.ok((MOVES.expire.from as readonly string[]).includes(state))
+})

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+
+/** Where a browser may be, most wanted first. */
+const PLACES = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome']
+
+/** The browser that the tests drive, if this machine has one. */
+export const browserPath = PLACES.find((path) => path !== undefined && existsSync(path))
+
+/** Why the browser tests are skipped, or false where they run. */
+export const browserMissing: string | false =
+  browserPath === undefined ? 'no Chromium: install it (apt-get install chromium) or name one in CHROMIUM_PATH; the browser tests are skipped' : false
+
+/** A fresh headless browser that asks nobody on the network for anything. */
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    ...(browserPath === undefined ? {} : { executablePath: browserPath }),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  })
+}

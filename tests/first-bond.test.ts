@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { PhoneError, readHandoff } from '@bonded/phone/simulator'
+import type { Page } from 'playwright-core'
+import { browserMissing, openBrowser } from './browser.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+/** What the issue promises a stranger; the ready line itself is asserted, not its time. */
+const START_TIMEOUT_MS = 60_000
+
+/** What `npm start` gives a stranger: a bank to open and a service behind it. */
+async function npmStart() {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-start-'))
+  const [servicePort, bankPort] = await freePorts()
+  const env = { ...process.env, BONDED_PORT: String(servicePort), BANK_PORT: String(bankPort), BONDED_DATA_DIR: join(folder, '.bonded') }
+  const child = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  const printed = await until(child, /Stop {7}/)
+  const bank = /Open +(\S+)/.exec(printed)?.[1] ?? ''
+  const service = /Service +(\S+)/.exec(printed)?.[1] ?? ''
+  const bonded = (...args: string[]) => promisify(execFile)('npx', ['bonded', ...args], { cwd: ROOT, env })
+  return {
+    folder,
+    printed,
+    bank,
+    service,
+    bonded,
+    demoFile: join(folder, '.bonded/demo.json'),
+    async [Symbol.asyncDispose]() {
+      const ended = new Promise((done) => child.once('exit', done))
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+test('a stranger starts it, fills the form, scans the code from the screen, and the bank accepts', { skip: browserMissing, timeout: 180_000 }, async (t) => {
+  await using started = await npmStart()
+  const { bank, service, bonded, demoFile, folder } = started
+  assert.match(started.printed, /npx bonded phone approve/)
+  assert.equal(statSync(demoFile).mode & 0o777, 0o600)
+
+  const browser = await openBrowser()
+  try {
+    const page = await browser.newPage({ viewport: { width: 1100, height: 1100 } })
+    const complaints: string[] = []
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+    page.on('pageerror', (failure) => complaints.push(String(failure)))
+    await page.goto(bank)
+    await page.fill('#name', 'Ada Lovelace')
+    await page.fill('#amount', '12500')
+    await page.selectOption('#purpose', 'home')
+    await page.fill('#income', '3200')
+    const created = page.waitForResponse((response) => response.url().endsWith('/bond-session'))
+    await page.click('#continue')
+    const { id } = (await (await created).json()) as { id: string }
+    // From the pixels of the screen, and by a phone in a process of its own.
+    const screenshot = await photograph(page, join(folder, 'screen.png'))
+    const phone = bonded('phone', 'approve', '--qr', screenshot, '--json')
+
+    await page.locator('#result[data-outcome]').waitFor({ state: 'visible' })
+    assert.equal(await page.locator('#result').getAttribute('data-outcome'), 'accepted')
+    const told = JSON.parse((await phone).stdout) as { state: string; completed: boolean; shown: { tenant_name: string; context: { display: { value: string }[] } } }
+    assert.deepEqual([told.state, told.completed], ['completed', true])
+    assert.ok(told.shown.context.display.some(({ value }) => value.includes('12,500')), 'the phone showed the amount')
+    await t.test('the page complained of nothing', () => assert.deepEqual(complaints, []))
+
+    const { server_credential } = JSON.parse(readFileSync(demoFile, 'utf8')) as { server_credential: string }
+    const read = await fetch(`${service}/api/v1/sessions/${id}`, { headers: { authorization: `Bearer ${server_credential}` } })
+    assert.equal(((await read.json()) as { state: string }).state, 'completed')
+    const timeline = await bonded('session', 'timeline', id)
+    assert.match(timeline.stdout, /bonded[\s\S]*completed/)
+  } finally {
+    await browser.close()
+  }
+})
+
+test('the phone says no, and the page says so without accepting anything', { skip: browserMissing, timeout: 180_000 }, async () => {
+  await using started = await npmStart()
+  const { bank, bonded, folder } = started
+  const browser = await openBrowser()
+  try {
+    const page = await browser.newPage({ viewport: { width: 390, height: 1400 } })
+    await page.goto(bank)
+    await page.fill('#name', 'Ada Lovelace')
+    await page.fill('#amount', '12500')
+    await page.selectOption('#purpose', 'home')
+    await page.fill('#income', '3200')
+    await page.click('#continue')
+    const screenshot = await photograph(page, join(folder, 'screen.png'))
+    await bonded('phone', 'decline', '--qr', screenshot, '--as', 'not-me', '--json')
+    await page.getByText('The phone reported that its owner did not start this.').waitFor({ state: 'visible' })
+    assert.equal(await page.locator('#result').getAttribute('data-outcome'), 'refused')
+  } finally {
+    await browser.close()
+  }
+})
+
+/** Takes pictures of the page until a phone could read the code in one, as a person holding a phone would. */
+async function photograph(page: Page, path: string): Promise<string> {
+  await page.locator('#bond-container svg[role=img][viewBox]').waitFor({ state: 'visible' })
+  for (;;) {
+    const picture = await page.screenshot({ path, fullPage: true })
+    try {
+      readHandoff(picture)
+      return path
+    } catch (failure) {
+      if (!(failure instanceof PhoneError) || failure.code !== 'handoff_unreadable') throw failure
+    }
+  }
+}
+
+async function until(child: ChildProcess, ready: RegExp): Promise<string> {
+  const { promise, resolve: done, reject } = Promise.withResolvers<string>()
+  let printed = ''
+  child.stdout?.on('data', (chunk) => {
+    printed += String(chunk)
+    if (ready.test(printed)) done(printed)
+  })
+  child.once('exit', (code) => reject(new Error(`npm start ended with ${code} after: ${printed}`)))
+  const timer = setTimeout(() => reject(new Error(`npm start is not ready: ${printed}`)), START_TIMEOUT_MS)
+  return promise.finally(() => clearTimeout(timer))
+}
+
+/** Two ports nobody listens on: both are held before either is given back. */
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer(), createServer()]
+  await Promise.all(servers.map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))))
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+  return ports as [number, number]
+}
