@@ -49,7 +49,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const id = call === 'create' ? `sess_${randomBytes(11).toString('hex')}` : (body.session_id ?? url.split('/')[4] ?? '')
   const { app_attest } = body
   if (app_attest !== undefined && key !== undefined) {
-    const signed = Buffer.concat([Buffer.from(app_attest.authenticator_data ?? '', 'base64url'), Buffer.from(app_attest.client_data_hash ?? '', 'base64url')])
+    const signed = Buffer.concat([
+      Buffer.from(app_attest.authenticator_data ?? '', 'base64url'),
+      Buffer.from(app_attest.client_data_hash ?? '', 'base64url'),
+    ])
     if (!verify('sha256', signed, key, Buffer.from(app_attest.signature ?? '', 'base64url'))) throw new Error('the floor was sent a bad signature')
   }
   const reply = JSON.stringify({ ...answers[call], id })

@@ -7,7 +7,7 @@ import type { Lesson, Task } from './load-process.ts'
  * is not in the figures. `--json` prints one document.
  */
 const CALLERS = 16
-const WARM_UP = 600
+const WARM_UP = 3_000
 const LIFECYCLES = Number(process.env.BENCH_LIFECYCLES ?? 1_500)
 const ROUNDS = 5
 
@@ -44,7 +44,9 @@ else {
   console.log(`server CPU a lifecycle, median of ${ROUNDS} rounds of ${LIFECYCLES} at ${CALLERS} callers`)
   console.log(`  service ${figures.service_us} µs`)
   console.log(`  floor   ${figures.floor_us} µs   (bare node:http + ws, two P-256 verifications, five committed writes, five frames)`)
-  console.log(`  ratio   ${figures.ratio}     (median of the rounds' ratios; ${rounds.map((round) => (round.service / round.floor).toFixed(2)).join(', ')})`)
+  console.log(
+    `  ratio   ${figures.ratio}     (median of the rounds' ratios; ${rounds.map((round) => (round.service / round.floor).toFixed(2)).join(', ')})`,
+  )
 }
 
 async function measure(server: Child, generator: Child, task: Task): Promise<number> {

@@ -56,11 +56,15 @@ async function phoneOf(task: Task): Promise<TestPhone> {
 
 /** A phone of its own for each caller: the counters of one rise one by one. */
 async function enrol(task: Task): Promise<TestPhone> {
-  if (task.floor) return { ...key, device_id: `dev_${'0'.repeat(22)}`, subject_id: `sub_${'0'.repeat(22)}`, device_token: 'none', key_id: 'none', counter: 0 }
+  if (task.floor)
+    return { ...key, device_id: `dev_${'0'.repeat(22)}`, subject_id: `sub_${'0'.repeat(22)}`, device_token: 'none', key_id: 'none', counter: 0 }
   const { challenge } = (await call(task, 'POST', '/devices/challenges')) as { challenge: string }
   // The first phone has the key the floor will verify with; the others theirs.
   const own = phone === undefined ? key : newKey()
-  const registered = (await call(task, 'POST', '/devices', { body: { format: 'software', challenge, public_key: own.public_key } })) as Omit<TestPhone, 'counter' | 'privateKey'>
+  const registered = (await call(task, 'POST', '/devices', { body: { format: 'software', challenge, public_key: own.public_key } })) as Omit<
+    TestPhone,
+    'counter' | 'privateKey'
+  >
   return { ...registered, privateKey: own.privateKey, counter: 0 }
 }
 
@@ -71,10 +75,16 @@ async function lifecycle(task: Task, own: TestPhone): Promise<void> {
   const created = (await call(task, 'POST', '/sessions', { ...backend, body: { workflow: 'w', action: 'a' } })) as CreatedSession
   const channel = watch(task, created)
   await channel.frames(1)
-  const view = (await call(task, 'POST', `/sessions/${created.id}/claim`, { ...mobile, body: { nonce: created.nonce, device_id: own.device_id } })) as PhoneSession
+  const view = (await call(task, 'POST', `/sessions/${created.id}/claim`, {
+    ...mobile,
+    body: { nonce: created.nonce, device_id: own.device_id },
+  })) as PhoneSession
   const asked = { ...view, id: created.id }
   const signals = carriedSignals(Date.parse(view.server_time))
-  const { verified_evidence } = (await call(task, 'POST', '/evidence', { ...mobile, body: evidenceRequest(own, asked, signals, view.server_time) })) as { verified_evidence: VerifiedEvidence }
+  const { verified_evidence } = (await call(task, 'POST', '/evidence', {
+    ...mobile,
+    body: evidenceRequest(own, asked, signals, view.server_time),
+  })) as { verified_evidence: VerifiedEvidence }
   await call(task, 'POST', '/attestations', { ...mobile, body: attestation(own, asked, verified_evidence, view.server_time) })
   // hello, scanned, evaluating, bonded; the floor sends as many.
   await channel.frames(4)
@@ -85,7 +95,9 @@ async function lifecycle(task: Task, own: TestPhone): Promise<void> {
 }
 
 function watch(task: Task, session: CreatedSession) {
-  const socket = new WebSocket(`ws://127.0.0.1:${task.port}/sessions/${session.id}`, ['bonded.v1', `watch.${session.watch_token}`], { perMessageDeflate: false })
+  const socket = new WebSocket(`ws://127.0.0.1:${task.port}/sessions/${session.id}`, ['bonded.v1', `watch.${session.watch_token}`], {
+    perMessageDeflate: false,
+  })
   let seen = 0
   let wanted = Number.POSITIVE_INFINITY
   let reached = () => {}

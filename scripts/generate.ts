@@ -25,8 +25,12 @@ const files = new Map<string, string>([
   ...(Object.keys(REASONS) as Reason[]).map((reason): [string, string] => [`reasons/${reason}.md`, reasonPage(reason)]),
 ])
 
-const stale = [...files].filter(([name, text]) => !existsSync(join(FOLDER, name)) || readFileSync(join(FOLDER, name), 'utf8') !== text).map(([name]) => name)
-const strays = existsSync(FOLDER) ? readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => /\.\w+$/.test(name) && !files.has(name)) : []
+const stale = [...files]
+  .filter(([name, text]) => !existsSync(join(FOLDER, name)) || readFileSync(join(FOLDER, name), 'utf8') !== text)
+  .map(([name]) => name)
+const strays = existsSync(FOLDER)
+  ? readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => /\.\w+$/.test(name) && !files.has(name))
+  : []
 
 if (process.argv.includes('--check')) {
   for (const name of [...stale, ...strays]) console.error(`docs/reference/${name} is not what the code says: npm run generate`)
@@ -45,17 +49,25 @@ function version(): string {
 }
 
 function configuration(): string {
-  const rows = SETTINGS.map(({ name, key, fallback, expects, secret }) => `| \`${name}\` | \`${key}\` | ${expects}${secret ? ' (secret)' : ''} | ${fallback.replaceAll('<', '&lt;')} |`)
+  const rows = SETTINGS.map(
+    ({ name, key, fallback, expects, secret }) =>
+      `| \`${name}\` | \`${key}\` | ${expects}${secret ? ' (secret)' : ''} | ${fallback.replaceAll('<', '&lt;')} |`,
+  )
   return `${NOTE}# Configuration\n\nA flag beats the environment, the environment beats the YAML file that \`BONDED_CONFIG\` names. All mistakes are told at once.\n\n| environment | in the file | takes | default |\n|---|---|---|---|\n${rows.join('\n')}\n`
 }
 
 function storage(): string {
-  const steps = MIGRATIONS.map(({ number, name, statements }) => `## Step ${number}: ${name}\n\n\`\`\`sql\n${statements.map((statement) => `${statement.replaceAll(/\n\s+/g, '\n  ')};`).join('\n')}\n\`\`\`\n`)
+  const steps = MIGRATIONS.map(
+    ({ number, name, statements }) =>
+      `## Step ${number}: ${name}\n\n\`\`\`sql\n${statements.map((statement) => `${statement.replaceAll(/\n\s+/g, '\n  ')};`).join('\n')}\n\`\`\`\n`,
+  )
   return `${NOTE}# Storage\n\nTimes are milliseconds since the epoch. Credentials and device tokens are SHA-256 hashes. Nonces, completion secrets and watch tokens are derived from the root key and not stored; the one exception is the nonce a phone has claimed, which is worthless to any other phone.\n\n${steps.join('\n')}`
 }
 
 function states(): string {
-  const rows = Object.entries(MOVES).map(([name, move]) => `| ${name} | ${move.from.join(', ')} | ${move.to} | ${'endedReason' in move ? move.endedReason : ''} |`)
+  const rows = Object.entries(MOVES).map(
+    ([name, move]) => `| ${name} | ${move.from.join(', ')} | ${move.to} | ${'endedReason' in move ? move.endedReason : ''} |`,
+  )
   return `${NOTE}# How a session moves\n\nEvery move is one guarded statement. What is not in this table is refused.\n\n| move | from | to | ended_reason |\n|---|---|---|---|\n| create | – | pending | |\n${rows.join('\n')}\n`
 }
 
@@ -70,13 +82,17 @@ function scores(): string {
 }
 
 function reasonIndex(): string {
-  const rows = (Object.keys(REASONS) as Reason[]).map((reason) => `| [\`${reason}\`](${reason}.md) | ${statusOf(reason)} | \`${REASONS[reason].code}\` | ${REASONS[reason].message} |`)
+  const rows = (Object.keys(REASONS) as Reason[]).map(
+    (reason) => `| [\`${reason}\`](${reason}.md) | ${statusOf(reason)} | \`${REASONS[reason].code}\` | ${REASONS[reason].message} |`,
+  )
   return `${NOTE}# Reasons\n\nThe closed list of what \`error.reason\` can say. Branch on \`error.code\` and, where you need to, on \`error.reason\`; never on the message.\n\n| reason | status | code | message |\n|---|---|---|---|\n${rows.join('\n')}\n`
 }
 
 function reasonPage(reason: Reason): string {
   const { code, message } = REASONS[reason]
-  const users = (Object.values(ENDPOINTS) as Endpoint[]).filter(({ refusals }) => refusals.includes(reason)).map(({ method, path }) => `- \`${method} ${path}\``)
+  const users = (Object.values(ENDPOINTS) as Endpoint[])
+    .filter(({ refusals }) => refusals.includes(reason))
+    .map(({ method, path }) => `- \`${method} ${path}\``)
   const where = users.length === 0 ? 'Any endpoint can answer it.' : `Answered by:\n\n${users.join('\n')}`
   return `${NOTE}# ${reason}\n\n${message}\n\n| | |\n|---|---|\n| status | ${statusOf(reason)} |\n| \`error.code\` | \`${code}\` |\n| \`error.reason\` | \`${reason}\` |\n\n${where}\n`
 }

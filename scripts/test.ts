@@ -7,14 +7,22 @@ import { resolve } from 'node:path'
  * so `npm test -- packages/contract/tests/ids.test.ts` runs one file.
  */
 const ROOT = resolve(import.meta.dirname, '..')
-const BROWSERS = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome']
+const BROWSERS = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
 const VECTORS = resolve(ROOT, '../shared/vectors')
 
 ensureBrowser()
 if (!existsSync(VECTORS)) console.warn(`LOUD: the recorded vectors are not at ${VECTORS}; the cases that read them are counted as skipped.`)
 
 const given = process.argv.slice(2)
-const files = given.some((argument) => argument.endsWith('.ts')) ? [] : ['packages/*/tests/**/*.test.ts', 'examples/*/tests/**/*.test.ts', 'tests/**/*.test.ts']
+const files = given.some((argument) => argument.endsWith('.ts'))
+  ? []
+  : ['packages/*/tests/**/*.test.ts', 'examples/*/tests/**/*.test.ts', 'tests/**/*.test.ts']
 const run = spawnSync(
   process.execPath,
   // Two files at once: each may hold a browser, and the machines this runs on are small.

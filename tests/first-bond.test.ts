@@ -40,7 +40,10 @@ async function npmStart() {
   }
 }
 
-test('a stranger starts it, fills the form, scans the code from the screen, and the bank accepts', { skip: browserMissing, timeout: 180_000 }, async (t) => {
+test('a stranger starts it, fills the form, scans the code from the screen, and the bank accepts', {
+  skip: browserMissing,
+  timeout: 180_000,
+}, async (t) => {
   await using started = await npmStart()
   const { bank, service, bonded, demoFile, folder } = started
   assert.match(started.printed, /npx bonded phone approve/)
@@ -66,9 +69,16 @@ test('a stranger starts it, fills the form, scans the code from the screen, and 
 
     await page.locator('#result[data-outcome]').waitFor({ state: 'visible' })
     assert.equal(await page.locator('#result').getAttribute('data-outcome'), 'accepted')
-    const told = JSON.parse((await phone).stdout) as { state: string; completed: boolean; shown: { tenant_name: string; context: { display: { value: string }[] } } }
+    const told = JSON.parse((await phone).stdout) as {
+      state: string
+      completed: boolean
+      shown: { tenant_name: string; context: { display: { value: string }[] } }
+    }
     assert.deepEqual([told.state, told.completed], ['completed', true])
-    assert.ok(told.shown.context.display.some(({ value }) => value.includes('12,500')), 'the phone showed the amount')
+    assert.ok(
+      told.shown.context.display.some(({ value }) => value.includes('12,500')),
+      'the phone showed the amount',
+    )
     await t.test('the page complained of nothing', () => assert.deepEqual(complaints, []))
 
     const { server_credential } = JSON.parse(readFileSync(demoFile, 'utf8')) as { server_credential: string }

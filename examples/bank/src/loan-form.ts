@@ -12,7 +12,6 @@ export type FieldErrors = Partial<Record<FieldName, string>>
 
 export type FieldName = 'name' | 'amount' | 'purpose' | 'term' | 'income'
 
-
 export const PURPOSES: Readonly<Record<string, string>> = {
   home: 'Home improvement',
   car: 'A car',

@@ -89,10 +89,11 @@ export interface Handoff {
  * @example parseHandoff('pulse://bond?session_id=sess_…&nonce=…')
  */
 export function parseHandoff(text: string): Handoff | undefined {
-  const match = /^(?:([a-z][a-z0-9+.-]*):\/\/bond|(https?:\/\/[^/?#\s]+)\/bond)\?session_id=(sess_[0-9A-Za-z]{22})&nonce=([0-9A-Za-z_-]{43})$/.exec(
-    text.trim(),
-  )
+  const match =
+    /^(?:(?!https?:)[a-z][a-z0-9+.-]*:\/\/bond|(https?:\/\/[^/?#@\s]+)\/bond)\?session_id=(sess_[0-9A-Za-z]{22})&nonce=([0-9A-Za-z_-]{43})$/.exec(
+      text.trim(),
+    )
   if (!match) return undefined
-  const [, , origin, session_id = '', nonce = ''] = match
+  const [, origin, session_id = '', nonce = ''] = match
   return { session_id, nonce, origin }
 }

@@ -63,6 +63,8 @@ test('a phone reads the app scheme and the link, and nothing else', () => {
     `pulse://bond?${query}&x=1`,
     `ftp://bond.example/bond?${query}`,
     `javascript:bond?${query}`,
+    `https://bond?${query}`,
+    `https://user@bond.example/bond?${query}`,
     `https://bond.example/x/bond?${query}`,
     `pulse://bond?nonce=${nonce}`,
   ]) {

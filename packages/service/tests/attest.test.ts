@@ -41,17 +41,58 @@ test('twelve copies of one assertion at once are all answered with the one bond'
 })
 
 const cryptographic: [string, string, (given: Awaited<ReturnType<typeof ready>>) => object][] = [
-  ['a key that is not the registered one', 'signature', ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { privateKey: newKey().privateKey })],
+  [
+    'a key that is not the registered one',
+    'signature',
+    ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { privateKey: newKey().privateKey }),
+  ],
   ['another app', 'app_id', ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { appId: 'x' })],
-  ['a hash of something else', 'client_data_hash', ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { hash: Buffer.alloc(32) })],
-  ['a counter that was used', 'counter', ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { counter: phone.counter })],
-  ['evidence with one member changed', 'evidence_mac', ({ phone, view, verified_evidence }) => attestation(phone, view, { ...verified_evidence, local_auth: { ...verified_evidence.local_auth, method: 'passkey' } }, h.now())],
-  ['evidence with a member added', 'evidence_mac', ({ phone, view, verified_evidence }) => attestation(phone, view, { ...verified_evidence, more: true } as never, h.now())],
-  ['evidence under an unknown key', 'evidence_mac', ({ phone, view, verified_evidence }) => attestation(phone, view, { ...verified_evidence, kid: 'k9' }, h.now())],
-  ['a key id of another device', 'key_id', ({ phone, view, verified_evidence }) => attestation({ ...phone, key_id: 'x' }, view, verified_evidence, h.now())],
-  ['another workflow than the session’s', 'client_data_hash', ({ phone, view, verified_evidence }) => attestation(phone, { ...view, workflow: 'x' }, verified_evidence, h.now())],
-  ['another origin', 'client_data_hash', ({ phone, view, verified_evidence }) => attestation(phone, { ...view, api_base_url: 'https://evil.example' }, verified_evidence, h.now())],
-  ['another context', 'client_data_hash', ({ phone, view, verified_evidence }) => attestation(phone, { ...view, context: { display: [] } }, verified_evidence, h.now())],
+  [
+    'a hash of something else',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { hash: Buffer.alloc(32) }),
+  ],
+  [
+    'a counter that was used',
+    'counter',
+    ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { counter: phone.counter }),
+  ],
+  [
+    'evidence with one member changed',
+    'evidence_mac',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, { ...verified_evidence, local_auth: { ...verified_evidence.local_auth, method: 'passkey' } }, h.now()),
+  ],
+  [
+    'evidence with a member added',
+    'evidence_mac',
+    ({ phone, view, verified_evidence }) => attestation(phone, view, { ...verified_evidence, more: true } as never, h.now()),
+  ],
+  [
+    'evidence under an unknown key',
+    'evidence_mac',
+    ({ phone, view, verified_evidence }) => attestation(phone, view, { ...verified_evidence, kid: 'k9' }, h.now()),
+  ],
+  [
+    'a key id of another device',
+    'key_id',
+    ({ phone, view, verified_evidence }) => attestation({ ...phone, key_id: 'x' }, view, verified_evidence, h.now()),
+  ],
+  [
+    'another workflow than the session’s',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, workflow: 'x' }, verified_evidence, h.now()),
+  ],
+  [
+    'another origin',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, api_base_url: 'https://evil.example' }, verified_evidence, h.now()),
+  ],
+  [
+    'another context',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, context: { display: [] } }, verified_evidence, h.now()),
+  ],
 ]
 for (const [what, step, body] of cryptographic) {
   test(`${what} is refused with the one public answer, and the timeline names the step ${step}`, async () => {

@@ -75,7 +75,15 @@ for (const name of BODIED) {
   })
 
   test(`${name} takes application/json in UTF-8 and no other content type`, async () => {
-    for (const type of ['text/plain', 'application/json; charset=latin1', 'application/json;charset=utf-16', 'application/x-www-form-urlencoded', 'application/jsonx', 'application/json\t; x=y', 'multipart/form-data; boundary=x']) {
+    for (const type of [
+      'text/plain',
+      'application/json; charset=latin1',
+      'application/json;charset=utf-16',
+      'application/x-www-form-urlencoded',
+      'application/jsonx',
+      'application/json\t; x=y',
+      'multipart/form-data; boundary=x',
+    ]) {
       isRefused(await send(name, text, { 'content-type': type }), 415, 'unsupported_media_type', type)
     }
     for (const type of ['application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'Application/JSON']) {
@@ -120,12 +128,25 @@ test('every endpoint without a body takes none, or an empty object, and refuses 
 })
 
 test('an unknown path is 404 and a wrong method 405 with Allow, in the error shape, for every path of the table', async () => {
-  for (const path of ['/', '/api', '/api/v1', '/api/v1/session', '/api/v1/sessions/a/b/c', '/api/v2/sessions', '/API/V1/sessions', '/sessions/x', '/../etc/passwd', '/api/v1/sessions%2f']) {
+  for (const path of [
+    '/',
+    '/api',
+    '/api/v1',
+    '/api/v1/session',
+    '/api/v1/sessions/a/b/c',
+    '/api/v2/sessions',
+    '/API/V1/sessions',
+    '/sessions/x',
+    '/../etc/passwd',
+    '/api/v1/sessions%2f',
+  ]) {
     isRefused(await h.call('GET', path), 404, 'unknown_endpoint', path)
   }
   for (const endpoint of Object.values(ENDPOINTS) as Endpoint[]) {
     const taken = (Object.values(ENDPOINTS) as Endpoint[]).filter(({ path }) => path === endpoint.path).map(({ method }) => method as string)
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'TRACE', 'OPTIONS'].filter((candidate) => !taken.includes(candidate))) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'TRACE', 'OPTIONS'].filter(
+      (candidate) => !taken.includes(candidate),
+    )) {
       const reply = await h.call(method, pathOf(endpoint), { token: tokenFor(endpoint) })
       isRefused(reply, 405, 'method_not_allowed', `${method} ${endpoint.path}`)
       assert.deepEqual(String(reply.headers.allow).split(', ').sort(), taken.sort())
@@ -160,7 +181,10 @@ test('what is not HTTP that we read is answered in the error shape and the socke
     ['GARBAGE\r\n\r\n', 'malformed_request'],
     ['GET /version HTTP/1.1\r\n\r\n', 'malformed_request'],
     [`GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 'headers_too_large'],
-    ['POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 'malformed_request'],
+    [
+      'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'malformed_request',
+    ],
     ['POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: x\r\n\r\n', 'malformed_request'],
     ['POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 'malformed_request'],
     ['POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: coffee\r\nContent-Length: 2\r\n\r\n{}', 'expectation_unsupported'],

@@ -119,7 +119,13 @@ test('the image of the code is served for an accepted nonce of a pending session
   assert.match(String(image.headers['content-type']), /^image\/svg\+xml/)
   assert.match(image.text, /<title>/)
   const path = `/v1/sessions/${session.id}/qr.svg`
-  for (const bad of [path, `${path}?nonce=`, `${path}?nonce=${'A'.repeat(43)}`, `${path}?nonce=a&nonce=b`, `/v1/sessions/nothing/qr.svg?nonce=${session.nonce}`]) {
+  for (const bad of [
+    path,
+    `${path}?nonce=`,
+    `${path}?nonce=${'A'.repeat(43)}`,
+    `${path}?nonce=a&nonce=b`,
+    `/v1/sessions/nothing/qr.svg?nonce=${session.nonce}`,
+  ]) {
     assert.equal((await h.call('GET', bad)).status, 404, bad)
   }
   h.clock.advance(60_000)

@@ -65,7 +65,14 @@ test('no frame carries a verification, a subject, a device or a secret', async (
   await h.attest(phone, await h.view(phone, session))
   for (let count = 0; count < 3; count++) frames.push(await channel.next())
   const text = JSON.stringify(frames)
-  for (const secret of [session.completion_secret, session.watch_token, phone.device_id, phone.subject_id, phone.device_token, (await h.get(session)).body.subject_ref]) {
+  for (const secret of [
+    session.completion_secret,
+    session.watch_token,
+    phone.device_id,
+    phone.subject_id,
+    phone.device_token,
+    (await h.get(session)).body.subject_ref,
+  ]) {
     assert.ok(secret && !text.includes(secret))
   }
   assert.doesNotMatch(text, /"verification":\{|confidence|subject_ref/)
@@ -223,3 +230,22 @@ test('no canary of this file stands in a frame it should not', () => {
 function brief(frame: ServerFrame): unknown[] {
   return [frame.type, frame.seq, frame.state, frame.hint]
 }
+
+test('what happens while a channel is being opened is not lost', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const { store } = h.service
+  const write = store.write.bind(store)
+  // The first Origin is written down while the channel opens; right after that, and before it is open, the phone claims.
+  store.write = async (unit) => {
+    store.write = write
+    const written = await store.write(unit)
+    await h.claim(phone, session)
+    return written
+  }
+  const channel = watch(session, { origin: SHOP_ORIGIN })
+  const hello = await channel.next()
+  assert.equal(hello.seq, 1)
+  assert.deepEqual(brief(await channel.next()), ['hint', 2, 'pending', 'scanned'])
+  channel.socket.close()
+})

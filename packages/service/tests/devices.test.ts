@@ -45,7 +45,10 @@ test('a challenge serves once, for five minutes, and only if it is ours', async 
 test('of ten registrations at once with one challenge exactly one is made', async () => {
   const once = await challenge()
   const replies = await Promise.all(Array.from({ length: 10 }, () => register({ challenge: once, public_key: newKey().public_key })))
-  assert.deepEqual(replies.map(({ status }) => status).sort((a, b) => a - b), [201, ...Array(9).fill(400)])
+  assert.deepEqual(
+    replies.map(({ status }) => status).sort((a, b) => a - b),
+    [201, ...Array(9).fill(400)],
+  )
 })
 
 test('a key belongs to one device; refusing it does not use the challenge up', async () => {
@@ -57,7 +60,8 @@ test('a key belongs to one device; refusing it does not use the challenge up', a
 })
 
 test('a key that is not P-256 in SPKI form is refused', async () => {
-  const spki = (curve: string) => generateKeyPairSync('ec', { namedCurve: curve }).publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
+  const spki = (curve: string) =>
+    generateKeyPairSync('ec', { namedCurve: curve }).publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
   for (const public_key of [spki('secp256k1'), spki('secp384r1'), rsa, 'A'.repeat(122)]) {
     assert.equal((await register({ challenge: await challenge(), public_key })).body.error.reason, 'public_key_invalid')

@@ -9,16 +9,31 @@ import { carriedSignals } from './phone.ts'
 
 const carried = carriedSignals(Date.parse('2026-11-21T09:30:00.000Z')).sensor_continuity as SensorSignal
 const evidence = fc.record({
-  local_auth: fc.record({ result: fc.constantFrom('verified', 'failed'), method: fc.constantFrom('biometric', 'device_credential', 'passkey', 'none') }),
-  carrier: fc.record({ number_verified: fc.boolean(), sim_swap_recent: fc.boolean(), device_status: fc.constantFrom('active', 'inactive', 'unknown'), source: fc.constantFrom('none', 'camara') }),
+  local_auth: fc.record({
+    result: fc.constantFrom('verified', 'failed'),
+    method: fc.constantFrom('biometric', 'device_credential', 'passkey', 'none'),
+  }),
+  carrier: fc.record({
+    number_verified: fc.boolean(),
+    sim_swap_recent: fc.boolean(),
+    device_status: fc.constantFrom('active', 'inactive', 'unknown'),
+    source: fc.constantFrom('none', 'camara'),
+  }),
   sensor_continuity: fc.record({ continuity_score: fc.float({ min: 0, max: 1, noNaN: true }) }),
   passport: fc.constantFrom({ tier: 'none' }, { tier: 'document' }, { tier: 'chip' }),
 }) as unknown as fc.Arbitrary<VerifiedEvidence>
-const proofsOf = (found: VerifiedEvidence) => ({ evidence: found, localAuth: found.local_auth.result === 'verified', method: found.local_auth.method })
+const proofsOf = (found: VerifiedEvidence) => ({
+  evidence: found,
+  localAuth: found.local_auth.result === 'verified',
+  method: found.local_auth.method,
+})
 
 test('the weights of each number sum to 1', () => {
   const best = (weights: typeof ASSERTION_WEIGHTS | typeof PRESENCE_WEIGHTS) =>
-    Object.values(weights).reduce<number>((sum, weight) => sum + (typeof weight === 'number' ? weight : Math.max(...Object.values<number>(weight))), 0)
+    Object.values(weights).reduce<number>(
+      (sum, weight) => sum + (typeof weight === 'number' ? weight : Math.max(...Object.values<number>(weight))),
+      0,
+    )
   assert.ok(Math.abs(best(ASSERTION_WEIGHTS) - 1) < 1e-9)
   assert.ok(Math.abs(best(PRESENCE_WEIGHTS) - 1) < 1e-9)
 })
@@ -97,7 +112,12 @@ test('seconds out of order, doubled or beyond the window vouch for nothing', () 
 })
 
 test('whatever a phone sends, the score lies between 0 and 1, and dropping seconds never raises it', () => {
-  const feature = fc.record({ t_ms: fc.nat(300_000), acc_var: fc.double({ min: 0, max: 10_000, noNaN: true }), gyro_var: fc.double({ min: 0, max: 10_000, noNaN: true }), handling: fc.nat(100) })
+  const feature = fc.record({
+    t_ms: fc.nat(300_000),
+    acc_var: fc.double({ min: 0, max: 10_000, noNaN: true }),
+    gyro_var: fc.double({ min: 0, max: 10_000, noNaN: true }),
+    handling: fc.nat(100),
+  })
   fc.assert(
     fc.property(fc.record({ window_ms: fc.integer({ min: 1_000, max: 600_000 }), features: fc.array(feature, { maxLength: 300 }) }), (signal) => {
       const { score: value } = scoreContinuity(signal)

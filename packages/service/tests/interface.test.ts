@@ -78,7 +78,13 @@ test('the handoff page shows only a link in its exact form, and opening it chang
   const session = await h.create()
   const good = await h.call('GET', `/bond?session_id=${session.id}&nonce=${session.nonce}`)
   assert.match(good.text, /href="pulse:\/\/bond\?session_id=sess_/)
-  for (const query of ['', `?session_id=${session.id}`, `?session_id="><script>&nonce=${session.nonce}`, `?session_id=${session.id}&nonce=${session.nonce}"x`, `?session_id=a&session_id=b&nonce=${session.nonce}`]) {
+  for (const query of [
+    '',
+    `?session_id=${session.id}`,
+    `?session_id="><script>&nonce=${session.nonce}`,
+    `?session_id=${session.id}&nonce=${session.nonce}"x`,
+    `?session_id=a&session_id=b&nonce=${session.nonce}`,
+  ]) {
     const bad = await h.call('GET', `/bond${query}`)
     assert.doesNotMatch(bad.text, /href=|<script>/, query)
   }

@@ -27,7 +27,16 @@ const CREDENTIALS = [
   'junk',
 ] as const
 type Credential = (typeof CREDENTIALS)[number]
-const ORIGINS = { none: undefined, shop: SHOP_ORIGIN, other: OTHER_ORIGIN, service: PUBLIC_ORIGIN, null: 'null', subdomain: 'https://a.shop.example', port: `${SHOP_ORIGIN}:8443`, http: 'http://shop.example' } as const
+const ORIGINS = {
+  none: undefined,
+  shop: SHOP_ORIGIN,
+  other: OTHER_ORIGIN,
+  service: PUBLIC_ORIGIN,
+  null: 'null',
+  subdomain: 'https://a.shop.example',
+  port: `${SHOP_ORIGIN}:8443`,
+  http: 'http://shop.example',
+} as const
 type OriginName = keyof typeof ORIGINS
 
 const revoked = await h.addKeys(h.shop.tenant, null)
@@ -129,12 +138,34 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
 
 test('the three views hold what protocol 3 gives each, and nothing else', async () => {
   const { session, phone } = await scene()
-  const shared = ['id', 'state', 'nonce', 'qr_payload', 'api_base_url', 'universal_link', 'websocket_url', 'challenge_expires_at', 'expires_at', 'workflow', 'action', 'tenant_id', 'server_time', 'expires_in_ms', 'challenge_expires_in_ms', 'challenge_rotates_in_ms', 'seq', 'verification']
+  const shared = [
+    'id',
+    'state',
+    'nonce',
+    'qr_payload',
+    'api_base_url',
+    'universal_link',
+    'websocket_url',
+    'challenge_expires_at',
+    'expires_at',
+    'workflow',
+    'action',
+    'tenant_id',
+    'server_time',
+    'expires_in_ms',
+    'challenge_expires_in_ms',
+    'challenge_rotates_in_ms',
+    'seq',
+    'verification',
+  ]
   const members = (body: object) => Object.keys(body).sort()
   const full = (await h.get(session)).body
   assert.deepEqual(members(full), [...shared, 'qr_svg_url', 'context', 'subject_ref', 'watch_token', 'step_up', 'hint', 'ended_reason'].sort())
   assert.deepEqual(members(session), [...members(full), 'completion_secret'].sort())
-  const browser = await h.api('GET', `/sessions/${session.id}`, { token: h.shop.publishable, headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token } })
+  const browser = await h.api('GET', `/sessions/${session.id}`, {
+    token: h.shop.publishable,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+  })
   assert.deepEqual(members(browser.body), [...shared, 'qr_svg_url', 'watch_token', 'hint', 'ended_reason'].sort())
   const unclaimed = [...shared, 'tenant_name', 'requesting_origin', 'context', 'created_at', 'step_up']
   assert.deepEqual(members(await h.view(phone, session)), unclaimed.sort())
@@ -144,7 +175,10 @@ test('the three views hold what protocol 3 gives each, and nothing else', async 
 
 test('a browser never sees a verification, and the phone only once its answer has bonded', async () => {
   const { session, phone } = await h.reach('bonded')
-  const browser = await h.api('GET', `/sessions/${session.id}`, { token: h.shop.publishable, headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token } })
+  const browser = await h.api('GET', `/sessions/${session.id}`, {
+    token: h.shop.publishable,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+  })
   assert.deepEqual([browser.body.state, browser.body.verification], ['bonded', null])
   assert.equal((await h.view(phone, session)).verification?.device_possession, true)
 })
@@ -153,8 +187,17 @@ test('a missing, a wrong and another session’s watch token read like a session
   const session = await h.create()
   const another = await h.create()
   const read = (id: string, watch?: string) =>
-    h.api('GET', `/sessions/${id}`, { token: h.shop.publishable, headers: { origin: SHOP_ORIGIN, ...(watch === undefined ? {} : { 'x-bond-watch': watch }) } })
-  const replies = [await read(session.id), await read(session.id, 'bwt_x'), await read(session.id, another.watch_token), await read(`sess_${'0'.repeat(22)}`, session.watch_token), await read('nonsense', session.watch_token)]
+    h.api('GET', `/sessions/${id}`, {
+      token: h.shop.publishable,
+      headers: { origin: SHOP_ORIGIN, ...(watch === undefined ? {} : { 'x-bond-watch': watch }) },
+    })
+  const replies = [
+    await read(session.id),
+    await read(session.id, 'bwt_x'),
+    await read(session.id, another.watch_token),
+    await read(`sess_${'0'.repeat(22)}`, session.watch_token),
+    await read('nonsense', session.watch_token),
+  ]
   for (const reply of replies) {
     const { requestId: _id, ...error } = reply.body.error
     assert.deepEqual([reply.status, error], [404, { code: 'not_found', message: 'There is no such session here.', reason: 'session_not_found' }])
@@ -175,7 +218,9 @@ test('the first Origin that shows the watch token is what the phone is told; bef
 
 test('a preflight is answered for the union of all tenants’ origins, and tells a stranger nothing', async () => {
   const preflight = (origin: string, path = '/api/v1/sessions/x') =>
-    h.call('OPTIONS', path, { headers: { origin, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization,x-bond-watch' } })
+    h.call('OPTIONS', path, {
+      headers: { origin, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization,x-bond-watch' },
+    })
   for (const origin of [SHOP_ORIGIN, OTHER_ORIGIN]) {
     const reply = await preflight(origin)
     assert.deepEqual([reply.status, reply.headers['access-control-allow-origin']], [204, origin])
@@ -183,6 +228,9 @@ test('a preflight is answered for the union of all tenants’ origins, and tells
   }
   for (const origin of ['https://evil.example', 'null', `${SHOP_ORIGIN}.evil.example`]) {
     const reply = await preflight(origin)
-    assert.deepEqual([reply.status, reply.headers['access-control-allow-origin'], reply.headers['access-control-allow-headers']], [204, undefined, undefined])
+    assert.deepEqual(
+      [reply.status, reply.headers['access-control-allow-origin'], reply.headers['access-control-allow-headers']],
+      [204, undefined, undefined],
+    )
   }
 })

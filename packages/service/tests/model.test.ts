@@ -161,8 +161,16 @@ const wait = (seconds: number): Action => ({
 const who = fc.constantFrom<0 | 1>(0, 1)
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: who.map(claim) },
-  { weight: 1, arbitrary: fc.tuple(who, fc.constantFrom<'user_declined' | 'user_unexpected'>('user_declined', 'user_unexpected')).map(([phone, reason]) => decline(phone, reason)) },
-  { weight: 4, arbitrary: fc.tuple(who, fc.constantFrom<'good' | 'weak' | 'forged'>('good', 'weak', 'forged')).map(([phone, kind]) => attest(phone, kind)) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(who, fc.constantFrom<'user_declined' | 'user_unexpected'>('user_declined', 'user_unexpected'))
+      .map(([phone, reason]) => decline(phone, reason)),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.tuple(who, fc.constantFrom<'good' | 'weak' | 'forged'>('good', 'weak', 'forged')).map(([phone, kind]) => attest(phone, kind)),
+  },
   { weight: 1, arbitrary: fc.constant(replay) },
   { weight: 2, arbitrary: fc.constantFrom<'right' | 'wrong'>('right', 'wrong').map(complete) },
   { weight: 1, arbitrary: fc.constant(kill) },

@@ -20,7 +20,7 @@ export function canonicalJson(value: unknown): string {
       return canonicalString(value)
     case 'number':
       if (!Number.isFinite(value)) throw new NotCanonicalError(`${value} has no JSON form`)
-      return JSON.stringify(value)
+      return String(value)
     case 'boolean':
       return value ? 'true' : 'false'
     case 'object':
@@ -31,7 +31,17 @@ export function canonicalJson(value: unknown): string {
   }
 }
 
+/** Sorting what is sorted already costs more than looking: most of what is canonicalised was written in order. */
+function sorted(names: string[]): string[] {
+  for (let at = 1; at < names.length; at++) if ((names[at - 1] ?? '') > (names[at] ?? '')) return names.sort()
+  return names
+}
+
+const PLAIN = /^[ !#-[\]-~]*$/
+
 function canonicalString(text: string): string {
+  // Most texts are plain ASCII without anything to escape; those need no second look.
+  if (PLAIN.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new NotCanonicalError('a string holds a lone surrogate')
   return JSON.stringify(text)
 }
@@ -47,6 +57,9 @@ function canonicalObject(value: object): string {
     throw new NotCanonicalError('only plain objects have a canonical form')
   }
   const members = value as Record<string, unknown>
-  const names = Object.keys(members).sort()
-  return `{${names.map((name) => `${canonicalString(name)}:${canonicalJson(members[name])}`).join(',')}}`
+  let text = '{'
+  for (const name of sorted(Object.keys(members))) {
+    text += `${text === '{' ? '' : ','}${canonicalString(name)}:${canonicalJson(members[name])}`
+  }
+  return `${text}}`
 }

@@ -23,60 +23,51 @@ export const MAX_NESTING = 16
  */
 export function parseStrictJson(text: string): StrictJsonResult {
   let value: unknown
-  const depth = nestingDepth(text)
-  // Before JSON.parse, which would recurse as deep as the text says.
-  if (depth > MAX_NESTING) return { problem: 'nesting_too_deep' }
   try {
     value = JSON.parse(text)
   } catch {
     return { problem: 'malformed_json' }
   }
-  const duplicate = duplicateMember(text)
-  if (duplicate !== undefined) return { problem: 'duplicate_member', member: duplicate }
+  const problem = scan(text)
+  if (problem !== undefined) return problem
   // Only an escape can spell a surrogate on its own once the bytes were valid UTF-8.
   if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
   return { value }
 }
 
-function nestingDepth(text: string): number {
-  let depth = 0
-  let deepest = 0
+/**
+ * Looks for what JSON.parse has no eye for. The text is valid JSON here, so a string is a member's name exactly
+ * when a colon follows it.
+ */
+function scan(text: string): Extract<StrictJsonResult, { problem: string }> | undefined {
+  // The names of each open object; nothing for an open array.
+  const open: (Set<string> | undefined)[] = []
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
-    if (unit === QUOTE) at = endOfString(text, at)
-    else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) deepest = Math.max(deepest, ++depth)
-    else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
-  }
-  return deepest
-}
-
-/** The text is valid JSON here, so a string is a member's name exactly when a colon follows it. */
-function duplicateMember(text: string): string | undefined {
-  const open: Set<string>[] = []
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === OPEN_BRACE) open.push(new Set())
-    else if (unit === CLOSE_BRACE) open.pop()
-    else if (unit === QUOTE) {
+    if (unit === QUOTE) {
       const end = endOfString(text, at)
       if (nextSolid(text, end + 1) === COLON) {
         const raw = text.slice(at + 1, end)
         const name = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
         const names = open.at(-1)
-        if (names?.has(name)) return name
+        if (names?.has(name)) return { problem: 'duplicate_member', member: name }
         names?.add(name)
       }
       at = end
-    }
+    } else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) {
+      open.push(unit === OPEN_BRACE ? new Set() : undefined)
+      if (open.length > MAX_NESTING) return { problem: 'nesting_too_deep' }
+    } else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) open.pop()
   }
   return undefined
 }
 
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === BACKSLASH) at++
-    else if (unit === QUOTE) return at
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes++
+    // An even run of backslashes escapes itself, not the quote.
+    if (escapes % 2 === 0) return end
   }
   return text.length
 }

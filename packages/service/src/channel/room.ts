@@ -5,7 +5,9 @@ import { type Session, stateAt } from '../domain/session.ts'
 import { TERMINAL } from '../domain/transitions.ts'
 import { expireSessions } from '../operations/expire-sessions.ts'
 import type { Service } from '../operations/service.ts'
+import type { Announcement } from '../ports/bus.ts'
 import type { Cancel } from '../ports/clock.ts'
+import type { StoredEvent } from '../ports/store.ts'
 import { challengeFrame, eventFrame } from './frames.ts'
 
 /** Protocol 9: a ninth channel of a session closes the oldest. */
@@ -32,7 +34,7 @@ export class Room implements Disposable {
     this.#id = session.id
     this.#session = session
     this.#empty = empty
-    this.#unsubscribe = service.bus.subscribe(session.id, () => this.#changed())
+    this.#unsubscribe = service.bus.subscribe(session.id, (announcement) => this.#heard(announcement))
     this.#arm()
   }
 
@@ -45,8 +47,8 @@ export class Room implements Disposable {
       if (oldest) this.#sockets.delete(oldest)
       oldest?.close(CLOSE.superseded)
     }
-    // The room may know more than the newcomer was told, or less.
-    if (session.seq !== this.#session.seq) this.#changed()
+    // The newcomer was told what was read before anybody listened for it: something may have happened since.
+    this.#changed()
     this.#closeIfEnded()
   }
 
@@ -94,6 +96,14 @@ export class Room implements Disposable {
     this.#cancelTimer = this.#service.clock.schedule(this.#service.clock.now() + 1_000, () => this.#changed())
   }
 
+  /** A change of this process comes with all there is to tell; anything else is read from the store. */
+  #heard({ seq, change }: Announcement): void {
+    const upToDate = change !== undefined && !this.#pumping && [...this.#sockets.values()].every((told) => told >= seq - 1)
+    if (!upToDate) return this.#changed()
+    this.#session = change.session
+    this.#tell([change.event])
+  }
+
   #changed(): void {
     if (this.#pumping) {
       this.#again = true
@@ -125,8 +135,12 @@ export class Room implements Disposable {
     })
     if (session === undefined) return this.#closeAll()
     this.#session = session
+    this.#tell(events)
+  }
+
+  #tell(events: readonly StoredEvent[]): void {
     for (const event of events) {
-      const text = JSON.stringify(eventFrame(this.#service, session, event))
+      const text = JSON.stringify(eventFrame(this.#service, this.#session, event))
       for (const [socket, told] of this.#sockets) {
         if (event.seq <= told) continue
         socket.send(text)

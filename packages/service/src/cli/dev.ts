@@ -45,7 +45,10 @@ function welcome({ bank, service, keys }: { bank: string; service: string; keys:
     '  Bonded Sessions, sandbox',
     '',
     `  Open       ${bank}`,
-    '  Approve    ' + (keys ? 'press  a  here once the code is on the page (d declines, n says “not me”)' : 'npx bonded phone approve --qr <screenshot.png or the link under the code>'),
+    '  Approve    ' +
+      (keys
+        ? 'press  a  here once the code is on the page (d declines, n says “not me”)'
+        : 'npx bonded phone approve --qr <screenshot.png or the link under the code>'),
     ...(keys ? ['             or: npx bonded phone approve --qr <screenshot.png or the link under the code>'] : []),
     '',
     `  Service    ${service} (pid ${process.pid}), API at ${service}/api/v1/openapi.json`,

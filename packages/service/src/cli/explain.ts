@@ -19,7 +19,9 @@ export function explain(failure: unknown): { text: string; usage: boolean } {
 function explainPhone({ code, reason }: PhoneError): string {
   switch (code) {
     case 'handoff_unreadable':
-      return reason === 'no_code' ? 'There is no code to read in this picture. Make it sharper or larger.' : 'This is not a code or a link of a session.'
+      return reason === 'no_code'
+        ? 'There is no code to read in this picture. Make it sharper or larger.'
+        : 'This is not a code or a link of a session.'
     case 'unreachable':
       return 'The service cannot be reached. Is it running, and is its origin right? --origin names another.'
     default:

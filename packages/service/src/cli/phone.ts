@@ -1,6 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSimulatedPhone, describeRequest, type HandoffInput, OUTCOMES, type Outcome, type RunResult, type SimulatedPhone } from '@bonded/phone/simulator'
+import {
+  createSimulatedPhone,
+  describeRequest,
+  type HandoffInput,
+  OUTCOMES,
+  type Outcome,
+  type RunResult,
+  type SimulatedPhone,
+} from '@bonded/phone/simulator'
 import { Command, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import { OperatorError } from '../operations/administer.ts'

@@ -11,6 +11,10 @@ export interface PhoneAttempt {
   readonly device: Device
   /** What this device's subject is called towards this tenant. */
   readonly subjectRef: string
+  /** The same, where it has bonded there before. */
+  readonly knownAs: string | undefined
+  /** The decayed continuity of the device's bonds with this tenant, if it has any. */
+  readonly continuity: number | undefined
   /** Assertions of this device on this session that did not verify. */
   readonly failures: number
   readonly nonce: string

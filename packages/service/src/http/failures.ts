@@ -32,8 +32,6 @@ function refusalOf(failure: FastifyError): Refusal {
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return { reason: 'malformed_request' }
-    case 'FST_ERR_HANDLER_TIMEOUT':
-      return { reason: 'overloaded' }
     default:
       return { reason: 'internal_error' }
   }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Service } from '../operations/service.ts'
 
 /** On every answer: nothing of it is stored, framed, guessed at or sent on. */
@@ -19,15 +19,19 @@ const ONE_YEAR_OF_HTTPS = 'max-age=31536000; includeSubDomains'
 export function setHeaders(app: FastifyInstance, service: Service): void {
   const { publicOrigin } = service.settings
   const fixed = publicOrigin.startsWith('https:') ? { ...FIXED, 'strict-transport-security': ONE_YEAR_OF_HTTPS } : FIXED
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.headers(fixed).header('x-request-id', request.id)
     const { origin } = request.headers
-    if (origin === undefined) return
+    if (origin === undefined) return done()
     reply.header('vary', 'Origin')
-    if (origin !== publicOrigin && !(await service.store.read((tables) => tables.tenants.knowsOrigin(origin)))) return
-    reply.header('access-control-allow-origin', origin)
-    reply.header('access-control-expose-headers', 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy')
+    allowOrigin(service, reply, origin).then(() => done(), done)
   })
+}
+
+async function allowOrigin({ settings, store }: Service, reply: FastifyReply, origin: string): Promise<void> {
+  if (origin !== settings.publicOrigin && !(await store.read((tables) => tables.tenants.knowsOrigin(origin)))) return
+  reply.header('access-control-allow-origin', origin)
+  reply.header('access-control-expose-headers', 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy')
 }
 
 /** What a preflight may be told, for an origin that some tenant has. */

@@ -27,7 +27,7 @@ export interface Call<E extends Endpoint> {
   readonly query: Readonly<Record<string, string | undefined>>
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Aborted when the client has gone. */
-  readonly signal: AbortSignal
+  readonly signal: () => AbortSignal
 }
 
 /** One of the endpoint's answers, by the name it has there; null where it answers without a body. */
@@ -38,7 +38,9 @@ export type Answer<E extends Endpoint> =
 /** An endpoint with its handler, ready to be registered. */
 export type Route = (app: FastifyInstance, service: Service) => void
 
-/** How long a long poll may hold its handler, beyond what it asked for. */
+/** Below what a caller waits. fastify's own time-out makes an abort controller for every request, and aborts it. */
+const HANDLER_TIMEOUT_MS = 8_000
+/** A poll may hold its handler for as long as it may ask to wait, and a little. */
 const POLL_TIMEOUT_MS = 30_000
 
 /**
@@ -52,7 +54,6 @@ export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call
       method: endpoint.method,
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       ...(endpoint.body ? { bodyLimit: endpoint.body.limitBytes } : {}),
-      ...(endpoint.query ? { handlerTimeout: POLL_TIMEOUT_MS } : {}),
       schema: {
         ...(endpoint.body ? { body: endpoint.body.schema } : {}),
         ...(endpoint.query ? { querystring: endpoint.query } : {}),
@@ -63,20 +64,30 @@ export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call
         const presented = { authorization: request.headers.authorization, origin: request.headers.origin }
         const caller = await authenticate(service, presented, endpoint)
         if (!caller.ok) throw new Refused(caller.refusal)
-        const result = await handle({
+        const answered = handle({
           service,
           caller: caller.value as CallerOf<E>,
           body: request.body as BodyOf<E>,
           params: request.params as Call<E>['params'],
           query: request.query as Call<E>['query'],
           headers: request.headers as Call<E>['headers'],
-          signal: request.signal,
+          // Making one costs; only a poll asks for it.
+          signal: () => request.signal,
         })
+        const result = answered instanceof Promise ? await withinTime(answered, endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS) : answered
         if (!result.ok) throw new Refused(result.refusal)
         return send(reply, endpoint, { answer: result.value as readonly [string, unknown] | null, serialisers })
       },
     })
   }
+}
+
+/** The answer, or a refusal when it takes too long. What was begun goes on; only nobody waits for it any more. */
+function withinTime<T>(answer: Promise<T>, limitMs: number): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const timer = setTimeout(() => reject(new Refused({ reason: 'overloaded' })), limitMs)
+  answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  return promise
 }
 
 function judgeBody(endpoint: Endpoint, request: FastifyRequest): Error | undefined {

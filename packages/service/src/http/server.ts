@@ -15,8 +15,6 @@ import { answerUnmatched } from './unmatched.ts'
 /** A phone on a bad network needs seconds for its body, not minutes. fastify's default would wait for ever. */
 const REQUEST_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 5_000
-/** Below what a caller waits; a poll has its own. */
-const HANDLER_TIMEOUT_MS = 8_000
 /** How often Node looks for requests that are too slow; its default of 30 s would make the limits above mean little. */
 const SLOW_REQUEST_CHECK_MS = 1_000
 /** Longer than the idle time of the usual load balancers, so that they are the ones to close. */
@@ -39,7 +37,6 @@ export function buildServer(service: Service, { script, log, takesUpgrade }: Htt
     genReqId: () => makeId('req', service.random.id()),
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    handlerTimeout: HANDLER_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },

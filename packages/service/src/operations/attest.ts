@@ -11,7 +11,7 @@ import { MOVES } from '../domain/transitions.ts'
 import type { VerifiedAssertion } from '../ports/proofs.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, noteInvalidAssertion, noteRefusal } from './phone-attempt.ts'
+import { loadAttempt, noteInvalidAssertion, refuseNoted } from './phone-attempt.ts'
 import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
@@ -29,54 +29,41 @@ export async function attest(service: Service, caller: PhoneCaller | BackendCall
   if (device?.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
   if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
 
-  // Session known.
-  const early = await service.store.read((tables) => loadAttempt(service, tables, { id, device, nonce }))
-  if (early === undefined) return refuse('session_not_live')
-  const { session, tenant } = early
-  if (caller.kind === 'backend' && session.tenantId !== caller.credential.tenant.id) return refuse('session_not_live')
-
-  const payload = rebuildPayload(service, session, request)
-  const digest = service.keys.sha256(payload)
-  // Replay of the assertion that bonded: answered before anything time-bound, so a lost answer costs nothing.
-  if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
-
-  // Live, nonce, device, issued_at, then the signature.
-  const judge = (attempt: PhoneAttempt) => {
-    const verdict = judgePhone(attempt, now)
-    return verdict.ok ? judgeIssuedAt(Date.parse(request.issued_at), now) : verdict
-  }
-  const verdict = judge(early)
-  if (!verdict.ok) return refuseNoted(service, id, { refusal: verdict.refusal, now })
-  const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
-  if (!verified.ok) {
-    await service.store.write((tables) => noteInvalidAssertion(tables, { id, deviceId: device.id, refusal: verified.refusal, now }))
-    return verified
-  }
-
-  // One transaction: the device's counter, then the session.
   return service.store.write(function* (tables): Work<Result<PhoneReading>> {
-    const before = yield* tables.sessions.find(id)
-    // Its twin may have bonded while this one was verified; then this is its repetition.
-    if (before !== undefined && isReplay(before, { device, digest, now })) return accept({ session: before, tenant, nonce })
+    // Session known.
+    const first = yield* loadAttempt(service, tables, { id, device, nonce })
+    if (first === undefined) return refuse('session_not_live')
+    if (caller.kind === 'backend' && first.session.tenantId !== caller.credential.tenant.id) return refuse('session_not_live')
+
+    const payload = rebuildPayload(service, first.session, request)
+    const digest = service.keys.sha256(payload)
     const issuedAt = Date.parse(request.issued_at)
-    if (!(yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt))) {
-      yield* tables.devices.suspect(device.id, issuedAt)
-      const refused = refuse('assertion_invalid', { step: 'counter' })
-      yield* noteRefusal(tables, id, { refusal: refused.refusal, now })
-      return refused
-    }
-    // From here on the counter stays raised, whatever the verdict.
-    for (;;) {
-      const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
-      if (attempt === undefined) return refuse('session_not_live')
-      const late = judge(attempt)
-      if (!late.ok) {
-        yield* noteRefusal(tables, id, { refusal: late.refusal, now })
-        return late
+    let raised = false
+    // Each turn judges what is stored now; a turn ends without an answer only when another call came in between.
+    for (let attempt: PhoneAttempt | undefined = first; attempt !== undefined; attempt = yield* loadAttempt(service, tables, { id, device, nonce })) {
+      const { session, tenant } = attempt
+      // Replay of the assertion that bonded: answered before anything time-bound, so a lost answer costs nothing.
+      if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
+
+      // Live, nonce, device, issued_at, then the signature and the counter, once.
+      const early = judgePhone(attempt, now)
+      const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
+      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
+      const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
+      if (!verified.ok) {
+        yield* noteInvalidAssertion(tables, { id, deviceId: device.id, refusal: verified.refusal, now })
+        return verified
+      }
+      // The device's row first, then the session's. The counter stays raised, whatever the verdict after.
+      raised ||= yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt)
+      if (!raised) {
+        yield* tables.devices.suspect(device.id, issuedAt)
+        return yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, now })
       }
       const settled = yield* settle(service, tables, { attempt, request, verified: verified.value, digest, now })
       if (settled !== undefined) return settled
     }
+    return refuse('session_not_live')
   })
 }
 
@@ -108,8 +95,7 @@ function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<Ph
   const pinned = { deviceId: device.id, nonce, validAssertions: session.validAssertions + 1 }
 
   if (unmet.length === 0) {
-    const mean = yield* tables.sessions.continuity(session.tenantId, device.id)
-    const verification = verify(proofs, mean)
+    const verification = verify(proofs, attempt.continuity)
     const set = {
       ...pinned,
       verification,
@@ -117,7 +103,9 @@ function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<Ph
       bondedAt: now,
       // Forward only: a bond near the session's end gets its time, one at the beginning keeps it.
       expiresAt: Math.max(session.expiresAt, now + session.bondedTtlMs),
-      subjectRef: yield* tables.devices.pairwise({ tenantId: session.tenantId, subjectId: device.subjectId, subjectRef: attempt.subjectRef }),
+      subjectRef:
+        attempt.knownAs ??
+        (yield* tables.devices.pairwise({ tenantId: session.tenantId, subjectId: device.subjectId, subjectRef: attempt.subjectRef })),
     }
     const bonded = yield* tables.sessions.move(session.id, MOVES.bond, { now, guard, set })
     if (bonded === undefined) return undefined
@@ -180,9 +168,4 @@ function isReplay(session: Session, { device, digest, now }: { device: Device; d
 async function deviceOf(service: Service, caller: PhoneCaller | BackendCaller, request: BondedPairAssertion): Promise<Device | undefined> {
   if (caller.kind === 'phone') return caller.device
   return service.store.read((tables) => tables.devices.find(request.device_id as Device['id']))
-}
-
-async function refuseNoted(service: Service, id: SessionId, { refusal, now }: { refusal: Refusal; now: number }): Promise<Result<never>> {
-  await service.store.write((tables) => noteRefusal(tables, id, { refusal, now }))
-  return { ok: false, refusal }
 }

@@ -2,7 +2,7 @@ import type { DeviceId, SessionId } from '@bonded/contract'
 import { judgePhone } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, noteRefusal } from './phone-attempt.ts'
+import { loadAttempt, refuseNoted } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface ClaimInput {
@@ -28,10 +28,7 @@ export async function claimSession(service: Service, caller: PhoneCaller, input:
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
       const verdict = judgePhone({ ...attempt, forClaim: true }, now)
-      if (!verdict.ok) {
-        yield* noteRefusal(tables, id, { refusal: verdict.refusal, now })
-        return verdict
-      }
+      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
       const { session, tenant, nonces } = attempt
       const unchanged = session.deviceId === device.id && (session.claimedNonce === null || nonces.sameText(session.claimedNonce, nonce))
       if (unchanged || session.state === 'step_up_required') return accept({ session, tenant, nonce })

@@ -3,7 +3,7 @@ import { judgePhone } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, noteRefusal } from './phone-attempt.ts'
+import { loadAttempt, refuseNoted } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface DeclineInput {
@@ -25,10 +25,7 @@ export async function declineSession(service: Service, caller: PhoneCaller, { id
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
       const verdict = judgePhone(attempt, now)
-      if (!verdict.ok) {
-        yield* noteRefusal(tables, id, { refusal: verdict.refusal, now })
-        return verdict
-      }
+      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
       const guard = { deviceId: device.id, validAssertions: attempt.session.validAssertions }
       const ended = yield* tables.sessions.move(id, move, { now, guard, set: { deviceId: device.id, nonce } })
       if (ended !== undefined) return accept({ session: ended, tenant: attempt.tenant, nonce })

@@ -4,7 +4,7 @@ import { summarise } from '../domain/evidence.ts'
 import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
-import { loadAttempt, noteRefusal } from './phone-attempt.ts'
+import { loadAttempt, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
@@ -21,36 +21,18 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
   if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
   if (app_attest === undefined) return refuse('missing_member', { param: 'app_attest' })
 
-  const judge = (attempt: PhoneAttempt) => {
-    const verdict = judgePhone(attempt, now)
-    return verdict.ok ? judgeIssuedAt(Date.parse(request.issued_at), now) : verdict
-  }
   const payload = evidenceRequestPayload({ ...request, signals: service.keys.sha256(canonicalJson(signals)) })
-
-  // What can be checked without the session's lock is: the signature takes longer than all else together.
-  const early = await service.store.read((tables) => loadAttempt(service, tables, { id, device, nonce }))
-  if (early === undefined) return refuse('session_not_live')
-  const verdict = judge(early)
-  const verified = verdict.ok ? verifyAssertion(service, { device, payload, appAttest: app_attest }) : verdict
-  if (!verified.ok) {
-    await service.store.write((tables) => noteRefusal(tables, id, { refusal: verified.refusal, now }))
-    return verified
-  }
-
+  const issuedAt = Date.parse(request.issued_at)
   const admitted = await service.store.write(function* (tables): Work<Result<PhoneAttempt>> {
-    const issuedAt = Date.parse(request.issued_at)
-    if (!(yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt))) {
-      yield* tables.devices.suspect(device.id, issuedAt)
-      const refused = refuse('assertion_invalid', { step: 'counter' })
-      yield* noteRefusal(tables, id, { refusal: refused.refusal, now })
-      return refused
-    }
     const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
     if (attempt === undefined) return refuse('session_not_live')
-    const late = judge(attempt)
-    if (!late.ok) {
-      yield* noteRefusal(tables, id, { refusal: late.refusal, now })
-      return late
+    const early = judgePhone(attempt, now)
+    const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
+    const verified = verdict.ok ? verifyAssertion(service, { device, payload, appAttest: app_attest }) : verdict
+    if (!verified.ok) return yield* refuseNoted(tables, id, { refusal: verified.refusal, now })
+    if (!(yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt))) {
+      yield* tables.devices.suspect(device.id, issuedAt)
+      return yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, now })
     }
     yield* tables.sessions.hint(id, 'evaluating', now)
     return accept(attempt)

@@ -1,34 +1,41 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
 import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
 import type { PhoneAttempt } from '../domain/phone-rules.ts'
-import type { Refusal } from '../domain/refusal.ts'
-import type { Device, Session } from '../domain/session.ts'
+import type { Refusal, Result } from '../domain/refusal.ts'
+import type { Device } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import { noncesOf, type Service } from './service.ts'
 
 /** All the facts that the rules for phones ask for; undefined where there is no such session. */
 export function* loadAttempt(service: Service, tables: Tables, of: { id: SessionId; device: Device; nonce: string }): Work<PhoneAttempt | undefined> {
-  const session = yield* tables.sessions.find(of.id)
-  if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
-  const tenant = yield* tables.tenants.find(session.tenantId)
-  // As it stands now: an operator may have blocked it since the request was authenticated.
-  const device = yield* tables.devices.find(of.device.id)
-  if (tenant === undefined || device === undefined) return undefined
-  const failures = yield* tables.sessions.failures(session.id, device.id)
-  const subjectRef = yield* subjectRefOf(service, tables, session, device)
-  return { session, tenant, device, subjectRef, failures, nonce: of.nonce, nonces: noncesOf(service, session) }
-}
-
-/** What this device's subject is called towards the session's tenant. Stored at its first bond, derived until then. */
-function* subjectRefOf(service: Service, tables: Tables, session: Session, device: Device): Work<string> {
-  const stored = yield* tables.devices.findPairwise(session.tenantId, device.subjectId)
-  return stored ?? service.keys.subjectRef(session.tenantId, device.subjectId)
+  const { id, device, nonce } = of
+  const facts = yield* tables.sessions.findForPhone(id, device.id)
+  if (facts === undefined || !service.keys.holds(facts.session.rootKeyId)) return undefined
+  const { session, tenant, failures, continuity } = facts
+  return {
+    session,
+    tenant,
+    device: { ...device, status: facts.deviceStatus },
+    knownAs: facts.subjectRef,
+    // Stored at its first bond, derived until then.
+    subjectRef: facts.subjectRef ?? service.keys.subjectRef(session.tenantId, device.subjectId),
+    continuity,
+    failures,
+    nonce,
+    nonces: noncesOf(service, session),
+  }
 }
 
 /** Writes down why a phone was refused. The phone hears less; the tenant's timeline names the step. */
 export function* noteRefusal(tables: Tables, id: SessionId, { refusal, now }: { refusal: Refusal; now: number }): Work<void> {
   yield* tables.sessions.note(id, { at: now, kind: 'refused', reason: refusal.reason, step: refusal.step ?? null })
+}
+
+/** Refuses, and writes down why. */
+export function* refuseNoted(tables: Tables, id: SessionId, of: { refusal: Refusal; now: number }): Work<Result<never>> {
+  yield* noteRefusal(tables, id, of)
+  return { ok: false, refusal: of.refusal }
 }
 
 /** The checks whose failure is counted towards the five (protocol 4): what only a forger gets wrong. */

@@ -1,9 +1,13 @@
 import type { SessionId } from '@bonded/contract'
+import type { Session } from '../domain/session.ts'
+import type { StoredEvent } from './store.ts'
 
 /** A session has a new stored event. */
 export interface Announcement {
   readonly sessionId: SessionId
   readonly seq: number
+  /** The event and the session as it was then, where the change was made in this process. */
+  readonly change?: { readonly session: Session; readonly event: StoredEvent }
 }
 
 /**

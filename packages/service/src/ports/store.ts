@@ -75,6 +75,20 @@ export interface StoredEvent {
   readonly hint: Session['hint']
 }
 
+/** What is stored about a phone and a session together. */
+export interface PhoneFacts {
+  readonly session: Session
+  readonly tenant: Tenant
+  /** As it stands now: an operator may have blocked the device since the request was authenticated. */
+  readonly deviceStatus: Device['status']
+  /** Assertions of this device on this session that did not verify. */
+  readonly failures: number
+  /** What the tenant knows the device's subject by, once it has bonded there. */
+  readonly subjectRef: string | undefined
+  /** The decayed continuity of the device's bonds with the tenant, if it has any. */
+  readonly continuity: number | undefined
+}
+
 export interface SessionTable {
   /** Stores a new session with its first event. */
   create(session: Session): Work<void>
@@ -97,17 +111,16 @@ export interface SessionTable {
   note(id: SessionId, note: TimelineNote): Work<void>
   timeline(id: SessionId): Work<Timeline['entries']>
   eventsAfter(id: SessionId, seq: number): Work<readonly StoredEvent[]>
+  /** Everything the rules for phones ask for, in one reading. Undefined where there is no such session or device. */
+  findForPhone(id: SessionId, deviceId: DeviceId): Work<PhoneFacts | undefined>
   /** Counts an assertion that did not verify, and answers how many there were of this device on this session. */
   countFailure(id: SessionId, deviceId: DeviceId): Work<number>
-  failures(id: SessionId, deviceId: DeviceId): Work<number>
   /** Live sessions whose time is up, oldest first. */
   overdue(now: Instant, limit: number): Work<readonly SessionId[]>
   /** Deletes what ended before the instant, at most `limit` sessions. @returns how many */
   forget(endedBefore: Instant, limit: number): Work<number>
   /** The tenant's newest sessions, newest first. For operators: it reads the whole table. */
   recent(tenantId: TenantId, limit: number): Work<readonly Session[]>
-  /** The decayed continuity of a device's bonds with a tenant, if it has any. */
-  continuity(tenantId: TenantId, deviceId: DeviceId): Work<number | undefined>
   rememberContinuity(row: { tenantId: TenantId; deviceId: DeviceId; mean: number; now: Instant }): Work<void>
 }
 
@@ -126,7 +139,6 @@ export interface DeviceTable {
   forgetChallenges(now: Instant): Work<void>
   /** What a subject is called towards a tenant: the stored name, or the given one, stored now. */
   pairwise(row: { tenantId: TenantId; subjectId: SubjectId; subjectRef: string }): Work<string>
-  findPairwise(tenantId: TenantId, subjectId: SubjectId): Work<string | undefined>
 }
 
 export interface ServerCredential {

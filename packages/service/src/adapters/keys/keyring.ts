@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import { evidenceMacInput } from '@bonded/contract'
 import { Secret } from '../../domain/secret.ts'
 import type { Keyring } from '../../ports/keyring.ts'
@@ -52,8 +52,8 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       const ours = rootKeys.some(({ id }) => same(challengeMac(id, body), shown))
       return ours ? body.readUIntBE(0, EXPIRY_BYTES) : undefined
     },
-    sha256: (text) => createHash('sha256').update(text).digest('base64url'),
-    digest: (credential) => createHash('sha256').update(credential).digest(),
+    sha256: (text) => hash('sha256', text, 'base64url'),
+    digest: (credential) => hash('sha256', credential, 'buffer'),
     same,
   }
 }

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
 import type { AssertionVerifier, KeyRegistrar } from '../../ports/proofs.ts'
@@ -21,7 +21,7 @@ export const softwareRegistrar: KeyRegistrar = {
     if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return refuse('public_key_invalid', { param: 'public_key' })
     // Written anew: two spellings of one key must not be two keys.
     const publicKey = key.export({ format: 'der', type: 'spki' })
-    return accept({ keyId: createHash('sha256').update(publicKey).digest('base64url'), publicKey, environment: 'sandbox', appId: APP_ID })
+    return accept({ keyId: hash('sha256', publicKey, 'base64url'), publicKey, environment: 'sandbox', appId: APP_ID })
   },
 }
 
@@ -36,13 +36,13 @@ export const softwareVerifier: AssertionVerifier = {
     const signature = decodeBase64url(appAttest.signature)
     if (authenticatorData?.length !== AUTHENTICATOR_DATA_BYTES || signature === undefined) return no('encoding')
     // 2. The hash is of the payload rebuilt here; the one sent is only compared.
-    const clientDataHash = createHash('sha256').update(payload).digest()
+    const clientDataHash = hash('sha256', payload, 'buffer')
     if (clientDataHash.toString('base64url') !== appAttest.client_data_hash) return no('client_data_hash')
     // 3. The signature.
     const signed = Buffer.concat([authenticatorData, clientDataHash])
     if (!verify('sha256', signed, publicKeyOf(device), signature)) return no('signature')
     // 4. The app.
-    const appIdHash = createHash('sha256').update(device.appId).digest()
+    const appIdHash = hash('sha256', device.appId, 'buffer')
     if (!appIdHash.equals(authenticatorData.subarray(0, 32))) return no('app_id')
     return accept({ counter: Buffer.from(authenticatorData).readUInt32BE(COUNTER_AT), userVerified: false })
   },

@@ -75,12 +75,8 @@ export const deviceTable: DeviceTable = {
       'insert into pairwise_subject (tenant_id, subject_id, subject_ref) values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing',
       [tenantId, subjectId, subjectRef],
     )
-    return (yield* deviceTable.findPairwise(tenantId, subjectId)) ?? subjectRef
-  },
-
-  *findPairwise(tenantId, subjectId) {
-    const found = yield* row('select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2', [tenantId, subjectId])
-    return found?.subject_ref as string | undefined
+    const stored = yield* row('select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2', [tenantId, subjectId])
+    return String(stored?.subject_ref)
   },
 }
 

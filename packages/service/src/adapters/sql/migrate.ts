@@ -62,7 +62,9 @@ function appliedSteps(database: DatabaseSync): ReadonlyMap<number, number> {
   for (const row of database.prepare('select number, name, checksum, applied_at from migration order by number').all()) {
     const known = MIGRATIONS.find(({ number }) => number === row.number)
     if (known === undefined) {
-      throw new MigrationError(`the database has step ${String(row.number)} (${String(row.name)}), which this program does not know: it was made by a newer version`)
+      throw new MigrationError(
+        `the database has step ${String(row.number)} (${String(row.name)}), which this program does not know: it was made by a newer version`,
+      )
     }
     if (checksum(known.statements) !== row.checksum) {
       throw new MigrationError(`step ${known.number} (${known.name}) is not the one the database was made with`)

@@ -1,8 +1,9 @@
 import type { SessionContext, SessionState, StepUp, TimelineEntry } from '@bonded/contract'
 import type { Policy } from '../../domain/policy.ts'
 import type { Session } from '../../domain/session.ts'
-import type { StoredEvent } from '../../ports/store.ts'
+import type { PhoneFacts, StoredEvent } from '../../ports/store.ts'
 import type { Row, SqlValue } from './statement.ts'
+import { tenantFromRow } from './tenant-row.ts'
 
 /** Column by column, how a session rests. The one place where the two spellings meet. */
 const COLUMNS: { readonly [Member in keyof Session]: string } = {
@@ -103,6 +104,18 @@ export function sessionFromRow(row: Row): Session {
     bondDigest: row.bond_digest as string | null,
     verification: json<NonNullable<Session['verification']>>(row.verification),
     stepUp: json<StepUp>(row.step_up),
+  }
+}
+
+/** A session with all that the rules for phones ask for. */
+export function phoneFactsFromRow(row: Row): PhoneFacts {
+  return {
+    session: sessionFromRow(row),
+    tenant: tenantFromRow({ ...row, id: row.tenant_id ?? null }),
+    deviceStatus: row.device_status as PhoneFacts['deviceStatus'],
+    failures: Number(row.failures ?? 0),
+    subjectRef: (row.pairwise_ref as string | null) ?? undefined,
+    continuity: row.mean === null ? undefined : Number(row.mean),
   }
 }
 

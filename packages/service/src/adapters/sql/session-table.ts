@@ -1,9 +1,9 @@
-import type { DeviceId, SessionId } from '@bonded/contract'
+import type { SessionId } from '@bonded/contract'
 import type { Session } from '../../domain/session.ts'
 import type { Move } from '../../domain/transitions.ts'
 import type { SessionTable } from '../../ports/store.ts'
 import type { Announce } from './announce.ts'
-import { columnsOf, entryFromRow, eventFromRow, SESSION_COLUMNS, sessionFromRow } from './session-row.ts'
+import { columnsOf, entryFromRow, eventFromRow, phoneFactsFromRow, SESSION_COLUMNS, sessionFromRow } from './session-row.ts'
 import { row, rows, type SqlValue } from './statement.ts'
 
 /** More lines than any honest session writes; a bound on what a stubborn phone can make us store. */
@@ -12,11 +12,22 @@ const MAX_NOTES = 200
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`
 const INSERT_EVENT = `insert into session_event (session_id, seq, at, kind, state, hint, reason, step) values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
+const FIND_FOR_PHONE = `select session.*, tenant.name, tenant.environment, tenant.demo, tenant.origins, tenant.workflows,
+    device.status as device_status, session_device.failures, pairwise_subject.subject_ref as pairwise_ref, device_continuity.mean
+  from session
+  join tenant on tenant.id = session.tenant_id
+  join device on device.id = $2
+  left join session_device on session_device.session_id = session.id and session_device.device_id = device.id
+  left join pairwise_subject on pairwise_subject.tenant_id = session.tenant_id and pairwise_subject.subject_id = device.subject_id
+  left join device_continuity on device_continuity.tenant_id = session.tenant_id and device_continuity.device_id = device.id
+  where session.id = $1`
+
 /** The sessions, their events and their timeline. */
 export function sessionTable(announce: Announce): SessionTable {
   function* event(session: Session, at: { at: number; kind: string; reason?: string | null }) {
     yield* row(INSERT_EVENT, [session.id, session.seq, at.at, at.kind, session.state, session.hint, at.reason ?? null, null])
-    announce({ sessionId: session.id, seq: session.seq })
+    const { seq, state, hint } = session
+    announce({ sessionId: session.id, seq, change: { session, event: { seq, kind: at.kind, at: at.at, state, hint } } })
   }
 
   return {
@@ -128,9 +139,9 @@ export function sessionTable(announce: Announce): SessionTable {
       return Number(counted?.failures)
     },
 
-    *failures(id: SessionId, deviceId: DeviceId) {
-      const found = yield* row('select failures from session_device where session_id = $1 and device_id = $2', [id, deviceId])
-      return Number(found?.failures ?? 0)
+    *findForPhone(id, deviceId) {
+      const found = yield* row(FIND_FOR_PHONE, [id, deviceId])
+      return found && phoneFactsFromRow(found)
     },
 
     *overdue(now, limit) {
@@ -155,11 +166,6 @@ export function sessionTable(announce: Announce): SessionTable {
     *recent(tenantId, limit) {
       const found = yield* rows('select * from session where tenant_id = $1 order by created_at desc limit $2', [tenantId, limit])
       return found.map(sessionFromRow)
-    },
-
-    *continuity(tenantId, deviceId) {
-      const found = yield* row('select mean from device_continuity where tenant_id = $1 and device_id = $2', [tenantId, deviceId])
-      return found && Number(found.mean)
     },
 
     *rememberContinuity({ tenantId, deviceId, mean, now }) {

@@ -1,7 +1,7 @@
-import type { TenantId, Workflow } from '@bonded/contract'
-import type { Scope, Tenant } from '../../domain/tenant.ts'
+import type { Scope } from '../../domain/tenant.ts'
 import type { KeyListing, TenantTable } from '../../ports/store.ts'
 import { type Row, row, rows, type SqlValue } from './statement.ts'
+import { tenantFromRow } from './tenant-row.ts'
 
 /** The tenants and their keys. */
 export const tenantTable: TenantTable = {
@@ -55,15 +55,21 @@ export const tenantTable: TenantTable = {
   },
 
   *findServerCredential(keyId) {
-    const found = yield* row('select * from server_credential where key_id = $1 and revoked_at is null', [keyId])
-    const tenant = found && (yield* tenantTable.find(found.tenant_id as TenantId))
-    return tenant && { keyId, hash: found.hash as Uint8Array, tenant, scope: parseScope(found.scope) }
+    const found = yield* row(
+      `select tenant.*, server_credential.hash, server_credential.scope from server_credential
+       join tenant on tenant.id = server_credential.tenant_id where key_id = $1 and revoked_at is null`,
+      [keyId],
+    )
+    return found && { keyId, hash: found.hash as Uint8Array, tenant: tenantFromRow(found), scope: parseScope(found.scope) }
   },
 
   *findPublishableKey(key) {
-    const found = yield* row('select * from publishable_key where publishable_key = $1 and revoked_at is null', [key])
-    const tenant = found && (yield* tenantTable.find(found.tenant_id as TenantId))
-    return tenant && { key, tenant, scope: parseScope(found.scope) }
+    const found = yield* row(
+      `select tenant.*, publishable_key.scope from publishable_key
+       join tenant on tenant.id = publishable_key.tenant_id where publishable_key = $1 and revoked_at is null`,
+      [key],
+    )
+    return found && { key, tenant: tenantFromRow(found), scope: parseScope(found.scope) }
   },
 
   *listKeys(tenantId) {
@@ -75,33 +81,6 @@ export const tenantTable: TenantTable = {
   *knowsOrigin(origin) {
     return (yield* row('select 1 as known from tenant_origin where origin = $1 limit 1', [origin])) !== undefined
   },
-}
-
-/** A tenant's settings are the same text at every call: parsed once. */
-const parsed = new Map<string, unknown>()
-/** A bound, should tenants change their settings for ever. */
-const MAX_PARSED = 1_000
-
-function parseOnce<T>(text: SqlValue | undefined): T {
-  const source = String(text)
-  let value = parsed.get(source)
-  if (value === undefined) {
-    if (parsed.size >= MAX_PARSED) parsed.clear()
-    value = JSON.parse(source)
-    parsed.set(source, value)
-  }
-  return value as T
-}
-
-function tenantFromRow(found: Row): Tenant {
-  return {
-    id: found.id as TenantId,
-    name: found.name as string,
-    environment: found.environment as Tenant['environment'],
-    demo: found.demo === 1,
-    origins: parseOnce<string[]>(found.origins),
-    workflows: parseOnce<Workflow[]>(found.workflows),
-  }
 }
 
 function scopeText(scope: Scope): string | null {

@@ -15,7 +15,7 @@ export const getSessionRoute = serve(ENDPOINTS.getSession, async (call) => {
   // Only who may read may wait, so the wait comes after a reading and another one follows it.
   if (!first.ok || waitMs === 0 || id === undefined) return first
   const known = Number(query.after ?? first.value[1].seq)
-  const changed = await awaitChange(service, { id, seen: first.value[1].seq, known, waitMs, signal })
+  const changed = await awaitChange(service, { id, seen: first.value[1].seq, known, waitMs, signal: signal() })
   return changed ? read(call, id) : first
 })
 

@@ -1,0 +1,44 @@
+import { type AppAttest, encodeBase64url } from '@bonded/contract'
+import { concat, utf8 } from './bytes.ts'
+import { PhoneError } from './errors.ts'
+import type { PhoneStore, Sha256, Signer } from './ports.ts'
+
+/** Protocol 5: what a software key calls its app. */
+const SOFTWARE_APP_ID = 'software'
+/** User present and user verified. Judged for `webauthn` only; set because both hold when a person approved. */
+const FLAGS = 0x05
+/** The counter is a UInt32. */
+const LAST_COUNTER = 0xffff_ffff
+
+/** What signing takes. */
+export interface Asserter {
+  readonly signer: Signer
+  readonly sha256: Sha256
+  readonly store: PhoneStore
+}
+
+/**
+ * Authenticator data of format `software`, 37 bytes: the app id's SHA-256, the flags, the counter (UInt32, big-endian).
+ *
+ * @throws {PhoneError} `counter_exhausted` outside 1 to 2³²-1
+ */
+export function authenticatorData(appIdHash: Uint8Array, counter: number): Uint8Array {
+  if (!Number.isInteger(counter) || counter < 1 || counter > LAST_COUNTER) throw new PhoneError('counter_exhausted')
+  return concat(appIdHash, Uint8Array.of(FLAGS, counter >>> 24, (counter >>> 16) & 0xff, (counter >>> 8) & 0xff, counter & 0xff))
+}
+
+/**
+ * Signs a payload (`P`, or an evidence request) with the registered key and the next counter. Protocol 5: the signature is over
+ * authenticator_data ‖ SHA-256(payload). The store has made the counter durable before it is used here.
+ */
+export async function signPayload({ signer, sha256, store }: Asserter, { payload, key_id }: { payload: string; key_id: string }): Promise<AppAttest> {
+  const clientDataHash = await sha256(utf8(payload))
+  const data = authenticatorData(await sha256(utf8(SOFTWARE_APP_ID)), await store.nextCounter())
+  const signature = await signer.sign(concat(data, clientDataHash))
+  return {
+    key_id,
+    client_data_hash: encodeBase64url(clientDataHash),
+    authenticator_data: encodeBase64url(data),
+    signature: encodeBase64url(signature),
+  }
+}

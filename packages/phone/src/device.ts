@@ -1,0 +1,53 @@
+import { encodeBase64url } from '@bonded/contract'
+import type { FetchLike, PhoneClock, PhoneStore, Signer } from './ports.ts'
+import { Secret } from './secret.ts'
+import { exchange } from './service/exchange.ts'
+import { patiently } from './service/patience.ts'
+import { readChallenge, readRegistered } from './service/read-answer.ts'
+
+/** A key that is registered with one service. Its token prints as `[secret]`. */
+export interface PhoneDevice {
+  readonly origin: string
+  readonly device_id: string
+  readonly subject_id: string
+  readonly device_token: Secret
+  /** As the service answered it; what every assertion returns. */
+  readonly key_id: string
+  readonly format: 'software'
+}
+
+/** What registering takes. */
+export interface Registrar {
+  readonly origin: string
+  readonly signer: Signer
+  readonly store: PhoneStore
+  readonly fetch: FetchLike
+  readonly clock: PhoneClock
+}
+
+/**
+ * The device of this origin: the one kept, else a newly registered one. A registration whose answer is lost leaves a
+ * key that the service knows and the phone does not; the repetition is then refused with `key_already_registered`,
+ * and only a new key helps.
+ *
+ * @throws {PhoneError} `unreachable`, `refused`, `answer_unreadable`
+ */
+export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
+  const { origin, signer, store, clock } = phone
+  const kept = await store.device()
+  if (kept !== undefined) return kept
+  const public_key = encodeBase64url(await signer.publicKey())
+  const registered = await patiently(
+    async () => {
+      // A challenge serves once, so each try takes a new one.
+      const challenge = readChallenge(await exchange(phone, { method: 'POST', path: '/api/v1/devices/challenges', body: '{}' }))
+      const body = JSON.stringify({ format: 'software', challenge, public_key })
+      return readRegistered(await exchange(phone, { method: 'POST', path: '/api/v1/devices', body }))
+    },
+    { clock },
+  )
+  const { device_id, subject_id, key_id } = registered
+  const device: PhoneDevice = { origin, device_id, subject_id, key_id, format: 'software', device_token: new Secret(registered.device_token) }
+  await store.keep(device)
+  return device
+}

@@ -1,0 +1,26 @@
+export { authenticatorData } from './assertion.ts'
+export type { PhoneDevice } from './device.ts'
+export { PHONE_ERROR_CODES, PhoneError, type PhoneErrorCode } from './errors.ts'
+export { isSafeOrigin, originOf } from './origin.ts'
+export { createPhone, type Phone, type PhoneOptions } from './phone.ts'
+export type {
+  AbortSignalLike,
+  AnswerLike,
+  Cancel,
+  FetchLike,
+  PhoneClock,
+  PhoneStore,
+  RequestLike,
+  Sha256,
+  Signer,
+  WebSocketConstructor,
+  WebSocketLike,
+} from './ports.ts'
+export { Secret } from './secret.ts'
+export type { ServerTime } from './server-time.ts'
+export type { Approving } from './session/approve.ts'
+export type { ClaimedSession } from './session/claimed.ts'
+export type { DeclineReason } from './session/decline.ts'
+export { describeRequest, requestOf, type ShownRequest } from './session/request.ts'
+export type { GatherSignals, PhoneSignals, SignalsAsked } from './session/signals.ts'
+export { ANSWERABLE_KINDS } from './session/step-up.ts'

@@ -1,0 +1,81 @@
+import { type Handoff, parseHandoff } from '@bonded/contract'
+import { type PhoneDevice, registerDevice } from './device.ts'
+import { PhoneError } from './errors.ts'
+import { originOf } from './origin.ts'
+import type { AbortSignalLike } from './ports.ts'
+import { type Approving, approve } from './session/approve.ts'
+import { claim, type ClaimedSession, type Instruments, look } from './session/claimed.ts'
+import { waitForEnd } from './session/completion.ts'
+import { type DeclineReason, decline } from './session/decline.ts'
+
+/** What a phone is made of. One phone serves one origin, with a key of its own: what is signed for one service means nothing to another. */
+export type PhoneOptions = Instruments
+
+interface Waiting {
+  readonly signal?: AbortSignalLike | undefined
+}
+
+/** A phone towards one service. */
+export interface Phone {
+  /** The kept device, else a newly registered one. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable` */
+  register(): Promise<PhoneDevice>
+  /**
+   * Takes the session of a scanned text for this phone, which registers first where it must.
+   *
+   * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `refused`, `unreachable`, `answer_unreadable`, `cancelled`
+   */
+  claim(handoff: string | Handoff, options?: Waiting): Promise<ClaimedSession>
+  /** How a claimed session stands now. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
+  look(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
+  /**
+   * Signs and answers step-ups until the session is bonded or has ended. Only after the person said yes.
+   *
+   * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`, `answer_unreadable`, `cancelled`
+   */
+  approve(claimed: ClaimedSession, options: Approving): Promise<ClaimedSession>
+  /** Says no. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
+  decline(claimed: ClaimedSession, options: Waiting & { readonly reason: DeclineReason }): Promise<ClaimedSession>
+  /** Waits for `completed`, `killed` or `expired`. @throws {PhoneError} `refused`, `unreachable`, `cancelled` */
+  waitForEnd(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
+}
+
+/**
+ * A phone made of a signer, a store, fetch and a clock. It runs wherever JavaScript does.
+ *
+ * @example
+ * const phone = createPhone({ origin: 'https://bond.example', signer, sha256, store, fetch, clock, WebSocket })
+ * const claimed = await phone.claim(scannedText)
+ * show(requestOf(claimed.session)) // and ask the person
+ * const bonded = await phone.approve(claimed, { gather })
+ * const { session } = await phone.waitForEnd(bonded) // session.state === 'completed'
+ */
+export function createPhone(options: PhoneOptions): Phone {
+  const phone: Instruments = Object.freeze({ ...options })
+  const oneAtATime = queue()
+  // Two registrations at once would leave a device that nobody keeps.
+  const registering = queue()
+  const register = () => registering(() => registerDevice(phone))
+  return {
+    register,
+    async claim(text, { signal } = {}) {
+      const handoff = typeof text === 'string' ? parseHandoff(text) : text
+      if (handoff === undefined) throw new PhoneError('handoff_unreadable')
+      if (originOf(handoff, phone.origin) !== phone.origin) throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
+      return claim(phone, await register(), { handoff, signal })
+    },
+    look: (claimed, waiting) => look(phone, claimed, { ...waiting }),
+    approve: (claimed, approving) => approve(phone, claimed, { ...approving, oneAtATime }),
+    decline: (claimed, declining) => decline(phone, claimed, declining),
+    waitForEnd: (claimed, waiting) => waitForEnd(phone, claimed, waiting),
+  }
+}
+
+/** Runs acts one after the other, whatever became of the one before. */
+function queue(): <T>(act: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (act) => {
+    const turn = last.then(act, act)
+    last = turn.catch(() => {})
+    return turn
+  }
+}

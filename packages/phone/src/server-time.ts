@@ -1,0 +1,22 @@
+import type { PhoneClock } from './ports.ts'
+
+/** What the service's clock showed, and what the phone's showed when it heard so. */
+export interface ServerTime {
+  readonly server_ms: number
+  readonly read_at_ms: number
+}
+
+/** Takes over the service's time. `serverTime` is a timestamp of the wire. */
+export function syncTo(serverTime: string, clock: PhoneClock): ServerTime {
+  return { server_ms: Date.parse(serverTime), read_at_ms: clock.now() }
+}
+
+/** The service's time at a moment of the phone's clock, milliseconds since 1970. */
+export function serverMsAt(time: ServerTime, atMs: number): number {
+  return Math.floor(time.server_ms + (atMs - time.read_at_ms))
+}
+
+/** The same as the wire writes it. */
+export function timestampAt(time: ServerTime, atMs: number): string {
+  return new Date(serverMsAt(time, atMs)).toISOString()
+}

@@ -1,0 +1,39 @@
+import type { AbortSignalLike } from '../ports.ts'
+import { answerOnce } from './attest.ts'
+import { awaitsPhone, type ClaimedSession, type Instruments } from './claimed.ts'
+import type { GatherSignals } from './signals.ts'
+import { signalsAsked } from './step-up.ts'
+
+/** Protocol 4: the third valid assertion that misses the policy ends the session. */
+const MAX_ANSWERS = 3
+
+export interface Approving {
+  readonly gather: GatherSignals
+  /** Told after each answer, so that a screen can follow. */
+  readonly onAnswer?: ((claimed: ClaimedSession) => void) | undefined
+  readonly signal?: AbortSignalLike | undefined
+}
+
+/**
+ * Approves: gathers signals, signs, and answers step-ups until the session is bonded or has ended. Call it only
+ * after the person was shown the request and said yes.
+ *
+ * @param oneAtATime runs acts that use the key one after the other
+ * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`, `answer_unreadable`, `cancelled`
+ */
+export async function approve(
+  phone: Instruments,
+  claimed: ClaimedSession,
+  { gather, onAnswer, signal, oneAtATime }: Approving & { oneAtATime: <T>(act: () => Promise<T>) => Promise<T> },
+): Promise<ClaimedSession> {
+  let known = claimed
+  for (let answers = 0; answers < MAX_ANSWERS; answers++) {
+    const asked = signalsAsked(known)
+    const signals = await gather(asked)
+    const before = known
+    known = await oneAtATime(() => answerOnce(phone, before, { signals, signal }))
+    onAnswer?.(known)
+    if (!awaitsPhone(known.session.state)) break
+  }
+  return known
+}

@@ -1,0 +1,57 @@
+import { type EvidenceRequest, evidenceRequestPayload, type VerifiedEvidence } from '@bonded/contract'
+import { signPayload } from '../assertion.ts'
+import { hashOf } from '../bytes.ts'
+import type { AbortSignalLike } from '../ports.ts'
+import { serverMsAt, timestampAt } from '../server-time.ts'
+import { exchange } from '../service/exchange.ts'
+import { patiently } from '../service/patience.ts'
+import { readEvidence } from '../service/read-answer.ts'
+import type { ClaimedSession, Instruments } from './claimed.ts'
+import { resynced } from './resync.ts'
+import { type PhoneSignals, toWire } from './signals.ts'
+
+/** Evidence this close to its end is fetched anew: the assertion still has to travel. */
+const EXPIRY_MARGIN_MS = 5_000
+
+/** A summary, and the session as it is known after fetching it. */
+export interface Gathered {
+  readonly claimed: ClaimedSession
+  readonly evidence: VerifiedEvidence
+}
+
+/**
+ * Has the service judge the signals. A repetition is signed anew, because the service may have counted the lost one:
+ * the same counter again would be refused.
+ *
+ * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+ */
+export async function fetchEvidence(
+  phone: Instruments,
+  claimed: ClaimedSession,
+  { signals, signal }: { signals: PhoneSignals; signal?: AbortSignalLike | undefined },
+): Promise<Gathered> {
+  return resynced(phone, claimed, async (known) => {
+    const answer = await patiently(
+      async () => {
+        const body = JSON.stringify(await signedRequest(phone, known, signals))
+        return exchange(phone, { method: 'POST', path: '/api/v1/evidence', token: known.device.device_token, body, signal })
+      },
+      { ...phone, signal },
+    )
+    return { claimed: known, evidence: readEvidence(answer) }
+  })
+}
+
+/** Whether the summary can still be relayed. */
+export function isCurrent(phone: Instruments, { claimed, evidence }: Gathered): boolean {
+  return serverMsAt(claimed.server_time, phone.clock.now()) + EXPIRY_MARGIN_MS < Date.parse(evidence.expires_at)
+}
+
+async function signedRequest(phone: Instruments, known: ClaimedSession, signals: PhoneSignals): Promise<EvidenceRequest> {
+  const { device, session, server_time } = known
+  const { device_id, subject_id, key_id } = device
+  const wire = toWire(signals, server_time)
+  const fields = { session_id: session.id, nonce: session.nonce, device_id, subject_id, issued_at: timestampAt(server_time, phone.clock.now()) }
+  const payload = evidenceRequestPayload({ ...fields, signals: await hashOf(phone.sha256, wire) })
+  return { ...fields, signals: wire, app_attest: await signPayload(phone, { payload, key_id }) }
+}

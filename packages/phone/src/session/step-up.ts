@@ -1,0 +1,23 @@
+import type { StepUpKind } from '@bonded/contract'
+import { PhoneError } from '../errors.ts'
+import type { ClaimedSession } from './claimed.ts'
+import type { SignalsAsked } from './signals.ts'
+
+/** The kinds of proof this library can give. `passport_chip` is known and not among them: it reads no passports. */
+export const ANSWERABLE_KINDS: readonly StepUpKind[] = ['local_auth', 'sensor_continuity', 'carrier', 'band:medium', 'band:high']
+
+/**
+ * What the session asks of the phone now.
+ *
+ * @throws {PhoneError} `step_up_unsupported` for a kind that this phone does not know: protocol 1 has it stop, not guess;
+ * `not_awaiting` where the session waits for no phone
+ */
+export function signalsAsked({ session }: ClaimedSession): SignalsAsked {
+  const { state, step_up } = session
+  if (state === 'pending') return { required: [], reasons: [], attempts_left: undefined }
+  if (state !== 'step_up_required') throw new PhoneError('not_awaiting', { reason: state })
+  if (step_up === null) throw new PhoneError('answer_unreadable', { reason: 'step_up' })
+  const unknown = step_up.required.find((kind) => !(ANSWERABLE_KINDS as readonly string[]).includes(kind))
+  if (unknown !== undefined) throw new PhoneError('step_up_unsupported', { reason: unknown })
+  return { required: step_up.required, reasons: step_up.reasons, attempts_left: step_up.attempts_left }
+}

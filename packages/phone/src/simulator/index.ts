@@ -1,0 +1,7 @@
+export { describeRequest } from '../session/request.ts'
+export { PhoneError } from '../errors.ts'
+export { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
+export { type Outcome, OUTCOMES, type Step } from './outcomes.ts'
+export { type HandoffInput, readHandoff } from './read-handoff.ts'
+export { carriedPhone, type Random } from './sensors.ts'
+export { createSimulatedPhone, type RunOptions, type RunResult, type SimulatedPhone, type SimulatedPhoneOptions } from './simulated-phone.ts'

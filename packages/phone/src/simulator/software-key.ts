@@ -1,0 +1,19 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import type { Sha256, Signer } from '../ports.ts'
+
+/** SHA-256 by node:crypto. */
+export const sha256: Sha256 = (bytes) => createHash('sha256').update(bytes).digest()
+
+/** A new P-256 private key as PKCS #8 in base64url: what a state file keeps. */
+export function makeKey(): string {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64url')
+}
+
+/** Signs with the key that is current at the moment of signing. */
+export function signerOf(current: () => Promise<string>): Signer {
+  const load = async (): Promise<KeyObject> => createPrivateKey({ key: Buffer.from(await current(), 'base64url'), format: 'der', type: 'pkcs8' })
+  return {
+    publicKey: async () => createPublicKey((await load()).export({ format: 'pem', type: 'pkcs8' })).export({ format: 'der', type: 'spki' }),
+    sign: async (message) => sign('sha256', message, await load()),
+  }
+}

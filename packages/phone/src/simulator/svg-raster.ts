@@ -1,0 +1,141 @@
+/** A greyscale picture: one byte a pixel, 0 black. */
+export interface Raster {
+  readonly width: number
+  readonly height: number
+  readonly luma: Uint8Array
+}
+
+type Point = readonly [x: number, y: number]
+
+/** A side this long lets a decoder see every module; more only costs time. A drawing cannot ask for more memory. */
+const TARGET_SIDE_PX = 600
+/** More shapes than a code of the largest version has modules. */
+const MAX_SHAPES = 40_000
+const PATH_TOKEN = /[A-Za-z]|[-+]?(?:\d*\.\d+|\d+\.?)(?:[eE][-+]?\d+)?/g
+const NUMBERS_OF: Record<string, number> = { M: 2, L: 2, H: 1, V: 1, Z: 0 }
+
+/**
+ * Draws the paths (M, L, H, V, Z and their relatives) and rectangles of a QR code's SVG, in document order, on white.
+ *
+ * @returns undefined where the text is no such drawing
+ */
+export function rasteriseSvg(svg: string): Raster | undefined {
+  const box = viewBoxOf(/<svg\b([^>]*)>/.exec(svg)?.[1] ?? '')
+  if (box === undefined) return undefined
+  const shapes = [...svg.matchAll(/<(path|rect)\b((?:[^>"']|"[^"]*"|'[^']*')*)>/g)]
+  if (shapes.length === 0 || shapes.length > MAX_SHAPES) return undefined
+  const scale = TARGET_SIDE_PX / Math.max(box.width, box.height)
+  const [width, height] = [Math.round(box.width * scale), Math.round(box.height * scale)]
+  const luma = new Uint8Array(width * height).fill(255)
+  for (const [, name, attributes = ''] of shapes) {
+    const ink = inkOf(attributes)
+    if (ink === undefined) continue
+    const outline = name === 'path' ? pathOutline(attribute(attributes, 'd') ?? '') : rectOutline(attributes, box)
+    if (outline === undefined) return undefined
+    const placed = outline.map((ring) => ring.map(([x, y]): Point => [(x - box.x) * scale, (y - box.y) * scale]))
+    fill({ width, height, luma }, placed, ink)
+  }
+  return { width, height, luma }
+}
+
+interface Box {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+function viewBoxOf(attributes: string): Box | undefined {
+  const given = (attribute(attributes, 'viewBox') ?? '')
+    .trim()
+    .split(/[\s,]+/)
+    .map(Number)
+  const size = ['width', 'height'].map((side) => Number.parseFloat(attribute(attributes, side) ?? ''))
+  const [x = 0, y = 0, width = 0, height = 0] = given.length === 4 ? given : [0, 0, ...size]
+  const usable = [x, y, width, height].every(Number.isFinite) && width > 0 && height > 0 && Math.max(width / height, height / width) < 4
+  return usable ? { x, y, width, height } : undefined
+}
+
+function attribute(attributes: string, name: string): string | undefined {
+  const found = new RegExp(`(?:^|\\s)${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`).exec(attributes)
+  return found?.[1] ?? found?.[2]
+}
+
+/** 0 or 255; undefined for what leaves no mark. Black is what SVG fills with where nothing is said. */
+function inkOf(attributes: string): number | undefined {
+  const styled = /(?:^|;)\s*fill\s*:\s*([^;]+)/.exec(attribute(attributes, 'style') ?? '')?.[1]
+  const colour = (styled ?? attribute(attributes, 'fill') ?? 'black').trim().toLowerCase()
+  if (colour === 'none' || colour === 'transparent') return undefined
+  return colour === 'white' || /^#(?:f{3}|f{6})$/.test(colour) || /^rgb\(\s*255\D+255\D+255\s*\)$/.test(colour) ? 255 : 0
+}
+
+function rectOutline(attributes: string, box: Box): Point[][] {
+  const measure = (name: string, whole: number) => {
+    const text = attribute(attributes, name) ?? '0'
+    return (Number.parseFloat(text) || 0) * (text.endsWith('%') ? whole / 100 : 1)
+  }
+  const [x, y] = [measure('x', box.width), measure('y', box.height)]
+  const [right, bottom] = [x + measure('width', box.width), y + measure('height', box.height)]
+  return [
+    [
+      [x, y],
+      [right, y],
+      [right, bottom],
+      [x, bottom],
+    ],
+  ]
+}
+
+/** The rings of a path; undefined where it holds a command that a code's drawing does not need. */
+function pathOutline(d: string): Point[][] | undefined {
+  const tokens = d.match(PATH_TOKEN) ?? []
+  const rings: Point[][] = []
+  let ring: Point[] = []
+  let [x, y] = [0, 0]
+  let command = ''
+  for (let at = 0; at < tokens.length; ) {
+    const token = tokens[at] ?? ''
+    const isCommand = /^[A-Za-z]/.test(token)
+    if (isCommand) {
+      command = token
+      at++
+    } else if (command === 'M') command = 'L'
+    else if (command === 'm') command = 'l'
+    const kind = command.toUpperCase()
+    const count = NUMBERS_OF[kind]
+    // A number after Z belongs to nothing.
+    if (count === undefined || (count === 0 && !isCommand)) return undefined
+    const [first = Number.NaN, second = Number.NaN] = tokens.slice(at, at + count).map(Number)
+    at += count
+    const relative = command !== kind
+    if (kind === 'Z') [x, y] = ring[0] ?? [x, y]
+    else if (kind === 'H') x = relative ? x + first : first
+    else if (kind === 'V') y = relative ? y + first : first
+    else [x, y] = relative ? [x + first, y + second] : [first, second]
+    if (Number.isNaN(x + y)) return undefined
+    if (kind === 'M' || kind === 'Z') rings.push((ring = [[x, y]]))
+    else ring.push([x, y])
+  }
+  return rings
+}
+
+/** Fills by the non-zero rule, judging each pixel at its centre. */
+function fill({ width, height, luma }: Raster, rings: readonly (readonly Point[])[], ink: number): void {
+  const crossings: { x: number; turn: number }[][] = Array.from({ length: height }, () => [])
+  for (const ring of rings) {
+    for (const [at, [x0, y0]] of ring.entries()) {
+      const [x1, y1] = ring[(at + 1) % ring.length] ?? [x0, y0]
+      const [from, to] = [Math.max(0, Math.ceil(Math.min(y0, y1) - 0.5)), Math.min(height, Math.ceil(Math.max(y0, y1) - 0.5))]
+      for (let row = from; row < to; row++) crossings[row]?.push({ x: x0 + ((row + 0.5 - y0) / (y1 - y0)) * (x1 - x0), turn: y1 > y0 ? 1 : -1 })
+    }
+  }
+  for (const [row, found] of crossings.entries()) {
+    let winding = 0
+    for (const [at, { x, turn }] of found.sort((a, b) => a.x - b.x).entries()) {
+      winding += turn
+      const end = winding === 0 ? x : (found[at + 1]?.x ?? x)
+      const clamp = (edge: number) => Math.min(width, Math.max(0, Math.ceil(edge - 0.5)))
+      if (winding !== 0) luma.fill(ink, row * width + clamp(x), row * width + clamp(end))
+    }
+  }
+}

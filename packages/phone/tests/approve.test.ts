@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PhoneError, type SignalsAsked } from '../src/index.ts'
+import { harness } from './harness.ts'
+
+const refused = (reason: string) => (error: unknown) => error instanceof PhoneError && error.code === 'refused' && error.reason === reason
+
+test('a phone registers, claims, fetches evidence and bonds, with one counter rising over both assertions', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  assert.equal(claimed.session.state, 'pending')
+  const bonded = await phone.approve(claimed, { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  assert.deepEqual(service.counters, [1, 2])
+})
+
+test('the second session uses the registered device and goes on counting', async () => {
+  const { service, phone, strong } = harness()
+  await phone.register()
+  await phone.approve(await phone.claim(service.link), { gather: strong })
+  assert.equal(service.requests.filter(({ path }) => path === '/api/v1/devices').length, 1)
+})
+
+test('two claims at once register one device', async () => {
+  const { service, phone } = harness()
+  await Promise.all([phone.claim(service.payload), phone.claim(service.payload)])
+  assert.equal(service.requests.filter(({ path }) => path === '/api/v1/devices').length, 1)
+})
+
+test('verified evidence is relayed as it came, unknown members included', async () => {
+  const { service, phone, strong } = harness()
+  service.evidenceExtra = { liveness: { score: 0.5, notes: ['é', null] }, __proto: 1 }
+  const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  const sent = service.requests.find(({ path }) => path.endsWith('/attestations'))?.body as { verified_evidence: { liveness: unknown } }
+  assert.deepEqual(sent.verified_evidence.liveness, { score: 0.5, notes: ['é', null] })
+})
+
+test('a session without a context is signed with null in its place', async () => {
+  const { service, phone, strong } = harness()
+  service.change({ context: null, workflow: null, action: null })
+  const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+})
+
+test('a step-up is answered with the step nonce and fresh evidence', async () => {
+  const { service, phone, weak, strong } = harness()
+  service.require = ['local_auth', 'sensor_continuity']
+  const asked: SignalsAsked[] = []
+  const states: string[] = []
+  const bonded = await phone.approve(await phone.claim(service.payload), {
+    gather: (ask) => {
+      asked.push(ask)
+      return asked.length === 1 ? weak() : strong()
+    },
+    onAnswer: ({ session }) => states.push(session.state),
+  })
+  assert.equal(bonded.session.state, 'bonded')
+  assert.deepEqual(states, ['step_up_required', 'bonded'])
+  assert.deepEqual(asked[0], { required: [], reasons: [], attempts_left: undefined })
+  assert.deepEqual(asked[1], { required: ['local_auth', 'sensor_continuity'], reasons: [], attempts_left: 2 })
+  assert.deepEqual(service.counters, [1, 2, 3, 4])
+})
+
+test('an unknown kind of step-up stops the phone before it signs anything more', async () => {
+  for (const kind of ['iris_scan', 'passport_chip', '__proto__']) {
+    const { service, phone, strong } = harness()
+    service.require = [kind]
+    const claimed = await phone.claim(service.payload)
+    await assert.rejects(
+      phone.approve(claimed, { gather: strong }),
+      (error) => error instanceof PhoneError && error.code === 'step_up_unsupported' && error.reason === kind,
+    )
+    assert.deepEqual(service.counters, [1, 2], kind)
+  }
+})
+
+test('the third answer that misses the policy is refused, and the phone does not try a fourth', async () => {
+  const { service, phone, weak } = harness()
+  service.require = ['local_auth']
+  await assert.rejects(phone.approve(await phone.claim(service.payload), { gather: weak }), refused('policy_not_met'))
+  assert.deepEqual(service.counters, [1, 2, 3, 4, 5, 6])
+  assert.equal(service.session.state, 'killed')
+})
+
+test('a declined session ends, with the reason the person gave', async () => {
+  for (const reason of ['user_declined', 'user_unexpected'] as const) {
+    const { service, phone } = harness()
+    const ended = await phone.decline(await phone.claim(service.payload), { reason })
+    assert.equal(ended.session.state, 'killed')
+    const { body } = service.requests.at(-1) ?? {}
+    assert.deepEqual(body, { nonce: ended.claimed_nonce, device_id: ended.device.device_id, reason })
+  }
+})
+
+test('an ended session is not signed for', async () => {
+  const { service, phone, strong } = harness()
+  const ended = await phone.decline(await phone.claim(service.payload), { reason: 'user_declined' })
+  await assert.rejects(phone.approve(ended, { gather: strong }), (error) => error instanceof PhoneError && error.code === 'not_awaiting')
+  assert.deepEqual(service.counters, [])
+})
+
+test('two approvals at once use the key one after the other', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  const results = await Promise.allSettled([phone.approve(claimed, { gather: strong }), phone.approve(claimed, { gather: strong })])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected'],
+  )
+  assert.deepEqual(service.counters, [1, 2])
+  const [, second] = results
+  assert.ok(second?.status === 'rejected' && refused('session_not_live')(second.reason))
+})
+
+test('an aborted signal ends a call with cancelled', async () => {
+  const { service, phone } = harness()
+  await assert.rejects(
+    phone.claim(service.payload, { signal: AbortSignal.abort() }),
+    (error) => error instanceof PhoneError && error.code === 'cancelled',
+  )
+})

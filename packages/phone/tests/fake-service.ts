@@ -1,0 +1,354 @@
+import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
+import {
+  type AppAttest,
+  assertionPayload,
+  type BondedPairAssertion,
+  canonicalJson,
+  encodeBase62,
+  evidenceMacInput,
+  evidenceRequestPayload,
+  type EvidenceRequest,
+  type PhoneSession,
+  type Reason,
+  type SessionContext,
+} from '@bonded/contract'
+import type { AnswerLike, FetchLike, RequestLike } from '../src/index.ts'
+
+export const ORIGIN = 'https://bond.example'
+export const CONTEXT: SessionContext = {
+  display: [
+    { label: 'Amount', value: '€ 12,500.00' },
+    { label: 'To', value: 'Café Ünïcode ✓' },
+  ],
+  digest: nonceOf('form'),
+}
+
+interface Device {
+  readonly device_id: string
+  readonly subject_id: string
+  readonly device_token: string
+  readonly key: KeyObject
+  counter: number
+}
+
+/** What becomes of a request on its way. `unsent` is never done, `unanswered` is done and its answer lost. */
+export type Fault = 'unsent' | 'unanswered' | { readonly status: number; readonly reason: Reason; readonly retry_after_s?: number }
+
+/** A service in memory, written from protocol.md, that verifies real signatures. Its clock and its faults are the test's. */
+export interface FakeService {
+  readonly fetch: FetchLike
+  /** Every request, in order of arrival, lost ones included. */
+  readonly requests: readonly {
+    readonly method: string
+    readonly path: string
+    readonly body: unknown
+    readonly raw: string | undefined
+    readonly authorization: string | undefined
+  }[]
+  /** The counters of all assertions that verified. */
+  readonly counters: readonly number[]
+  readonly session: PhoneSession
+  readonly payload: string
+  readonly link: string
+  nowMs: number
+  /** What the policy demands. */
+  require: readonly string[]
+  evidenceTtlMs: number
+  /** Members the evidence gains, as a newer node would add. */
+  evidenceExtra: Record<string, unknown>
+  /** Done to the next requests whose path ends so. */
+  fail(pathEnd: string, ...faults: Fault[]): void
+  change(next: Partial<PhoneSession>): void
+  /** Answers are held for `wait_ms` until this is called or a change happens. */
+  release(): void
+  forgetDevices(): void
+}
+
+export function nonceOf(seed: string): string {
+  return createHash('sha256').update(seed).digest('base64url')
+}
+
+function sha(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('base64url')
+}
+
+function newId(prefix: string): string {
+  return `${prefix}_${encodeBase62(randomBytes(16), 22)}`
+}
+
+class Refused extends Error {
+  readonly reason: Reason
+  constructor(reason: Reason) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+export function fakeService(origin = ORIGIN): FakeService {
+  const id = newId('sess')
+  const nonce = nonceOf(id)
+  const devices = new Map<string, Device>()
+  const challenges = new Set<string>()
+  const faults: { pathEnd: string; fault: Fault }[] = []
+  const requests: FakeService['requests'][number][] = []
+  const counters: number[] = []
+  let nowMs = Date.parse('2026-11-21T09:30:00.000Z')
+  let claimedBy: string | undefined
+  let valid = 0
+  let bondedWith: string | undefined
+  let holding: (() => void)[] = []
+  const lastOf = { require: [] as readonly string[], evidenceTtlMs: 120_000, evidenceExtra: {} as Record<string, unknown> }
+  const stored: Omit<PhoneSession, 'server_time' | 'expires_in_ms' | 'challenge_expires_in_ms' | 'challenge_rotates_in_ms'> = {
+    id,
+    state: 'pending',
+    nonce,
+    qr_payload: `pulse://bond?session_id=${id}&nonce=${nonce}`,
+    universal_link: `${origin}/bond?session_id=${id}&nonce=${nonce}`,
+    api_base_url: origin,
+    websocket_url: `${origin.replace('http', 'ws')}/sessions/${id}`,
+    challenge_expires_at: new Date(nowMs + 120_000).toISOString(),
+    expires_at: new Date(nowMs + 300_000).toISOString(),
+    workflow: 'wire_transfer',
+    action: 'approve_wire',
+    tenant_id: newId('ten'),
+    verification: null,
+    tenant_name: 'Example Bank',
+    requesting_origin: 'https://bank.example',
+    context: CONTEXT,
+    created_at: new Date(nowMs).toISOString(),
+    step_up: null,
+    seq: 1,
+  }
+  let session = stored
+  const move = (next: Partial<PhoneSession>) => {
+    session = { ...session, ...next, seq: session.seq + 1 }
+    for (const release of holding) release()
+    holding = []
+  }
+  const view = (): PhoneSession => ({
+    ...session,
+    server_time: new Date(nowMs).toISOString(),
+    expires_in_ms: Math.max(0, Date.parse(session.expires_at) - nowMs),
+    challenge_expires_in_ms: 0,
+    challenge_rotates_in_ms: 0,
+    ...(claimedBy === undefined ? {} : { watch_token: `bwt_${nonceOf('watch')}` }),
+  })
+
+  const deviceOf = (request: RequestLike): Device => {
+    const token = request.headers.authorization?.replace('Bearer ', '')
+    const device = [...devices.values()].find(({ device_token }) => device_token === token)
+    if (device === undefined) throw new Refused('credential_invalid')
+    return device
+  }
+  const admit = (device: Device, body: { nonce: string; device_id: string }) => {
+    if (session.state !== 'pending' && session.state !== 'step_up_required') throw new Refused('session_not_live')
+    if (body.nonce !== session.nonce) throw new Refused(body.nonce === nonce ? 'challenge_expired' : 'nonce_mismatch')
+    if (body.device_id !== device.device_id) throw new Refused('device_not_usable')
+    if (claimedBy !== undefined && claimedBy !== device.device_id) throw new Refused('session_claimed')
+  }
+  const verifyTime = (issued_at: string) => {
+    const at = Date.parse(issued_at)
+    if (at < nowMs - 120_000 || at > nowMs + 30_000) throw new Refused('issued_at_out_of_range')
+  }
+  const verifySignature = (device: Device, payload: string, attest: AppAttest) => {
+    const hash = createHash('sha256').update(payload).digest()
+    const data = Buffer.from(attest.authenticator_data, 'base64url')
+    const app = createHash('sha256').update('software').digest()
+    const signed = verify('sha256', Buffer.concat([data, hash]), device.key, Buffer.from(attest.signature, 'base64url'))
+    const counter = data.length === 37 ? data.readUInt32BE(33) : 0
+    const good =
+      signed &&
+      attest.client_data_hash === hash.toString('base64url') &&
+      app.equals(data.subarray(0, 32)) &&
+      attest.key_id === 'key' &&
+      data[32] === 5
+    if (!good || counter <= device.counter) throw new Refused('assertion_invalid')
+    device.counter = counter
+    counters.push(counter)
+  }
+  const mac = (device: Device, withNonce: string, evidence: object) =>
+    createHmac('sha256', 'key')
+      .update(
+        evidenceMacInput(
+          { session_id: id, nonce: withNonce, device_id: device.device_id, subject_id: device.subject_id, tenant_id: session.tenant_id },
+          evidence,
+        ),
+      )
+      .digest('base64url')
+
+  const evidence = (device: Device, body: EvidenceRequest) => {
+    admit(device, body)
+    verifyTime(body.issued_at)
+    if (body.app_attest === undefined) throw new Refused('missing_member')
+    verifySignature(device, evidenceRequestPayload({ ...body, signals: sha(body.signals) }), body.app_attest)
+    const now = new Date(nowMs).toISOString()
+    const { local_auth, sensor_continuity } = body.signals
+    const age = Date.parse(body.issued_at) - Date.parse(local_auth.verified_at)
+    const verified = local_auth.result === 'verified' && age >= 0 && age <= 120_000
+    const unsigned = {
+      issued_at: now,
+      expires_at: new Date(nowMs + lastOf.evidenceTtlMs).toISOString(),
+      kid: 'k1',
+      local_auth: { ...local_auth, result: verified ? 'verified' : 'failed' },
+      carrier: { number_verified: false, sim_swap_recent: false, device_status: 'unknown', checked_at: now, source: 'none' },
+      sensor_continuity: {
+        motion_present: sensor_continuity !== undefined,
+        continuity_score: sensor_continuity ? 0.9 : 0,
+        window_ms: 0,
+        samples: 0,
+        model: 'v1',
+      },
+      ...lastOf.evidenceExtra,
+    }
+    return { verified_evidence: { ...unsigned, signature: mac(device, body.nonce, unsigned) } }
+  }
+  const attest = (device: Device, body: BondedPairAssertion) => {
+    const { workflow, action, tenant_id, context } = session
+    const payload = assertionPayload({
+      ...body,
+      tenant_id,
+      workflow,
+      action,
+      origin,
+      context: context && sha(context),
+      evidence: sha(body.verified_evidence),
+    })
+    if (bondedWith === `${device.device_id} ${payload}`) return view()
+    admit(device, body)
+    verifyTime(body.issued_at)
+    verifySignature(device, payload, body.app_attest)
+    if (mac(device, body.nonce, body.verified_evidence) !== body.verified_evidence.signature) throw new Refused('assertion_invalid')
+    if (Date.parse(body.verified_evidence.expires_at) <= nowMs) throw new Refused('evidence_expired')
+    valid++
+    const { local_auth, sensor_continuity } = body.verified_evidence
+    const unmet = lastOf.require.filter((kind) =>
+      kind === 'local_auth' ? local_auth.result !== 'verified' : kind !== 'sensor_continuity' || sensor_continuity.continuity_score < 0.6,
+    )
+    if (unmet.length === 0) {
+      bondedWith = `${device.device_id} ${payload}`
+      move({ state: 'bonded', step_up: null })
+    } else if (valid === 3) {
+      move({ state: 'killed' })
+      throw new Refused('policy_not_met')
+    } else
+      move({ state: 'step_up_required', nonce: nonceOf(`${id} s${valid}`), step_up: { required: [...unmet], attempts_left: 3 - valid, reasons: [] } })
+    return view()
+  }
+
+  const serve = async (method: string, path: string, request: RequestLike): Promise<{ status: number; body: unknown }> => {
+    const [bare = '', query = ''] = path.split('?')
+    const body = request.body === undefined ? {} : (JSON.parse(request.body) as Record<string, unknown>)
+    const ok = (answer: unknown, status = 200) => ({ status, body: structuredClone(answer) })
+    if (bare === '/api/v1/devices/challenges' && method === 'POST') {
+      const challenge = randomBytes(32).toString('base64url')
+      challenges.add(challenge)
+      return ok({ challenge, expires_at: new Date(nowMs + 300_000).toISOString() }, 201)
+    }
+    if (bare === '/api/v1/devices') {
+      const { format = '', challenge = '', public_key = '' } = body as Record<string, string>
+      if (format !== 'software' || !challenges.delete(challenge)) throw new Refused('challenge_not_usable')
+      if (devices.has(public_key)) throw new Refused('key_already_registered')
+      const key = createPublicKey({ key: Buffer.from(public_key, 'base64url'), format: 'der', type: 'spki' })
+      const device = { device_id: newId('dev'), subject_id: newId('sub'), device_token: `dt_0123456789_${nonceOf(public_key)}`, key, counter: 0 }
+      devices.set(public_key, device)
+      const { device_id, subject_id, device_token } = device
+      return ok({ device_id, subject_id, device_token, key_id: 'key', format, environment: 'sandbox' }, 201)
+    }
+    const device = deviceOf(request)
+    if (bare === '/api/v1/evidence') return ok(evidence(device, body as unknown as EvidenceRequest))
+    if (bare === '/api/v1/attestations') return ok(attest(device, body as unknown as BondedPairAssertion))
+    if (!bare.startsWith(`/api/v1/sessions/${id}`)) throw new Refused('session_not_live')
+    if (method === 'GET') {
+      const parameters = new URLSearchParams(query)
+      if (claimedBy !== device.device_id || parameters.get('nonce') !== nonce) throw new Refused('session_not_found')
+      if (parameters.has('wait_ms') && Number(parameters.get('after')) >= session.seq) await new Promise<void>((resolve) => holding.push(resolve))
+      return ok(view())
+    }
+    const phone = body as { nonce: string; device_id: string; reason: string }
+    admit(device, phone)
+    if (bare.endsWith('/decline')) move({ state: 'killed' })
+    else if (claimedBy === undefined) {
+      claimedBy = device.device_id
+      move({})
+    }
+    return ok(view())
+  }
+
+  const answerOf = (status: number, body: unknown, headers: Record<string, string> = {}): AnswerLike => ({
+    status,
+    headers: { get: (name) => headers[name] ?? null },
+    text: async () => JSON.stringify(body),
+  })
+  const refusal = (status: number, reason: Reason, retry_after_s?: number) => {
+    const server_time = reason === 'issued_at_out_of_range' ? { server_time: new Date(nowMs).toISOString() } : {}
+    const error = { code: 'invalid_request', message: 'no', requestId: newId('req'), reason, ...server_time }
+    return answerOf(status, { error }, retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) })
+  }
+  const statusOf = (reason: Reason) => (reason === 'credential_invalid' ? 401 : reason === 'session_not_found' ? 404 : 400)
+
+  return {
+    async fetch(url, request) {
+      const path = url.slice(origin.length)
+      if (!url.startsWith(`${origin}/`)) throw new TypeError('another origin')
+      const raw = request.body
+      requests.push({
+        method: request.method,
+        path,
+        raw,
+        body: raw === undefined ? undefined : JSON.parse(raw),
+        authorization: request.headers.authorization,
+      })
+      const at = faults.findIndex(({ pathEnd }) => (path.split('?')[0] ?? '').endsWith(pathEnd))
+      const [found] = at < 0 ? [] : faults.splice(at, 1)
+      if (found?.fault === 'unsent') throw new TypeError('fetch failed')
+      if (typeof found?.fault === 'object') return refusal(found.fault.status, found.fault.reason, found.fault.retry_after_s)
+      const answer = await serve(request.method, path, request).then(
+        ({ status, body }) => answerOf(status, body),
+        (error: unknown) => {
+          if (error instanceof Refused) return refusal(statusOf(error.reason), error.reason)
+          throw error
+        },
+      )
+      if (found?.fault === 'unanswered') throw new TypeError('socket hang up')
+      return answer
+    },
+    requests,
+    counters,
+    get session() {
+      return view()
+    },
+    payload: session.qr_payload,
+    link: session.universal_link,
+    get nowMs() {
+      return nowMs
+    },
+    set nowMs(value) {
+      nowMs = value
+    },
+    get require() {
+      return lastOf.require
+    },
+    set require(value) {
+      lastOf.require = value
+    },
+    get evidenceTtlMs() {
+      return lastOf.evidenceTtlMs
+    },
+    set evidenceTtlMs(value) {
+      lastOf.evidenceTtlMs = value
+    },
+    get evidenceExtra() {
+      return lastOf.evidenceExtra
+    },
+    set evidenceExtra(value) {
+      lastOf.evidenceExtra = value
+    },
+    fail: (pathEnd, ...next) => void faults.push(...next.map((fault) => ({ pathEnd, fault }))),
+    change: move,
+    release() {
+      for (const done of holding) done()
+      holding = []
+    },
+    forgetDevices: () => devices.clear(),
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PhoneError } from '../src/index.ts'
+import { harness } from './harness.ts'
+
+const bodiesTo = (service: ReturnType<typeof harness>['service'], end: string) =>
+  service.requests.filter(({ path }) => path.endsWith(end)).map(({ raw }) => raw)
+
+test('an assertion whose answer is lost is sent again byte by byte, and the replay is answered', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.fail('/attestations', 'unanswered', 'unanswered')
+  const bonded = await phone.approve(claimed, { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  const bodies = bodiesTo(service, '/attestations')
+  assert.equal(bodies.length, 3)
+  assert.equal(new Set(bodies).size, 1)
+  assert.deepEqual(service.counters, [1, 2])
+})
+
+test('an assertion that never arrived bonds when it is sent again', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.fail('/attestations', 'unsent')
+  assert.equal((await phone.approve(claimed, { gather: strong })).session.state, 'bonded')
+  assert.equal(new Set(bodiesTo(service, '/attestations')).size, 1)
+})
+
+test('a lost answer that asked for a step-up is found out by reading the session', async () => {
+  const { service, phone, weak, strong } = harness()
+  service.require = ['local_auth']
+  const claimed = await phone.claim(service.payload)
+  service.fail('/attestations', 'unanswered')
+  const bonded = await phone.approve(claimed, { gather: ({ attempts_left }) => (attempts_left === undefined ? weak() : strong()) })
+  assert.equal(bonded.session.state, 'bonded')
+  assert.deepEqual(service.counters, [1, 2, 3, 4])
+})
+
+test('a lost evidence answer is asked for again with a new signature and a higher counter', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.fail('/evidence', 'unanswered')
+  assert.equal((await phone.approve(claimed, { gather: strong })).session.state, 'bonded')
+  assert.deepEqual(service.counters, [1, 2, 3])
+})
+
+test('a lost answer to a decline is found out by reading the session', async () => {
+  const { service, phone } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.fail('/decline', 'unanswered')
+  assert.equal((await phone.decline(claimed, { reason: 'user_declined' })).session.state, 'killed')
+})
+
+test('a lost claim is repeated', async () => {
+  const { service, phone } = harness()
+  service.fail('/claim', 'unanswered', 'unsent')
+  assert.equal((await phone.claim(service.payload)).session.state, 'pending')
+})
+
+test('a network that stays away ends the call with unreachable after four tries', async () => {
+  const { service, phone, clock } = harness()
+  service.fail('/claim', 'unsent', 'unsent', 'unsent', 'unsent')
+  await assert.rejects(phone.claim(service.payload), (error) => error instanceof PhoneError && error.code === 'unreachable')
+  assert.deepEqual(clock.waits, [250, 1_000, 3_000])
+})
+
+test('a busy service is asked again when it says so', async () => {
+  const { service, phone, clock } = harness()
+  service.fail('/claim', { status: 429, reason: 'rate_limited', retry_after_s: 4 }, { status: 503, reason: 'overloaded' })
+  await phone.claim(service.payload)
+  assert.deepEqual(clock.waits, [4_000, 1_000])
+})
+
+test('a service that asks for a minute is not waited for', async () => {
+  const { service, phone, clock } = harness()
+  service.fail('/claim', { status: 429, reason: 'rate_limited', retry_after_s: 60 })
+  await assert.rejects(
+    phone.claim(service.payload),
+    (error) => error instanceof PhoneError && error.status === 429 && error.retry_after_ms === 60_000,
+  )
+  assert.deepEqual(clock.waits, [])
+})
+
+test('a refusal is not repeated', async () => {
+  const { service, phone } = harness()
+  service.fail('/claim', { status: 400, reason: 'session_claimed' })
+  await assert.rejects(phone.claim(service.payload), (error) => error instanceof PhoneError && error.reason === 'session_claimed')
+  assert.equal(bodiesTo(service, '/claim').length, 1)
+})

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type FetchLike, isSafeOrigin, originOf } from '../src/index.ts'
+import { jumpingClock } from './clocks.ts'
+import { harness } from './harness.ts'
+
+test('plain http is talked to on this machine only', () => {
+  for (const origin of ['https://bond.example', 'https://bond.example:8443', 'http://localhost:8787', 'http://127.0.0.1', 'http://[::1]:1'])
+    assert.ok(isSafeOrigin(origin), origin)
+  for (const origin of [
+    'http://bond.example',
+    'http://localhost.evil.example',
+    'http://localhost@evil.example',
+    'https://user@bond.example',
+    'ftp://localhost',
+    '',
+  ])
+    assert.ok(!isSafeOrigin(origin), origin)
+})
+
+test('a payload of the app’s scheme means the configured origin, a link its own', () => {
+  assert.equal(originOf({ origin: undefined }, 'http://bonded:8787'), 'http://bonded:8787')
+  assert.equal(originOf({ origin: 'http://bonded:8787' }, 'http://bonded:8787'), 'http://bonded:8787')
+  assert.equal(originOf({ origin: 'https://other.example' }, 'https://bond.example'), 'https://other.example')
+  assert.throws(() => originOf({ origin: undefined }, undefined), { code: 'origin_not_usable', reason: 'origin_missing' })
+  assert.throws(() => originOf({ origin: 'http://other.example' }, undefined), { code: 'origin_not_usable', reason: 'origin_insecure' })
+})
+
+test('a link of another origin is not followed with this origin’s token', async () => {
+  const { service, phone } = harness()
+  const link = service.link.replace('bond.example', 'evil.example')
+  await assert.rejects(phone.claim(link), { code: 'origin_not_usable', reason: 'origin_other' })
+  assert.equal(service.requests.length, 0)
+})
+
+test('a service that passes on another one’s session is not signed for', async () => {
+  const { service, phone } = harness()
+  service.change({ api_base_url: 'https://real.example' })
+  await assert.rejects(phone.claim(service.payload), { code: 'origin_not_usable', reason: 'api_base_url' })
+})
+
+test('an answer that is not of the contract is not acted on', async () => {
+  for (const [change, reason] of [
+    [{ state: 'approved' }, 'state'],
+    [{ context: { display: 'Amount' } }, 'context'],
+    [{ nonce: 'another' }, 'nonce'],
+    [{ expires_at: 'soon' }, 'expires_at'],
+    [{ step_up: { required: [1] } }, 'step_up'],
+  ] as const) {
+    const { service } = harness()
+    const text = async () => JSON.stringify({ ...service.session, ...change })
+    const lying: FetchLike = async (url, request) =>
+      url.endsWith('/claim') ? { status: 200, headers: { get: () => null }, text } : service.fetch(url, request)
+    const { phone } = harness({ clock: jumpingClock(), fetch: lying })
+    await assert.rejects(phone.claim(service.payload), { code: 'answer_unreadable', reason }, reason)
+  }
+})
+
+test('a text that is no handoff is told so', async () => {
+  const { phone } = harness()
+  for (const text of ['', 'https://bond.example', 'pulse://bond?session_id=x&nonce=y'])
+    await assert.rejects(phone.claim(text), { code: 'handoff_unreadable' })
+})

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { describeRequest, requestOf } from '../src/index.ts'
+import { fakeService } from './fake-service.ts'
+
+const session = fakeService().session
+
+test('a request reads as who asks, on which page, for what', () => {
+  assert.equal(
+    describeRequest(session),
+    [
+      'Example Bank asks for your approval.',
+      '  Page:     https://bank.example',
+      '  Purpose:  wire transfer (approve wire)',
+      '  Amount:   € 12,500.00',
+      '  To:       Café Ünïcode ✓',
+      'Approve only if you started this yourself, just now, on that page.',
+    ].join('\n'),
+  )
+})
+
+test('a page that is not known is said to be so', () => {
+  const bare = describeRequest({ ...session, requesting_origin: null, workflow: null, action: null, context: null })
+  assert.match(bare, /Page: {2}not known/)
+  assert.doesNotMatch(bare, /Purpose/)
+})
+
+test('no text of a request can move the cursor, start a line or turn the writing around', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const shown = requestOf({ ...session, tenant_name: text, context: { display: [{ label: text, value: `\u001b[2J\n\u202e${text}` }] } })
+      const all = JSON.stringify([shown.tenant_name, shown.display]).replaceAll('\\\\', '')
+      assert.doesNotMatch(all, /\\u00|\\[nrtbf]|[\u0080-\u009f\u200b-\u200f\u2028-\u202e]/)
+    }),
+  )
+})

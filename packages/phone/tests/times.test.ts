@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { serverMsAt, syncTo, timestampAt } from '../src/server-time.ts'
+import { jumpingClock } from './clocks.ts'
+import { harness } from './harness.ts'
+
+const HOUR_MS = 3_600_000
+type Sent = { issued_at: string; signals?: { local_auth: { verified_at: string } } }
+
+test('times come from the service, however wrong the phone’s clock is', async () => {
+  for (const startMs of [0, -HOUR_MS * 24 * 365, Date.parse('2099-01-01T00:00:00Z'), 0.25]) {
+    const { service, phone, strong } = harness({ clock: jumpingClock(startMs) })
+    await phone.approve(await phone.claim(service.payload), { gather: strong })
+    const evidence = service.requests.find(({ path }) => path.endsWith('/evidence'))?.body as Sent
+    assert.equal(evidence.issued_at, '2026-11-21T09:30:00.000Z')
+    assert.equal(evidence.signals?.local_auth.verified_at, '2026-11-21T09:30:00.000Z')
+  }
+})
+
+test('the time that has passed on the phone is added', async () => {
+  const { service, phone, clock, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  clock.advance(20_000)
+  service.nowMs += 20_000
+  await phone.approve(claimed, { gather: strong })
+  const assertion = service.requests.find(({ path }) => path.endsWith('/attestations'))?.body as Sent
+  assert.equal(assertion.issued_at, '2026-11-21T09:30:20.000Z')
+})
+
+test('a phone whose clock stood still takes the service’s time and signs anew, once', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.nowMs += 200_000
+  const bonded = await phone.approve(claimed, { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  const [first, second] = service.requests.filter(({ path }) => path.endsWith('/evidence')).map(({ body }) => body as Sent)
+  assert.equal(first?.issued_at, '2026-11-21T09:30:00.000Z')
+  assert.equal(second?.issued_at, '2026-11-21T09:33:20.000Z')
+  // The person was verified just now, whatever the time was thought to be.
+  assert.equal(second?.signals?.local_auth.verified_at, '2026-11-21T09:33:20.000Z')
+  // The refused request had used up counter 1.
+  assert.deepEqual(service.counters, [2, 3])
+})
+
+test('evidence that is still current is kept when only the assertion’s time is refused', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.evidenceTtlMs = 250_000
+  service.fail('/attestations', { status: 400, reason: 'issued_at_out_of_range' })
+  assert.equal((await phone.approve(claimed, { gather: strong })).session.state, 'bonded')
+  assert.equal(service.requests.filter(({ path }) => path.endsWith('/evidence')).length, 1)
+  assert.deepEqual(service.counters, [1, 3])
+})
+
+test('a time that is refused twice is not signed a third time', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  const no = { status: 400, reason: 'issued_at_out_of_range' } as const
+  service.fail('/attestations', no, no, no)
+  await assert.rejects(phone.approve(claimed, { gather: strong }), { reason: 'issued_at_out_of_range' })
+  assert.equal(service.requests.filter(({ path }) => path.endsWith('/attestations')).length, 2)
+})
+
+test('evidence that has run out is fetched anew before signing', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.evidenceTtlMs = 4_000
+  const bonded = await phone.approve(claimed, { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  assert.equal(service.requests.filter(({ path }) => path.endsWith('/evidence')).length, 2)
+})
+
+test('evidence that the service calls expired is fetched anew, once', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.fail('/attestations', { status: 400, reason: 'evidence_expired' })
+  assert.equal((await phone.approve(claimed, { gather: strong })).session.state, 'bonded')
+  assert.equal(service.requests.filter(({ path }) => path.endsWith('/evidence')).length, 2)
+})
+
+test('a synchronised time runs as evenly as the phone’s clock', () => {
+  const anyMs = fc.integer({ min: -1e12, max: 1e12 })
+  fc.assert(
+    fc.property(fc.integer({ min: 1e12, max: 2e12 }), anyMs, fc.nat(1e9), (serverMs, phoneMs, elapsed) => {
+      const told = new Date(serverMs).toISOString()
+      const time = syncTo(told, { now: () => phoneMs, schedule: () => () => {} })
+      assert.equal(serverMsAt(time, phoneMs + elapsed), serverMs + elapsed)
+      assert.match(timestampAt(time, phoneMs + elapsed), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    }),
+  )
+})

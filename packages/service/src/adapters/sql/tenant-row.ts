@@ -1,0 +1,31 @@
+import type { TenantId, Workflow } from '@bonded/contract'
+import type { Tenant } from '../../domain/tenant.ts'
+import type { Row, SqlValue } from './statement.ts'
+
+/** A tenant's settings are the same text at every call: parsed once. */
+const parsed = new Map<string, unknown>()
+/** A bound, should tenants change their settings for ever. */
+const MAX_PARSED = 1_000
+
+function parseOnce<T>(text: SqlValue | undefined): T {
+  const source = String(text)
+  let value = parsed.get(source)
+  if (value === undefined) {
+    if (parsed.size >= MAX_PARSED) parsed.clear()
+    value = JSON.parse(source)
+    parsed.set(source, value)
+  }
+  return value as T
+}
+
+/** The tenant of a row. */
+export function tenantFromRow(found: Row): Tenant {
+  return {
+    id: found.id as TenantId,
+    name: found.name as string,
+    environment: found.environment as Tenant['environment'],
+    demo: found.demo === 1,
+    origins: parseOnce<string[]>(found.origins),
+    workflows: parseOnce<Workflow[]>(found.workflows),
+  }
+}

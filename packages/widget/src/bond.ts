@@ -1,0 +1,103 @@
+import type { BondRequest, Setup } from './arguments.ts'
+import { breachOf, findContainer, settledBreachOf } from './container-contract.ts'
+import { UNAVAILABLE_SCREENS } from './messages.ts'
+import { unavailable, type BondOutcome, type UnavailableReason } from './outcome.ts'
+import { plain, screenOf } from './screen.ts'
+import { findSession } from './session/find.ts'
+import type { Standing } from './session/read.ts'
+import { forget, remember } from './session/resume.ts'
+import { isOver } from './session/standing.ts'
+import { watch } from './session/watch.ts'
+import { openView, type View } from './view/view.ts'
+
+/** How often the container is looked at and the countdown drawn. */
+const TICK_MS = 1_000
+/** Longer than any session may wait for its bond (900 s): whatever a service says, the promise settles. */
+const LONGEST_WAIT_MS = 960_000
+
+/** One bond of a page, from its request to its outcome, and on to the completion. */
+export interface Bond {
+  readonly outcome: Promise<BondOutcome>
+  /** Ends it for another bond. An outcome not yet told is `unavailable`. */
+  readonly supersede: () => void
+}
+
+/** Starts one. The outcome always comes, and is never a rejection. */
+export function startBond(setup: Setup, request: BondRequest): Bond {
+  const purpose = { workflow: setup.workflow, ...request }
+  const container = findContainer(setup.containerId)
+  const view = container && openView(container)
+  let told = false
+  let tell!: (outcome: BondOutcome) => void
+  const outcome = new Promise<BondOutcome>((resolve) => (tell = resolve))
+  const cleanUp: (() => void)[] = []
+
+  const stop = () => {
+    for (const undo of cleanUp.splice(0)) undo()
+  }
+  const settle = (result: BondOutcome) => {
+    if (!told) forget(purpose)
+    told = true
+    tell(result)
+  }
+  const close = (reason: UnavailableReason) => {
+    stop()
+    // After its outcome the widget keeps showing it: a page that hides the container then does no harm.
+    if (!told) view?.show(plain(UNAVAILABLE_SCREENS[reason] ?? 'unavailable'))
+    settle(unavailable(reason))
+  }
+
+  const run = async (on: HTMLElement, shown: View) => {
+    shown.show(plain('starting'))
+    const breach = await settledBreachOf(on)
+    if (told) return
+    if (breach) return closeForBreach(breach)
+    const found = await findSession(setup, request)
+    if (told) return
+    if ('reason' in found) return close(found.reason)
+    remember(purpose, found.address)
+    let standing = found.standing
+    const draw = () => shown.show(screenOf(standing, performance.now()))
+    const tick = () => {
+      const broken = told ? undefined : breachOf(on)
+      if (broken) closeForBreach(broken)
+      else draw()
+    }
+    const learn = (news: Standing) => {
+      standing = news
+      draw()
+      const result = outcomeOf(found.address.id, standing)
+      if (result) settle(result)
+      if (isOver(standing)) stop()
+    }
+    const ticking = setInterval(tick, TICK_MS)
+    const longest = setTimeout(() => !told && close('network'), LONGEST_WAIT_MS)
+    cleanUp.push(
+      () => clearInterval(ticking),
+      () => clearTimeout(longest),
+    )
+    cleanUp.push(watch({ ...found, publishableKey: setup.publishableKey, onStanding: learn, onUnavailable: close }))
+    tick()
+  }
+  const closeForBreach = (breach: string) => {
+    console.error(
+      `Pulse: the container breaks the container contract (${breach}). It must stay displayed, visible, opaque, interactive, unscaled and on the page.`,
+    )
+    close('container_hidden')
+  }
+
+  if (container && view)
+    run(container, view).catch((cause: unknown) => {
+      console.error('Pulse: the widget failed.', cause)
+      close('internal_error')
+    })
+  else closeForBreach(container ? 'no_shadow_root' : 'missing')
+  return { outcome, supersede: () => close('superseded') }
+}
+
+/** The outcome that a standing means for the page; undefined while the phone can still answer. */
+function outcomeOf(sessionId: string, { state, endedReason }: Standing): BondOutcome | undefined {
+  if (state === 'bonded') return { state, sessionId }
+  if (state === 'pending' || state === 'step_up_required') return undefined
+  return { state, sessionId: null, ...(state === 'killed' && endedReason ? { reason: endedReason } : {}) }
+}

@@ -1,0 +1,8 @@
+/**
+ * The types of the hosted script. The script itself is loaded from the service's origin, never from a package:
+ *
+ * @example <script src="https://{worker_origin}/v1/pulse.js"></script>
+ */
+export type { BondRequest, PulseError, PulseErrorCode, Setup } from './arguments.ts'
+export type { BondOutcome, UnavailableReason } from './outcome.ts'
+export type { Pulse } from './pulse.ts'

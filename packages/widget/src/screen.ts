@@ -1,0 +1,55 @@
+import { ENDED_SCREENS } from './messages.ts'
+import type { Code, Instant, Standing } from './session/read.ts'
+
+/** Each thing the widget can be showing. */
+export type ScreenName =
+  | 'starting'
+  | 'waiting'
+  | 'scanned'
+  | 'evaluating'
+  | 'step_up'
+  | 'bonded'
+  | 'completed'
+  | 'declined'
+  | 'unexpected'
+  | 'not_verified'
+  | 'killed'
+  | 'expired'
+  | 'unavailable'
+  | 'unreachable'
+  | 'obstructed'
+
+/** What to draw. `code` is null where none may be shown; `expiresAt` where time is running. */
+export interface Screen {
+  readonly name: ScreenName
+  readonly code: Code | null
+  readonly expiresAt: Instant | null
+}
+
+/** A screen without code and countdown. */
+export function plain(name: ScreenName): Screen {
+  return { name, code: null, expiresAt: null }
+}
+
+/** What to draw for a session, now. A code that is not accepted any more is never shown. */
+export function screenOf(standing: Standing, now: Instant): Screen {
+  const { state, code, expiresAt } = standing
+  switch (state) {
+    case 'pending': {
+      const name = pendingScreen(standing)
+      return { name, code: name === 'waiting' && code && now < code.expiresAt ? code : null, expiresAt }
+    }
+    case 'step_up_required':
+      return { name: standing.hint === 'evaluating' ? 'evaluating' : 'step_up', code: null, expiresAt }
+    case 'killed':
+      return plain(ENDED_SCREENS[standing.endedReason ?? 'killed'])
+    case 'bonded':
+    case 'completed':
+    case 'expired':
+      return plain(state)
+  }
+}
+
+function pendingScreen({ hint }: Standing): ScreenName {
+  return hint === 'scanned' || hint === 'evaluating' ? hint : 'waiting'
+}

@@ -1,0 +1,26 @@
+const SVG = 'http://www.w3.org/2000/svg'
+
+type Attributes = Readonly<Record<string, string>>
+
+/**
+ * An element with attributes and children. Text goes in as text nodes only, and there is no way to give a
+ * style or a handler: nothing here is a sink for a Content Security Policy or Trusted Types to stop.
+ */
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
+  made.append(...children)
+  return made
+}
+
+/** The same for SVG. */
+export function drawing<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Node[]): SVGElementTagNameMap[K] {
+  const made = document.createElementNS(SVG, tag)
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
+  made.append(...children)
+  return made
+}

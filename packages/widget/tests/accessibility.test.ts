@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserTest, computed, Harness, noBrowser, require, screen } from './harness.ts'
+import { readQr } from './read-qr.ts'
+
+const axe = createRequire(import.meta.url).resolve('axe-core')
+const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 }
+let h: Harness
+before(async () => {
+  if (!noBrowser) h = await Harness.start()
+})
+after(async () => h?.[Symbol.asyncDispose]())
+
+async function violations(page: Page): Promise<unknown[]> {
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.addScriptTag({ path: axe })
+  return page.evaluate(`axe.run('[data-pulse-widget]', { resultTypes: ['violations'] })
+    .then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ failureSummary }) => failureSummary)]))`)
+}
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`axe finds nothing in ${colorScheme}, in every tone`, browserTest, async () => {
+    const page = await h.waiting({ colorScheme })
+    assert.deepEqual(await violations(page), [])
+    for (const [state, reason, shows] of [
+      ['bonded', null, 'bonded'],
+      ['killed', 'user_declined', 'declined'],
+      ['killed', 'user_unexpected', 'unexpected'],
+      ['killed', 'not_verified', 'not_verified'],
+    ] as const) {
+      await require(page, { context: { shows } })
+      await page.locator('.qr').waitFor()
+      h.session.moved(state, reason)
+      await screen(page, shows)
+      assert.deepEqual(await violations(page), [])
+    }
+  })
+
+test('axe finds nothing on a phone', browserTest, async () => {
+  assert.deepEqual(await violations(await h.waiting(PHONE)), [])
+})
+
+test('a screen reader hears the changes of state, and never a rotation or the countdown', browserTest, async () => {
+  const page = await h.waiting({ clock: true })
+  const spoken = () => page.evaluate('spoken')
+  await page.evaluate(`
+    globalThis.spoken = []
+    for (const region of document.querySelector('[data-pulse-widget]').shadowRoot.querySelectorAll('[role=status], [aria-live]'))
+      new MutationObserver(() => spoken.push(region.textContent)).observe(region, { subtree: true, childList: true, characterData: true })
+  `)
+  h.session.rotate()
+  await page.locator(`a.link[href="${h.session.universalLink}"]`).waitFor()
+  await page.clock.runFor(5_000)
+  await page.getByText(/^4:5\d left$/).waitFor()
+  assert.deepEqual(await spoken(), [])
+  h.session.hinted('scanned')
+  await screen(page, 'scanned')
+  assert.deepEqual(await spoken(), ['Check your phoneRead the request on your phone, and approve it there if it is yours.'])
+})
+
+test('on a touch device the link comes first and the code second', browserTest, async () => {
+  const page = await h.waiting(PHONE)
+  const link = await page.getByRole('link', { name: 'Continue on this phone' }).boundingBox()
+  const code = await page.getByRole('img', { name: 'QR code to scan with your phone' }).boundingBox()
+  assert.ok(link && code && link.y + link.height <= code.y)
+  assert.equal(await page.getByRole('link', { name: 'Continue on this phone' }).getAttribute('href'), h.session.universalLink)
+})
+
+for (const [what, viewport] of Object.entries({ '320 px wide': { width: 320, height: 600 }, 'zoomed to 200 %': { width: 380, height: 320 } }))
+  test(`${what}, nothing is cut off, and the code scans`, browserTest, async () => {
+    const page = await h.waiting({ viewport, deviceScaleFactor: 2 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
+    assert.equal(readQr(await page.screenshot({ fullPage: true })), h.session.payload)
+  })
+
+test('in forced colours the code stays dark on light', browserTest, async () => {
+  const page = await h.waiting({ forcedColors: 'active', colorScheme: 'dark' })
+  assert.equal(readQr(await page.screenshot()), h.session.payload)
+})
+
+test('with reduced motion nothing breathes', browserTest, async () => {
+  const page = await h.waiting({ reducedMotion: 'reduce' })
+  h.session.hinted('scanned')
+  await screen(page, 'scanned')
+  assert.equal(await computed(page.locator('.badge'), 'animation-name'), 'none')
+})

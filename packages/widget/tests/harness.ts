@@ -1,0 +1,190 @@
+import { existsSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+import type { ScriptedSession, SessionScript } from './scripted-session.ts'
+import { ScriptedWorker } from './scripted-worker.ts'
+
+const EXECUTABLE = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Why browser tests cannot run here; false where they can. */
+export const noBrowser = existsSync(EXECUTABLE)
+  ? false
+  : `NO BROWSER AT ${EXECUTABLE}: the widget is NOT tested. Install Chromium or set CHROMIUM_PATH.`
+
+/** Enough for the widget; a larger screenshot only takes longer to decode. */
+const VIEWPORT = { width: 420, height: 560 }
+/** A test that waits for something longer than this waits for ever. */
+const LIMIT_MS = 15_000
+/** For every browser test. */
+export const browserTest = { skip: noBrowser, timeout: 2 * LIMIT_MS }
+
+export const PUBLISHABLE_KEY = `pk_beta_${'k'.repeat(22)}`
+export const PURPOSE = { workflow: 'credit_application', action: 'submit_application' }
+
+/** How a test's page differs from a plain one. */
+export interface PageScript extends BrowserContextOptions {
+  readonly csp?: string
+  /** Markup in place of the plain container. */
+  readonly body?: string
+  /** The page's clock is the test's to move. */
+  readonly clock?: boolean
+  readonly session?: SessionScript
+}
+
+/** A browser, the worker's origin, and a bank's origin with a page and a session endpoint. */
+export class Harness implements AsyncDisposable {
+  readonly worker: ScriptedWorker
+  readonly #browser: Browser
+  readonly #site = createServer((request, response) => {
+    if (request.method === 'POST')
+      return void this.#createSession(request).then((view) => response.setHeader('Content-Type', 'application/json').end(JSON.stringify(view)))
+    if (this.#page.csp) response.setHeader('Content-Security-Policy', this.#page.csp)
+    response.setHeader('Content-Type', 'text/html').end(this.#html())
+  })
+  /** What the last page asked its endpoint, and the sessions made of it, newest last. */
+  readonly asked: unknown[] = []
+  readonly sessions: ScriptedSession[] = []
+  #page: PageScript = {}
+
+  private constructor(worker: ScriptedWorker, browser: Browser) {
+    this.worker = worker
+    this.#browser = browser
+  }
+
+  static async start(): Promise<Harness> {
+    const worker = await ScriptedWorker.start()
+    const browser = await chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
+    const harness = new Harness(worker, browser)
+    await new Promise<void>((resolve) => harness.#site.listen(0, '127.0.0.1', resolve))
+    return harness
+  }
+
+  get siteUrl(): string {
+    return `http://localhost:${(this.#site.address() as AddressInfo).port}/`
+  }
+
+  /** The session that the page's endpoint created last. */
+  get session(): ScriptedSession {
+    const newest = this.sessions.at(-1)
+    if (!newest) throw new Error('the page has not asked for a session')
+    return newest
+  }
+
+  /** A fresh page with the script loaded, in a context of its own. */
+  async open(script: PageScript = {}): Promise<Page> {
+    const { csp: _csp, body: _body, clock, session: _session, ...context } = script
+    this.#page = script
+    this.worker.sockets = 'accept'
+    this.worker.answers = 'well'
+    this.sessions.length = 0
+    for (const previous of this.#browser.contexts()) await previous.close()
+    const page = await (await this.#browser.newContext({ viewport: VIEWPORT, ...context })).newPage()
+    page.setDefaultTimeout(LIMIT_MS)
+    if (clock) await page.clock.install()
+    await page.goto(this.siteUrl)
+    return page
+  }
+
+  /** A page that has asked for a bond and shows its first code. */
+  async waiting(script: PageScript = {}): Promise<Page> {
+    const page = await this.open(script)
+    await init(page)
+    await require(page)
+    await screen(page, 'waiting')
+    await page.locator('.qr').waitFor()
+    return page
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#browser.close()
+    await this.worker[Symbol.asyncDispose]()
+    this.#site.closeAllConnections()
+    await new Promise((resolve) => this.#site.close(resolve))
+  }
+
+  async #createSession(request: IncomingMessage): Promise<object> {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const { workflow, action } = JSON.parse(body)
+    this.asked.push(JSON.parse(body))
+    const session = this.worker.create({ workflow, action, ...this.#page.session })
+    this.sessions.push(session)
+    // As a real backend: the create answer has more members than the public view.
+    return { ...session.view(), context: null, subject_ref: null, step_up: null }
+  }
+
+  #html(): string {
+    const { body = '<div data-pulse-widget></div>' } = this.#page
+    return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Bank</title><meta name="viewport" content="width=device-width">
+      <meta name="color-scheme" content="light dark"><script src="${this.worker.origin}/v1/pulse.js"></script><main><h1>Loan</h1>${body}</main></html>`
+  }
+}
+
+/** What the tests' code finds on the page. */
+export interface OnPage {
+  Pulse: Record<'init' | 'requireBond', (given: unknown) => Promise<Outcome>>
+  outcome: Promise<Outcome>
+  getComputedStyle(element: unknown): { getPropertyValue(name: string): string }
+}
+
+interface Outcome {
+  readonly state: string
+  readonly sessionId: string | null
+  readonly reason?: string
+}
+
+/** Pulse.init on the page. */
+export async function init(page: Page, setup: object = {}): Promise<void> {
+  await page.evaluate((given) => (globalThis as unknown as OnPage).Pulse.init(given), {
+    publishableKey: PUBLISHABLE_KEY,
+    workflow: PURPOSE.workflow,
+    sessionEndpoint: '/bond-session',
+    ...setup,
+  })
+}
+
+/** Starts Pulse.requireBond on the page; {@link outcome} waits for it. */
+export async function require(page: Page, request: object = {}): Promise<void> {
+  await page.evaluate(
+    (given) => {
+      const scope = globalThis as unknown as OnPage
+      scope.outcome = scope.Pulse.requireBond(given)
+    },
+    { action: PURPOSE.action, ...request },
+  )
+}
+
+/** What the started requireBond resolves to. */
+export function outcome(page: Page): Promise<Outcome> {
+  return page.evaluate(() => (globalThis as unknown as OnPage).outcome)
+}
+
+/** Waits until the widget shows a screen. */
+export async function screen(page: Page, name: string): Promise<void> {
+  await page.locator(`.card[data-screen=${name}]`).waitFor({ timeout: 10_000 })
+}
+
+/** Waits until a condition on the test's side holds. */
+export async function until(holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error(`never held: ${holds.toString()}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** A computed style of an element. */
+export function computed(locator: Locator, property: string): Promise<string> {
+  return locator.evaluate((element, name) => (globalThis as unknown as OnPage).getComputedStyle(element).getPropertyValue(name), property)
+}

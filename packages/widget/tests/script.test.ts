@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { loadPulseScript } from '@bonded/widget/script'
+import { timeLeft } from '../src/countdown.ts'
+
+/** What a page pays to load the widget, as the service sends it. */
+const BUDGET_BYTES = 15_000
+
+test('the same sources give the same bytes, and the hash is of those bytes', async () => {
+  const [first, second] = [await loadPulseScript(), await loadPulseScript()]
+  assert.deepEqual(first, second)
+  assert.equal(first.integrity, `sha384-${createHash('sha384').update(first.source, 'utf8').digest('base64')}`)
+  assert.match(first.version, /^\d+\.\d+\.\d+/)
+})
+
+test('the script stays within 15 kB gzip', async (t) => {
+  const { source } = await loadPulseScript()
+  const bytes = gzipSync(source, { level: 9 }).length
+  t.diagnostic(`pulse.js: ${source.length} B, ${bytes} B gzip`)
+  assert.ok(bytes <= BUDGET_BYTES, `${bytes} B`)
+})
+
+test('the script holds nothing that a strict Content Security Policy or Trusted Types would stop', async () => {
+  const { source } = await loadPulseScript()
+  assert.doesNotMatch(source, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.cssText|@import|url\(/)
+})
+
+test('the countdown reads 0:00 only when it is over', () => {
+  assert.equal(timeLeft({ until: 300_000, now: 0 }), '5:00')
+  assert.equal(timeLeft({ until: 61_500, now: 1_000 }), '1:01')
+  assert.equal(timeLeft({ until: 1, now: 0 }), '0:01')
+  assert.equal(timeLeft({ until: 0, now: 5 }), '0:00')
+})

@@ -1,0 +1,130 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { WebSocketServer, type WebSocket } from 'ws'
+import { loadPulseScript } from '../build/bundle.ts'
+import { ScriptedSession, type SessionScript } from './scripted-session.ts'
+
+const ENDED = ['completed', 'killed', 'expired']
+
+/** A call the worker saw. */
+export interface Call {
+  readonly kind: 'get' | 'socket'
+  readonly sessionId: string
+  readonly query: URLSearchParams
+  readonly protocols: readonly string[]
+  readonly headers: IncomingMessage['headers']
+}
+
+/** The worker origin of the tests: script, API and channel of protocol 9, driven by the test. */
+export class ScriptedWorker implements AsyncDisposable {
+  origin = ''
+  /** `refuse` answers the upgrade with 403, as a proxy that knows no sockets does. */
+  sockets: 'accept' | 'refuse' = 'accept'
+  /** A number is the status of every GET; `cut` drops the connection. */
+  answers: 'well' | 'cut' | number = 'well'
+  readonly calls: Call[] = []
+  readonly #sessions = new Map<string, ScriptedSession>()
+  readonly #open = new Set<WebSocket>()
+  #script = ''
+  readonly #server = createServer((request, response) => void this.#answer(request, response))
+  readonly #channel = new WebSocketServer({ noServer: true, handleProtocols: () => 'bonded.v1' })
+
+  static async start(): Promise<ScriptedWorker> {
+    const worker = new ScriptedWorker()
+    worker.#script = (await loadPulseScript()).source
+    worker.#server.on('upgrade', (request, socket, head) => {
+      const session = worker.#sessions.get(request.url?.split('/').at(-1) ?? '')
+      const protocols = (request.headers['sec-websocket-protocol'] ?? '').split(', ')
+      worker.#record('socket', request, protocols)
+      if (worker.sockets === 'refuse' || !session || !protocols.includes('bonded.v1') || !protocols.includes(`watch.${session.watchToken}`))
+        return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n')
+      worker.#channel.handleUpgrade(request, socket, head, (ws) => worker.#serve(session, ws))
+    })
+    await new Promise<void>((resolve) => worker.#server.listen(0, '127.0.0.1', resolve))
+    worker.origin = `http://127.0.0.1:${(worker.#server.address() as AddressInfo).port}`
+    return worker
+  }
+
+  create(script: SessionScript = {}): ScriptedSession {
+    const session = new ScriptedSession(this.origin, script)
+    this.#sessions.set(session.id, session)
+    return session
+  }
+
+  forget(session: ScriptedSession): void {
+    this.#sessions.delete(session.id)
+  }
+
+  /** Drops every channel without a close frame: a browser sees 1006. */
+  cutSockets(): void {
+    for (const ws of this.#open) ws.terminate()
+  }
+
+  callsOf(kind: Call['kind'], session: ScriptedSession): Call[] {
+    return this.calls.filter((call) => call.kind === kind && call.sessionId === session.id)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cutSockets()
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #serve(session: ScriptedSession, ws: WebSocket): void {
+    const send = (frame: Record<string, unknown>) => {
+      ws.send(JSON.stringify(frame))
+      if (ENDED.includes(session.state)) ws.close(1000)
+    }
+    this.#open.add(ws)
+    const leave = session.listen(send)
+    ws.on('close', () => {
+      leave()
+      this.#open.delete(ws)
+    })
+    send(session.hello())
+  }
+
+  #record(kind: Call['kind'], request: IncomingMessage, protocols: string[] = []): string {
+    const url = new URL(request.url ?? '', this.origin)
+    const sessionId = url.pathname.split('/').at(-1) ?? ''
+    this.calls.push({ kind, sessionId, query: url.searchParams, protocols, headers: request.headers })
+    return sessionId
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '*')
+    if (request.method === 'OPTIONS') {
+      response.setHeader('Access-Control-Allow-Headers', 'authorization, x-bond-watch')
+      return void response.writeHead(204).end()
+    }
+    if (request.url === '/v1/pulse.js') return void response.setHeader('Content-Type', 'text/javascript').end(this.#script)
+    const session = this.#sessions.get(this.#record('get', request))
+    if (this.answers === 'cut') return void request.socket.destroy()
+    if (this.answers !== 'well')
+      return sendJson(response, this.answers, { error: { code: 'scripted', message: 'As the test says.', requestId: 'req_test' } })
+    if (!session || request.headers['x-bond-watch'] !== session.watchToken || !request.headers.authorization?.startsWith('Bearer pk_beta_'))
+      return sendJson(response, 404, { error: { code: 'not_found', message: 'There is no such session here.', requestId: 'req_test' } })
+    await changed(session, this.calls.at(-1)!.query, request)
+    sendJson(response, 200, session.view())
+  }
+}
+
+/** Waits as `wait_ms` and `after` ask. */
+async function changed(session: ScriptedSession, query: URLSearchParams, request: IncomingMessage): Promise<void> {
+  const waitMs = Number(query.get('wait_ms') ?? 0)
+  if (waitMs === 0 || session.seq > Number(query.get('after') ?? 0)) return
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      leave()
+      resolve()
+    }
+    const timer = setTimeout(done, waitMs)
+    const leave = session.listen((frame) => frame['type'] !== 'challenge' && done())
+    request.socket.once('close', done)
+  })
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }).end(JSON.stringify(body))
+}
