@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ConfigError, readConfig } from '../src/config.ts'
+
+const fileOf = (text: string) => {
+  const path = join(mkdtempSync(join(tmpdir(), 'bonded-config-')), 'bonded.yaml')
+  writeFileSync(path, text)
+  return path
+}
+
+test('without any setting it is a sandbox on this machine', () => {
+  const config = readConfig({})
+  assert.deepEqual(
+    [config.publicOrigin, config.port, config.host, config.databaseFile, config.environment],
+    ['http://localhost:8787', 8787, '127.0.0.1', '.bonded/bonded.db', 'sandbox'],
+  )
+})
+
+test('a flag beats the environment, and the environment beats the file', () => {
+  const BONDED_CONFIG = fileOf('port: 1001\nhost: 0.0.0.0\napp_scheme: acme\n')
+  const config = readConfig({ BONDED_CONFIG, BONDED_PORT: '1002', BONDED_HOST: '::1' }, { BONDED_PORT: '1003' })
+  assert.deepEqual([config.port, config.host, config.appScheme], [1003, '::1', 'acme'])
+})
+
+test('all mistakes are told at once, each with its setting, its value and what was expected', () => {
+  assert.throws(
+    () =>
+      readConfig({
+        BONDED_PORT: 'eighty',
+        BONDED_PUBLIC_ORIGIN: 'https://bond.example/',
+        BONDED_ENVIRONMENT: 'prod',
+        BONDED_PORTS: '1',
+        BONDED_DATABASE_URL: 'mysql://x',
+      }),
+    (failure) => {
+      assert.ok(failure instanceof ConfigError)
+      const { mistakes, message } = failure
+      assert.deepEqual(mistakes.map(({ setting }) => setting).sort(), [
+        'BONDED_DATABASE_URL',
+        'BONDED_ENVIRONMENT',
+        'BONDED_PORT',
+        'BONDED_PORTS',
+        'BONDED_PUBLIC_ORIGIN',
+      ])
+      assert.match(message, /BONDED_PORT: "eighty"\. Expected a port number/)
+      return true
+    },
+  )
+})
+
+test('in production the root keys must be given and the origin be https', () => {
+  assert.throws(
+    () => readConfig({ BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'http://localhost:8787' }),
+    (failure) => failure instanceof ConfigError && failure.mistakes.map(({ setting }) => setting).join() === 'BONDED_ROOT_KEYS,BONDED_PUBLIC_ORIGIN',
+  )
+})
+
+test('a file that is missing, no YAML, or holds an unknown setting is named', () => {
+  for (const BONDED_CONFIG of ['/nowhere/bonded.yaml', fileOf('- a list'), fileOf('a: [1'), fileOf('colour: red')]) {
+    assert.throws(() => readConfig({ BONDED_CONFIG }), ConfigError)
+  }
+})
