@@ -23,18 +23,20 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     if (key === undefined) throw new RangeError(`there is no root key ${keyId}`)
     return createHmac('sha256', key).update(text).digest()
   }
+  // A session's nonce, watch token and completion secret are asked for at almost every call on it.
+  const sessionMac = keepingLatest((keyId: string, purpose: Purpose, text: string) => mac(keyId, purpose, text).toString('base64url'))
   const challengeMac = (keyId: string, body: Uint8Array) => mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
 
   return {
     currentKeyId: current.id,
     holds: (keyId) => derived.has(keyId),
     nonces: (keyId, sessionId) => ({
-      nonceAt: (index) => mac(keyId, 'nonce', `${sessionId}.${index}`).toString('base64url'),
-      stepNonceAt: (n) => mac(keyId, 'nonce', `${sessionId}.s${n}`).toString('base64url'),
+      nonceAt: (index) => sessionMac(keyId, 'nonce', `${sessionId}.${index}`),
+      stepNonceAt: (n) => sessionMac(keyId, 'nonce', `${sessionId}.s${n}`),
       sameText: same,
     }),
-    completionSecret: (keyId, sessionId) => new Secret(`bcs_${mac(keyId, 'completion', sessionId).toString('base64url')}`),
-    watchToken: (keyId, sessionId) => new Secret(`bwt_${mac(keyId, 'watch', sessionId).toString('base64url')}`),
+    completionSecret: (keyId, sessionId) => new Secret(`bcs_${sessionMac(keyId, 'completion', sessionId)}`),
+    watchToken: (keyId, sessionId) => new Secret(`bwt_${sessionMac(keyId, 'watch', sessionId)}`),
     subjectRef: (tenantId, subjectId) => mac(current.id, 'pairwise', `${tenantId}\n${subjectId}`).toString('base64url'),
     evidenceMac: (keyId, context, evidence) => mac(keyId, 'evidence', evidenceMacInput(context, evidence)).toString('base64url'),
     bodyMac: (keyId, canonicalBody) => mac(keyId, 'idempotency', canonicalBody).toString('base64url'),
@@ -55,6 +57,26 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     sha256: (text) => hash('sha256', text, 'base64url'),
     digest: (credential) => hash('sha256', credential, 'buffer'),
     same,
+  }
+}
+
+/** A few hundred sessions at once, a few texts each; about 1 MB. */
+const MAX_KEPT = 4_000
+
+/** The function with its latest results kept. They are as secret as the root keys that lie beside them in memory. */
+function keepingLatest(make: (keyId: string, purpose: Purpose, text: string) => string): typeof make {
+  let latest = new Map<string, string>()
+  let older = new Map<string, string>()
+  return (keyId, purpose, text) => {
+    const name = `${keyId} ${purpose} ${text}`
+    const known = latest.get(name) ?? older.get(name) ?? make(keyId, purpose, text)
+    // Two halves: when the newer one is full, the older one goes as a whole. No bookkeeping at each call.
+    if (latest.size >= MAX_KEPT / 2) {
+      older = latest
+      latest = new Map()
+    }
+    latest.set(name, known)
+    return known
   }
 }
 
