@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { SETTINGS } from '../packages/service/src/config.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** Every document of the repository, those not committed yet included. */
+const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\n')
+  .filter((path) => path !== '' && existsSync(join(ROOT, path)))
+const architecture = read('ARCHITECTURE.md')
+/** Where a stranger reads commands and types them in. */
+const MANUALS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...documents.filter((path) => path.startsWith('docs/guides/'))]
+
+test('a relative link of a document leads to a file that is there', () => {
+  assert.ok(documents.length > 10, 'the documents were found')
+  const broken = documents.flatMap((path) => {
+    const prose = read(path).replaceAll(/^```[\s\S]*?^```/gm, '')
+    const targets = [...prose.matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)/g)].map(([, target = '']) => decodeURI(target.split('#', 1)[0] ?? ''))
+    const relative = targets.filter((target) => target !== '' && !/^[a-z][a-z0-9+.-]*:/.test(target))
+    return relative.filter((target) => !existsSync(resolve(ROOT, dirname(path), target))).map((target) => `${path} links to ${target}`)
+  })
+  assert.deepEqual(broken, [])
+})
+
+test('every path that ARCHITECTURE.md names is there', () => {
+  const named = [...architecture.matchAll(/`((?:packages|examples|docs|scripts|bench|tests)\/[^`\s]*)`/g)].map(([, path = '']) => path)
+  assert.ok(named.length > 20, 'the paths were found')
+  const missing = named.filter((path) => globSync(path.replace(/\/$/, ''), { cwd: ROOT }).length === 0)
+  assert.deepEqual(missing, [])
+})
+
+test('ARCHITECTURE.md names every package and every layer of the service', () => {
+  const folders = ['packages', 'packages/service/src'].flatMap((parent) =>
+    readdirSync(join(ROOT, parent), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [`${parent}/${entry.name}`] : [])),
+  )
+  const unnamed = folders.filter((folder) => !architecture.includes(`\`${folder}\``))
+  assert.deepEqual(unnamed, [])
+})
+
+test('the reference names every setting', () => {
+  const reference = read('docs/reference/configuration.md')
+  const missing = SETTINGS.filter(({ name, key }) => !reference.includes(`\`${name}\``) || !reference.includes(`\`${key}\``))
+  assert.deepEqual(missing, [])
+})
+
+test('every npm script that a manual names exists', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  const OF_NPM = ['ci']
+  const unknown = commandsOfManuals(/\bnpm (?:run )?([a-z][a-z:-]*)/g).filter(([, name = '']) => !(name in scripts) && !OF_NPM.includes(name))
+  assert.deepEqual(
+    unknown.map(([command]) => command),
+    [],
+  )
+})
+
+test('every bonded command that a manual names exists, with the options it is given', () => {
+  const commands = commandsOfManuals(/(?:^|npx )bonded((?: +[^\s#|&;]+)+)/gm).map(([, rest = '']) => rest.trim().split(/ +/))
+  assert.ok(commands.length > 3, 'the commands were found')
+  for (const words of commands) {
+    const path: string[] = []
+    for (const word of words) {
+      const { subcommands } = helpOf(path)
+      if (subcommands.length === 0 || word.startsWith('-')) break
+      assert.ok(subcommands.includes(word), `bonded ${words.join(' ')}: there is no ${[...path, word].join(' ')}`)
+      path.push(word)
+    }
+    for (const option of words.filter((word) => word.startsWith('--'))) {
+      assert.match(helpOf(path).text, new RegExp(`(^|[ ,])${option}\\b`, 'm'), `bonded ${path.join(' ')} takes no ${option}`)
+    }
+  }
+})
+
+/** What stands in code of the manuals and matches; a line that ends with a backslash goes on in the next. */
+function commandsOfManuals(pattern: RegExp): readonly RegExpMatchArray[] {
+  const code = MANUALS.flatMap((path) => {
+    const text = read(path).replaceAll(/\\\n\s*/g, '')
+    const blocks = [...text.matchAll(/^ *```\w*\n([\s\S]*?)^ *```/gm)].map(([, block = '']) => block)
+    const spans = [...text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
+    return [...blocks, ...spans]
+  })
+  return code.flatMap((piece) => [...piece.matchAll(pattern)])
+}
+
+interface Help {
+  readonly text: string
+  readonly subcommands: readonly string[]
+}
+const known = new Map<string, Help>()
+
+/** What `bonded … --help` prints, and the commands it lists. */
+function helpOf(path: readonly string[]): Help {
+  const name = path.join(' ')
+  let help = known.get(name)
+  if (help === undefined) {
+    const main = join(ROOT, 'packages/service/src/cli/main.ts')
+    const { stdout, stderr, status } = spawnSync(process.execPath, ['--conditions=@bonded/source', main, ...path, '--help'], { encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    const listed = stdout.split(/^Commands:\n/m)[1] ?? ''
+    help = { text: stdout, subcommands: [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, command = '']) => command) }
+    known.set(name, help)
+  }
+  return help
+}
