@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 
 /**
  * `npm test`: gets a browser where it can, then runs every test file. Arguments are passed on to the runner,
- * so `npm test -- packages/contract/tests/ids.test.ts` runs one file.
+ * so `npm test -- packages/contract/tests/encoding.test.ts` runs one file.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const BROWSERS = [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -89,6 +90,20 @@ test('a stranger starts it, fills the form, scans the code from the screen, and 
   } finally {
     await browser.close()
   }
+})
+
+test('a port that is taken is told with its remedy, and nothing is left running', { timeout: 60_000 }, async () => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  const [servicePort] = await freePorts()
+  const taken = String((holder.address() as { port: number }).port)
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-taken-'))
+  const start = (ports: Record<string, string>) =>
+    promisify(execFile)('npx', ['bonded', 'dev'], { cwd: ROOT, env: { ...process.env, BONDED_DATA_DIR: folder, ...ports } })
+  await assert.rejects(start({ BONDED_PORT: String(servicePort), BANK_PORT: taken }), /set BANK_PORT to another/)
+  await assert.rejects(start({ BONDED_PORT: taken }), /set BONDED_PORT to another/)
+  holder.close()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 test('the phone says no, and the page says so without accepting anything', { skip: browserMissing, timeout: 180_000 }, async () => {

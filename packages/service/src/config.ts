@@ -86,8 +86,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
 
   const port = given('BONDED_PORT') ?? '8787'
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) wrong('BONDED_PORT')
-  const publicOrigin = given('BONDED_PUBLIC_ORIGIN') ?? `http://localhost:${port}`
-  if (!isServiceOrigin(publicOrigin)) wrong('BONDED_PUBLIC_ORIGIN')
+  const namedOrigin = given('BONDED_PUBLIC_ORIGIN')
+  if (namedOrigin !== undefined && !isServiceOrigin(namedOrigin)) wrong('BONDED_PUBLIC_ORIGIN')
+  const publicOrigin = namedOrigin ?? `http://localhost:${port}`
   const dataDir = given('BONDED_DATA_DIR') ?? '.bonded'
   const databaseUrl = given('BONDED_DATABASE_URL') ?? `sqlite:${dataDir}/bonded.db`
   const databaseFile = /^sqlite:(.+)$/.exec(databaseUrl)?.[1]

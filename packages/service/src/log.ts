@@ -2,17 +2,18 @@ import pino, { type Logger } from 'pino'
 import { Secret } from './domain/secret.ts'
 
 /**
- * The log of the service: JSON lines on stdout. What is secret is a `Secret`, which prints as such wherever it
+ * The log of the service: JSON lines. What is secret is a `Secret`, which prints as such wherever it
  * stands; no request is logged with its headers, its body or its query.
  */
-export function openLog(level: 'info' | 'error' | 'silent'): Logger {
-  return pino({
+export function openLog(level: 'info' | 'error', to: 'stdout' | 'stderr' = 'stdout'): Logger {
+  const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }), log: withoutSecrets },
+    formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets },
     serializers: { err: pino.stdSerializers.err },
-  })
+  }
+  return pino(options, to === 'stderr' ? process.stderr : process.stdout)
 }
 
 function withoutSecrets(line: Record<string, unknown>): Record<string, unknown> {

@@ -186,7 +186,10 @@ test('what is not HTTP that we read is answered in the error shape and the socke
       'malformed_request',
     ],
     ['POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: x\r\n\r\n', 'malformed_request'],
-    ['POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 'malformed_request'],
+    [
+      'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      'malformed_request',
+    ],
     ['POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: coffee\r\nContent-Length: 2\r\n\r\n{}', 'expectation_unsupported'],
     ['GET /api/v1/sessions/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 'malformed_request'],
     ['CONNECT a:443 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 'malformed_request'],
@@ -196,5 +199,12 @@ test('what is not HTTP that we read is answered in the error shape and the socke
     const answer = await raw(bytes)
     assert.match(answer, new RegExp(reason), `${JSON.stringify(bytes.slice(0, 60))} → ${answer}`)
     if (!reason.startsWith('"')) assert.match(answer, /^HTTP\/1\.1 400 .*"requestId":"req_/s)
+    assert.equal(answer.split('HTTP/1.1 ').length, 2, `one request, one answer: ${answer}`)
   }
+})
+
+test('a body that breaks after its request was refused does not get a second answer', async () => {
+  const answer = await raw('POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n')
+  assert.match(answer, /^HTTP\/1\.1 4(00|15) /)
+  assert.equal(answer.split('HTTP/1.1 ').length, 2, answer)
 })

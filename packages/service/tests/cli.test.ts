@@ -43,7 +43,7 @@ test('a tenant is created, listed and shown, and its credential is shown once', 
   assert.ok(!JSON.stringify(shown).includes(made.server_credential.slice(19, -6)))
   assert.equal(json('tenant', 'list').length, 1)
   assert.match(run('tenant', 'list').stdout, /Acme/)
-  assert.equal(statSync(join(folder, 'root.key')).mode & 0o777, 0o600)
+  for (const file of ['root.key', 'bonded.db']) assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600)
 })
 
 test('workflows with their policies come from a file, and a mistake in it is named', () => {
@@ -102,5 +102,5 @@ test('the schema is applied once and its state is told', () => {
   const { json } = commandLine()
   assert.equal(json('migrate', 'up').applied.length, 1)
   assert.deepEqual(json('migrate', 'up').applied, [])
-  assert.ok(json('migrate', 'status').every(({ appliedAt }: { appliedAt: string | null }) => appliedAt !== null))
+  assert.ok(json('migrate', 'status').every(({ applied_at }: { applied_at: string | null }) => applied_at !== null))
 })

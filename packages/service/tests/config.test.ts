@@ -51,6 +51,13 @@ test('all mistakes are told at once, each with its setting, its value and what w
   )
 })
 
+test('one mistake is told as one', () => {
+  assert.throws(
+    () => readConfig({ BONDED_PORT: 'x' }),
+    (failure) => failure instanceof ConfigError && failure.mistakes.length === 1,
+  )
+})
+
 test('in production the root keys must be given and the origin be https', () => {
   assert.throws(
     () => readConfig({ BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'http://localhost:8787' }),

@@ -32,7 +32,10 @@ export function devCommand(): Command {
     const { service } = running
     const bankOrigin = `http://localhost:${process.env.BANK_PORT ?? BANK_PORT}`
     const demo = await demoTenant(service, { dataDir: config.dataDir, bankOrigin })
-    const bank = await startDemoBank(demo, service.settings.publicOrigin)
+    const bank = await startDemoBank(demo, service.settings.publicOrigin).catch(async (failure: unknown) => {
+      await running[Symbol.asyncDispose]()
+      throw failure
+    })
     process.stdout.write(`${welcome({ bank: bank.url, service: service.settings.publicOrigin, keys: process.stdin.isTTY })}\n`)
     if (process.stdin.isTTY) listenForKeys(service, demo)
     closeOnSignal(running, { [Symbol.asyncDispose]: () => bank.close() })
@@ -48,8 +51,8 @@ function welcome({ bank, service, keys }: { bank: string; service: string; keys:
     '  Approve    ' +
       (keys
         ? 'press  a  here once the code is on the page (d declines, n says “not me”)'
-        : 'npx bonded phone approve --qr <screenshot.png or the link under the code>'),
-    ...(keys ? ['             or: npx bonded phone approve --qr <screenshot.png or the link under the code>'] : []),
+        : 'npx bonded phone approve --qr <a screenshot, or the address behind “Can’t scan?”>'),
+    ...(keys ? ['             or: npx bonded phone approve --qr <a screenshot, or the address behind “Can’t scan?”>'] : []),
     '',
     `  Service    ${service} (pid ${process.pid}), API at ${service}/api/v1/openapi.json`,
     '  Stop       Ctrl+C',

@@ -1,8 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Scope } from '../domain/tenant.ts'
 import { issueKey, listKeys, revokeKey } from '../operations/administer.ts'
+import type { KeyListing } from '../ports/store.ts'
 import { print, withService } from './open.ts'
-import { tenantIdOf } from './tenant.ts'
+import { tenantIdOf } from './tenant-id.ts'
 
 type Entry = NonNullable<Scope>[number]
 
@@ -41,11 +42,17 @@ export function keyCommand(): Command {
       const keys = await withService((service) => listKeys(service, tenantIdOf(options.tenant)))
       print(
         options,
-        keys,
+        keys.map(describeKey),
         keys.map(({ kind, key, last4, revokedAt }) => `${kind.padEnd(11)}  ${key}  …${last4}${revokedAt === null ? '' : '  revoked'}`),
       )
     })
   return command
+}
+
+/** A key as JSON tells it. */
+export function describeKey({ kind, key, last4, createdAt, revokedAt }: KeyListing) {
+  const at = (instant: number | null) => (instant === null ? null : new Date(instant).toISOString())
+  return { kind, key, last4, created_at: at(createdAt), revoked_at: at(revokedAt) }
 }
 
 function collectScope(text: string, earlier: readonly Entry[]): readonly Entry[] {

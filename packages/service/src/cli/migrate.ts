@@ -28,7 +28,7 @@ export function migrateCommand(): Command {
       const states = migrationStates(databaseFile)
       print(
         options,
-        states,
+        states.map(({ number, name, appliedAt }) => ({ number, name, applied_at: appliedAt })),
         states.map(({ number, name, appliedAt }) => `${number}  ${name}  ${appliedAt ?? 'pending'}`),
       )
     })

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadPulseScript } from '@bonded/widget/script'
 import { Command } from 'commander'
@@ -13,7 +13,8 @@ export function serveCommand(): Command {
     .description('Runs the service. Settings come from the environment or the file that BONDED_CONFIG names.')
     .option('--json', 'print the ready line as JSON')
     .action(async (options: { json?: boolean }) => {
-      const running = await serve(openLog('info'))
+      // With --json, stdout is one document; the log goes beside it.
+      const running = await serve(openLog('info', options.json === true ? 'stderr' : 'stdout'))
       const ready = { ready: running.service.settings.publicOrigin, pid: process.pid }
       process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : `ready: ${ready.ready} (pid ${ready.pid})\n`)
       closeOnSignal(running)
@@ -26,8 +27,15 @@ export async function serve(log: ReturnType<typeof openLog>): Promise<RunningSer
   const script = await loadPulseScript()
   const running = await startService(openService(config), { host: config.host, port: config.port, log, script })
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  writeFileSync(join(config.dataDir, 'service.pid'), `${process.pid}\n`)
-  return running
+  const pidFile = join(config.dataDir, 'service.pid')
+  writeFileSync(pidFile, `${process.pid}\n`)
+  return {
+    ...running,
+    async [Symbol.asyncDispose]() {
+      await running[Symbol.asyncDispose]()
+      rmSync(pidFile, { force: true })
+    },
+  }
 }
 
 /** Ends orderly on the first SIGTERM or SIGINT; a second one ends at once. */

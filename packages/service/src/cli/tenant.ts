@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { parseId, type TenantId, Workflow } from '@bonded/contract'
+import { Workflow } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { Compile } from 'typebox/compile'
 import type { Tenant } from '../domain/tenant.ts'
 import { createTenant, findTenant, listKeys, listTenants, OperatorError } from '../operations/administer.ts'
+import { describeKey } from './key.ts'
 import { print, withService } from './open.ts'
+import { tenantIdOf } from './tenant-id.ts'
 
 const workflowSchema = Compile(Workflow)
 
@@ -65,13 +67,7 @@ export function tenantCommand(): Command {
         const tenantId = tenantIdOf(id)
         return { tenant: await findTenant(service, tenantId), keys: await listKeys(service, tenantId) }
       })
-      const listed = keys.map(({ kind, key, last4, createdAt, revokedAt }) => ({
-        kind,
-        key,
-        last4,
-        created_at: new Date(createdAt).toISOString(),
-        revoked_at: revokedAt === null ? null : new Date(revokedAt).toISOString(),
-      }))
+      const listed = keys.map(describeKey)
       print(options, { ...describe(tenant), keys: listed }, [
         `${tenant.name} (${tenant.id}), ${tenant.environment}${tenant.demo ? ', demo' : ''}`,
         ...tenant.origins.map((origin) => `origin    ${origin}`),
@@ -82,13 +78,6 @@ export function tenantCommand(): Command {
       ])
     })
   return command
-}
-
-/** @throws {OperatorError} where the text is not a tenant's id */
-export function tenantIdOf(text: string): TenantId {
-  const id = parseId('ten', text)
-  if (id === undefined) throw new OperatorError(`${text} is not a tenant's id: ten_ and 22 characters`)
-  return id
 }
 
 function describe({ id, name, environment, demo, origins, workflows }: Tenant) {

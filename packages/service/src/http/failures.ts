@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net'
+import type { Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { makeId, type Reason, type RequestId } from '@bonded/contract'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Refusal } from '../domain/refusal.ts'
@@ -65,11 +66,25 @@ function bodyReason(keyword: string | undefined): Reason {
   return keyword === 'additionalProperties' ? 'unknown_member' : 'invalid_member'
 }
 
-/** What Node itself would answer, often with an empty body: in our shape, on the bare socket. */
-export function answerBrokenRequest(random: Random, socket: Socket, failure: { code?: string }): void {
-  if (!socket.writable) return void socket.destroy()
+/**
+ * Answers what Node itself would answer, often with an empty body: in our shape, on the bare socket. A request
+ * that has its answer already, and then breaks in its body, gets no second one.
+ */
+export function answerBrokenRequests(server: Server, random: Random): void {
+  const answers = new WeakMap<Duplex, ServerResponse>()
+  server.on('request', (request, response) => answers.set(request.socket, response))
+  server.on('clientError', (failure: NodeJS.ErrnoException, socket) => {
+    const latest = answers.get(socket)
+    const answered = latest !== undefined && !latest.req.complete && latest.headersSent
+    if (answered || !socket.writable) return void socket.destroy()
+    answerBare(random, socket, brokenReason(failure.code))
+  })
+  server.on('connect', (_request, socket) => answerBare(random, socket, 'malformed_request'))
+}
+
+function answerBare(random: Random, socket: Duplex, reason: Reason): void {
   const requestId = makeId('req', random.id())
-  const { body } = refusalToWire({ reason: brokenReason(failure.code) }, requestId)
+  const { body } = refusalToWire({ reason }, requestId)
   const text = JSON.stringify(body)
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +

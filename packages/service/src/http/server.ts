@@ -3,7 +3,7 @@ import { makeId } from '@bonded/contract'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Service } from '../operations/service.ts'
-import { answerBrokenRequest, answerFailures } from './failures.ts'
+import { answerBrokenRequests, answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
 import { acceptStrictJson } from './json-body.ts'
 import { type HostedScript, servePages } from './pages.ts'
@@ -53,7 +53,8 @@ export function buildServer(service: Service, { script, log, takesUpgrade }: Htt
       reply.header('x-request-id', request.id).header('cache-control', 'no-store')
       app.errorHandler(failure, request, reply)
     },
-    clientErrorHandler: (failure, socket) => answerBrokenRequest(service.random, socket, failure),
+    // Answered in our shape below; fastify would answer too.
+    clientErrorHandler: () => {},
   }) as unknown as FastifyInstance
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 
@@ -77,7 +78,7 @@ export function buildServer(service: Service, { script, log, takesUpgrade }: Htt
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId, 'cache-control': 'no-store' })
     response.end(JSON.stringify(body))
   })
-  app.server.on('connect', (_request, socket) => answerBrokenRequest(service.random, socket as never, {}))
+  answerBrokenRequests(app.server, service.random)
   return app
 }
 

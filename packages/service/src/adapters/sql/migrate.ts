@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { MIGRATIONS } from './migrations.ts'
 
@@ -49,6 +50,8 @@ export function migrationStates(file: string): readonly MigrationState[] {
 }
 
 function openDatabase(file: string): DatabaseSync {
+  // Made before SQLite makes it, for its owner's eyes only; SQLite gives its side files the same mode.
+  closeSync(openSync(file, 'a', 0o600))
   const database = new DatabaseSync(file)
   database.exec('pragma journal_mode = wal; pragma synchronous = full')
   return database

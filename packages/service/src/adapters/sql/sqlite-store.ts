@@ -5,7 +5,7 @@ import { deviceTable } from './device-table.ts'
 import { idempotencyTable } from './idempotency-table.ts'
 import { sessionTable } from './session-table.ts'
 import type { Row, SqlValue, Statement } from './statement.ts'
-import { cachedTenantTable } from './tenant-cache.ts'
+import { keptTenants } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
 
 /** A writer that waits blocks the event loop: better a 503 soon than a service that stands still. */
@@ -36,9 +36,9 @@ export class SqliteStore implements Store {
     this.#bus = bus
     this.#writer = new Connection(file)
     this.#reader = new Connection(file, { readOnly: true })
-    const tenants = cachedTenantTable(tenantTable, () => this.#writer.foreignVersion())
-    this.#tables = tables(tenants, (announcement) => this.#announcements.push(announcement))
-    this.#readOnlyTables = tables(tenants, () => {
+    const tenants = keptTenants(tenantTable, () => this.#writer.foreignVersion())
+    this.#tables = tables(tenants.writing, (announcement) => this.#announcements.push(announcement))
+    this.#readOnlyTables = tables(tenants.reading, () => {
       throw new StoreError('a unit that only reads has changed a session')
     })
   }

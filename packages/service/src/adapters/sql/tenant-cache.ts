@@ -5,12 +5,12 @@ const MAX_KEPT = 10_000
 
 /**
  * The tenant table with what it found kept in memory: every call asks who is calling, and the answer changes once
- * a month. What is kept is dropped as soon as anything was written, here or by another process, so a revoked key
- * stops working at once.
+ * a month. What is kept is dropped as soon as a tenant or a key is written here, or anything by another process,
+ * so a revoked key stops working at once. Only readings keep: a unit that writes may yet be undone.
  *
  * @param foreignVersion changes whenever another connection has committed
  */
-export function cachedTenantTable(table: TenantTable, foreignVersion: () => number): TenantTable {
+export function keptTenants(table: TenantTable, foreignVersion: () => number): { readonly reading: TenantTable; readonly writing: TenantTable } {
   const kept = new Map<string, unknown>()
   let version = Number.NaN
 
@@ -35,14 +35,19 @@ export function cachedTenantTable(table: TenantTable, foreignVersion: () => numb
   }
 
   return {
-    ...table,
-    find: (id) => lookUp(`tenant ${id}`, () => table.find(id)),
-    findServerCredential: (keyId) => lookUp(`server ${keyId}`, () => table.findServerCredential(keyId)),
-    findPublishableKey: (key) => lookUp(`publishable ${key}`, () => table.findPublishableKey(key)),
-    knowsOrigin: (origin) => lookUp(`origin ${origin}`, () => table.knowsOrigin(origin)),
-    create: (tenant, now) => dropping(table.create(tenant, now)),
-    addServerCredential: (row) => dropping(table.addServerCredential(row)),
-    addPublishableKey: (row) => dropping(table.addPublishableKey(row)),
-    revoke: (key, now) => dropping(table.revoke(key, now)),
+    reading: {
+      ...table,
+      find: (id) => lookUp(`tenant ${id}`, () => table.find(id)),
+      findServerCredential: (keyId) => lookUp(`server ${keyId}`, () => table.findServerCredential(keyId)),
+      findPublishableKey: (key) => lookUp(`publishable ${key}`, () => table.findPublishableKey(key)),
+      knowsOrigin: (origin) => lookUp(`origin ${origin}`, () => table.knowsOrigin(origin)),
+    },
+    writing: {
+      ...table,
+      create: (tenant, now) => dropping(table.create(tenant, now)),
+      addServerCredential: (row) => dropping(table.addServerCredential(row)),
+      addPublishableKey: (row) => dropping(table.addPublishableKey(row)),
+      revoke: (key, now) => dropping(table.revoke(key, now)),
+    },
   }
 }
