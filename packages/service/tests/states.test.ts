@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
-import { harness, type Reply, type State } from './harness.ts'
+import { harness, type Reply, SHOP_ORIGIN, type State } from './harness.ts'
 import { carriedSignals, type TestPhone } from './phone.ts'
 
 const h = await harness()
@@ -123,6 +123,26 @@ test('each way to end is told to the backend by name, and to the browser without
   assert.equal((await h.get(session)).body.ended_reason, 'user_unexpected')
   const killed = await h.reach('killed')
   assert.equal((await h.get(killed.session)).body.ended_reason, 'killed_by_tenant')
+})
+
+test('a browser is not told which proof failed', async () => {
+  const asBrowser = async (session: CreatedSession) => {
+    const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token }
+    return (await h.api('GET', `/sessions/${session.id}`, { token: h.shop.publishable, headers })).body.ended_reason
+  }
+  const forged = await h.reach('pending')
+  await h.claim(forged.phone, forged.session)
+  for (let attempt = 0; attempt < 5; attempt++) await h.attest(forged.phone, await h.view(forged.phone, forged.session), { bend: { appId: 'x' } })
+  const missed = await h.reach('step_up_required')
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const signals = { local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: h.now() } }
+    await h.attest(missed.phone, await h.view(missed.phone, missed.session), { signals })
+  }
+  const killed = await h.reach('killed')
+  assert.deepEqual(
+    [await asBrowser(forged.session), await asBrowser(missed.session), await asBrowser(killed.session)],
+    ['not_verified', 'not_verified', 'killed'],
+  )
 })
 
 test('the third valid assertion that misses the policy ends the session', async () => {

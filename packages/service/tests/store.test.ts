@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { SessionId } from '@bonded/contract'
+import type { DeviceId, SessionId } from '@bonded/contract'
 import { MOVES } from '../src/domain/transitions.ts'
 import { MigrationError, migrate, migrationStates } from '../src/adapters/sql/migrate.ts'
 import { mkdtempSync } from 'node:fs'
@@ -32,6 +32,32 @@ test('of two moves at once exactly one gets the session', async () => {
   const moved = await Promise.all([move(), move(), move()])
   assert.equal(moved.filter((row) => row !== undefined).length, 1)
   assert.equal((await h.get(session)).body.seq, 2)
+})
+
+test('of two phones that claim at once exactly one gets the session, whatever was judged before', async () => {
+  const session = await h.create()
+  const now = clock.now()
+  const claim = (deviceId: string) =>
+    store.write((tables) =>
+      tables.sessions.claim(session.id as SessionId, { now, deviceId: deviceId as DeviceId, nonce: session.nonce, claimedAt: now }),
+    )
+  const [first, second, again] = [await claim('dev_one'), await claim('dev_two'), await claim('dev_one')]
+  assert.deepEqual([first?.deviceId, second, again?.deviceId, again?.seq], ['dev_one', undefined, 'dev_one', 2])
+})
+
+test('a move by a phone fails where another phone, another assertion or the end of its time came first', async () => {
+  const session = await h.create()
+  const id = session.id as SessionId
+  const move = (guard: { deviceId: DeviceId; validAssertions: number }, now = clock.now()) =>
+    store.write((tables) => tables.sessions.move(id, MOVES.decline, { now, guard }))
+  const ours = { deviceId: 'dev_one' as DeviceId, validAssertions: 0 }
+  await store.write((tables) =>
+    tables.sessions.claim(id, { now: clock.now(), deviceId: ours.deviceId, nonce: session.nonce, claimedAt: clock.now() }),
+  )
+  assert.equal(await move({ ...ours, deviceId: 'dev_two' as DeviceId }), undefined)
+  assert.equal(await move({ ...ours, validAssertions: 1 }), undefined)
+  assert.equal(await move(ours, Date.parse(session.expires_at)), undefined)
+  assert.equal((await move(ours))?.state, 'killed')
 })
 
 test('nothing is told of a change before it is durable, nor of one that was undone', async () => {

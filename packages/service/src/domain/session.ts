@@ -12,6 +12,7 @@ import type {
 } from '@bonded/contract'
 import { READABLE_AFTER_END_MS } from './lifetimes.ts'
 import type { Policy } from './policy.ts'
+import { MOVES, type Move } from './transitions.ts'
 
 /** A time in milliseconds since the epoch. */
 export type Instant = number
@@ -82,11 +83,10 @@ export interface Device {
   readonly createdAt: Instant
 }
 
-const LIVE: readonly SessionState[] = ['pending', 'step_up_required', 'bonded']
-
 /** The state at an instant. Expiry is judged from the stored times, whether or not anybody has written it down. */
 export function stateAt(session: Session, now: Instant): SessionState {
-  return LIVE.includes(session.state) && now >= session.expiresAt ? 'expired' : session.state
+  const canExpire: readonly SessionState[] = MOVES.expire.from
+  return canExpire.includes(session.state) && now >= session.expiresAt ? 'expired' : session.state
 }
 
 /** When it ended, if it has. */
@@ -101,8 +101,12 @@ export function isReadable(session: Session, now: Instant): boolean {
   return ended === null || now < ended + READABLE_AFTER_END_MS
 }
 
-/** Whether a phone may still act on it. */
+/** Whether the transition table lets it move this way now. */
+export function mayMove(session: Session, move: Move, now: Instant): boolean {
+  return move.from.includes(stateAt(session, now))
+}
+
+/** Whether a phone may still act on it: as long as the person can say no. */
 export function awaitsPhone(session: Session, now: Instant): boolean {
-  const state = stateAt(session, now)
-  return state === 'pending' || state === 'step_up_required'
+  return mayMove(session, MOVES.decline, now)
 }

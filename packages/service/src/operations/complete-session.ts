@@ -1,6 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
-import { type Session, stateAt } from '../domain/session.ts'
+import { mayMove, type Session, stateAt } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import { findOwn } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
@@ -35,7 +35,7 @@ export async function completeSession(service: Service, caller: BackendCaller, i
         return refuse('context_mismatch', { param: 'X-Bond-Context-Digest' })
 
       if (state === 'completed') return accept(session)
-      if (state !== 'bonded') return refuse('session_not_bonded')
+      if (!mayMove(session, MOVES.complete, now)) return refuse('session_not_bonded')
       const completed = yield* tables.sessions.move(session.id, MOVES.complete, { now, set: { completedAt: now } })
       if (completed !== undefined) return accept(completed)
     }

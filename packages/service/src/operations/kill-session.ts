@@ -1,6 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
-import { type Session, stateAt } from '../domain/session.ts'
+import { mayMove, type Session, stateAt } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import { findOwn } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
@@ -12,9 +12,8 @@ export async function killSession(service: Service, caller: BackendCaller, id: S
     for (;;) {
       const found = yield* findOwn(service, tables, { id, tenant: caller.credential.tenant, now })
       if (!found.ok) return found
-      const state = stateAt(found.value, now)
-      if (state === 'killed') return found
-      if (state === 'completed' || state === 'expired') return refuse('session_not_found')
+      if (stateAt(found.value, now) === MOVES.kill.to) return found
+      if (!mayMove(found.value, MOVES.kill, now)) return refuse('session_not_found')
       const killed = yield* tables.sessions.move(found.value.id, MOVES.kill, { now })
       if (killed !== undefined) return accept(killed)
     }
