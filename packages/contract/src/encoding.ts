@@ -1,6 +1,5 @@
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const EIGHT_DIGITS = 62n ** 8n
 const SEXTETS = new Map(BASE64URL.split('').map((digit, value) => [digit, value]))
 
 /**
@@ -48,19 +47,29 @@ export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefin
  * @param length digits wanted; the caller knows how many its bytes need
  */
 export function encodeBase62(bytes: Uint8Array, length: number): string {
-  let value = 0n
-  for (const byte of bytes) value = (value << 8n) | BigInt(byte)
+  const words = bigEndianWords(bytes)
   let text = ''
-  // Eight digits at a time: they fit a plain number, and dividing one of those costs a tenth.
-  for (; value > 0n; value /= EIGHT_DIGITS) {
-    let part = Number(value % EIGHT_DIGITS)
-    const last = value < EIGHT_DIGITS
-    for (let digits = 0; last ? part > 0 : digits < 8; digits++) {
-      text = (BASE62[part % 62] ?? '') + text
-      part = Math.floor(part / 62)
+  // Long division by 62. What is left over and the next word together stay below 2^38, so plain numbers do.
+  while (words.some((word) => word > 0)) {
+    let rest = 0
+    for (const [at, word] of words.entries()) {
+      const value = rest * 2 ** 32 + word
+      words[at] = Math.floor(value / 62)
+      rest = value % 62
     }
+    text = (BASE62[rest] ?? '') + text
   }
   return text.padStart(length, '0')
+}
+
+function bigEndianWords(bytes: Uint8Array): number[] {
+  const words: number[] = []
+  for (let end = bytes.length; end > 0; end -= 4) {
+    let word = 0
+    for (const byte of bytes.subarray(Math.max(0, end - 4), end)) word = word * 256 + byte
+    words.unshift(word)
+  }
+  return words
 }
 
 /** CRC-32 (IEEE 802.3) of an ASCII text: how a scanner tells a leaked credential from a look-alike, offline. */

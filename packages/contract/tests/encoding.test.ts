@@ -34,6 +34,16 @@ test('base62 pads on the left and keeps 128 bits in 22 digits', () => {
   assert.equal(encodeBase62(new Uint8Array(16).fill(255), 22).length, 22)
 })
 
+test('base62 is the number the bytes are, in any length', () => {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+      const read = [...encodeBase62(bytes, 0)].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
+      assert.equal(read, BigInt(`0x0${Buffer.from(bytes).toString('hex')}`))
+    }),
+  )
+})
+
 test('an id is read back only under its own prefix', () => {
   const id = makeId('sess', new Uint8Array(16).fill(7))
   assert.equal(parseId('sess', id), id)

@@ -129,10 +129,13 @@ export class Room implements Disposable {
   async #pump(): Promise<void> {
     const id = this.#id
     const seq = Math.min(...this.#sockets.values())
-    const { session, events } = await this.#service.store.read(function* (tables) {
-      const session = yield* tables.sessions.find(id)
-      return { session, events: yield* tables.sessions.eventsAfter(id, seq) }
+    const missed = await this.#service.store.read(function* (tables) {
+      const events = yield* tables.sessions.eventsAfter(id, seq)
+      // Without an event nothing has changed that a watcher is told.
+      return events.length === 0 ? undefined : { events, session: yield* tables.sessions.find(id) }
     })
+    if (missed === undefined) return
+    const { session, events } = missed
     if (session === undefined) return this.#closeAll()
     this.#session = session
     this.#tell(events)

@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { makeId, type Reason, type RequestId } from '@bonded/contract'
 import type { FastifyError, FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Random } from '../ports/keyring.ts'
 import { StoreError } from '../ports/store.ts'
@@ -9,10 +10,11 @@ import { Refused } from './refused.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
 
 /** Makes every failure one of ours: refusals, fastify's own errors, and bugs, which are logged and told as nothing. */
-export function answerFailures(app: FastifyInstance): void {
+export function answerFailures(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((failure: FastifyError, request, reply) => {
     const refusal = refusalOf(failure)
-    if (refusal.reason === 'internal_error' || refusal.reason === 'store_unavailable') request.log.error({ err: failure }, 'request failed')
+    if (refusal.reason === 'internal_error' || refusal.reason === 'store_unavailable')
+      log.error({ err: failure, requestId: request.id }, 'request failed')
     const { status, headers, body } = refusalToWire(refusal, request.id as RequestId)
     request.refusal = refusal
     return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))

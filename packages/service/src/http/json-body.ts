@@ -1,25 +1,19 @@
+import { isUtf8 } from 'node:buffer'
 import { parseStrictJson } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
 import { Refused } from './refused.ts'
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * The one body parser: JSON in UTF-8, read strictly. Every other content type is refused before a byte is read.
  */
 export function acceptStrictJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(/^application\/json/, { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (!isJsonInUtf8(request.headers['content-type'] ?? '')) return done(new Refused({ reason: 'unsupported_media_type' }), undefined)
     // A body-less call that names a content type all the same.
     if (body.length === 0) return done(null, undefined)
-    let text: string
-    try {
-      text = utf8.decode(body as Buffer)
-    } catch {
-      return done(new Refused({ reason: 'invalid_utf8' }), undefined)
-    }
-    const result = parseStrictJson(text)
+    if (!isUtf8(body as Buffer)) return done(new Refused({ reason: 'invalid_utf8' }), undefined)
+    const result = parseStrictJson(body.toString('utf8'))
     if ('value' in result) return done(null, result.value)
     done(new Refused({ reason: result.problem, ...(result.member === undefined ? {} : { param: result.member.slice(0, 64) }) }), undefined)
   })

@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http'
 import { makeId } from '@bonded/contract'
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Service } from '../operations/service.ts'
 import { answerBrokenRequests, answerFailures } from './failures.ts'
@@ -32,8 +32,8 @@ export interface HttpOptions {
 /** The HTTP side of the service, not yet listening. */
 export function buildServer(service: Service, { script, log, takesUpgrade }: HttpOptions): FastifyInstance {
   const app = Fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
+    // We write the one line a request ourselves: fastify would make a logger for each.
+    logger: false,
     genReqId: () => makeId('req', service.random.id()),
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -63,9 +63,9 @@ export function buildServer(service: Service, { script, log, takesUpgrade }: Htt
   app.addHook('onRequest', (request, _reply, done) =>
     done(request.headers.host === undefined ? new Refused({ reason: 'malformed_request' }) : undefined),
   )
-  logRequests(app)
+  logRequests(app, log)
   acceptStrictJson(app)
-  answerFailures(app)
+  answerFailures(app, log)
   answerUnmatched(app)
   for (const route of ROUTES) route(app, service)
   servePages(app, service, script)
@@ -83,11 +83,12 @@ export function buildServer(service: Service, { script, log, takesUpgrade }: Htt
 }
 
 /** One line a request. The path is the route's, so that no id, nonce or query can stand in it. */
-function logRequests(app: FastifyInstance): void {
+function logRequests(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { refusal } = request
-    request.log.info(
+    log.info(
       {
+        requestId: request.id,
         method: request.method,
         route: request.routeOptions.url ?? 'unmatched',
         status: reply.statusCode,
