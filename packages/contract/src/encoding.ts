@@ -1,6 +1,7 @@
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const SEXTETS = new Map(BASE64URL.split('').map((digit, value) => [digit, value]))
+/** The value of each base64url digit by its character code; 255 for every other character. */
+const SEXTETS = Uint8Array.from({ length: 128 }, (_, code) => BASE64URL.indexOf(String.fromCharCode(code)))
 
 /**
  * Bytes as base64url without padding (RFC 4648 section 5).
@@ -28,9 +29,9 @@ export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefin
   let bits = 0
   let held = 0
   let at = 0
-  for (const character of text) {
-    const sextet = SEXTETS.get(character)
-    if (sextet === undefined) return undefined
+  for (let place = 0; place < text.length; place++) {
+    const sextet = SEXTETS[text.charCodeAt(place)] ?? 255
+    if (sextet === 255) return undefined
     bits = ((bits << 6) | sextet) & 0xffff
     held += 6
     if (held >= 8) {
@@ -49,25 +50,27 @@ export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefin
 export function encodeBase62(bytes: Uint8Array, length: number): string {
   const words = bigEndianWords(bytes)
   let text = ''
-  // Long division by 62. What is left over and the next word together stay below 2^38, so plain numbers do.
-  while (words.some((word) => word > 0)) {
+  let first = words.findIndex((word) => word > 0)
+  if (first === -1) return '0'.repeat(length)
+  // Long division by 62³, three digits at a time. What is left over and the next word together stay below 2^50.
+  while (first < words.length) {
     let rest = 0
-    for (const [at, word] of words.entries()) {
-      const value = rest * 2 ** 32 + word
-      words[at] = Math.floor(value / 62)
-      rest = value % 62
+    for (let at = first; at < words.length; at++) {
+      const value = rest * 2 ** 32 + (words[at] ?? 0)
+      words[at] = Math.floor(value / 62 ** 3)
+      rest = value % 62 ** 3
     }
-    text = (BASE62[rest] ?? '') + text
+    text = `${BASE62[Math.floor(rest / 62 ** 2)]}${BASE62[Math.floor(rest / 62) % 62]}${BASE62[rest % 62]}${text}`
+    while (first < words.length && words[first] === 0) first++
   }
-  return text.padStart(length, '0')
+  return text.replace(/^0{1,2}/, '').padStart(length, '0')
 }
 
 function bigEndianWords(bytes: Uint8Array): number[] {
-  const words: number[] = []
-  for (let end = bytes.length; end > 0; end -= 4) {
-    let word = 0
-    for (const byte of bytes.subarray(Math.max(0, end - 4), end)) word = word * 256 + byte
-    words.unshift(word)
+  const words = new Array<number>(Math.ceil(bytes.length / 4)).fill(0)
+  for (let at = 0; at < bytes.length; at++) {
+    const word = words.length - 1 - ((bytes.length - 1 - at) >> 2)
+    words[word] = (words[word] ?? 0) * 256 + (bytes[at] ?? 0)
   }
   return words
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { DeviceId, SessionId } from '@bonded/contract'
+import type { Session } from '../src/domain/session.ts'
 import { MOVES } from '../src/domain/transitions.ts'
 import { MigrationError, migrate, migrationStates } from '../src/adapters/sql/migrate.ts'
 import { mkdtempSync } from 'node:fs'
@@ -12,67 +13,87 @@ import { harness } from './harness.ts'
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const { store, clock } = h.service
+const stored = async ({ id }: { id: string }): Promise<Session> => {
+  const session = await store.read((tables) => tables.sessions.find(id as SessionId))
+  assert.ok(session)
+  return session
+}
 
 test('a unit that throws undoes only itself, though it shares its transaction with others', async () => {
-  const [kept, doomed] = [await h.create(), await h.create()]
-  const move = (id: string) => store.write((tables) => tables.sessions.move(id as SessionId, MOVES.kill, { now: clock.now() }))
+  const [kept, doomed] = [await stored(await h.create()), await stored(await h.create())]
+  const move = (session: Session) => store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
   const thrown = store.write(function* (tables) {
-    yield* tables.sessions.move(doomed.id as SessionId, MOVES.kill, { now: clock.now() })
+    assert.ok(yield* tables.sessions.move(doomed, MOVES.kill, { now: clock.now() }))
     throw new Error('on purpose')
   })
-  const [moved] = await Promise.all([move(kept.id), assert.rejects(thrown, /on purpose/)])
+  const [moved] = await Promise.all([move(kept), assert.rejects(thrown, /on purpose/)])
   assert.equal(moved?.state, 'killed')
   assert.equal((await h.get(kept)).body.state, 'killed')
   assert.equal((await h.get(doomed)).body.state, 'pending')
 })
 
 test('of two moves at once exactly one gets the session', async () => {
-  const session = await h.create()
-  const move = () => store.write((tables) => tables.sessions.move(session.id as SessionId, MOVES.kill, { now: clock.now() }))
+  const session = await stored(await h.create())
+  const move = () => store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
   const moved = await Promise.all([move(), move(), move()])
   assert.equal(moved.filter((row) => row !== undefined).length, 1)
   assert.equal((await h.get(session)).body.seq, 2)
 })
 
 test('of two phones that claim at once exactly one gets the session, whatever was judged before', async () => {
-  const session = await h.create()
+  const { id } = await h.create()
   const now = clock.now()
-  const claim = (deviceId: string) =>
-    store.write((tables) =>
-      tables.sessions.claim(session.id as SessionId, { now, deviceId: deviceId as DeviceId, nonce: session.nonce, claimedAt: now }),
-    )
-  const [first, second, again] = [await claim('dev_one'), await claim('dev_two'), await claim('dev_one')]
-  assert.deepEqual([first?.deviceId, second, again?.deviceId, again?.seq], ['dev_one', undefined, 'dev_one', 2])
+  const claim = (session: Session, deviceId: string) =>
+    store.write((tables) => tables.sessions.claim(session, { now, deviceId: deviceId as DeviceId, nonce: 'n', claimedAt: now }))
+  const before = await stored({ id })
+  const [first, second] = [await claim(before, 'dev_one'), await claim(before, 'dev_two')]
+  assert.deepEqual([first?.deviceId, second], ['dev_one', undefined])
+  const after = await stored({ id })
+  const [other, again] = [await claim(after, 'dev_two'), await claim(after, 'dev_one')]
+  assert.deepEqual([other, again?.deviceId, again?.seq], [undefined, 'dev_one', 2])
 })
 
-test('a move by a phone fails where another phone, another assertion or the end of its time came first', async () => {
-  const session = await h.create()
-  const id = session.id as SessionId
-  const move = (guard: { deviceId: DeviceId; validAssertions: number }, now = clock.now()) =>
-    store.write((tables) => tables.sessions.move(id, MOVES.decline, { now, guard }))
-  const ours = { deviceId: 'dev_one' as DeviceId, validAssertions: 0 }
-  await store.write((tables) =>
-    tables.sessions.claim(id, { now: clock.now(), deviceId: ours.deviceId, nonce: session.nonce, claimedAt: clock.now() }),
-  )
-  assert.equal(await move({ ...ours, deviceId: 'dev_two' as DeviceId }), undefined)
-  assert.equal(await move({ ...ours, validAssertions: 1 }), undefined)
-  assert.equal(await move(ours, Date.parse(session.expires_at)), undefined)
-  assert.equal((await move(ours))?.state, 'killed')
+test('a move fails where a claim, another assertion or the end of its time came first', async () => {
+  const session = await stored(await h.create())
+  const now = clock.now()
+  const decline = (from: Session, at = now) => store.write((tables) => tables.sessions.move(from, MOVES.decline, { now: at }))
+  const claimed = await store.write((tables) => tables.sessions.claim(session, { now, deviceId: 'dev_one' as DeviceId, nonce: 'n', claimedAt: now }))
+  assert.ok(claimed)
+  assert.equal(await decline(session), undefined)
+  assert.equal(await decline({ ...claimed, validAssertions: 1 }), undefined)
+  assert.equal(await decline(claimed, session.expiresAt), undefined)
+  assert.equal((await decline(claimed))?.state, 'killed')
+})
+
+test('what is kept in memory is what is stored, in every state', async () => {
+  const context = { digest: 'A'.repeat(43), display: [] }
+  for (const state of ['pending', 'step_up_required', 'bonded', 'completed', 'killed'] as const) {
+    const { session } = await h.reach(state, { workflow: 'credit_application', context, subject_ref: undefined })
+    const kept = await stored(session)
+    // A unit that throws drops all that is kept.
+    const thrown = store.write(function* (): Generator<never, void> {
+      throw new Error('on purpose')
+    })
+    await assert.rejects(thrown, /on purpose/)
+    const read = await stored(session)
+    assert.notEqual(read, kept)
+    assert.deepEqual(read, kept, state)
+  }
 })
 
 test('nothing is told of a change before it is durable, nor of one that was undone', async () => {
-  const session = await h.create()
+  const session = await stored(await h.create())
   const heard: number[] = []
-  h.service.bus.subscribe(session.id as SessionId, ({ seq }) => heard.push(seq))
+  h.service.bus.subscribe(session.id, ({ seq }) => heard.push(seq))
   await assert.rejects(
     store.write(function* (tables) {
-      yield* tables.sessions.hint(session.id as SessionId, 'scanned', clock.now())
+      yield* tables.sessions.hint(session, 'scanned', clock.now())
       assert.deepEqual(heard, [])
       throw new Error('undone')
     }),
   )
   assert.deepEqual(heard, [])
-  await store.write((tables) => tables.sessions.hint(session.id as SessionId, 'scanned', clock.now()))
+  await store.write((tables) => tables.sessions.hint(session, 'scanned', clock.now()))
   assert.deepEqual(heard, [2])
 })
 

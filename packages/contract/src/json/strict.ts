@@ -28,38 +28,63 @@ export function parseStrictJson(text: string): StrictJsonResult {
   } catch {
     return { problem: 'malformed_json' }
   }
-  const problem = scan(text)
-  if (problem !== undefined) return problem
+  const found = scan(text)
+  if (found.depth > MAX_NESTING) return { problem: 'nesting_too_deep' }
+  // JSON.parse keeps the last of two members of one name: then it holds fewer than were written.
+  if (found.members !== countMembers(value)) return duplicateOf(text)
   // Only an escape can spell a surrogate on its own once the bytes were valid UTF-8.
   if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
   return { value }
 }
 
-/**
- * Looks for what JSON.parse has no eye for. The text is valid JSON here, so a string is a member's name exactly
- * when a colon follows it.
- */
-function scan(text: string): Extract<StrictJsonResult, { problem: string }> | undefined {
+/** How deep a valid JSON text nests, and how many members are written in it: one for each colon outside of a string. */
+function scan(text: string): { depth: number; members: number } {
+  let open = 0
+  let depth = 0
+  let members = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) at = endOfString(text, at)
+    else if (unit === COLON) members++
+    else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) {
+      open++
+      if (open > depth) depth = open
+    } else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) open--
+  }
+  return { depth, members }
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) count += countMembers(item)
+    return count
+  }
+  for (const name of Object.keys(value)) count += 1 + countMembers((value as Record<string, unknown>)[name])
+  return count
+}
+
+/** Which member is there twice, in a text that is known to have one. */
+function duplicateOf(text: string): StrictJsonResult {
   // The names of each open object; nothing for an open array.
   const open: (Set<string> | undefined)[] = []
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
     if (unit === QUOTE) {
       const end = endOfString(text, at)
+      // A string is a member's name exactly when a colon follows it.
       if (nextSolid(text, end + 1) === COLON) {
-        const raw = text.slice(at + 1, end)
-        const name = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
+        const name = JSON.parse(text.slice(at, end + 1)) as string
         const names = open.at(-1)
         if (names?.has(name)) return { problem: 'duplicate_member', member: name }
         names?.add(name)
       }
       at = end
-    } else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) {
-      open.push(unit === OPEN_BRACE ? new Set() : undefined)
-      if (open.length > MAX_NESTING) return { problem: 'nesting_too_deep' }
-    } else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) open.pop()
+    } else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) open.push(unit === OPEN_BRACE ? new Set() : undefined)
+    else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) open.pop()
   }
-  return undefined
+  return { problem: 'duplicate_member' }
 }
 
 function endOfString(text: string, start: number): number {

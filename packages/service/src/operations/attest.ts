@@ -91,7 +91,6 @@ function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<Ph
   const localAuth = byFlag || evidence.local_auth.result === 'verified'
   const proofs = { evidence, localAuth, method: byFlag ? ('passkey' as const) : evidence.local_auth.method }
   const unmet = unmetRequirements(session.policy, { evidence, localAuth, scores: score(proofs) })
-  const guard = { deviceId: device.id, validAssertions: session.validAssertions }
   const pinned = { deviceId: device.id, nonce, validAssertions: session.validAssertions + 1 }
 
   if (unmet.length === 0) {
@@ -107,7 +106,7 @@ function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<Ph
         attempt.knownAs ??
         (yield* tables.devices.pairwise({ tenantId: session.tenantId, subjectId: device.subjectId, subjectRef: attempt.subjectRef })),
     }
-    const bonded = yield* tables.sessions.move(session.id, MOVES.bond, { now, guard, set })
+    const bonded = yield* tables.sessions.move(session, MOVES.bond, { now, set })
     if (bonded === undefined) return undefined
     yield* tables.sessions.rememberContinuity({
       tenantId: session.tenantId,
@@ -119,14 +118,14 @@ function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<Ph
   }
 
   if (pinned.validAssertions >= MAX_VALID_ASSERTIONS) {
-    const ended = yield* tables.sessions.move(session.id, MOVES.failPolicy, { now, guard, set: pinned })
+    const ended = yield* tables.sessions.move(session, MOVES.failPolicy, { now, set: pinned })
     return ended && refuse('policy_not_met', { step: 'policy' })
   }
   const stepUp = stepUpFor(unmet, { evidence, validAssertions: pinned.validAssertions })
   const stepped =
     session.state === 'pending'
-      ? yield* tables.sessions.move(session.id, MOVES.stepUp, { now, guard, set: { ...pinned, stepUp } })
-      : yield* tables.sessions.countMiss(session.id, { now, guard, stepUp })
+      ? yield* tables.sessions.move(session, MOVES.stepUp, { now, set: { ...pinned, stepUp } })
+      : yield* tables.sessions.countMiss(session, { now, stepUp })
   if (stepped === undefined) return undefined
   yield* tables.sessions.note(session.id, { at: now, kind: 'note', reason: 'policy_not_met', step: unmet.join(' ') })
   return accept({ session: stepped, tenant, nonce })

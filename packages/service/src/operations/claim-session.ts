@@ -32,7 +32,7 @@ export async function claimSession(service: Service, caller: PhoneCaller, input:
       const { session, tenant, nonces } = attempt
       const unchanged = session.deviceId === device.id && (session.claimedNonce === null || nonces.sameText(session.claimedNonce, nonce))
       if (unchanged || session.state === 'step_up_required') return accept({ session, tenant, nonce })
-      const claimed = yield* tables.sessions.claim(id, { now, deviceId: device.id, nonce, claimedAt: now })
+      const claimed = yield* tables.sessions.claim(session, { now, deviceId: device.id, nonce, claimedAt: now })
       if (claimed !== undefined) return accept({ session: claimed, tenant, nonce })
     }
   })

@@ -36,7 +36,7 @@ export async function completeSession(service: Service, caller: BackendCaller, i
 
       if (state === 'completed') return accept(session)
       if (!mayMove(session, MOVES.complete, now)) return refuse('session_not_bonded')
-      const completed = yield* tables.sessions.move(session.id, MOVES.complete, { now, set: { completedAt: now } })
+      const completed = yield* tables.sessions.move(session, MOVES.complete, { now, set: { completedAt: now } })
       if (completed !== undefined) return accept(completed)
     }
   })

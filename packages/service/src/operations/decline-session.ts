@@ -26,8 +26,7 @@ export async function declineSession(service: Service, caller: PhoneCaller, { id
       if (attempt === undefined) return refuse('session_not_live')
       const verdict = judgePhone(attempt, now)
       if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
-      const guard = { deviceId: device.id, validAssertions: attempt.session.validAssertions }
-      const ended = yield* tables.sessions.move(id, move, { now, guard, set: { deviceId: device.id, nonce } })
+      const ended = yield* tables.sessions.move(attempt.session, move, { now, set: { deviceId: device.id, nonce } })
       if (ended !== undefined) return accept({ session: ended, tenant: attempt.tenant, nonce })
     }
   })

@@ -10,7 +10,7 @@ export async function expireSessions(service: Service): Promise<number> {
   const now = service.clock.now()
   return service.store.write(function* (tables) {
     const overdue = yield* tables.sessions.overdue(now, BATCH)
-    for (const id of overdue) yield* tables.sessions.move(id, MOVES.expire, { now })
+    for (const session of overdue) yield* tables.sessions.move(session, MOVES.expire, { now })
     return overdue.length
   })
 }

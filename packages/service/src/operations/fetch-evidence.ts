@@ -34,7 +34,7 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
       yield* tables.devices.suspect(device.id, issuedAt)
       return yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, now })
     }
-    yield* tables.sessions.hint(id, 'evaluating', now)
+    yield* tables.sessions.hint(attempt.session, 'evaluating', now)
     return accept(attempt)
   })
   if (!admitted.ok) return admitted

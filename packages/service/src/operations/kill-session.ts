@@ -14,7 +14,7 @@ export async function killSession(service: Service, caller: BackendCaller, id: S
       if (!found.ok) return found
       if (stateAt(found.value, now) === MOVES.kill.to) return found
       if (!mayMove(found.value, MOVES.kill, now)) return refuse('session_not_found')
-      const killed = yield* tables.sessions.move(found.value.id, MOVES.kill, { now })
+      const killed = yield* tables.sessions.move(found.value, MOVES.kill, { now })
       if (killed !== undefined) return accept(killed)
     }
   })

@@ -10,16 +10,20 @@ import { noncesOf, type Service } from './service.ts'
 /** All the facts that the rules for phones ask for; undefined where there is no such session. */
 export function* loadAttempt(service: Service, tables: Tables, of: { id: SessionId; device: Device; nonce: string }): Work<PhoneAttempt | undefined> {
   const { id, device, nonce } = of
-  const facts = yield* tables.sessions.findForPhone(id, device.id)
-  if (facts === undefined || !service.keys.holds(facts.session.rootKeyId)) return undefined
-  const { session, tenant, failures, continuity } = facts
+  const session = yield* tables.sessions.find(id)
+  if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
+  const tenant = yield* tables.tenants.find(session.tenantId)
+  // As it stands now: an operator may have blocked it since the request was authenticated.
+  const current = yield* tables.devices.find(device.id)
+  if (tenant === undefined || current === undefined) return undefined
+  const { failures, subjectRef, continuity } = yield* tables.sessions.standing(session, device)
   return {
     session,
     tenant,
-    device: { ...device, status: facts.deviceStatus },
-    knownAs: facts.subjectRef,
+    device: current,
+    knownAs: subjectRef,
     // Stored at its first bond, derived until then.
-    subjectRef: facts.subjectRef ?? service.keys.subjectRef(session.tenantId, device.subjectId),
+    subjectRef: subjectRef ?? service.keys.subjectRef(session.tenantId, device.subjectId),
     continuity,
     failures,
     nonce,
@@ -51,5 +55,5 @@ export function* noteInvalidAssertion(tables: Tables, of: { id: SessionId; devic
   if (refusal.step === undefined || !COUNTED_STEPS.includes(refusal.step)) return
   const failures = yield* tables.sessions.countFailure(id, deviceId)
   const session = yield* tables.sessions.find(id)
-  if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === deviceId) yield* tables.sessions.move(id, MOVES.failAttempts, { now })
+  if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === deviceId) yield* tables.sessions.move(session, MOVES.failAttempts, { now })
 }

@@ -1,6 +1,7 @@
 import type { DeviceId, SessionId, SessionState, SubjectId, TenantId, Timeline } from '@bonded/contract'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Scope, Tenant } from '../domain/tenant.ts'
+import type { MoveChanges } from '../domain/changes.ts'
 import type { Move } from '../domain/transitions.ts'
 
 /**
@@ -15,7 +16,8 @@ export type Unit<T> = (tables: Tables) => Work<T>
 export interface Store extends AsyncDisposable {
   /**
    * Runs the unit so that all of it happens or none, and resolves once it is durable.
-   * A unit that throws undoes only itself. @throws {StoreError} when it could not be made durable: nothing was written.
+   * A unit that throws undoes only itself. A unit has no effect but on the tables: it may be run again from its
+   * beginning, when another one that shared its transaction has failed. @throws {StoreError} when it could not be made durable: nothing was written.
    */
   write<T>(unit: Unit<T>): Promise<T>
   /** Runs a unit that only reads, on what is committed. */
@@ -38,27 +40,6 @@ export interface Tables {
   readonly idempotency: IdempotencyTable
 }
 
-/** What a move writes beside the state. */
-export interface MoveChanges {
-  readonly expiresAt?: Instant
-  readonly deviceId?: DeviceId
-  readonly validAssertions?: number
-  readonly subjectRef?: string
-  readonly bondDigest?: string
-  readonly verification?: Session['verification']
-  readonly stepUp?: Session['stepUp']
-  readonly bondedAt?: Instant
-  readonly completedAt?: Instant
-  /** The nonce the phone attested with, where it had not claimed. */
-  readonly nonce?: string
-}
-
-/** What must still be so for a move by a phone: judged again by the statement itself. */
-export interface PhoneGuard {
-  readonly deviceId: DeviceId
-  readonly validAssertions: number
-}
-
 export interface TimelineNote {
   readonly at: Instant
   readonly kind: string
@@ -76,11 +57,7 @@ export interface StoredEvent {
 }
 
 /** What is stored about a phone and a session together. */
-export interface PhoneFacts {
-  readonly session: Session
-  readonly tenant: Tenant
-  /** As it stands now: an operator may have blocked the device since the request was authenticated. */
-  readonly deviceStatus: Device['status']
+export interface PhoneStanding {
   /** Assertions of this device on this session that did not verify. */
   readonly failures: number
   /** What the tenant knows the device's subject by, once it has bonded there. */
@@ -89,34 +66,36 @@ export interface PhoneFacts {
   readonly continuity: number | undefined
 }
 
+/**
+ * The sessions. Each change is one guarded statement that replaces the session the unit has read by what follows
+ * from it: where anything else was stored in between, nothing is, and the answer is undefined.
+ */
 export interface SessionTable {
   /** Stores a new session with its first event. */
   create(session: Session): Work<void>
   find(id: SessionId): Work<Session | undefined>
   /**
-   * Moves a session along a row of the transition table: one guarded statement, one stored event, one step of `seq`.
-   * Of two concurrent moves exactly one gets the session; the other gets undefined. A move but `expire` also
-   * fails at or after `expires_at`.
+   * Moves a session along a row of the transition table: one stored event, one step of `seq`. Of two concurrent
+   * moves exactly one gets the session. Undefined too where the table does not allow it, by now or by time.
    */
-  move(id: SessionId, move: Move, change: { now: Instant; set?: MoveChanges; guard?: PhoneGuard }): Work<Session | undefined>
-  /** A second valid assertion that misses the policy: counted, no change of state. Undefined where another came first. */
-  countMiss(id: SessionId, change: { now: Instant; guard: PhoneGuard; stepUp: Session['stepUp'] }): Work<Session | undefined>
+  move(session: Session, move: Move, change: { now: Instant; set?: MoveChanges }): Work<Session | undefined>
+  /** A second valid assertion that misses the policy: counted, no change of state. */
+  countMiss(session: Session, change: { now: Instant; stepUp: Session['stepUp'] }): Work<Session | undefined>
   /** Pins a session to a phone, or takes the phone's newer nonce. Undefined where another phone, or an end, came first. */
-  claim(id: SessionId, claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant }): Work<Session | undefined>
+  claim(session: Session, claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant }): Work<Session | undefined>
   /** Sets the hint, with one event, if it differs. Undefined where it does not, or the session no longer awaits a phone. */
-  hint(id: SessionId, hint: NonNullable<Session['hint']>, now: Instant): Work<Session | undefined>
+  hint(session: Session, hint: NonNullable<Session['hint']>, now: Instant): Work<Session | undefined>
   /** Remembers the first Origin that showed the watch token. */
   rememberOrigin(id: SessionId, origin: string): Work<void>
   /** Adds a line to the timeline that is not an event. At most 200 a session. */
   note(id: SessionId, note: TimelineNote): Work<void>
   timeline(id: SessionId): Work<Timeline['entries']>
   eventsAfter(id: SessionId, seq: number): Work<readonly StoredEvent[]>
-  /** Everything the rules for phones ask for, in one reading. Undefined where there is no such session or device. */
-  findForPhone(id: SessionId, deviceId: DeviceId): Work<PhoneFacts | undefined>
+  standing(session: Session, device: Pick<Device, 'id' | 'subjectId'>): Work<PhoneStanding>
   /** Counts an assertion that did not verify, and answers how many there were of this device on this session. */
   countFailure(id: SessionId, deviceId: DeviceId): Work<number>
   /** Live sessions whose time is up, oldest first. */
-  overdue(now: Instant, limit: number): Work<readonly SessionId[]>
+  overdue(now: Instant, limit: number): Work<readonly Session[]>
   /** Deletes what ended before the instant, at most `limit` sessions. @returns how many */
   forget(endedBefore: Instant, limit: number): Work<number>
   /** The tenant's newest sessions, newest first. For operators: it reads the whole table. */

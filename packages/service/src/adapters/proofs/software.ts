@@ -6,6 +6,7 @@ import { publicKeyOf } from './public-keys.ts'
 
 /** What a software key's assertions name instead of an app. */
 const APP_ID = 'software'
+const APP_ID_HASH = hash('sha256', APP_ID, 'buffer')
 /** SHA-256 of the app id, one byte of flags, a 32-bit counter. */
 const AUTHENTICATOR_DATA_BYTES = 37
 const COUNTER_AT = 33
@@ -42,8 +43,7 @@ export const softwareVerifier: AssertionVerifier = {
     const signed = Buffer.concat([authenticatorData, clientDataHash])
     if (!verify('sha256', signed, publicKeyOf(device), signature)) return no('signature')
     // 4. The app.
-    const appIdHash = hash('sha256', device.appId, 'buffer')
-    if (!appIdHash.equals(authenticatorData.subarray(0, 32))) return no('app_id')
+    if (!APP_ID_HASH.equals(authenticatorData.subarray(0, 32))) return no('app_id')
     return accept({ counter: Buffer.from(authenticatorData).readUInt32BE(COUNTER_AT), userVerified: false })
   },
 }

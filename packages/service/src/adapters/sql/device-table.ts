@@ -1,83 +1,100 @@
+import type { DeviceId } from '@bonded/contract'
 import type { Device } from '../../domain/session.ts'
-import type { DeviceTable } from '../../ports/store.ts'
-import { type Row, row } from './statement.ts'
+import type { DeviceTable, Work } from '../../ports/store.ts'
+import type { KeptDevice, KeptRows } from './kept.ts'
+import { changed, type Row, row } from './statement.ts'
 
 /** The registered keys, and what their subjects are called towards each tenant. */
-export const deviceTable: DeviceTable = {
-  *register(device, token) {
-    const registered = yield* row(
-      `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at, token_id, token_hash)
+export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): DeviceTable {
+  return {
+    *register(device, token) {
+      const registered = yield* row(
+        `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at, token_id, token_hash)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (key_id) do nothing returning id`,
-      [
-        device.id,
-        device.subjectId,
-        device.format,
-        device.keyId,
-        device.publicKey,
-        device.environment,
-        device.status,
-        device.appId,
-        device.counter,
-        device.lastIssuedAt,
-        device.createdAt,
-        token.id,
-        token.hash,
-      ],
-    )
-    return registered !== undefined
-  },
+        [
+          device.id,
+          device.subjectId,
+          device.format,
+          device.keyId,
+          device.publicKey,
+          device.environment,
+          device.status,
+          device.appId,
+          device.counter,
+          device.lastIssuedAt,
+          device.createdAt,
+          token.id,
+          token.hash,
+        ],
+      )
+      return registered !== undefined
+    },
 
-  *find(id) {
-    const found = yield* row('select * from device where id = $1', [id])
-    return found && deviceFromRow(found)
-  },
+    *find(id) {
+      return (yield* load(kept, 'id', id))?.device
+    },
 
-  *findByToken(tokenId) {
-    const found = yield* row('select * from device where token_id = $1', [tokenId])
-    return found && { device: deviceFromRow(found), tokenHash: found.token_hash as Uint8Array }
-  },
+    *findByToken(tokenId) {
+      const known = kept.deviceTokens.get(tokenId)
+      const found = known === undefined ? yield* load(kept, 'token_id', tokenId) : yield* load(kept, 'id', known)
+      return found?.tokenId === tokenId ? found : undefined
+    },
 
-  *raiseCounter(id, counter, issuedAt) {
-    const raised = yield* row(
-      `update device set counter = $2, last_issued_at = $3 where id = $1 and counter < $2 and status in ('active', 'suspect') returning id`,
-      [id, counter, issuedAt],
-    )
-    return raised !== undefined
-  },
+    *raiseCounter(id, counter, issuedAt) {
+      const raised = yield* changed(
+        `update device set counter = $2, last_issued_at = $3 where id = $1 and counter < $2 and status in ('active', 'suspect')`,
+        [id, counter, issuedAt],
+      )
+      const known = kept.devices.get(id)
+      if (raised === 1 && known !== undefined) kept.devices.set(id, { ...known, device: { ...known.device, counter, lastIssuedAt: issuedAt } })
+      return raised === 1
+    },
 
-  *suspect(id, issuedAt) {
-    const marked = yield* row(`update device set status = 'suspect' where id = $1 and status = 'active' and last_issued_at < $2 returning id`, [
-      id,
-      issuedAt,
-    ])
-    return marked !== undefined
-  },
+    *suspect(id, issuedAt) {
+      kept.devices.delete(id)
+      return (
+        (yield* changed(`update device set status = 'suspect' where id = $1 and status = 'active' and last_issued_at < $2`, [id, issuedAt])) === 1
+      )
+    },
 
-  *setStatus(id, status) {
-    const changed = yield* row(`update device set status = $2 where id = $1 and status <> 'removed' returning id`, [id, status])
-    return changed !== undefined
-  },
+    *setStatus(id, status) {
+      kept.devices.delete(id)
+      return (yield* changed(`update device set status = $2 where id = $1 and status <> 'removed'`, [id, status])) === 1
+    },
 
-  *useChallenge(challenge, expiresAt) {
-    const used = yield* row(
-      'insert into used_challenge (challenge, expires_at) values ($1, $2) on conflict (challenge) do nothing returning challenge',
-      [challenge, expiresAt],
-    )
-    return used !== undefined
-  },
+    *useChallenge(challenge, expiresAt) {
+      const used = yield* row(
+        'insert into used_challenge (challenge, expires_at) values ($1, $2) on conflict (challenge) do nothing returning challenge',
+        [challenge, expiresAt],
+      )
+      return used !== undefined
+    },
 
-  *forgetChallenges(now) {
-    yield* row('delete from used_challenge where expires_at <= $1', [now])
-  },
+    *forgetChallenges(now) {
+      yield* row('delete from used_challenge where expires_at <= $1', [now])
+    },
 
-  *pairwise({ tenantId, subjectId, subjectRef }) {
-    yield* row(
-      'insert into pairwise_subject (tenant_id, subject_id, subject_ref) values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing',
-      [tenantId, subjectId, subjectRef],
-    )
-    const stored = yield* row('select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2', [tenantId, subjectId])
-    return String(stored?.subject_ref)
-  },
+    *pairwise({ tenantId, subjectId, subjectRef }) {
+      yield* row(
+        'insert into pairwise_subject (tenant_id, subject_id, subject_ref) values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing',
+        [tenantId, subjectId, subjectRef],
+      )
+      const stored = yield* row('select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2', [tenantId, subjectId])
+      return String(stored?.subject_ref)
+    },
+  }
+}
+
+function* load(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>, by: 'id' | 'token_id', value: string): Work<KeptDevice | undefined> {
+  const known = by === 'id' ? kept.devices.get(value as DeviceId) : undefined
+  if (known !== undefined) return known
+  const found = yield* row(`select * from device where ${by} = $1`, [value])
+  if (found === undefined) return undefined
+  const device = deviceFromRow(found)
+  const loaded = { device, tokenId: found.token_id as string, tokenHash: found.token_hash as Uint8Array }
+  kept.devices.set(device.id, loaded)
+  kept.deviceTokens.set(loaded.tokenId, device.id)
+  return loaded
 }
 
 function deviceFromRow(found: Row): Device {

@@ -1,9 +1,8 @@
 import type { SessionContext, SessionState, StepUp, TimelineEntry } from '@bonded/contract'
 import type { Policy } from '../../domain/policy.ts'
 import type { Session } from '../../domain/session.ts'
-import type { PhoneFacts, StoredEvent } from '../../ports/store.ts'
+import type { StoredEvent } from '../../ports/store.ts'
 import type { Row, SqlValue } from './statement.ts'
-import { tenantFromRow } from './tenant-row.ts'
 
 /** Column by column, how a session rests. The one place where the two spellings meet. */
 const COLUMNS: { readonly [Member in keyof Session]: string } = {
@@ -48,10 +47,24 @@ export const SESSION_COLUMNS = MEMBERS.map((member) => COLUMNS[member])
 
 /** A session's values in the order of `SESSION_COLUMNS`. */
 export function columnsOf(session: Session): SqlValue[] {
-  return MEMBERS.map((member) => {
-    const value = session[member]
-    return AS_JSON.has(member) && value !== null ? JSON.stringify(value) : (value as SqlValue)
-  })
+  return MEMBERS.map((member) => columnValue(session, member))
+}
+
+/** The columns in which two readings of a session differ, and what they hold in the later one. */
+export function differenceOf(before: Session, after: Session): { columns: string; values: SqlValue[] } {
+  let columns = ''
+  const values: SqlValue[] = []
+  for (const member of MEMBERS) {
+    if (before[member] === after[member]) continue
+    columns += ` ${COLUMNS[member]}`
+    values.push(columnValue(after, member))
+  }
+  return { columns, values }
+}
+
+function columnValue(session: Session, member: keyof Session): SqlValue {
+  const value = session[member]
+  return AS_JSON.has(member) && value !== null ? JSON.stringify(value) : (value as SqlValue)
 }
 
 /** A policy is the same text for every session of a workflow: parsed once. */
@@ -104,18 +117,6 @@ export function sessionFromRow(row: Row): Session {
     bondDigest: row.bond_digest as string | null,
     verification: json<NonNullable<Session['verification']>>(row.verification),
     stepUp: json<StepUp>(row.step_up),
-  }
-}
-
-/** A session with all that the rules for phones ask for. */
-export function phoneFactsFromRow(row: Row): PhoneFacts {
-  return {
-    session: sessionFromRow(row),
-    tenant: tenantFromRow({ ...row, id: row.tenant_id ?? null }),
-    deviceStatus: row.device_status as PhoneFacts['deviceStatus'],
-    failures: Number(row.failures ?? 0),
-    subjectRef: (row.pairwise_ref as string | null) ?? undefined,
-    continuity: row.mean === null ? undefined : Number(row.mean),
   }
 }
 

@@ -1,10 +1,11 @@
 import type { SessionId } from '@bonded/contract'
 import type { Session } from '../../domain/session.ts'
-import type { Move } from '../../domain/transitions.ts'
-import type { SessionTable } from '../../ports/store.ts'
+import { claimed, hinted, missed, moved } from '../../domain/changes.ts'
+import type { SessionTable, Work } from '../../ports/store.ts'
 import type { Announce } from './announce.ts'
-import { columnsOf, entryFromRow, eventFromRow, phoneFactsFromRow, SESSION_COLUMNS, sessionFromRow } from './session-row.ts'
-import { row, rows, type SqlValue } from './statement.ts'
+import type { Kept } from './kept.ts'
+import { columnsOf, differenceOf, entryFromRow, eventFromRow, SESSION_COLUMNS, sessionFromRow } from './session-row.ts'
+import { changed, row, rows } from './statement.ts'
 
 /** More lines than any honest session writes; a bound on what a stubborn phone can make us store. */
 const MAX_NOTES = 200
@@ -12,104 +13,79 @@ const MAX_NOTES = 200
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`
 const INSERT_EVENT = `insert into session_event (session_id, seq, at, kind, state, hint, reason, step) values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-const FIND_FOR_PHONE = `select session.*, tenant.name, tenant.environment, tenant.demo, tenant.origins, tenant.workflows,
-    device.status as device_status, session_device.failures, pairwise_subject.subject_ref as pairwise_ref, device_continuity.mean
-  from session
-  join tenant on tenant.id = session.tenant_id
-  join device on device.id = $2
-  left join session_device on session_device.session_id = session.id and session_device.device_id = device.id
-  left join pairwise_subject on pairwise_subject.tenant_id = session.tenant_id and pairwise_subject.subject_id = device.subject_id
-  left join device_continuity on device_continuity.tenant_id = session.tenant_id and device_continuity.device_id = device.id
-  where session.id = $1`
+const STANDING = `select
+    (select failures from session_device where session_id = $1 and device_id = $2) as failures,
+    (select subject_ref from pairwise_subject where tenant_id = $3 and subject_id = $4) as subject_ref,
+    (select mean from device_continuity where tenant_id = $3 and device_id = $2) as mean`
 
-/** The sessions, their events and their timeline. */
-export function sessionTable(announce: Announce): SessionTable {
-  function* event(session: Session, at: { at: number; kind: string; reason?: string | null }) {
-    yield* row(INSERT_EVENT, [session.id, session.seq, at.at, at.kind, session.state, session.hint, at.reason ?? null, null])
-    const { seq, state, hint } = session
-    announce({ sessionId: session.id, seq, change: { session, event: { seq, kind: at.kind, at: at.at, state, hint } } })
+/**
+ * The sessions, their events and their timeline.
+ *
+ * @param kept the sessions as they are stored; a driver that cannot know gives one that it clears
+ */
+export function sessionTable(announce: Announce, kept: Kept<SessionId, Session>): SessionTable {
+  function* event(session: Session, { at, kind, reason }: { at: number; kind: string; reason?: string | null }) {
+    const { id, seq, state, hint } = session
+    yield* changed(INSERT_EVENT, [id, seq, at, kind, state, hint, reason ?? null, null])
+    announce({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
+  }
+
+  /** The guarded statement: stored only where nothing else was since `before` was read. Whoever loses reads anew. */
+  function* replace(before: Session, after: Session): Work<boolean> {
+    const { columns, values } = differenceOf(before, after)
+    if (values.length === 0) return true
+    const replaced = yield* changed(updateStatement(columns), [before.id, before.seq, before.validAssertions, ...values])
+    if (replaced === 1) kept.set(after.id, after)
+    else kept.delete(before.id)
+    return replaced === 1
   }
 
   return {
     *create(session) {
-      yield* row(INSERT_SESSION, columnsOf(session))
+      yield* changed(INSERT_SESSION, columnsOf(session))
+      kept.set(session.id, session)
       yield* event(session, { at: session.createdAt, kind: 'created' })
     },
 
     *find(id) {
+      const known = kept.get(id)
+      if (known !== undefined) return known
       const found = yield* row('select * from session where id = $1', [id])
-      return found && sessionFromRow(found)
-    },
-
-    *move(id, move, { now, set = {}, guard }) {
-      const values: SqlValue[] = [
-        id,
-        move.to,
-        move.to === 'step_up_required' ? 'step_up' : null,
-        now,
-        move.to === 'killed' || move.to === 'completed' ? now : null,
-        move.endedReason ?? null,
-        set.expiresAt ?? null,
-        set.deviceId ?? null,
-        set.validAssertions ?? null,
-        set.subjectRef ?? null,
-        set.bondDigest ?? null,
-        set.verification ? JSON.stringify(set.verification) : null,
-        set.stepUp ? JSON.stringify(set.stepUp) : null,
-        set.bondedAt ?? null,
-        set.completedAt ?? null,
-        set.nonce ?? null,
-      ]
-      if (guard) values.push(guard.deviceId, guard.validAssertions)
-      const moved = yield* row(moveStatement(move, guard !== undefined), values)
-      if (moved === undefined) return undefined
-      const session = sessionFromRow(moved)
-      yield* event(session, { at: move.to === 'expired' ? session.expiresAt : now, kind: move.to, reason: move.endedReason ?? null })
+      if (found === undefined) return undefined
+      const session = sessionFromRow(found)
+      kept.set(id, session)
       return session
     },
 
-    *countMiss(id, { now, guard, stepUp }) {
-      const counted = yield* row(
-        `update session set valid_assertions = valid_assertions + 1, step_up = $2
-         where id = $1 and state = 'step_up_required' and expires_at > $3 and device_id = $4 and valid_assertions = $5 returning *`,
-        [id, JSON.stringify(stepUp), now, guard.deviceId, guard.validAssertions],
-      )
-      return counted && sessionFromRow(counted)
+    *move(session, move, { now, set }) {
+      const after = moved(session, move, { now, ...(set ? { set } : {}) })
+      if (after === undefined || !(yield* replace(session, after))) return undefined
+      yield* event(after, { at: move.to === 'expired' ? session.expiresAt : now, kind: move.to, reason: move.endedReason ?? null })
+      return after
     },
 
-    *claim(id, { now, deviceId, nonce, claimedAt }) {
-      const first = yield* row(
-        `update session set device_id = $2, claimed_nonce = $3, claimed_at = $4, hint = 'scanned', seq = seq + 1
-         where id = $1 and state = 'pending' and expires_at > $5 and device_id is null returning *`,
-        [id, deviceId, nonce, claimedAt, now],
-      )
-      if (first !== undefined) {
-        const session = sessionFromRow(first)
-        yield* event(session, { at: now, kind: 'scanned' })
-        return session
-      }
-      const again = yield* row(
-        `update session set claimed_nonce = $3, claimed_at = $4
-         where id = $1 and state = 'pending' and expires_at > $5 and device_id = $2 returning *`,
-        [id, deviceId, nonce, claimedAt, now],
-      )
-      return again && sessionFromRow(again)
+    *countMiss(session, change) {
+      const after = missed(session, change)
+      return after !== undefined && (yield* replace(session, after)) ? after : undefined
     },
 
-    *hint(id, hint, now) {
-      const hinted = yield* row(
-        `update session set hint = $2, seq = seq + 1
-         where id = $1 and state = 'pending' and expires_at > $3 and (hint is null or hint <> $2) returning *`,
-        [id, hint, now],
-      )
-      if (hinted === undefined) return undefined
-      const session = sessionFromRow(hinted)
-      yield* event(session, { at: now, kind: hint })
-      return session
+    *claim(session, claim) {
+      const after = claimed(session, claim)
+      if (after === undefined || !(yield* replace(session, after))) return undefined
+      if (after.seq !== session.seq) yield* event(after, { at: claim.now, kind: 'scanned' })
+      return after
+    },
+
+    *hint(session, hint, now) {
+      const after = hinted(session, hint, now)
+      if (after === undefined || !(yield* replace(session, after))) return undefined
+      yield* event(after, { at: now, kind: hint })
+      return after
     },
 
     *rememberOrigin(id, origin) {
-      yield* row('update session set requesting_origin = $2 where id = $1 and requesting_origin is null', [id, origin])
+      yield* changed('update session set requesting_origin = $2 where id = $1 and requesting_origin is null', [id, origin])
+      kept.delete(id)
     },
 
     *note(id, note) {
@@ -139,14 +115,18 @@ export function sessionTable(announce: Announce): SessionTable {
       return Number(counted?.failures)
     },
 
-    *findForPhone(id, deviceId) {
-      const found = yield* row(FIND_FOR_PHONE, [id, deviceId])
-      return found && phoneFactsFromRow(found)
+    *standing({ id, tenantId }, device) {
+      const found = yield* row(STANDING, [id, device.id, tenantId, device.subjectId])
+      return {
+        failures: Number(found?.failures ?? 0),
+        subjectRef: (found?.subject_ref as string | null) ?? undefined,
+        continuity: found?.mean == null ? undefined : Number(found.mean),
+      }
     },
 
     *overdue(now, limit) {
-      const found = yield* rows('select id from session where ended_at is null and expires_at <= $1 order by expires_at limit $2', [now, limit])
-      return found.map(({ id }) => id as SessionId)
+      const found = yield* rows('select * from session where ended_at is null and expires_at <= $1 order by expires_at limit $2', [now, limit])
+      return found.map(sessionFromRow)
     },
 
     *forget(endedBefore, limit) {
@@ -159,6 +139,7 @@ export function sessionTable(announce: Announce): SessionTable {
         yield* row('delete from session_device where session_id = $1', [id])
         yield* row('delete from idempotency where session_id = $1', [id])
         yield* row('delete from session where id = $1', [id])
+        kept.delete(id)
       }
       return doomed.length
     },
@@ -178,26 +159,18 @@ export function sessionTable(announce: Announce): SessionTable {
   }
 }
 
-const statements = new Map<Move, { free: string; guarded: string }>()
+const updates = new Map<string, string>()
 
-/** The guarded statement of a row of the transition table. The row it returns is the proof that the move happened. */
-function moveStatement(move: Move, guarded: boolean): string {
-  let built = statements.get(move)
-  if (built === undefined) {
-    // An expired session ended when its time was up, not when the sweeper came by.
-    const expiring = move.to === 'expired'
-    const free = `update session set seq = seq + 1, state = $2, hint = $3,
-        pending_until = case when state = 'pending' then ${expiring ? 'expires_at' : '$4'} else pending_until end,
-        ended_at = ${expiring ? 'coalesce($5, expires_at)' : '$5'}, ended_reason = $6,
-        expires_at = coalesce($7, expires_at), device_id = coalesce(device_id, $8), valid_assertions = coalesce($9, valid_assertions),
-        subject_ref = coalesce($10, subject_ref), bond_digest = coalesce($11, bond_digest), verification = coalesce($12, verification),
-        step_up = $13, bonded_at = coalesce($14, bonded_at), completed_at = coalesce($15, completed_at), claimed_nonce = coalesce(claimed_nonce, $16)
-      where id = $1 and state in (${move.from.map((state) => `'${state}'`).join(', ')}) and expires_at ${expiring ? '<=' : '>'} $4`
-    built = {
-      free: `${free} returning *`,
-      guarded: `${free} and (device_id is null or device_id = $17) and valid_assertions = $18 returning *`,
-    }
-    statements.set(move, built)
+/** One statement for each set of columns that ever changes together; there are about ten. */
+function updateStatement(columns: string): string {
+  let text = updates.get(columns)
+  if (text === undefined) {
+    const assignments = columns
+      .trim()
+      .split(' ')
+      .map((column, at) => `${column} = $${at + 4}`)
+    text = `update session set ${assignments.join(', ')} where id = $1 and seq = $2 and valid_assertions = $3`
+    updates.set(columns, text)
   }
-  return guarded ? built.guarded : built.free
+  return text
 }

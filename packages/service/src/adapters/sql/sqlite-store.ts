@@ -1,8 +1,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Announcement, Bus } from '../../ports/bus.ts'
-import { type Store, StoreError, type Tables, type TenantTable, type Unit, type Work } from '../../ports/store.ts'
+import { type Store, StoreError, type Tables, type Unit, type Work } from '../../ports/store.ts'
+import type { Announce } from './announce.ts'
 import { deviceTable } from './device-table.ts'
 import { idempotencyTable } from './idempotency-table.ts'
+import { type KeptRows, keptRows } from './kept.ts'
 import { sessionTable } from './session-table.ts'
 import type { Row, SqlValue, Statement } from './statement.ts'
 import { keptTenants } from './tenant-cache.ts'
@@ -11,34 +13,40 @@ import { tenantTable } from './tenant-table.ts'
 /** A writer that waits blocks the event loop: better a 503 soon than a service that stands still. */
 const BUSY_TIMEOUT_MS = 250
 
+/** How old a reading may be that another process has overtaken. A change is judged by what is stored, whatever was read. */
+const FOREIGN_CHECK_MS = 20
+
+/** A unit of work that waits for its transaction. */
 interface Pending {
   run(): void
-  settle(failure: unknown): void
+  done(): void
+  failed(failure: unknown): void
 }
 
 /**
- * The store on one SQLite file. All writes of one turn of the event loop share a transaction (one fsync), each
- * in a savepoint of its own, and none of their promises resolves before the commit. Reads have a connection of
- * their own, because the writing one would show them what is not committed yet.
+ * The store on one SQLite file. All writes of one turn of the event loop share a transaction (one fsync), and
+ * none of their promises resolves before its commit. Where a unit throws, all are undone and each is run again in
+ * a transaction of its own: rare, and cheaper than a savepoint for every unit. A group runs without letting go of
+ * the thread, so nobody reads what is not committed yet.
  *
  * @param bus is told of events once they are durable
  */
 export class SqliteStore implements Store {
-  readonly #writer: Connection
-  readonly #reader: Connection
+  readonly #database: Connection
   readonly #bus: Bus
   #group: Pending[] = []
   #announcements: Announcement[] = []
   readonly #tables: Tables
   readonly #readOnlyTables: Tables
+  readonly #kept = keptRows()
+  #version = Number.NaN
+  #staleAt = 0
 
   constructor(file: string, bus: Bus) {
     this.#bus = bus
-    this.#writer = new Connection(file)
-    this.#reader = new Connection(file, { readOnly: true })
-    const tenants = keptTenants(tenantTable, () => this.#writer.foreignVersion())
-    this.#tables = tables(tenants.writing, (announcement) => this.#announcements.push(announcement))
-    this.#readOnlyTables = tables(tenants.reading, () => {
+    this.#database = new Connection(file)
+    this.#tables = tables(this.#kept, (announcement) => this.#announcements.push(announcement))
+    this.#readOnlyTables = tables(this.#kept, () => {
       throw new StoreError('a unit that only reads has changed a session')
     })
   }
@@ -46,32 +54,21 @@ export class SqliteStore implements Store {
   write<T>(unit: Unit<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     if (this.#group.length === 0) setImmediate(() => this.#commitGroup())
-    let finish = () => {}
+    let value: T
     this.#group.push({
       run: () => {
-        const announced = this.#announcements.length
-        this.#writer.exec('savepoint unit')
-        try {
-          const value = this.#writer.drive(unit(this.#tables))
-          this.#writer.exec('release unit')
-          finish = () => resolve(value)
-        } catch (failure) {
-          // SQLite rolls the whole transaction back by itself when the disk is full; then there is nothing to undo.
-          if (!this.#writer.inTransaction) throw failure
-          this.#writer.exec('rollback to unit')
-          this.#writer.exec('release unit')
-          this.#announcements.length = announced
-          finish = () => reject(failure)
-        }
+        value = this.#database.drive(unit(this.#tables))
       },
-      settle: (failure) => (failure === undefined ? finish() : reject(failure)),
+      done: () => resolve(value),
+      failed: reject,
     })
     return promise
   }
 
   async read<T>(unit: Unit<T>): Promise<T> {
     try {
-      return this.#reader.drive(unit(this.#readOnlyTables))
+      if (performance.now() >= this.#staleAt) this.#dropStale()
+      return this.#database.drive(unit(this.#readOnlyTables))
     } catch (cause) {
       throw asStoreError('read', cause)
     }
@@ -79,7 +76,7 @@ export class SqliteStore implements Store {
 
   async health(): Promise<readonly string[]> {
     try {
-      this.#reader.run({ text: 'select count(*) as migrations from migration', values: [] })
+      this.#database.run({ text: 'select count(*) as migrations from migration', values: [] })
       return []
     } catch {
       return ['the store cannot be read']
@@ -88,38 +85,64 @@ export class SqliteStore implements Store {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#commitGroup()
-    this.#reader.close()
-    this.#writer.close()
+    this.#database.close()
   }
 
   #commitGroup(): void {
     const group = this.#group
     this.#group = []
-    if (group.length === 0) return
-    let failure: unknown
+    if (group.length > 1 && this.#commit(group) !== undefined) for (const pending of group) this.#commitAlone(pending)
+    else if (group.length === 1 && group[0]) this.#commitAlone(group[0])
+  }
+
+  #commitAlone(pending: Pending): void {
+    const failure = this.#commit([pending])
+    if (failure !== undefined) pending.failed(asStoreError('write', failure.cause))
+  }
+
+  /** All of the units or none. @returns why it was none */
+  #commit(units: readonly Pending[]): { readonly cause: unknown } | undefined {
     try {
-      this.#writer.exec('begin immediate')
-      for (const pending of group) pending.run()
-      this.#writer.exec('commit')
+      this.#database.exec('begin immediate')
+      this.#dropStale()
+      for (const unit of units) unit.run()
+      this.#database.exec('commit')
     } catch (cause) {
-      if (this.#writer.inTransaction) this.#writer.exec('rollback')
-      failure = asStoreError('write', cause)
+      // SQLite rolls back by itself when the disk is full; then there is nothing to undo.
+      if (this.#database.inTransaction) this.#database.exec('rollback')
+      this.#kept.clear()
+      this.#announcements = []
+      return { cause }
     }
     const announcements = this.#announcements
     this.#announcements = []
-    for (const pending of group) pending.settle(failure)
-    if (failure === undefined) for (const announcement of announcements) this.#bus.publish(announcement)
+    for (const unit of units) unit.done()
+    for (const announcement of announcements) this.#bus.publish(announcement)
+    return undefined
+  }
+
+  /** What another process has written may be anything that is kept. */
+  #dropStale(): void {
+    const version = this.#database.foreignVersion()
+    if (version !== this.#version) this.#kept.clear()
+    this.#version = version
+    this.#staleAt = performance.now() + FOREIGN_CHECK_MS
   }
 }
 
-function tables(tenants: TenantTable, announce: (announcement: Announcement) => void): Tables {
-  return { sessions: sessionTable(announce), devices: deviceTable, tenants, idempotency: idempotencyTable }
+function tables(kept: KeptRows, announce: Announce): Tables {
+  return {
+    sessions: sessionTable(announce, kept.sessions),
+    devices: deviceTable(kept),
+    tenants: keptTenants(tenantTable, kept.tenants),
+    idempotency: idempotencyTable,
+  }
 }
 
 interface Prepared {
   readonly statement: StatementSync
-  /** Which value each mark takes. */
-  readonly order: readonly number[]
+  /** Which value each mark takes; nothing where they come in order. */
+  readonly order: readonly number[] | undefined
   readonly columns: readonly string[]
 }
 
@@ -128,9 +151,8 @@ class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(file: string, { readOnly = false } = {}) {
-    this.#database = new DatabaseSync(file, { readOnly, timeout: BUSY_TIMEOUT_MS })
-    if (readOnly) return
+  constructor(file: string) {
+    this.#database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
     // FULL: a commit is on the disk before anybody is told of it. WAL: readers never wait for it. A checkpoint copies
     // each page once, however often it changed: 8 000 pages (32 MB) make that rare without making a restart slow.
     this.#database.exec(
@@ -146,14 +168,12 @@ class Connection {
     this.#statement(text).statement.run()
   }
 
-  run({ text, values }: Statement): readonly Row[] {
+  run({ text, values, counts }: Statement): readonly Row[] | number {
     const { statement, order, columns } = this.#statement(text)
-    const bound = order.map((at) => {
-      const value = values[at]
-      // node:sqlite would bind NULL, and a wrong program would look like an empty column.
-      if (value === undefined) throw new TypeError(`no value for $${at + 1}`)
-      return value
-    })
+    // node:sqlite would bind NULL, and a wrong program would look like an empty column.
+    for (let at = 0; at < values.length; at++) if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
+    const bound = order === undefined ? (values as SqlValue[]) : order.map((at) => values[at] as SqlValue)
+    if (counts) return Number(statement.run(...bound).changes)
     if (columns.length === 0) {
       statement.run(...bound)
       return []
@@ -165,7 +185,7 @@ class Connection {
   drive<T>(work: Work<T>): T {
     let step = work.next()
     while (step.done !== true) {
-      let answer: readonly Row[]
+      let answer: readonly Row[] | number
       try {
         answer = this.run(step.value as Statement)
       } catch (failure) {
@@ -179,7 +199,8 @@ class Connection {
 
   /** Changes when another connection has committed, not when this one has. */
   foreignVersion(): number {
-    return Number(this.run({ text: 'pragma data_version', values: [] })[0]?.data_version)
+    const [version] = this.#statement('pragma data_version').statement.get() as unknown as number[]
+    return version ?? Number.NaN
   }
 
   close(): void {
@@ -199,7 +220,8 @@ class Connection {
       const statement = this.#database.prepare(marked)
       // Values without their names: with them, node:sqlite would make each column's name anew for every row.
       statement.setReturnArrays(true)
-      prepared = { statement, order, columns: statement.columns().map(({ name }) => name) }
+      const inOrder = order.every((value, at) => value === at)
+      prepared = { statement, order: inOrder ? undefined : order, columns: statement.columns().map(({ name }) => name) }
       this.#prepared.set(text, prepared)
     }
     return prepared

@@ -7,6 +7,8 @@ export type SqlValue = string | number | null | Uint8Array
 export interface Statement {
   readonly text: string
   readonly values: readonly SqlValue[]
+  /** Answered by the number of rows it changed, not by rows. */
+  readonly counts?: true
 }
 
 export type Row = Readonly<Record<string, SqlValue>>
@@ -19,4 +21,9 @@ export function* rows(text: string, values: readonly SqlValue[]): Work<readonly 
 /** Runs a statement and answers its first row, if it has one. */
 export function* row(text: string, values: readonly SqlValue[]): Work<Row | undefined> {
   return (yield* rows(text, values))[0]
+}
+
+/** Runs a statement that changes rows, and answers how many it changed. */
+export function* changed(text: string, values: readonly SqlValue[]): Work<number> {
+  return (yield { text, values, counts: true } satisfies Statement) as number
 }

@@ -1,0 +1,80 @@
+import type { DeviceId, SessionId } from '@bonded/contract'
+import type { Device, Session } from '../../domain/session.ts'
+
+/** A session of this process lives a few minutes: these are the ones that somebody is about to ask for again. */
+const MAX_SESSIONS = 4_096
+const MAX_DEVICES = 4_096
+/** A bound; far more keys than one node's tenants hold. */
+const MAX_TENANT_ROWS = 10_000
+
+/**
+ * Rows as they rest in the database, kept in memory. A unit of work runs without letting go of the thread and
+ * nobody else runs between it and its commit, so what is kept is what is stored, as long as it is dropped when a
+ * unit is undone and when another process has written.
+ */
+export interface KeptRows {
+  readonly sessions: Kept<SessionId, Session>
+  readonly devices: Kept<DeviceId, KeptDevice>
+  /** Which device has a token. */
+  readonly deviceTokens: Kept<string, DeviceId>
+  readonly tenants: Kept<string, unknown>
+  clear(): void
+}
+
+export interface KeptDevice {
+  readonly device: Device
+  readonly tokenId: string
+  readonly tokenHash: Uint8Array
+}
+
+export function keptRows(): KeptRows {
+  const rows = {
+    sessions: new Kept<SessionId, Session>(MAX_SESSIONS),
+    devices: new Kept<DeviceId, KeptDevice>(MAX_DEVICES),
+    deviceTokens: new Kept<string, DeviceId>(MAX_DEVICES),
+    tenants: new Kept<string, unknown>(MAX_TENANT_ROWS),
+  }
+  return {
+    ...rows,
+    clear() {
+      for (const kept of Object.values(rows)) kept.clear()
+    },
+  }
+}
+
+/** The entries used last, of two halves: when the newer is full, the older goes as a whole. No bookkeeping at each call. */
+export class Kept<Key, Value> {
+  readonly #half: number
+  #newer = new Map<Key, Value>()
+  #older = new Map<Key, Value>()
+
+  constructor(most: number) {
+    this.#half = most / 2
+  }
+
+  get(key: Key): Value | undefined {
+    const value = this.#newer.get(key)
+    if (value !== undefined) return value
+    const older = this.#older.get(key)
+    if (older !== undefined) this.set(key, older)
+    return older
+  }
+
+  set(key: Key, value: Value): void {
+    if (this.#newer.size >= this.#half) {
+      this.#older = this.#newer
+      this.#newer = new Map()
+    }
+    this.#newer.set(key, value)
+  }
+
+  delete(key: Key): void {
+    this.#newer.delete(key)
+    this.#older.delete(key)
+  }
+
+  clear(): void {
+    this.#newer.clear()
+    this.#older.clear()
+  }
+}

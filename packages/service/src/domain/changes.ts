@@ -1,0 +1,70 @@
+import type { DeviceId } from '@bonded/contract'
+import { type Instant, mayMove, type Session } from './session.ts'
+import type { Move } from './transitions.ts'
+
+/** What a move sets beside the state. */
+export interface MoveChanges {
+  readonly expiresAt?: Instant
+  readonly deviceId?: DeviceId
+  readonly validAssertions?: number
+  readonly subjectRef?: string
+  readonly bondDigest?: string
+  readonly verification?: Session['verification']
+  readonly stepUp?: Session['stepUp']
+  readonly bondedAt?: Instant
+  readonly completedAt?: Instant
+  /** The nonce the phone attested with, where it had not claimed. */
+  readonly nonce?: string
+}
+
+/** The session after a move; undefined where the transition table does not let it move this way now. */
+export function moved(session: Session, move: Move, { now, set = {} }: { now: Instant; set?: MoveChanges }): Session | undefined {
+  const expiring = move.to === 'expired'
+  const allowed = expiring ? move.from.includes(session.state) && now >= session.expiresAt : mayMove(session, move, now)
+  if (!allowed) return undefined
+  // An expired session ended when its time was up, not when the sweeper came by.
+  const at = expiring ? session.expiresAt : now
+  const ends = expiring || move.to === 'killed' || move.to === 'completed'
+  return {
+    ...session,
+    state: move.to,
+    seq: session.seq + 1,
+    hint: move.to === 'step_up_required' ? 'step_up' : null,
+    pendingUntil: session.state === 'pending' ? at : session.pendingUntil,
+    endedAt: ends ? at : null,
+    endedReason: move.endedReason ?? null,
+    expiresAt: set.expiresAt ?? session.expiresAt,
+    deviceId: session.deviceId ?? set.deviceId ?? null,
+    validAssertions: set.validAssertions ?? session.validAssertions,
+    subjectRef: set.subjectRef ?? session.subjectRef,
+    bondDigest: set.bondDigest ?? session.bondDigest,
+    verification: set.verification ?? session.verification,
+    stepUp: set.stepUp ?? null,
+    bondedAt: set.bondedAt ?? session.bondedAt,
+    completedAt: set.completedAt ?? session.completedAt,
+    claimedNonce: session.claimedNonce ?? set.nonce ?? null,
+  }
+}
+
+/** The session once a phone has claimed it; again, it only takes the phone's newer nonce. */
+export function claimed(session: Session, claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant }): Session | undefined {
+  const { now, deviceId, nonce, claimedAt } = claim
+  if (!awaitsScan(session, now) || (session.deviceId !== null && session.deviceId !== deviceId)) return undefined
+  const taken = { ...session, claimedNonce: nonce, claimedAt }
+  return session.deviceId === deviceId ? taken : { ...taken, deviceId, hint: 'scanned', seq: session.seq + 1 }
+}
+
+/** The session with another hint; undefined where it has that one, or no longer awaits a phone. */
+export function hinted(session: Session, hint: NonNullable<Session['hint']>, now: Instant): Session | undefined {
+  return awaitsScan(session, now) && session.hint !== hint ? { ...session, hint, seq: session.seq + 1 } : undefined
+}
+
+/** The session after one more valid assertion that misses the policy. */
+export function missed(session: Session, { now, stepUp }: { now: Instant; stepUp: Session['stepUp'] }): Session | undefined {
+  const stepping = session.state === 'step_up_required' && now < session.expiresAt
+  return stepping ? { ...session, validAssertions: session.validAssertions + 1, stepUp } : undefined
+}
+
+function awaitsScan(session: Session, now: Instant): boolean {
+  return session.state === 'pending' && now < session.expiresAt
+}
