@@ -1,3 +1,4 @@
+import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
 import { Child, median, type Ready } from './process.ts'
 import type { Lesson, Task } from './load-process.ts'
 
@@ -11,7 +12,7 @@ const WARM_UP = 3_000
 const LIFECYCLES = Number(process.env.BENCH_LIFECYCLES ?? 1_500)
 const ROUNDS = 5
 
-using service = new Child('service-process.ts')
+using service = new Child('service-process.ts', RUNTIME_FLAGS)
 const ready = await service.next<Ready>()
 using floor = new Child('floor-process.ts')
 const floorReady = await floor.next<Ready>()

@@ -31,8 +31,9 @@ export function answerCpuQuestions(ready: Ready, end: () => void): void {
 export class Child implements Disposable {
   readonly #process: ChildProcess
 
-  constructor(file: string) {
-    this.#process = fork(resolve(import.meta.dirname, file), { execArgv: ['--conditions=@bonded/source'] })
+  /** @param flags what the runtime is started with; the service's are those it is shipped with */
+  constructor(file: string, flags: readonly string[] = []) {
+    this.#process = fork(resolve(import.meta.dirname, file), { execArgv: ['--conditions=@bonded/source', ...flags] })
   }
 
   next<T>(): Promise<T> {

@@ -66,8 +66,8 @@ export function encodeBase62(bytes: Uint8Array, length: number): string {
   return text.replace(/^0{1,2}/, '').padStart(length, '0')
 }
 
-function bigEndianWords(bytes: Uint8Array): number[] {
-  const words = new Array<number>(Math.ceil(bytes.length / 4)).fill(0)
+function bigEndianWords(bytes: Uint8Array): Uint32Array {
+  const words = new Uint32Array(Math.ceil(bytes.length / 4))
   for (let at = 0; at < bytes.length; at++) {
     const word = words.length - 1 - ((bytes.length - 1 - at) >> 2)
     words[word] = (words[word] ?? 0) * 256 + (bytes[at] ?? 0)

@@ -5,13 +5,14 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { RUNTIME_FLAGS } from './runtime-flags.js'
 
 const NEEDED_MAJOR = 24
 const here = dirname(fileURLToPath(import.meta.url))
 const sources = join(here, '../src/cli/main.ts')
 const compiled = join(here, '../dist/cli/main.js')
 const main = existsSync(sources) ? sources : compiled
-const flags = main === sources ? ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning'] : ['--disable-warning=ExperimentalWarning']
+const flags = main === sources ? ['--conditions=@bonded/source', ...RUNTIME_FLAGS] : RUNTIME_FLAGS
 
 const major = Number(process.versions.node.split('.')[0])
 const node = major >= NEEDED_MAJOR ? process.execPath : pinnedNode()

@@ -71,7 +71,8 @@ test('what is kept in memory is what is stored, in every state', async () => {
     const { session } = await h.reach(state, { workflow: 'credit_application', context, subject_ref: undefined })
     const kept = await stored(session)
     // A unit that throws drops all that is kept.
-    const thrown = store.write(function* (): Generator<never, void> {
+    const thrown = store.write(function* (tables) {
+      yield* tables.sessions.timeline(kept.id)
       throw new Error('on purpose')
     })
     await assert.rejects(thrown, /on purpose/)

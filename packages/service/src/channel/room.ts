@@ -129,14 +129,14 @@ export class Room implements Disposable {
   async #pump(): Promise<void> {
     const id = this.#id
     const seq = Math.min(...this.#sockets.values())
-    const missed = await this.#service.store.read(function* (tables) {
-      const events = yield* tables.sessions.eventsAfter(id, seq)
-      // Without an event nothing has changed that a watcher is told.
-      return events.length === 0 ? undefined : { events, session: yield* tables.sessions.find(id) }
+    const { session, events } = await this.#service.store.read(function* (tables) {
+      const session = yield* tables.sessions.find(id)
+      // Every event is a step of `seq`: without one nothing has changed that a watcher is told.
+      const changed = session !== undefined && session.seq > seq
+      return { session, events: changed ? yield* tables.sessions.eventsAfter(id, seq) : [] }
     })
-    if (missed === undefined) return
-    const { session, events } = missed
     if (session === undefined) return this.#closeAll()
+    if (events.length === 0) return
     this.#session = session
     this.#tell(events)
   }

@@ -23,6 +23,12 @@ interface Pending {
   failed(failure: unknown): void
 }
 
+interface Failure {
+  readonly cause: unknown
+  /** Thrown by a unit: the others may well succeed without it. A file that is locked or a full disk fails all of them. */
+  readonly byUnit: boolean
+}
+
 /**
  * The store on one SQLite file. All writes of one turn of the event loop share a transaction (one fsync), and
  * none of their promises resolves before its commit. Where a unit throws, all are undone and each is run again in
@@ -91,28 +97,33 @@ export class SqliteStore implements Store {
   #commitGroup(): void {
     const group = this.#group
     this.#group = []
-    if (group.length > 1 && this.#commit(group) !== undefined) for (const pending of group) this.#commitAlone(pending)
-    else if (group.length === 1 && group[0]) this.#commitAlone(group[0])
+    if (group.length === 0) return
+    const failure = this.#commit(group)
+    if (failure === undefined) return
+    if (failure.byUnit && group.length > 1) for (const pending of group) this.#failed([pending], this.#commit([pending]))
+    else this.#failed(group, failure)
   }
 
-  #commitAlone(pending: Pending): void {
-    const failure = this.#commit([pending])
-    if (failure !== undefined) pending.failed(asStoreError('write', failure.cause))
+  #failed(units: readonly Pending[], failure: Failure | undefined): void {
+    if (failure !== undefined) for (const unit of units) unit.failed(asStoreError('write', failure.cause))
   }
 
   /** All of the units or none. @returns why it was none */
-  #commit(units: readonly Pending[]): { readonly cause: unknown } | undefined {
+  #commit(units: readonly Pending[]): Failure | undefined {
+    let byUnit = false
     try {
       this.#database.exec('begin immediate')
       this.#dropStale()
+      byUnit = true
       for (const unit of units) unit.run()
+      byUnit = false
       this.#database.exec('commit')
     } catch (cause) {
       // SQLite rolls back by itself when the disk is full; then there is nothing to undo.
       if (this.#database.inTransaction) this.#database.exec('rollback')
       this.#kept.clear()
       this.#announcements = []
-      return { cause }
+      return { cause, byUnit }
     }
     const announcements = this.#announcements
     this.#announcements = []
