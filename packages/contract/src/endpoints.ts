@@ -237,11 +237,11 @@ export const ENDPOINTS = {
   ready: define({
     method: 'GET',
     path: '/health/ready',
-    summary: 'The service can do its work; 503 with the reasons when it cannot.',
+    summary: 'The service can do its work; 503 with what keeps it from it when it cannot.',
     callers: ['anybody'],
     status: 200,
     answers: { health: Health },
-    refusals: [],
+    refusals: ['not_ready'],
   }),
   version: define({
     method: 'GET',

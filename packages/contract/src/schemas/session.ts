@@ -137,6 +137,7 @@ export const TimelineEntry = closed({
   seq: nullable(Type.Integer()),
   reason: nullable(Type.String({ description: 'The refusal, the ended reason, or what is noted.' })),
   step: nullable(Type.String({ description: 'The exact check that refused.' })),
+  request_id: nullable(Type.String({ description: 'The request that did it; null where the time did.' })),
 })
 export type TimelineEntry = Static<typeof TimelineEntry>
 

@@ -2,8 +2,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadPulseScript } from '@bonded/widget/script'
 import { Command } from 'commander'
+import { listenForMetrics } from '../adapters/meter/metrics-listener.ts'
 import { readConfig } from '../config.ts'
 import { openLog } from '../log.ts'
+import type { Meter } from '../ports/meter.ts'
+import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../wire.ts'
 import { openService } from './open.ts'
 
@@ -25,7 +28,13 @@ export function serveCommand(): Command {
 export async function serve(log: ReturnType<typeof openLog>): Promise<RunningService> {
   const config = readConfig(process.env)
   const script = await loadPulseScript()
-  const running = await startService(openService(config), { host: config.host, port: config.port, log, script })
+  const figures = config.metricsPort === undefined ? undefined : await openFigures(config.metricsPort)
+  const running = await startService(openService(config, figures?.meter), { host: config.host, port: config.port, log, script }).catch(
+    async (failure: unknown) => {
+      await figures?.[Symbol.asyncDispose]()
+      throw failure
+    },
+  )
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const pidFile = join(config.dataDir, 'service.pid')
   writeFileSync(pidFile, `${process.pid}\n`)
@@ -33,7 +42,25 @@ export async function serve(log: ReturnType<typeof openLog>): Promise<RunningSer
     ...running,
     async [Symbol.asyncDispose]() {
       await running[Symbol.asyncDispose]()
+      await figures?.[Symbol.asyncDispose]()
       rmSync(pidFile, { force: true })
+    },
+  }
+}
+
+const METRICS_HOST = '127.0.0.1'
+
+/** The meter, and the listener that shows it. */
+async function openFigures(port: number): Promise<{ readonly meter: Meter } & AsyncDisposable> {
+  // Here, not above: who asked for no figures does not wait for the library to load.
+  const { prometheusMeter } = await import('../adapters/meter/prometheus-meter.ts')
+  const meter = prometheusMeter({ version: VERSION })
+  const listener = await listenForMetrics(meter, { host: METRICS_HOST, port })
+  return {
+    meter,
+    async [Symbol.asyncDispose]() {
+      await listener[Symbol.asyncDispose]()
+      meter[Symbol.dispose]()
     },
   }
 }

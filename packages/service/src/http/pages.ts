@@ -28,11 +28,16 @@ const ONE_YEAR_SECONDS = 31_536_000
 
 /** What the service serves to browsers beside JSON: the script, the code as an image, the handoff link. */
 export function servePages(app: FastifyInstance, service: Service, script: HostedScript): void {
-  app.get(SCRIPT_PATH, (_request, reply) => sendScript(reply, script, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`))
-  app.get(`/v1/pulse-${script.version}.js`, (_request, reply) => sendScript(reply, script, `public, max-age=${ONE_YEAR_SECONDS}, immutable`))
+  app.get(SCRIPT_PATH, { config: { routeName: 'script' } }, (_request, reply) =>
+    sendScript(reply, script, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`),
+  )
+  app.get(`/v1/pulse-${script.version}.js`, { config: { routeName: 'script' } }, (_request, reply) =>
+    sendScript(reply, script, `public, max-age=${ONE_YEAR_SECONDS}, immutable`),
+  )
 
   app.get<{ Params: { session_id: string }; Querystring: Record<string, unknown> }>(
     QR_PATH.replace('{session_id}', ':session_id'),
+    { config: { routeName: 'qr' } },
     async (request, reply) => {
       const image = await qrSvg(service, request.params.session_id, request.query.nonce)
       if (image === undefined) throw new Refused({ reason: 'session_not_found' })
@@ -40,7 +45,7 @@ export function servePages(app: FastifyInstance, service: Service, script: Hoste
     },
   )
 
-  app.get<{ Querystring: Record<string, unknown> }>(HANDOFF_PATH, (request, reply) => {
+  app.get<{ Querystring: Record<string, unknown> }>(HANDOFF_PATH, { config: { routeName: 'handoff' } }, (request, reply) => {
     const { session_id, nonce } = request.query
     const page = handoffPage({ scheme: service.settings.appScheme, sessionId: session_id, nonce })
     return reply.type('text/html; charset=utf-8').header('content-security-policy', page.contentSecurityPolicy).send(page.html)
