@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type TSchema, Type } from './schemas/type.ts'
 import type { Reason } from './errors.ts'
 import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/evidence.ts'
 import { DeviceChallenge, DeviceRecord, RegisterDeviceRequest, RegisteredDevice } from './schemas/device.ts'

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './schemas/type.ts'
 import { closed, word } from './schemas/primitives.ts'
 import { UNREADINESS, type Unreadiness } from './schemas/service.ts'
 

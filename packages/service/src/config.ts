@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { parse as parseYaml } from 'yaml'
+import { createRequire } from 'node:module'
 
 /** Every setting there is: its name in the environment, its member in the file, and what it takes. */
 export const SETTINGS = [
@@ -141,6 +141,8 @@ function readFile(path: string, mistakes: ConfigMistake[]): Raw {
     mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a file that exists' })
     return {}
   }
+  // Here, not above: a service without a settings file starts without the parser.
+  const { parse: parseYaml } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
   let members: unknown
   try {
     members = parseYaml(readFileSync(path, 'utf8'))

@@ -1,11 +1,10 @@
 import pino, { type Logger } from 'pino'
-import { Secret } from './domain/secret.ts'
 
 /** How lines look, wherever they go. */
 export const LOG_OPTIONS = {
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
-  formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets, bindings: withoutSecrets },
+  formatters: { level: (label: string) => ({ level: label }) },
   serializers: { err: pino.stdSerializers.err },
 }
 
@@ -15,8 +14,4 @@ export const LOG_OPTIONS = {
  */
 export function openLog(level: 'info' | 'error', to: 'stdout' | 'stderr' = 'stdout'): Logger {
   return pino({ ...LOG_OPTIONS, level }, to === 'stderr' ? process.stderr : process.stdout)
-}
-
-function withoutSecrets(line: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(line).map(([name, value]) => [name, value instanceof Secret ? value.toString() : value]))
 }

@@ -11,7 +11,7 @@ import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
 import { workInBackground } from './background.ts'
 import { Channel, isChannelPath } from './channel/channel.ts'
-import type { HostedScript } from './http/pages.ts'
+import type { ScriptSource } from './http/pages.ts'
 import { requestTeller } from './http/request-line.ts'
 import { buildServer } from './http/server.ts'
 import type { Service, Settings } from './operations/service.ts'
@@ -57,7 +57,7 @@ export interface RunningService extends AsyncDisposable {
 /** Starts listening and the background work. Disposing it drains the channels, then closes the store. */
 export async function startService(
   service: Service,
-  options: { host: string; port: number; log: Logger; script: HostedScript },
+  options: { host: string; port: number; log: Logger; script: ScriptSource },
 ): Promise<RunningService> {
   const { log, script } = options
   const tell = requestTeller(log, service.meter)

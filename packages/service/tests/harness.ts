@@ -62,7 +62,7 @@ export async function harness(options: { workflows?: readonly Workflow[]; enviro
     clock,
     ...(options.meter ? { meter: options.meter } : {}),
   })
-  const script = { source: '"use strict";', integrity: 'sha384-x', version: '0.0.0' }
+  const script = { version: '0.0.0', load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }) }
   const running = await startService(service, { host: '127.0.0.1', port: 0, log, script })
   const shop = await addTenant(running, { workflows: options.workflows ?? WORKFLOWS, environment: options.environment ?? 'sandbox' })
 

@@ -175,5 +175,7 @@ test('a secret prints nowhere: at no depth, in no message, in no error and no ch
   log.child({ secret, nested: { secret } }).info('child')
   assert.equal(lines.length, 6)
   assert.ok(!lines.join('').includes('hunter2'), lines.join(''))
+  // Alone it has no member to print; everywhere else it stands as what it is.
+  assert.equal(lines.filter((line) => line.includes('[secret]')).length, 5)
   assert.ok(!inspect(secret, { showHidden: true, depth: 9 }).includes('hunter2'))
 })

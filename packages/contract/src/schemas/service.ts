@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { closed, Timestamp } from './primitives.ts'
 
 /** What can keep the service from doing its work: the part first, then what is wrong with it. */

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { PUBLISHABLE_KEY } from '../ids.ts'
 import { SessionContext } from './context.ts'
 import { Bytes32, closed, id, Milliseconds, nullable, Timestamp, word } from './primitives.ts'

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadPulseScript } from '@bonded/widget/script'
 import { Command } from 'commander'
 import { listenForMetrics } from '../adapters/meter/metrics-listener.ts'
 import { readConfig } from '../config.ts'
+import type { HostedScript, ScriptSource } from '../http/pages.ts'
 import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'
 import { VERSION } from '../version.ts'
@@ -27,14 +27,16 @@ export function serveCommand(): Command {
 /** Starts the configured service and writes its pid where whoever must stop it finds it. */
 export async function serve(log: ReturnType<typeof openLog>): Promise<RunningService> {
   const config = readConfig(process.env)
-  const script = await loadPulseScript()
   const figures = config.metricsPort === undefined ? undefined : await openFigures(config.metricsPort)
-  const running = await startService(openService(config, figures?.meter), { host: config.host, port: config.port, log, script }).catch(
-    async (failure: unknown) => {
-      await figures?.[Symbol.asyncDispose]()
-      throw failure
-    },
-  )
+  const running = await startService(openService(config, figures?.meter), {
+    host: config.host,
+    port: config.port,
+    log,
+    script: hostedScript(),
+  }).catch(async (failure: unknown) => {
+    await figures?.[Symbol.asyncDispose]()
+    throw failure
+  })
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const pidFile = join(config.dataDir, 'service.pid')
   writeFileSync(pidFile, `${process.pid}\n`)
@@ -44,6 +46,25 @@ export async function serve(log: ReturnType<typeof openLog>): Promise<RunningSer
       await running[Symbol.asyncDispose]()
       await figures?.[Symbol.asyncDispose]()
       rmSync(pidFile, { force: true })
+    },
+  }
+}
+
+/** The widget's script, made when the first page asks for it and kept. */
+function hostedScript(): ScriptSource {
+  let made: Promise<HostedScript> | undefined
+  const make = async (): Promise<HostedScript> => {
+    const { loadPulseScript } = await import('@bonded/widget/script')
+    return loadPulseScript()
+  }
+  return {
+    version: VERSION,
+    load() {
+      made ??= make().catch((failure: unknown) => {
+        made = undefined
+        throw failure
+      })
+      return made
     },
   }
 }

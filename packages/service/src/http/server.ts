@@ -6,7 +6,7 @@ import type { Service } from '../operations/service.ts'
 import { answerBrokenRequests, answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
 import { acceptStrictJson } from './json-body.ts'
-import { type HostedScript, servePages } from './pages.ts'
+import { type ScriptSource, servePages } from './pages.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
 import { Refused } from './refused.ts'
 import { requestIdOf, type TellRequest, tellRequests } from './request-line.ts'
@@ -24,7 +24,7 @@ const KEEP_ALIVE_MS = 72_000
 const MAX_PARAM_LENGTH = 100
 
 export interface HttpOptions {
-  readonly script: HostedScript
+  readonly script: ScriptSource
   readonly log: Logger
   readonly tell: TellRequest
   /** Which upgrade requests the channel takes; all others are answered as plain requests. */
