@@ -18,8 +18,8 @@ export function serveCommand(): Command {
     .action(async (options: { json?: boolean }) => {
       // With --json, stdout is one document; the log goes beside it.
       const running = await serve(openLog('info', options.json === true ? 'stderr' : 'stdout'))
-      const ready = { ready: running.service.settings.publicOrigin, pid: process.pid }
-      process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : `ready: ${ready.ready} (pid ${ready.pid})\n`)
+      const ready = { ready: running.service.settings.publicOrigin, pid: process.pid, after_ms: Math.round(performance.now()) }
+      process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`)
       closeOnSignal(running)
     })
 }
