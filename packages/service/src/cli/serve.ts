@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { listenForMetrics } from '../adapters/meter/metrics-listener.ts'
 import { readConfig } from '../config.ts'
 import type { HostedScript, ScriptSource } from '../http/pages.ts'
 import { openLog } from '../log.ts'
@@ -75,6 +74,7 @@ const METRICS_HOST = '127.0.0.1'
 async function openFigures(port: number): Promise<{ readonly meter: Meter } & AsyncDisposable> {
   // Here, not above: who asked for no figures does not wait for the library to load.
   const { prometheusMeter } = await import('../adapters/meter/prometheus-meter.ts')
+  const { listenForMetrics } = await import('../adapters/meter/metrics-listener.ts')
   const meter = prometheusMeter({ version: VERSION })
   const listener = await listenForMetrics(meter, { host: METRICS_HOST, port })
   return {
