@@ -163,11 +163,11 @@ test('a secret prints nowhere: at no depth, in no message, in no error and no ch
   const lines: string[] = []
   const log = pino(LOG_OPTIONS, new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }))
   const secret = new Secret('hunter2hunter2')
-  const failure = Object.assign(new Error(`failed with ${secret}`, { cause: Object.assign(new Error('inner'), { secret }) }), {
+  const failure = Object.assign(new Error(`failed with ${String(secret)}`, { cause: Object.assign(new Error('inner'), { secret }) }), {
     secret,
     list: [secret],
   })
-  log.info({ secret, nested: { secret, deeper: [{ secret }] }, map: [secret] }, `a ${secret}`)
+  log.info({ secret, nested: { secret, deeper: [{ secret }] }, map: [secret] }, `a ${String(secret)}`)
   log.info(secret, 'alone')
   log.info('%s %o %j %O', secret, secret, { secret }, [secret])
   log.error({ err: failure }, 'failed')
