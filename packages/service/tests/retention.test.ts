@@ -6,9 +6,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
 import { deviceTable } from '../src/adapters/sql/device-table.ts'
+import { keptRows } from '../src/adapters/sql/kept.ts'
 import { migrate } from '../src/adapters/sql/migrate.ts'
 import { sessionTable } from '../src/adapters/sql/session-table.ts'
 import type { Statement } from '../src/adapters/sql/statement.ts'
+import type { Session } from '../src/domain/session.ts'
 import { MOVES } from '../src/domain/transitions.ts'
 import { BATCH_SESSIONS } from '../src/operations/batch.ts'
 import { expireSessions } from '../src/operations/expire-sessions.ts'
@@ -170,11 +172,9 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
   const file = join(mkdtempSync(join(tmpdir(), 'bonded-plan-')), 'b.db')
   migrate(file, 0)
   using database = new DatabaseSync(file)
-  const sessions = sessionTable(
-    () => {},
-    () => null,
-  )
-  const plansOf = (work: Work<unknown>, answer: object[]): string[] => {
+  const kept = keptRows()
+  const sessions = sessionTable({ announce: () => {}, requestId: () => null }, kept.sessions)
+  const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
     const plans: string[] = []
     for (let step = work.next(); step.done !== true; step = work.next(answer)) {
       const { text } = step.value as Statement
@@ -183,12 +183,13 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
     }
     return plans
   }
-  const ids = [{ id: 'sess_x' }]
+  const ids = [{ id: 'sess_x', policy: '{}' }]
+  const overdue = { id: 'sess_x', state: 'pending', seq: 1, validAssertions: 0, expiresAt: 0, endedAt: null } as Session
   const planned = {
     overdue: plansOf(sessions.overdue(0, 1), ids),
-    expire: plansOf(sessions.move('sess_x' as SessionId, MOVES.expire, { now: 0 }), []),
+    expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
     forget: plansOf(sessions.forget(0, 1), ids),
-    challenges: plansOf(deviceTable.forgetChallenges(0, 1), []),
+    challenges: plansOf(deviceTable(kept).forgetChallenges(0, 1), 1),
     latest: plansOf(sessions.latest(), []),
   }
   for (const [name, plans] of Object.entries(planned)) {
