@@ -82,7 +82,9 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     help: 'How late the event loop was since the last reading, by quantile.',
     labelNames: ['quantile'],
     collect() {
-      for (const quantile of LAG_QUANTILES) this.set({ quantile }, lag.percentile(quantile * 100) / NANOSECONDS_A_SECOND)
+      // Node tells the time between two looks, of which the resolution is no lag.
+      const lagOf = (quantile: number) => Math.max(0, lag.percentile(quantile * 100) / NANOSECONDS_A_SECOND - LAG_RESOLUTION_MS / 1_000)
+      for (const quantile of LAG_QUANTILES) this.set({ quantile }, lagOf(quantile))
       lag.reset()
     },
   })
