@@ -23,7 +23,12 @@ const { serverCredential } = await createTenant(service, {
 })
 // Log lines are made and thrown away: their cost is the service's.
 const log = pino({ level: 'info' }, { write: () => {} })
-const running = await startService(service, { host: '127.0.0.1', port: 0, log, script: { source: '', integrity: '', version: 'bench' } })
+const running = await startService(service, {
+  host: '127.0.0.1',
+  port: 0,
+  log,
+  script: { version: 'bench', load: async () => ({ source: '', integrity: '' }) },
+})
 answerCpuQuestions({ port: running.port, credential: serverCredential.reveal() } satisfies Ready, () =>
   rmSync(folder, { recursive: true, force: true }),
 )

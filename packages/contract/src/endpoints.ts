@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type TSchema, Type } from './schemas/type.ts'
 import type { Reason } from './errors.ts'
 import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/evidence.ts'
 import { DeviceChallenge, DeviceRecord, RegisterDeviceRequest, RegisteredDevice } from './schemas/device.ts'
@@ -237,11 +237,11 @@ export const ENDPOINTS = {
   ready: define({
     method: 'GET',
     path: '/health/ready',
-    summary: 'The service can do its work; 503 with the reasons when it cannot.',
+    summary: 'The service can do its work; 503 with what keeps it from it when it cannot.',
     callers: ['anybody'],
     status: 200,
     answers: { health: Health },
-    refusals: [],
+    refusals: ['not_ready'],
   }),
   version: define({
     method: 'GET',

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './schemas/type.ts'
 import { closed, word } from './schemas/primitives.ts'
+import { UNREADINESS, type Unreadiness } from './schemas/service.ts'
 
 /** What an integrator's code branches on. */
 export const ERROR_CODES = ['invalid_request', 'unauthorized', 'forbidden', 'not_found', 'rate_limited', 'internal_error', 'unavailable'] as const
@@ -79,6 +80,7 @@ export const REASONS = {
   rate_limited: { code: 'rate_limited', message: 'Too many requests. Wait as long as Retry-After says.' },
   internal_error: { code: 'internal_error', message: 'Something failed on our side. The request id helps us find it.' },
   store_unavailable: { code: 'unavailable', message: 'The service cannot write just now. Nothing was changed. Try again.' },
+  not_ready: { code: 'unavailable', message: 'The service cannot do its work just now. What keeps it from it stands in unready.' },
   overloaded: { code: 'unavailable', message: 'The service is busy. Try again.' },
 } as const satisfies Record<string, ReasonEntry>
 
@@ -95,6 +97,9 @@ export const ErrorResponse = closed({
     requestId: Type.String(),
     reason: Type.Optional(word(REASON_NAMES)),
     param: Type.Optional(Type.String({ description: 'The member, parameter or header at fault.' })),
+    unready: Type.Optional(
+      Type.Array(word(Object.keys(UNREADINESS) as Unreadiness[]), { description: 'With not_ready: the part first, then what is wrong with it.' }),
+    ),
     server_time: Type.Optional(Type.String({ description: 'With issued_at_out_of_range: the time to sign by.' })),
   }),
 })

@@ -20,6 +20,9 @@ if (node === undefined) {
   console.error(`bonded needs Node ${NEEDED_MAJOR} or newer; this is ${process.version}.`)
   process.exit(2)
 }
+// What the runtime makes of the sources is kept beside them, from the first file on; main.ts alone could keep only the rest.
+const modules = modulesAbove().next().value
+if (modules !== undefined) process.env.NODE_COMPILE_CACHE ??= join(modules, '.cache/bonded')
 const args = [...flags, main, ...process.argv.slice(2)]
 if (node === process.execPath && typeof process.execve === 'function' && process.platform !== 'win32') {
   process.execve(node, [node, ...args], process.env)
@@ -30,12 +33,18 @@ child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 1
 
 /** The runtime that `npm ci` put beside us, if it did. */
 function pinnedNode() {
-  for (let folder = here; dirname(folder) !== folder; folder = dirname(folder)) {
-    const modules = join(folder, 'node_modules')
-    if (!existsSync(modules)) continue
+  for (const modules of modulesAbove()) {
     const found = readdirSync(modules).find((name) => /^node-(bin-)?(linux|darwin|win)-/.test(name))
     const binary = found && [join(modules, found, 'bin/node'), join(modules, found, 'bin/node.exe')].find((path) => existsSync(path))
     if (binary) return binary
   }
   return undefined
+}
+
+/** Every node_modules that packages found here could come from, the nearest first. */
+function* modulesAbove() {
+  for (let folder = here; dirname(folder) !== folder; folder = dirname(folder)) {
+    const modules = join(folder, 'node_modules')
+    if (existsSync(modules)) yield modules
+  }
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { parse as parseYaml } from 'yaml'
+import { createRequire } from 'node:module'
 
 /** Every setting there is: its name in the environment, its member in the file, and what it takes. */
 export const SETTINGS = [
@@ -22,6 +22,13 @@ export const SETTINGS = [
   },
   { name: 'BONDED_APP_SCHEME', key: 'app_scheme', fallback: 'pulse', expects: 'a URL scheme: lower-case letters, digits, + - .', secret: false },
   { name: 'BONDED_DATA_DIR', key: 'data_dir', fallback: '.bonded', expects: 'a folder', secret: false },
+  {
+    name: 'BONDED_METRICS_PORT',
+    key: 'metrics_port',
+    fallback: 'no metrics',
+    expects: 'a port number, 1 to 65535, for GET /metrics on 127.0.0.1',
+    secret: false,
+  },
   { name: 'BONDED_ENVIRONMENT', key: 'environment', fallback: 'sandbox', expects: 'sandbox or production', secret: false },
 ] as const
 
@@ -38,6 +45,8 @@ export interface Config {
   readonly rootKeys: string | undefined
   readonly appScheme: string
   readonly dataDir: string
+  /** Where the figures are served, on this machine only; undefined where nobody asked for them. */
+  readonly metricsPort: number | undefined
   readonly environment: 'sandbox' | 'production'
 }
 
@@ -85,7 +94,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
   }
 
   const port = given('BONDED_PORT') ?? '8787'
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) wrong('BONDED_PORT')
+  if (!isPort(port)) wrong('BONDED_PORT')
   const namedOrigin = given('BONDED_PUBLIC_ORIGIN')
   if (namedOrigin !== undefined && !isServiceOrigin(namedOrigin)) wrong('BONDED_PUBLIC_ORIGIN')
   const publicOrigin = namedOrigin ?? `http://localhost:${port}`
@@ -95,6 +104,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
   if (databaseFile === undefined) wrong('BONDED_DATABASE_URL')
   const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'
   if (!/^[a-z][a-z0-9+.-]*$/.test(appScheme)) wrong('BONDED_APP_SCHEME')
+  const metricsPort = given('BONDED_METRICS_PORT')
+  if (metricsPort !== undefined && !(isPort(metricsPort) && Number(metricsPort) > 0)) wrong('BONDED_METRICS_PORT')
   const stage = given('BONDED_ENVIRONMENT') ?? 'sandbox'
   if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
   const rootKeys = given('BONDED_ROOT_KEYS')
@@ -117,18 +128,21 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
     rootKeys,
     appScheme,
     dataDir,
+    metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),
     environment: stage === 'production' ? 'production' : 'sandbox',
   })
 }
 
 /** Settings of parts that are not built yet: named, so that a configuration written for them is no mistake. */
-const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS', 'BONDED_RATE_LIMITS', 'BONDED_METRICS_PORT', 'BONDED_TRUST_PROXY']
+const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS', 'BONDED_RATE_LIMITS', 'BONDED_TRUST_PROXY']
 
 function readFile(path: string, mistakes: ConfigMistake[]): Raw {
   if (!existsSync(path)) {
     mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a file that exists' })
     return {}
   }
+  // Here, not above: a service without a settings file starts without the parser.
+  const { parse: parseYaml } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
   let members: unknown
   try {
     members = parseYaml(readFileSync(path, 'utf8'))
@@ -146,6 +160,10 @@ function readFile(path: string, mistakes: ConfigMistake[]): Raw {
     else mistakes.push({ setting: `${path}: ${key}`, value: 'is set', expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}` })
   }
   return raw
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535
 }
 
 /** An https origin, or plain http on this machine. Nothing behind the port, not even a slash. */

@@ -1,21 +1,17 @@
 import pino, { type Logger } from 'pino'
-import { Secret } from './domain/secret.ts'
+
+/** How lines look, wherever they go. */
+export const LOG_OPTIONS = {
+  base: null,
+  timestamp: pino.stdTimeFunctions.isoTime,
+  formatters: { level: (label: string) => ({ level: label }) },
+  serializers: { err: pino.stdSerializers.err },
+}
 
 /**
  * The log of the service: JSON lines. What is secret is a `Secret`, which prints as such wherever it
  * stands; no request is logged with its headers, its body or its query.
  */
 export function openLog(level: 'info' | 'error', to: 'stdout' | 'stderr' = 'stdout'): Logger {
-  const options = {
-    level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets },
-    serializers: { err: pino.stdSerializers.err },
-  }
-  return pino(options, to === 'stderr' ? process.stderr : process.stdout)
-}
-
-function withoutSecrets(line: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(line).map(([name, value]) => [name, value instanceof Secret ? value.toString() : value]))
+  return pino({ ...LOG_OPTIONS, level }, to === 'stderr' ? process.stderr : process.stdout)
 }

@@ -9,31 +9,33 @@ import type { RootKey } from './adapters/keys/root-keys.ts'
 import { softwareRegistrar, softwareVerifier } from './adapters/proofs/software.ts'
 import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
+import { workInBackground } from './background.ts'
 import { Channel, isChannelPath } from './channel/channel.ts'
-import type { HostedScript } from './http/pages.ts'
+import type { ScriptSource } from './http/pages.ts'
+import { requestTeller } from './http/request-line.ts'
 import { buildServer } from './http/server.ts'
-import { expireSessions, forgetSessions } from './operations/expire-sessions.ts'
 import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
-
-/** Watchers are told of an expiry when it happens; this is for the rest. */
-const SWEEP_EVERY_MS = 1_000
-const FORGET_EVERY_MS = 60_000
+import { type Meter, noMeter } from './ports/meter.ts'
 
 export interface ServiceParts {
   readonly databaseFile: string
   readonly rootKeys: readonly RootKey[]
   readonly settings: Settings
   readonly clock: Clock
+  /** Nothing is counted without one. */
+  readonly meter?: Meter
 }
 
 /** The service without its HTTP side: what the command line works on. */
-export function wireService({ databaseFile, rootKeys, settings, clock }: ServiceParts): Service {
-  migrate(databaseFile, clock.now())
+export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter }: ServiceParts): Service {
+  const startedAt = clock.now()
+  migrate(databaseFile, startedAt)
   const bus = localBus()
   return {
-    store: new SqliteStore(databaseFile, bus),
+    store: new SqliteStore(databaseFile, { bus, meter }),
     bus,
+    meter,
     clock,
     keys: keyringOf(rootKeys),
     random: systemRandom(),
@@ -41,6 +43,7 @@ export function wireService({ databaseFile, rootKeys, settings, clock }: Service
     registrar: softwareRegistrar,
     carrier: noCarrier,
     settings,
+    startedAt,
   }
 }
 
@@ -54,18 +57,18 @@ export interface RunningService extends AsyncDisposable {
 /** Starts listening and the background work. Disposing it drains the channels, then closes the store. */
 export async function startService(
   service: Service,
-  options: { host: string; port: number; log: Logger; script: HostedScript },
+  options: { host: string; port: number; log: Logger; script: ScriptSource },
 ): Promise<RunningService> {
-  const app = buildServer(service, { script: options.script, log: options.log, takesUpgrade: isChannelPath })
-  const channel = new Channel(service, app.server)
-  const background = [
-    repeat(service.clock, SWEEP_EVERY_MS, () => expireSessions(service), options.log),
-    repeat(service.clock, FORGET_EVERY_MS, () => forgetSessions(service), options.log),
-  ]
+  const { log, script } = options
+  const tell = requestTeller(log, service.meter)
+  const app = buildServer(service, { script, log, tell, takesUpgrade: isChannelPath })
+  const channel = new Channel(service, { http: app.server, tell })
+  service.meter.watch({ openChannels: () => channel.size })
+  const stopBackground = workInBackground(service, log)
   try {
     await app.listen({ host: options.host, port: options.port })
   } catch (failure) {
-    for (const stop of background) stop()
+    stopBackground()
     channel[Symbol.dispose]()
     await service.store[Symbol.asyncDispose]()
     throw failure
@@ -76,29 +79,10 @@ export async function startService(
     app,
     port,
     async [Symbol.asyncDispose]() {
-      for (const stop of background) stop()
+      stopBackground()
       channel[Symbol.dispose]()
       await app.close()
       await service.store[Symbol.asyncDispose]()
     },
-  }
-}
-
-/** Does the work again and again, the next time only after the last has ended. */
-function repeat(clock: Clock, everyMs: number, work: () => Promise<unknown>, log: Logger): () => void {
-  let stopped = false
-  let cancel = () => {}
-  const schedule = () => {
-    if (stopped) return
-    cancel = clock.schedule(clock.now() + everyMs, () => {
-      work()
-        .catch((failure: unknown) => log.error({ err: failure }, 'background work failed'))
-        .finally(schedule)
-    })
-  }
-  schedule()
-  return () => {
-    stopped = true
-    cancel()
   }
 }

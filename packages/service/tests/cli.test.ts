@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { isServerCredential } from '@bonded/contract'
+import { MIGRATIONS } from '../src/adapters/sql/migrations.ts'
 
 const BIN = resolve(import.meta.dirname, '../bin/bonded.js')
 
@@ -100,7 +101,7 @@ test('a wrong configuration is told whole, with exit 2', () => {
 
 test('the schema is applied once and its state is told', () => {
   const { json } = commandLine()
-  assert.equal(json('migrate', 'up').applied.length, 1)
+  assert.equal(json('migrate', 'up').applied.length, MIGRATIONS.length)
   assert.deepEqual(json('migrate', 'up').applied, [])
   assert.ok(json('migrate', 'status').every(({ applied_at }: { applied_at: string | null }) => applied_at !== null))
 })

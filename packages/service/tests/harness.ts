@@ -7,6 +7,7 @@ import { type CreatedSession, credentialChecksum, type EvidenceSignals, makeId, 
 import pino from 'pino'
 import { systemRandom } from '../src/adapters/keys/random.ts'
 import type { Scope, Tenant } from '../src/domain/tenant.ts'
+import type { Meter } from '../src/ports/meter.ts'
 import { type RunningService, startService, wireService } from '../src/wire.ts'
 import { Canary } from './canary.ts'
 import { checkReply } from './openapi-replies.ts'
@@ -49,7 +50,7 @@ export interface CallOptions {
 }
 
 /** A service on a store of its own, a clock that is moved, tenants, and phones. */
-export async function harness(options: { workflows?: readonly Workflow[]; environment?: Tenant['environment'] } = {}) {
+export async function harness(options: { workflows?: readonly Workflow[]; environment?: Tenant['environment']; meter?: Meter } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-test-'))
   const clock = new TestClock()
   const lines: string[] = []
@@ -59,8 +60,9 @@ export async function harness(options: { workflows?: readonly Workflow[]; enviro
     rootKeys: [ROOT_KEY],
     settings: { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0' },
     clock,
+    ...(options.meter ? { meter: options.meter } : {}),
   })
-  const script = { source: '"use strict";', integrity: 'sha384-x', version: '0.0.0' }
+  const script = { version: '0.0.0', load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }) }
   const running = await startService(service, { host: '127.0.0.1', port: 0, log, script })
   const shop = await addTenant(running, { workflows: options.workflows ?? WORKFLOWS, environment: options.environment ?? 'sandbox' })
 
@@ -126,6 +128,7 @@ export async function harness(options: { workflows?: readonly Workflow[]; enviro
 
   return {
     running,
+    databaseFile: join(folder, 'bonded.db'),
     service,
     clock,
     lines,

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { closed, id, Milliseconds, nullable, Timestamp } from './primitives.ts'
 import { PublicEndedReason, PublicSession, SessionHint, SessionState } from './session.ts'
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { Bytes32, closed } from './primitives.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { base64url, Bytes32, closed, id, nullable, Timestamp, word } from './primitives.ts'
 
 /** How a device proves its key. The verifier is chosen by the format stored at registration, never by a request. */

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { base64url, Bytes32, closed, id, Milliseconds, Score, Timestamp, word } from './primitives.ts'
 import { DeviceStatus, PassportTier } from './verification.ts'
 

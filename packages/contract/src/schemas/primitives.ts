@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from './type.ts'
 import { type IdPrefix, idPattern } from '../ids.ts'
 
 /** An object whose unknown members are refused (requests) or never written (responses). */

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { PUBLISHABLE_KEY } from '../ids.ts'
 import { SessionContext } from './context.ts'
 import { Bytes32, closed, id, Milliseconds, nullable, Timestamp, word } from './primitives.ts'
@@ -137,6 +137,7 @@ export const TimelineEntry = closed({
   seq: nullable(Type.Integer()),
   reason: nullable(Type.String({ description: 'The refusal, the ended reason, or what is noted.' })),
   step: nullable(Type.String({ description: 'The exact check that refused.' })),
+  request_id: nullable(Type.String({ description: 'The request that did it; null where the time did.' })),
 })
 export type TimelineEntry = Static<typeof TimelineEntry>
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { closed, Score, word } from './primitives.ts'
 
 /** `low` < 0.55 ≤ `medium` < 0.80 ≤ `high`, of the number the integrator's rule reads. */

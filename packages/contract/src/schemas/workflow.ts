@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 import { DeviceFormat } from './device.ts'
 import { closed, word } from './primitives.ts'
 

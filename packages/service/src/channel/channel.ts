@@ -1,11 +1,12 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { AFTER_PREFIX, CHANNEL_PROTOCOL, CLOSE, makeId, parseId, type SessionId, WATCH_PREFIX } from '@bonded/contract'
+import { AFTER_PREFIX, CHANNEL_PROTOCOL, CLOSE, parseId, type RequestId, type SessionId, WATCH_PREFIX } from '@bonded/contract'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { allowsOrigin } from '../domain/tenant.ts'
 import { refusalToWire } from '../http/refusal-to-wire.ts'
+import { type RequestLine, requestIdOf, type TellRequest, traceIdOf } from '../http/request-line.ts'
 import { rememberOrigin } from '../operations/read-session.ts'
 import type { Service } from '../operations/service.ts'
 import type { Cancel } from '../ports/clock.ts'
@@ -15,6 +16,8 @@ import { Room } from './room.ts'
 
 /** A client has nothing to say; this only bounds what is read before it is told so. */
 const MAX_PAYLOAD_BYTES = 4_096
+const ROUTE = '/sessions/:session_id'
+const SWITCHING_PROTOCOLS = 101
 const PATH = /^\/sessions\/([^/?]+)$/
 /** A client that missed this many pings is gone. */
 const MAX_MISSED_PINGS = 2
@@ -44,18 +47,26 @@ export class Channel implements Disposable {
   })
   #cancelHeartbeat: Cancel
 
-  constructor(service: Service, http: Server) {
+  constructor(service: Service, { http, tell }: { http: Server; tell: TellRequest }) {
     this.#service = service
     this.#cancelHeartbeat = this.#scheduleHeartbeat()
     http.on('upgrade', (request, socket, head) => {
       socket.on('error', () => socket.destroy())
+      const arrivedMs = performance.now()
+      const requestId = requestIdOf(request.headers, service.random)
+      const answered = (status: number, about: Pick<RequestLine, 'refusal' | 'tenantId' | 'sessionId'>) => {
+        const { method, headers } = request
+        tell({ requestId, traceId: traceIdOf(headers), method, route: ROUTE, status, ms: performance.now() - arrivedMs, ...about }, 'channel')
+      }
+      const refused = (refusal: Refusal) => answered(refuseUpgrade(socket, refusal, requestId), { refusal })
       this.#admit(request).then(
         (admitted) => {
-          if (!admitted.ok) return this.#refuse(socket, admitted.refusal)
+          if (!admitted.ok) return refused(admitted.refusal)
           const { session, events } = admitted.value
           this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, session, events))
+          answered(SWITCHING_PROTOCOLS, { tenantId: session.tenantId, sessionId: session.id })
         },
-        () => this.#refuse(socket, { reason: 'store_unavailable' }),
+        () => refused({ reason: 'store_unavailable' }),
       )
     })
   }
@@ -136,17 +147,18 @@ export class Channel implements Disposable {
       this.#cancelHeartbeat = this.#scheduleHeartbeat()
     })
   }
+}
 
-  #refuse(socket: Duplex, refusal: Refusal): void {
-    const requestId = makeId('req', this.#service.random.id())
-    const { status, headers, body } = refusalToWire(refusal, requestId)
-    const text = JSON.stringify(body)
-    const extra = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.end(
-      `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
-        `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${extra.join('')}Connection: close\r\n\r\n${text}`,
-    )
-  }
+/** Answers an upgrade request that is not taken, in the error shape. @returns the status */
+function refuseUpgrade(socket: Duplex, refusal: Refusal, requestId: RequestId): number {
+  const { status, headers, body } = refusalToWire(refusal, requestId)
+  const text = JSON.stringify(body)
+  const extra = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
+      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${extra.join('')}Connection: close\r\n\r\n${text}`,
+  )
+  return status
 }
 
 function parseOffer(header: string | undefined): Offer | undefined {

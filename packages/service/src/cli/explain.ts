@@ -29,11 +29,16 @@ function explainPhone({ code, reason }: PhoneError): string {
   }
 }
 
+function settingOfPort(port: string): string {
+  if (port === process.env.BONDED_METRICS_PORT) return 'BONDED_METRICS_PORT'
+  return port === (process.env.BANK_PORT ?? '8788') ? 'BANK_PORT' : 'BONDED_PORT'
+}
+
 function explainSystem(failure: unknown): string {
   const { code, port, path, message } = failure as NodeJS.ErrnoException & { port?: number }
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} is in use. Stop what listens there, or set ${String(port) === (process.env.BANK_PORT ?? '8788') ? 'BANK_PORT' : 'BONDED_PORT'} to another.`
+      return `Port ${port} is in use. Stop what listens there, or set ${settingOfPort(String(port))} to another.`
     case 'EACCES':
     case 'EROFS':
       return `${path ?? message} cannot be written. Set BONDED_DATA_DIR to a folder that can.`

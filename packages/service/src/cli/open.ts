@@ -5,17 +5,19 @@ import { parseRootKeys } from '../adapters/keys/root-keys.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { Service } from '../operations/service.ts'
+import { type Meter, noMeter } from '../ports/meter.ts'
 import { VERSION } from '../version.ts'
 import { wireService } from '../wire.ts'
 
 /** The service that the configuration describes, without listening. */
-export function openService(config: Config): Service {
+export function openService(config: Config, meter: Meter = noMeter): Service {
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return wireService({
     databaseFile: config.databaseFile,
     rootKeys: parseRootKeys(config.rootKeys ?? keptRootKeys(config.dataDir)),
     settings: { publicOrigin: config.publicOrigin, appScheme: config.appScheme, version: VERSION },
     clock: systemClock,
+    meter,
   })
 }
 

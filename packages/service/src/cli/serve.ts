@@ -1,9 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadPulseScript } from '@bonded/widget/script'
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
+import type { HostedScript, ScriptSource } from '../http/pages.ts'
 import { openLog } from '../log.ts'
+import type { Meter } from '../ports/meter.ts'
+import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../wire.ts'
 import { openService } from './open.ts'
 
@@ -15,8 +17,8 @@ export function serveCommand(): Command {
     .action(async (options: { json?: boolean }) => {
       // With --json, stdout is one document; the log goes beside it.
       const running = await serve(openLog('info', options.json === true ? 'stderr' : 'stdout'))
-      const ready = { ready: running.service.settings.publicOrigin, pid: process.pid }
-      process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : `ready: ${ready.ready} (pid ${ready.pid})\n`)
+      const ready = { ready: running.service.settings.publicOrigin, pid: process.pid, after_ms: Math.round(performance.now()) }
+      process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`)
       closeOnSignal(running)
     })
 }
@@ -24,8 +26,16 @@ export function serveCommand(): Command {
 /** Starts the configured service and writes its pid where whoever must stop it finds it. */
 export async function serve(log: ReturnType<typeof openLog>): Promise<RunningService> {
   const config = readConfig(process.env)
-  const script = await loadPulseScript()
-  const running = await startService(openService(config), { host: config.host, port: config.port, log, script })
+  const figures = config.metricsPort === undefined ? undefined : await openFigures(config.metricsPort)
+  const running = await startService(openService(config, figures?.meter), {
+    host: config.host,
+    port: config.port,
+    log,
+    script: hostedScript(),
+  }).catch(async (failure: unknown) => {
+    await figures?.[Symbol.asyncDispose]()
+    throw failure
+  })
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const pidFile = join(config.dataDir, 'service.pid')
   writeFileSync(pidFile, `${process.pid}\n`)
@@ -33,7 +43,45 @@ export async function serve(log: ReturnType<typeof openLog>): Promise<RunningSer
     ...running,
     async [Symbol.asyncDispose]() {
       await running[Symbol.asyncDispose]()
+      await figures?.[Symbol.asyncDispose]()
       rmSync(pidFile, { force: true })
+    },
+  }
+}
+
+/** The widget's script, made when the first page asks for it and kept. */
+function hostedScript(): ScriptSource {
+  let made: Promise<HostedScript> | undefined
+  const make = async (): Promise<HostedScript> => {
+    const { loadPulseScript } = await import('@bonded/widget/script')
+    return loadPulseScript()
+  }
+  return {
+    version: VERSION,
+    load() {
+      made ??= make().catch((failure: unknown) => {
+        made = undefined
+        throw failure
+      })
+      return made
+    },
+  }
+}
+
+const METRICS_HOST = '127.0.0.1'
+
+/** The meter, and the listener that shows it. */
+async function openFigures(port: number): Promise<{ readonly meter: Meter } & AsyncDisposable> {
+  // Here, not above: who asked for no figures does not wait for the library to load.
+  const { prometheusMeter } = await import('../adapters/meter/prometheus-meter.ts')
+  const { listenForMetrics } = await import('../adapters/meter/metrics-listener.ts')
+  const meter = prometheusMeter({ version: VERSION })
+  const listener = await listenForMetrics(meter, { host: METRICS_HOST, port })
+  return {
+    meter,
+    async [Symbol.asyncDispose]() {
+      await listener[Symbol.asyncDispose]()
+      meter[Symbol.dispose]()
     },
   }
 }

@@ -47,8 +47,8 @@ export function sessionCommand(): Command {
   return command
 }
 
-function line({ at, seq, kind, reason, step }: TimelineEntry): string {
-  return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`].filter((part) => part !== null).join('  ')
+function line({ at, seq, kind, reason, step, request_id }: TimelineEntry): string {
+  return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`, request_id].filter((part) => part !== null).join('  ')
 }
 
 function sessionIdOf(text: string): SessionId {

@@ -23,6 +23,9 @@ export const READABLE_AFTER_END_MS = 60 * 60_000
 /** Protocol 4: how long the operator and the timeline keep it. */
 export const KEPT_AFTER_END_MS = 24 * 60 * 60_000
 
+/** Protocol 4: a node whose clock differs by more from what is stored is not ready. */
+export const MAX_CLOCK_DIFFERENCE_MS = 1_000
+
 /** Protocol 4: the fifth assertion that does not verify is one too many. */
 export const MAX_FAILED_ASSERTIONS = 5
 /** Protocol 4: the third valid assertion that misses the policy ends the session. */

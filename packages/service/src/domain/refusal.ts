@@ -1,4 +1,4 @@
-import type { Reason } from '@bonded/contract'
+import type { Reason, Unreadiness } from '@bonded/contract'
 
 /** Why something is not done. Data, not an exception: the edge decides what a caller may learn of it. */
 export interface Refusal {
@@ -9,6 +9,8 @@ export interface Refusal {
   readonly step?: string
   /** The service's time, where the caller's clock is at fault. Milliseconds since the epoch. */
   readonly serverTime?: number
+  /** What keeps the service from being ready. */
+  readonly unready?: readonly Unreadiness[]
 }
 
 /** Either the value or the refusal. */

@@ -7,6 +7,7 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { Random } from '../ports/keyring.ts'
 import { StoreError } from '../ports/store.ts'
 import { Refused } from './refused.ts'
+import type { TellRequest } from './request-line.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
 
 /** Makes every failure one of ours: refusals, fastify's own errors, and bugs, which are logged and told as nothing. */
@@ -72,19 +73,19 @@ function bodyReason(keyword: string | undefined): Reason {
  * Answers what Node itself would answer, often with an empty body: in our shape, on the bare socket. A request
  * that has its answer already, and then breaks in its body, gets no second one.
  */
-export function answerBrokenRequests(server: Server, random: Random): void {
+export function answerBrokenRequests(server: Server, means: { random: Random; tell: TellRequest }): void {
   const answers = new WeakMap<Duplex, ServerResponse>()
   server.on('request', (request, response) => answers.set(request.socket, response))
   server.on('clientError', (failure: NodeJS.ErrnoException, socket) => {
     const latest = answers.get(socket)
     const answered = latest !== undefined && !latest.req.complete && latest.headersSent
     if (answered || !socket.writable) return void socket.destroy()
-    answerBare(random, socket, brokenReason(failure.code))
+    answerBare(means, socket, brokenReason(failure.code))
   })
-  server.on('connect', (_request, socket) => answerBare(random, socket, 'malformed_request'))
+  server.on('connect', (_request, socket) => answerBare(means, socket, 'malformed_request'))
 }
 
-function answerBare(random: Random, socket: Duplex, reason: Reason): void {
+function answerBare({ random, tell }: { random: Random; tell: TellRequest }, socket: Duplex, reason: Reason): void {
   const requestId = makeId('req', random.id())
   const { body } = refusalToWire({ reason }, requestId)
   const text = JSON.stringify(body)
@@ -92,6 +93,7 @@ function answerBare(random: Random, socket: Duplex, reason: Reason): void {
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
   )
+  tell({ requestId, method: undefined, route: 'broken', status: 400, refusal: { reason }, ms: 0 }, 'broken')
 }
 
 function brokenReason(code: string | undefined): Reason {
@@ -102,12 +104,5 @@ function brokenReason(code: string | undefined): Reason {
       return 'request_timeout'
     default:
       return 'malformed_request'
-  }
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Why the request was refused, for its log line. */
-    refusal?: Refusal
   }
 }

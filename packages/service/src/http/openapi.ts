@@ -1,4 +1,4 @@
-import { ENDPOINTS, type Endpoint, ErrorResponse, type Reason, REASONS } from '@bonded/contract'
+import { ENDPOINTS, type Endpoint, ErrorResponse, idPattern, type Reason, REASONS } from '@bonded/contract'
 import { statusOf } from './refusal-to-wire.ts'
 
 /** Refusals that any endpoint can give, whatever it does. */
@@ -35,6 +35,18 @@ export function openApiDocument({ origin, version }: { origin: string; version: 
 
 const SCHEMES = { backend: 'serverCredential', browser: 'publishableKey', phone: 'deviceToken' } as const
 
+/** Headers that every endpoint reads and none refuses. */
+const CORRELATION = [
+  {
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description: `The id to give this request, if it has the form ${idPattern('req')}; otherwise the service makes one.`,
+  },
+  { name: 'traceparent', in: 'header', required: false, schema: { type: 'string' }, description: 'W3C Trace Context; the trace id is logged.' },
+]
+
 function operation(operationId: string, endpoint: Endpoint): object {
   const open = endpoint.callers.includes('anybody')
   const security = endpoint.callers.flatMap((caller) => (caller === 'anybody' ? [] : [{ [SCHEMES[caller]]: [] }]))
@@ -42,7 +54,12 @@ function operation(operationId: string, endpoint: Endpoint): object {
     operationId,
     summary: endpoint.summary,
     security: open ? [{}, ...security] : security,
-    parameters: [...parameters('path', endpoint.params), ...parameters('query', endpoint.query), ...parameters('header', endpoint.headers)],
+    parameters: [
+      ...parameters('path', endpoint.params),
+      ...parameters('query', endpoint.query),
+      ...parameters('header', endpoint.headers),
+      ...CORRELATION,
+    ],
     ...(endpoint.body
       ? { requestBody: { required: endpoint.body.optional !== true, content: { 'application/json': { schema: endpoint.body.schema } } } }
       : {}),

@@ -12,7 +12,12 @@ export interface HostedScript {
   readonly source: string
   /** `sha384-…`, for a page that pins its version. */
   readonly integrity: string
+}
+
+/** The version of the script, and how to get it: bundling it takes longer than starting, so the first page that asks has it made. */
+export interface ScriptSource {
   readonly version: string
+  readonly load: () => Promise<HostedScript>
 }
 
 const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
@@ -27,12 +32,17 @@ const SCRIPT_MAX_AGE_SECONDS = 300
 const ONE_YEAR_SECONDS = 31_536_000
 
 /** What the service serves to browsers beside JSON: the script, the code as an image, the handoff link. */
-export function servePages(app: FastifyInstance, service: Service, script: HostedScript): void {
-  app.get(SCRIPT_PATH, (_request, reply) => sendScript(reply, script, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`))
-  app.get(`/v1/pulse-${script.version}.js`, (_request, reply) => sendScript(reply, script, `public, max-age=${ONE_YEAR_SECONDS}, immutable`))
+export function servePages(app: FastifyInstance, service: Service, script: ScriptSource): void {
+  app.get(SCRIPT_PATH, { config: { routeName: 'script' } }, (_request, reply) =>
+    sendScript(reply, script, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`),
+  )
+  app.get(`/v1/pulse-${script.version}.js`, { config: { routeName: 'script' } }, (_request, reply) =>
+    sendScript(reply, script, `public, max-age=${ONE_YEAR_SECONDS}, immutable`),
+  )
 
   app.get<{ Params: { session_id: string }; Querystring: Record<string, unknown> }>(
     QR_PATH.replace('{session_id}', ':session_id'),
+    { config: { routeName: 'qr' } },
     async (request, reply) => {
       const image = await qrSvg(service, request.params.session_id, request.query.nonce)
       if (image === undefined) throw new Refused({ reason: 'session_not_found' })
@@ -40,20 +50,17 @@ export function servePages(app: FastifyInstance, service: Service, script: Hoste
     },
   )
 
-  app.get<{ Querystring: Record<string, unknown> }>(HANDOFF_PATH, (request, reply) => {
+  app.get<{ Querystring: Record<string, unknown> }>(HANDOFF_PATH, { config: { routeName: 'handoff' } }, (request, reply) => {
     const { session_id, nonce } = request.query
     const page = handoffPage({ scheme: service.settings.appScheme, sessionId: session_id, nonce })
     return reply.type('text/html; charset=utf-8').header('content-security-policy', page.contentSecurityPolicy).send(page.html)
   })
 }
 
-function sendScript(reply: FastifyReply, script: HostedScript, cacheControl: string): FastifyReply {
+async function sendScript(reply: FastifyReply, script: ScriptSource, cacheControl: string): Promise<FastifyReply> {
+  const { source } = await script.load()
   // Any page may load it, with or without an integrity attribute.
-  return reply
-    .type('text/javascript; charset=utf-8')
-    .header('cache-control', cacheControl)
-    .header('access-control-allow-origin', '*')
-    .send(script.source)
+  return reply.type('text/javascript; charset=utf-8').header('cache-control', cacheControl).header('access-control-allow-origin', '*').send(source)
 }
 
 /** The code as an image, for a nonce that is accepted now on a session that still waits for its phone. */

@@ -25,6 +25,7 @@ export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefus
         requestId,
         reason: refusal.reason,
         ...(refusal.param === undefined ? {} : { param: refusal.param }),
+        ...(refusal.unready === undefined ? {} : { unready: [...refusal.unready] }),
         ...(refusal.serverTime === undefined ? {} : { server_time: new Date(refusal.serverTime).toISOString() }),
       },
     },

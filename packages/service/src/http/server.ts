@@ -1,16 +1,19 @@
-import { METHODS } from 'node:http'
-import { makeId } from '@bonded/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { Refusal } from '../domain/refusal.ts'
 import type { Service } from '../operations/service.ts'
 import { answerBrokenRequests, answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
 import { acceptStrictJson } from './json-body.ts'
-import { type HostedScript, servePages } from './pages.ts'
+import { type ScriptSource, servePages } from './pages.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
 import { Refused } from './refused.ts'
+import { requestIdOf, type TellRequest, tellRequests } from './request-line.ts'
 import { ROUTES } from './routes/index.ts'
 import { answerUnmatched } from './unmatched.ts'
+
+/** Not imported: an import of node:http reads all it has, and so loads Node's fetch and WebSocket with it, which nothing here uses. */
+const { METHODS } = process.getBuiltinModule('node:http')
 
 /** A phone on a bad network needs seconds for its body, not minutes. fastify's default would wait for ever. */
 const REQUEST_TIMEOUT_MS = 10_000
@@ -23,18 +26,19 @@ const KEEP_ALIVE_MS = 72_000
 const MAX_PARAM_LENGTH = 100
 
 export interface HttpOptions {
-  readonly script: HostedScript
+  readonly script: ScriptSource
   readonly log: Logger
+  readonly tell: TellRequest
   /** Which upgrade requests the channel takes; all others are answered as plain requests. */
   readonly takesUpgrade: (path: string) => boolean
 }
 
 /** The HTTP side of the service, not yet listening. */
-export function buildServer(service: Service, { script, log, takesUpgrade }: HttpOptions): FastifyInstance {
+export function buildServer(service: Service, { script, log, tell, takesUpgrade }: HttpOptions): FastifyInstance {
   const app = Fastify({
     // We write the one line a request ourselves: fastify would make a logger for each.
     logger: false,
-    genReqId: () => makeId('req', service.random.id()),
+    genReqId: ({ headers }) => requestIdOf(headers, service.random),
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -48,7 +52,10 @@ export function buildServer(service: Service, { script, log, takesUpgrade }: Htt
       connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
       shouldUpgradeCallback: ({ url = '' }) => takesUpgrade(url.split('?', 1)[0] ?? ''),
     },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false, strict: false } },
+    // The schemas are our own, and the tests hold them: checking them again at every start costs a tenth of it.
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false, strict: false, validateSchema: false },
+    },
     frameworkErrors: (failure, request, reply) => {
       reply.header('x-request-id', request.id).header('cache-control', 'no-store')
       app.errorHandler(failure, request, reply)
@@ -58,12 +65,11 @@ export function buildServer(service: Service, { script, log, takesUpgrade }: Htt
   }) as unknown as FastifyInstance
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 
-  app.decorateRequest('refusal', undefined)
   setHeaders(app, service)
   app.addHook('onRequest', (request, _reply, done) =>
     done(request.headers.host === undefined ? new Refused({ reason: 'malformed_request' }) : undefined),
   )
-  logRequests(app, log)
+  tellRequests(app, tell)
   acceptStrictJson(app)
   answerFailures(app, log)
   answerUnmatched(app)
@@ -73,30 +79,13 @@ export function buildServer(service: Service, { script, log, takesUpgrade }: Htt
   app.server.on('checkExpectation', (request, response) => {
     // `Expect: 100-continue` has an event of its own; anything else asks for what nobody does.
     request.resume()
-    const requestId = makeId('req', service.random.id())
-    const { status, body } = refusalToWire({ reason: 'expectation_unsupported' }, requestId)
+    const requestId = requestIdOf(request.headers, service.random)
+    const refusal: Refusal = { reason: 'expectation_unsupported' }
+    const { status, body } = refusalToWire(refusal, requestId)
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId, 'cache-control': 'no-store' })
     response.end(JSON.stringify(body))
+    tell({ requestId, method: request.method, route: 'broken', status, refusal, ms: 0 }, 'broken')
   })
-  answerBrokenRequests(app.server, service.random)
+  answerBrokenRequests(app.server, { random: service.random, tell })
   return app
-}
-
-/** One line a request. The path is the route's, so that no id, nonce or query can stand in it. */
-function logRequests(app: FastifyInstance, log: Logger): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { refusal } = request
-    log.info(
-      {
-        requestId: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? 'unmatched',
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        ...(refusal ? { reason: refusal.reason, step: refusal.step } : {}),
-      },
-      'request',
-    )
-    done()
-  })
 }

@@ -1,9 +1,10 @@
-import type { DeviceFormat, EvidenceContext } from '@bonded/contract'
+import type { DeviceFormat, EvidenceContext, RequestId } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
-import type { Device, Session } from '../domain/session.ts'
+import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
+import type { Meter } from '../ports/meter.ts'
 import type { AssertionVerifier, CarrierProvider, KeyRegistrar } from '../ports/proofs.ts'
 import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
 
@@ -11,6 +12,7 @@ import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
 export interface Service {
   readonly store: Store
   readonly bus: Bus
+  readonly meter: Meter
   readonly clock: Clock
   readonly keys: Keyring
   readonly random: Random
@@ -18,6 +20,8 @@ export interface Service {
   readonly registrar: KeyRegistrar
   readonly carrier: CarrierProvider
   readonly settings: Settings
+  /** When this process began to work, in milliseconds since the epoch. */
+  readonly startedAt: Instant
 }
 
 export interface Settings {
@@ -42,6 +46,11 @@ export interface BrowserCaller {
 export interface PhoneCaller {
   readonly kind: 'phone'
   readonly device: Device
+}
+
+/** The service as one request sees it: what it stores carries the request's id. */
+export function serviceDuring(service: Service, requestId: RequestId): Service {
+  return { ...service, store: service.store.during(requestId) }
 }
 
 /** The session's nonces, under the root key it was made with. */

@@ -1,4 +1,4 @@
-import type { DeviceId, SessionId, SessionState, SubjectId, TenantId, Timeline } from '@bonded/contract'
+import type { DeviceId, RequestId, SessionId, SessionState, SubjectId, TenantId, Timeline, Unreadiness } from '@bonded/contract'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Scope, Tenant } from '../domain/tenant.ts'
 import type { MoveChanges } from '../domain/changes.ts'
@@ -22,8 +22,10 @@ export interface Store extends AsyncDisposable {
   write<T>(unit: Unit<T>): Promise<T>
   /** Runs a unit that only reads, on what is committed. */
   read<T>(unit: Unit<T>): Promise<T>
-  /** Whether the store can be used just now; the reasons if it cannot. */
-  health(): Promise<readonly string[]>
+  /** The same store for one request: whatever event its writes store carries the request's id. */
+  during(requestId: RequestId): Store
+  /** What keeps the store from being used just now. Never fails: a store that cannot be asked says so. */
+  health(): Promise<readonly Unreadiness[]>
 }
 
 /** The store could not be read or written. */
@@ -96,8 +98,10 @@ export interface SessionTable {
   countFailure(id: SessionId, deviceId: DeviceId): Work<number>
   /** Live sessions whose time is up, oldest first. */
   overdue(now: Instant, limit: number): Work<readonly Session[]>
-  /** Deletes what ended before the instant, at most `limit` sessions. @returns how many */
-  forget(endedBefore: Instant, limit: number): Work<number>
+  /** Deletes what had ended at the instant, longest ago first, with all that belongs to it; at most `limit` sessions. @returns how many */
+  forget(endedBy: Instant, limit: number): Work<number>
+  /** Of the live sessions, the one that expires last; undefined where none is live. */
+  latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The tenant's newest sessions, newest first. For operators: it reads the whole table. */
   recent(tenantId: TenantId, limit: number): Work<readonly Session[]>
   rememberContinuity(row: { tenantId: TenantId; deviceId: DeviceId; mean: number; now: Instant }): Work<void>
@@ -115,7 +119,8 @@ export interface DeviceTable {
   setStatus(id: DeviceId, status: Device['status']): Work<boolean>
   /** Uses a registration challenge up. False where it was used before. */
   useChallenge(challenge: string, expiresAt: Instant): Work<boolean>
-  forgetChallenges(now: Instant): Work<void>
+  /** Deletes used challenges that nobody could use again, at most `limit`. @returns how many */
+  forgetChallenges(now: Instant, limit: number): Work<number>
   /** What a subject is called towards a tenant: the stored name, or the given one, stored now. */
   pairwise(row: { tenantId: TenantId; subjectId: SubjectId; subjectRef: string }): Work<string>
 }

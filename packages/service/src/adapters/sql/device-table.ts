@@ -70,8 +70,11 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
       return used !== undefined
     },
 
-    *forgetChallenges(now) {
-      yield* row('delete from used_challenge where expires_at <= $1', [now])
+    *forgetChallenges(now, limit) {
+      return yield* changed(
+        'delete from used_challenge where challenge in (select challenge from used_challenge where expires_at <= $1 order by expires_at limit $2)',
+        [now, limit],
+      )
     },
 
     *pairwise({ tenantId, subjectId, subjectRef }) {

@@ -54,4 +54,13 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
       `create index idempotency_by_session on idempotency (session_id)`,
     ],
   },
+  {
+    number: 2,
+    name: 'the request of an event; used challenges by expiry',
+    statements: [
+      `alter table session_event add column request_id text`,
+      // Retention deletes the oldest first, a batch at a time.
+      `create index used_challenge_by_expiry on used_challenge (expires_at)`,
+    ],
+  },
 ]

@@ -128,6 +128,7 @@ export function entryFromRow(row: Row): TimelineEntry {
     seq: instant(row.seq),
     reason: row.reason as string | null,
     step: row.step as string | null,
+    request_id: row.request_id as string | null,
   }
 }
 

@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import type { Session } from '../../domain/session.ts'
 import { claimed, hinted, missed, moved } from '../../domain/changes.ts'
 import type { SessionTable, Work } from '../../ports/store.ts'
-import type { Announce } from './announce.ts'
+import type { Writing } from './announce.ts'
 import type { Kept } from './kept.ts'
 import { columnsOf, differenceOf, entryFromRow, eventFromRow, SESSION_COLUMNS, sessionFromRow } from './session-row.ts'
 import { changed, row, rows } from './statement.ts'
@@ -11,7 +11,7 @@ import { changed, row, rows } from './statement.ts'
 const MAX_NOTES = 200
 
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`
-const INSERT_EVENT = `insert into session_event (session_id, seq, at, kind, state, hint, reason, step) values ($1, $2, $3, $4, $5, $6, $7, $8)`
+const INSERT_EVENT = `insert into session_event (session_id, seq, at, kind, state, hint, reason, step, request_id) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 const STANDING = `select
     (select failures from session_device where session_id = $1 and device_id = $2) as failures,
@@ -22,11 +22,12 @@ const STANDING = `select
  * The sessions, their events and their timeline.
  *
  * @param kept the sessions as they are stored; a driver that cannot know gives one that it clears
+ * @param writing.requestId of the unit of work that runs just now; null where no request asked for it
  */
-export function sessionTable(announce: Announce, kept: Kept<SessionId, Session>): SessionTable {
+export function sessionTable({ announce, requestId }: Writing, kept: Kept<SessionId, Session>): SessionTable {
   function* event(session: Session, { at, kind, reason }: { at: number; kind: string; reason?: string | null }) {
     const { id, seq, state, hint } = session
-    yield* changed(INSERT_EVENT, [id, seq, at, kind, state, hint, reason ?? null, null])
+    yield* changed(INSERT_EVENT, [id, seq, at, kind, state, hint, reason ?? null, null, requestId()])
     announce({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
   }
 
@@ -90,9 +91,9 @@ export function sessionTable(announce: Announce, kept: Kept<SessionId, Session>)
 
     *note(id, note) {
       yield* row(
-        `insert into session_event (session_id, seq, at, kind, state, hint, reason, step)
-         select $1, null, $2, $3, null, null, $4, $5 where (select count(*) from session_event where session_id = $1) < ${MAX_NOTES}`,
-        [id, note.at, note.kind, note.reason ?? null, note.step ?? null],
+        `insert into session_event (session_id, seq, at, kind, state, hint, reason, step, request_id)
+         select $1, null, $2, $3, null, null, $4, $5, $6 where (select count(*) from session_event where session_id = $1) < ${MAX_NOTES}`,
+        [id, note.at, note.kind, note.reason ?? null, note.step ?? null, requestId()],
       )
     },
 
@@ -129,11 +130,8 @@ export function sessionTable(announce: Announce, kept: Kept<SessionId, Session>)
       return found.map(sessionFromRow)
     },
 
-    *forget(endedBefore, limit) {
-      const doomed = yield* rows('select id from session where ended_at is not null and ended_at < $1 order by ended_at limit $2', [
-        endedBefore,
-        limit,
-      ])
+    *forget(endedBy, limit) {
+      const doomed = yield* rows('select id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2', [endedBy, limit])
       for (const id of doomed.map((found) => found.id as SessionId)) {
         yield* row('delete from session_event where session_id = $1', [id])
         yield* row('delete from session_device where session_id = $1', [id])
@@ -142,6 +140,11 @@ export function sessionTable(announce: Announce, kept: Kept<SessionId, Session>)
         kept.delete(id)
       }
       return doomed.length
+    },
+
+    *latest() {
+      const found = yield* row('select root_key_id, created_at from session where ended_at is null order by expires_at desc limit 1', [])
+      return found && { rootKeyId: found.root_key_id as string, createdAt: Number(found.created_at) }
     },
 
     *recent(tenantId, limit) {

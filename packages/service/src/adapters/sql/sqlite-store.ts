@@ -1,12 +1,18 @@
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { RequestId, Unreadiness } from '@bonded/contract'
 import type { Announcement, Bus } from '../../ports/bus.ts'
+import { type Meter, noMeter } from '../../ports/meter.ts'
 import { type Store, StoreError, type Tables, type Unit, type Work } from '../../ports/store.ts'
-import type { Announce } from './announce.ts'
+import type { Writing } from './announce.ts'
 import { deviceTable } from './device-table.ts'
 import { idempotencyTable } from './idempotency-table.ts'
 import { type KeptRows, keptRows } from './kept.ts'
+import { MIGRATIONS } from './migrations.ts'
 import { sessionTable } from './session-table.ts'
 import type { Row, SqlValue, Statement } from './statement.ts'
+import { StoreDuringRequest } from './store-during-request.ts'
 import { keptTenants } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
 
@@ -15,6 +21,9 @@ const BUSY_TIMEOUT_MS = 250
 
 /** How old a reading may be that another process has overtaken. A change is judged by what is stored, whatever was read. */
 const FOREIGN_CHECK_MS = 20
+
+/** Room for the write-ahead log between two checkpoints (32 MB), and as much again to notice in time. */
+const MIN_FREE_BYTES = 64 * 1024 * 1024
 
 /** A unit of work that waits for its transaction. */
 interface Pending {
@@ -35,11 +44,15 @@ interface Failure {
  * a transaction of its own: rare, and cheaper than a savepoint for every unit. A group runs without letting go of
  * the thread, so nobody reads what is not committed yet.
  *
- * @param bus is told of events once they are durable
+ * @param parts.bus is told of events once they are durable
+ * @param parts.freeBytes how much room the disk of a file has; the system's answer where it is not given
  */
 export class SqliteStore implements Store {
   readonly #database: Connection
+  readonly #file: string
   readonly #bus: Bus
+  readonly #meter: Meter
+  readonly #freeBytes: (file: string) => Promise<number>
   #group: Pending[] = []
   #announcements: Announcement[] = []
   readonly #tables: Tables
@@ -47,22 +60,31 @@ export class SqliteStore implements Store {
   readonly #kept = keptRows()
   #version = Number.NaN
   #staleAt = 0
+  /** Of the unit that runs just now. Units run one after the other, each at a stretch. */
+  #requestId: RequestId | null = null
+  #lastWriteFailed = false
 
-  constructor(file: string, bus: Bus) {
+  constructor(file: string, parts: { bus: Bus; meter?: Meter; freeBytes?: (file: string) => Promise<number> }) {
+    const { bus, meter = noMeter, freeBytes = freeBytesOf } = parts
+    this.#file = file
     this.#bus = bus
+    this.#meter = meter
+    this.#freeBytes = freeBytes
     this.#database = new Connection(file)
-    this.#tables = tables(this.#kept, (announcement) => this.#announcements.push(announcement))
-    this.#readOnlyTables = tables(this.#kept, () => {
+    this.#tables = tables(this.#kept, { announce: (announcement) => this.#announcements.push(announcement), requestId: () => this.#requestId })
+    const announce = () => {
       throw new StoreError('a unit that only reads has changed a session')
-    })
+    }
+    this.#readOnlyTables = tables(this.#kept, { announce, requestId: () => null })
   }
 
-  write<T>(unit: Unit<T>): Promise<T> {
+  write<T>(unit: Unit<T>, requestId: RequestId | null = null): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     if (this.#group.length === 0) setImmediate(() => this.#commitGroup())
     let value: T
     this.#group.push({
       run: () => {
+        this.#requestId = requestId
         value = this.#database.drive(unit(this.#tables))
       },
       done: () => resolve(value),
@@ -80,13 +102,26 @@ export class SqliteStore implements Store {
     }
   }
 
-  async health(): Promise<readonly string[]> {
+  during(requestId: RequestId): Store {
+    return new StoreDuringRequest(this, requestId)
+  }
+
+  async health(): Promise<readonly Unreadiness[]> {
+    const found: Unreadiness[] = []
     try {
-      this.#database.run({ text: 'select count(*) as migrations from migration', values: [] })
-      return []
+      const [row] = this.#database.run({ text: 'select max(number) as latest from migration', values: [] }) as readonly Row[]
+      const applied = Number(row?.latest)
+      const known = MIGRATIONS.at(-1)?.number ?? 0
+      if (applied < known) found.push('migrations_pending')
+      if (applied > known) found.push('migrations_unknown')
     } catch {
-      return ['the store cannot be read']
+      found.push('store_unreadable')
     }
+    // The sweeper writes every second, so a failure that has passed is forgotten by itself.
+    if (this.#lastWriteFailed) found.push('store_unwritable')
+    const freeBytes = await this.#freeBytes(this.#file).catch(() => 0)
+    if (freeBytes < MIN_FREE_BYTES) found.push('disk_full')
+    return found
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -105,7 +140,14 @@ export class SqliteStore implements Store {
   }
 
   #failed(units: readonly Pending[], failure: Failure | undefined): void {
-    if (failure !== undefined) for (const unit of units) unit.failed(asStoreError('write', failure.cause))
+    if (failure === undefined) return
+    const told = asStoreError('write', failure.cause)
+    // A unit that throws by itself says nothing of the database.
+    if (told instanceof StoreError) {
+      this.#lastWriteFailed = true
+      this.#meter.commitFailed()
+    }
+    for (const unit of units) unit.failed(told)
   }
 
   /** All of the units or none. @returns why it was none */
@@ -127,8 +169,14 @@ export class SqliteStore implements Store {
     }
     const announcements = this.#announcements
     this.#announcements = []
+    this.#lastWriteFailed = false
+    this.#meter.committed(units.length)
     for (const unit of units) unit.done()
-    for (const announcement of announcements) this.#bus.publish(announcement)
+    for (const announcement of announcements) {
+      const { change } = announcement
+      if (change !== undefined) this.#meter.happened(change.event, change.session)
+      this.#bus.publish(announcement)
+    }
     return undefined
   }
 
@@ -141,9 +189,14 @@ export class SqliteStore implements Store {
   }
 }
 
-function tables(kept: KeptRows, announce: Announce): Tables {
+async function freeBytesOf(file: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(file))
+  return bavail * bsize
+}
+
+function tables(kept: KeptRows, writing: Writing): Tables {
   return {
-    sessions: sessionTable(announce, kept.sessions),
+    sessions: sessionTable(writing, kept.sessions),
     devices: deviceTable(kept),
     tenants: keptTenants(tenantTable, kept.tenants),
     idempotency: idempotencyTable,

@@ -1,5 +1,6 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
+import { judgeReadiness } from '../../operations/judge-readiness.ts'
 import { openApiDocument } from '../openapi.ts'
 import { iso } from '../present.ts'
 import { serve } from '../serve.ts'
@@ -11,8 +12,8 @@ export const readOpenApiRoute = serve(ENDPOINTS.readOpenApi, ({ service }) =>
 export const aliveRoute = serve(ENDPOINTS.alive, () => accept(['health', { status: 'alive', reasons: [] }]))
 
 export const readyRoute = serve(ENDPOINTS.ready, async ({ service }) => {
-  const reasons = await service.store.health()
-  return reasons.length === 0 ? accept(['health', { status: 'ready', reasons: [] }]) : refuse('store_unavailable')
+  const unready = await judgeReadiness(service)
+  return unready.length === 0 ? accept(['health', { status: 'ready', reasons: [] }]) : refuse('not_ready', { unready })
 })
 
 export const versionRoute = serve(ENDPOINTS.version, ({ service }) =>
