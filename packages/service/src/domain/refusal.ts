@@ -9,6 +9,8 @@ export interface Refusal {
   readonly step?: string
   /** The service's time, where the caller's clock is at fault. Milliseconds since the epoch. */
   readonly serverTime?: number
+  /** Until it can be tried again, where a limit refused. */
+  readonly retryAfterMs?: number
 }
 
 /** Either the value or the refusal. */

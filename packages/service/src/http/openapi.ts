@@ -1,4 +1,4 @@
-import { ENDPOINTS, type Endpoint, ErrorResponse, type Reason, REASONS } from '@bonded/contract'
+import { ENDPOINTS, type Endpoint, ErrorResponse, LIMITS, type LimitName, type Reason, REASONS } from '@bonded/contract'
 import { statusOf } from './refusal-to-wire.ts'
 
 /** Refusals that any endpoint can give, whatever it does. */
@@ -41,6 +41,7 @@ function operation(operationId: string, endpoint: Endpoint): object {
   return {
     operationId,
     summary: endpoint.summary,
+    ...(endpoint.limits ? { description: `Limits: ${endpoint.limits.map(describeLimit).join('; ')}.` } : {}),
     security: open ? [{}, ...security] : security,
     parameters: [...parameters('path', endpoint.params), ...parameters('query', endpoint.query), ...parameters('header', endpoint.headers)],
     ...(endpoint.body
@@ -60,9 +61,23 @@ function parameters(where: 'path' | 'query' | 'header', schema: Endpoint['params
   }))
 }
 
-function success({ answers, summary }: Endpoint): object {
+/** As it is where the operator says nothing else. */
+function describeLimit(name: LimitName): string {
+  const { quota, every, per, ...rest } = LIMITS[name]
+  const often = every === 'session' ? `${quota} in all` : `${quota} a minute${'burst' in rest ? `, ${rest.burst} at once` : ''}`
+  return `\`${name}\`: ${often}, for each ${per}`
+}
+
+const text = (description: string) => ({ schema: { type: 'string' }, description })
+const LIMIT_HEADERS = {
+  RateLimit: text('How each limit stands: `"name";r=<calls left>;t=<seconds until one more>`. Absent where nothing was counted.'),
+  'RateLimit-Policy': text('The limits that were counted: `"name";q=<quota>;w=<seconds>;burst=<at once>`.'),
+}
+const RETRY_AFTER = { 'Retry-After': { schema: { type: 'integer', minimum: 1 }, description: 'Seconds after which to try again.' } }
+
+function success({ answers, summary, limits }: Endpoint): object {
   const schemas = Object.values(answers ?? {})
-  const headers = { 'X-Request-Id': { schema: { type: 'string' }, description: 'The id to name when asking about this answer.' } }
+  const headers = { 'X-Request-Id': text('The id to name when asking about this answer.'), ...(limits ? LIMIT_HEADERS : {}) }
   if (schemas.length === 0) return { description: summary, headers }
   // anyOf: one caller's view may satisfy another's schema, which oneOf would call an error.
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas }
@@ -71,7 +86,8 @@ function success({ answers, summary }: Endpoint): object {
 
 function failures(endpoint: Endpoint): Record<string, object> {
   const credentialed = !endpoint.callers.includes('anybody')
-  const reasons = [...EVERYWHERE, ...(endpoint.body ? WITH_BODY : []), ...(credentialed ? WITH_CREDENTIAL : []), ...endpoint.refusals]
+  const limited: readonly Reason[] = credentialed || endpoint.limits !== undefined ? ['rate_limited'] : []
+  const reasons = [...EVERYWHERE, ...limited, ...(endpoint.body ? WITH_BODY : []), ...(credentialed ? WITH_CREDENTIAL : []), ...endpoint.refusals]
   const byStatus = new Map<number, Reason[]>()
   for (const reason of reasons) byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
   return Object.fromEntries(
@@ -79,6 +95,8 @@ function failures(endpoint: Endpoint): Record<string, object> {
       status,
       {
         description: list.map((reason) => `\`${reason}\`: ${REASONS[reason].message}`).join('\n'),
+        ...(status === 429 ? { headers: { ...LIMIT_HEADERS, ...RETRY_AFTER } } : {}),
+        ...(status === 503 ? { headers: RETRY_AFTER } : {}),
         content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorResponse' } } },
       },
     ]),

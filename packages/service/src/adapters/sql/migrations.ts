@@ -54,4 +54,9 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
       `create index idempotency_by_session on idempotency (session_id)`,
     ],
   },
+  {
+    number: 2,
+    name: 'limits of a tenant',
+    statements: ['alter table tenant add column limits text'],
+  },
 ]
