@@ -69,7 +69,7 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
 
   test(`${adapter}: of calls at the same time no more are granted than there are`, async () => {
     const { limiter } = await scene()
-    const all = await Promise.all(Array.from({ length: 200 }, () => limiter.take(create, 'a')))
+    const all = await Promise.all(Array.from({ length: 200 }, async () => limiter.take(create, 'a')))
     assert.equal(all.filter(({ granted }) => granted).length, 100)
   })
 
