@@ -101,6 +101,13 @@ test('at one instant as many keys as anybody likes stay within the bound, and wh
   assert.ok(limiter.size() <= 2_000, `${limiter.size()} kept`)
 })
 
+test('an interval is rounded so that the rate is never above what was asked for', () => {
+  for (let quota = 1; quota <= 5_000; quota++) {
+    const intervalUs = parseLimits(`get=${quota}`)?.get?.intervalUs ?? 0
+    assert.ok(intervalUs * quota >= 60_000_000 && (intervalUs - 1) * quota < 60_000_000, `${quota} a minute`)
+  }
+})
+
 test('the usual limits are those of protocol 10', () => {
   assert.deepEqual(
     LIMIT_NAMES.map((name) => USUAL_LIMITS[name].policy),

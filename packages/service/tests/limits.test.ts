@@ -180,6 +180,8 @@ test('a watch token and a phone read a session 120 times a minute each, whatever
   isLimited(await watch(h, session), 'get', 1)
   const look = () => h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: phone.device_token })
   assert.equal(await passed(130, look), 120)
+  const other = await h.register()
+  assert.equal((await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: other.device_token })).status, 200)
   assert.equal((await watch(h, await h.create())).status, 200)
 })
 

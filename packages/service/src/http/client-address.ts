@@ -26,7 +26,7 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
 export function clientNetwork(request: IncomingMessage, trusted: TrustedProxies): string {
   let address = plainAddress(request.socket.remoteAddress ?? '')
   const forwarded = request.headers['x-forwarded-for']
-  if (forwarded === undefined || trusted === 0) return networkOf(address)
+  if (forwarded === undefined) return networkOf(address)
   const hops = String(forwarded).split(',')
   for (let hop = 0; hops.length > 0 && isTrusted(address, hop, trusted); hop++) {
     const next = plainAddress(hops.pop() ?? '')

@@ -4,8 +4,8 @@ import type { Limit } from '../../domain/limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Limiter, Taken } from '../../ports/limiter.ts'
 
-/** About 10 MB for each limit under attack. Whoever needs a bucket forgotten early must bring so many others in between. */
-const MAX_KEYS_A_GENERATION = 50_000
+/** Two generations of the longest keys are 10 MB. Whoever needs a bucket forgotten early must bring so many others in between. */
+const MAX_KEYS_A_GENERATION = 20_000
 
 /** The buckets of one limit: key → when it is full again, in microseconds. */
 interface Buckets {
