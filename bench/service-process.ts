@@ -1,17 +1,21 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { LIMIT_NAMES } from '@bonded/contract'
 import pino from 'pino'
 import { systemClock } from '../packages/service/src/adapters/clock/system-clock.ts'
+import { parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { createTenant } from '../packages/service/src/operations/administer.ts'
 import { startService, wireService } from '../packages/service/src/wire.ts'
 import { answerCpuQuestions, type Ready, workFolder } from './process.ts'
 
 /** The service itself, durable, with a tenant, in a process of its own. */
 const folder = workFolder()
+// Counted as in production, but never refused.
+const limits = { ...USUAL_LIMITS, ...parseLimits(LIMIT_NAMES.map((name) => `${name}=600000`).join(',')) }
 const service = wireService({
   databaseFile: join(folder, 'bonded.db'),
   rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
-  settings: { publicOrigin: 'https://bond.example', appScheme: 'pulse', version: 'bench' },
+  settings: { publicOrigin: 'https://bond.example', appScheme: 'pulse', version: 'bench', limits, trustedProxies: 0 },
   clock: systemClock,
 })
 const { serverCredential } = await createTenant(service, {

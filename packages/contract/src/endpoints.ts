@@ -1,5 +1,6 @@
 import { type TSchema, Type } from './schemas/type.ts'
 import type { Reason } from './errors.ts'
+import type { LimitName } from './limits.ts'
 import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/evidence.ts'
 import { DeviceChallenge, DeviceRecord, RegisterDeviceRequest, RegisteredDevice } from './schemas/device.ts'
 import { closed, id } from './schemas/primitives.ts'
@@ -28,6 +29,8 @@ export interface Endpoint {
   readonly callers: readonly Caller[]
   /** Only an app, which sends no Origin, or the service's own page may call it. Phones' endpoints are so anyway. */
   readonly ownOriginOnly?: true
+  /** What a call is counted by, in this order: the first that is used up refuses, and those behind it are not counted. */
+  readonly limits?: readonly LimitName[]
   readonly params?: TSchema
   readonly query?: TSchema
   readonly headers?: TSchema
@@ -62,6 +65,8 @@ export const ENDPOINTS = {
     path: `${API}/sessions`,
     summary: 'Creates a pending session.',
     callers: ['backend'],
+    // The address first: one that asks too often must not use up what all others share.
+    limits: ['create_address', 'create'],
     headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255, pattern: '^[!-~]*$' })) }),
     body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMIT_BYTES },
     status: 201,
@@ -83,6 +88,7 @@ export const ENDPOINTS = {
     path: `${API}/sessions/{session_id}`,
     summary: 'Reads a session: the full, the public or the phone view, by caller.',
     callers: ['backend', 'browser', 'phone'],
+    limits: ['get'],
     params: session,
     query: Type.Object({
       nonce: Type.Optional(Type.String({ maxLength: 64 })),
@@ -132,6 +138,7 @@ export const ENDPOINTS = {
     path: `${API}/sessions/{session_id}/claim`,
     summary: 'Takes a session for this phone.',
     callers: ['phone'],
+    limits: ['device'],
     params: session,
     body: { schema: ClaimRequest, limitBytes: BODY_LIMIT_BYTES },
     status: 200,
@@ -154,6 +161,8 @@ export const ENDPOINTS = {
     path: `${API}/evidence`,
     summary: 'Has the service judge the phone’s signals and sign a summary.',
     callers: ['phone'],
+    // What a session allows does not come back, so it is not spent on a call that the device may not make.
+    limits: ['device', 'evidence'],
     body: { schema: EvidenceRequest, limitBytes: LARGE_BODY_LIMIT_BYTES },
     status: 200,
     answers: { evidence: EvidenceAnswer },
@@ -164,6 +173,7 @@ export const ENDPOINTS = {
     path: `${API}/attestations`,
     summary: 'Submits a bonded pair assertion.',
     callers: ['phone', 'backend'],
+    limits: ['device'],
     body: { schema: BondedPairAssertion, limitBytes: BODY_LIMIT_BYTES },
     status: 200,
     answers: { phone: PhoneSession, full: FullSession },
@@ -175,6 +185,7 @@ export const ENDPOINTS = {
     summary: 'Gives a challenge to register a key with.',
     callers: ['anybody'],
     ownOriginOnly: true,
+    limits: ['challenge'],
     status: 201,
     answers: { challenge: DeviceChallenge },
     refusals: ['origin_not_allowed'],
@@ -185,6 +196,7 @@ export const ENDPOINTS = {
     summary: 'Registers a phone’s key. A device token sent along adds the key to the same subject.',
     callers: ['anybody', 'phone'],
     ownOriginOnly: true,
+    limits: ['register'],
     body: { schema: RegisterDeviceRequest, limitBytes: LARGE_BODY_LIMIT_BYTES },
     status: 201,
     answers: { registered: RegisteredDevice },

@@ -109,6 +109,31 @@ test('a network that comes back within the session’s life is waited out', asyn
   assert.equal((await phone.waitForEnd(bonded)).session.state, 'completed')
 })
 
+test('a service that limits the polls is not asked before the time it names', async () => {
+  const { service, phone, strong, clock } = harness()
+  const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  const begin = clock.waits.length
+  service.fail(
+    bonded.session.id,
+    { status: 429, reason: 'rate_limited', retry_after_s: 40 },
+    { status: 429, reason: 'rate_limited', retry_after_s: 5 },
+  )
+  service.change({ state: 'completed' })
+  assert.equal((await phone.waitForEnd(bonded)).session.state, 'completed')
+  assert.deepEqual(clock.waits.slice(begin), [40_000, 5_000])
+})
+
+test('a service that asks for longer than the session can live is asked once more, at its end', async () => {
+  const { service, phone, strong, clock } = harness()
+  const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  const begin = clock.waits.length
+  service.fail(bonded.session.id, { status: 429, reason: 'rate_limited', retry_after_s: 86_400 })
+  service.change({ state: 'expired' })
+  assert.equal((await phone.waitForEnd(bonded)).session.state, 'expired')
+  const [waitedMs = 0] = clock.waits.slice(begin)
+  assert.ok(waitedMs > 60_000 && waitedMs <= 300_000, `${waitedMs} ms`)
+})
+
 test('a network that stays away beyond the session’s life ends in unreachable', async () => {
   const { service, phone, strong } = harness()
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })

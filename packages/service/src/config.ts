@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { type Limits, LIMITS_SYNTAX, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
+import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
 
 /** Every setting there is: its name in the environment, its member in the file, and what it takes. */
 export const SETTINGS = [
@@ -29,6 +31,20 @@ export const SETTINGS = [
     expects: 'a port number, 1 to 65535, for GET /metrics on 127.0.0.1',
     secret: false,
   },
+  {
+    name: 'BONDED_RATE_LIMITS',
+    key: 'rate_limits',
+    fallback: 'on',
+    expects: `on, off (in a sandbox), or limits in the place of the usual ones: ${LIMITS_SYNTAX}`,
+    secret: false,
+  },
+  {
+    name: 'BONDED_TRUST_PROXY',
+    key: 'trust_proxy',
+    fallback: '0',
+    expects: 'how many proxies stand in a row before the service, 0 to 9, or their addresses and ranges, separated by commas',
+    secret: false,
+  },
   { name: 'BONDED_ENVIRONMENT', key: 'environment', fallback: 'sandbox', expects: 'sandbox or production', secret: false },
 ] as const
 
@@ -48,6 +64,9 @@ export interface Config {
   /** Where the figures are served, on this machine only; undefined where nobody asked for them. */
   readonly metricsPort: number | undefined
   readonly environment: 'sandbox' | 'production'
+  readonly limits: Limits | 'off'
+  /** Whose X-Forwarded-For is believed. */
+  readonly trustedProxies: TrustedProxies
 }
 
 /** One thing that is wrong with the configuration. */
@@ -108,6 +127,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
   if (metricsPort !== undefined && !(isPort(metricsPort) && Number(metricsPort) > 0)) wrong('BONDED_METRICS_PORT')
   const stage = given('BONDED_ENVIRONMENT') ?? 'sandbox'
   if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
+  const limits = readLimits(given('BONDED_RATE_LIMITS') ?? 'on')
+  if (limits === undefined) wrong('BONDED_RATE_LIMITS')
+  const trustedProxies = parseTrustedProxies(given('BONDED_TRUST_PROXY') ?? '0')
+  if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
   const rootKeys = given('BONDED_ROOT_KEYS')
   if (stage === 'production' && rootKeys === undefined) {
     mistakes.push({
@@ -118,6 +141,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
   }
   if (stage === 'production' && publicOrigin.startsWith('http:')) {
     mistakes.push({ setting: 'BONDED_PUBLIC_ORIGIN', value: JSON.stringify(publicOrigin), expected: 'an https origin in production' })
+  }
+  if (stage === 'production' && limits === 'off') {
+    mistakes.push({ setting: 'BONDED_RATE_LIMITS', value: '"off"', expected: 'limits in production; they can be raised one by one' })
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return Object.freeze({
@@ -130,11 +156,13 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
     dataDir,
     metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),
     environment: stage === 'production' ? 'production' : 'sandbox',
+    limits: limits ?? USUAL_LIMITS,
+    trustedProxies: trustedProxies ?? 0,
   })
 }
 
 /** Settings of parts that are not built yet: named, so that a configuration written for them is no mistake. */
-const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS', 'BONDED_RATE_LIMITS', 'BONDED_TRUST_PROXY']
+const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS']
 
 function readFile(path: string, mistakes: ConfigMistake[]): Raw {
   if (!existsSync(path)) {
@@ -164,6 +192,13 @@ function readFile(path: string, mistakes: ConfigMistake[]): Raw {
 
 function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535
+}
+
+function readLimits(text: string): Limits | 'off' | undefined {
+  if (text === 'off') return 'off'
+  if (text === 'on') return USUAL_LIMITS
+  const own = parseLimits(text)
+  return own && { ...USUAL_LIMITS, ...own }
 }
 
 /** An https origin, or plain http on this machine. Nothing behind the port, not even a slash. */

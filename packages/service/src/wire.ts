@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { localBus } from './adapters/bus/local-bus.ts'
 import { noCarrier } from './adapters/carrier/none.ts'
 import { keyringOf } from './adapters/keys/keyring.ts'
+import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
 import { softwareRegistrar, softwareVerifier } from './adapters/proofs/software.ts'
@@ -39,6 +40,7 @@ export function wireService({ databaseFile, rootKeys, settings, clock, meter = n
     clock,
     keys: keyringOf(rootKeys),
     random: systemRandom(),
+    limiter: memoryLimiter(clock),
     verifiers: { software: softwareVerifier },
     registrar: softwareRegistrar,
     carrier: noCarrier,

@@ -73,6 +73,22 @@ test('a key is issued for a scope and revoked; a second time there is nothing to
   assert.equal(run('key', 'issue', '--tenant', tenant_id, '--kind', 'server', '--workflow', 'w:z').status, 1)
 })
 
+test('a tenant gets limits of its own when it is created, others later, and those of the service again', () => {
+  const { run, json } = commandLine()
+  const create = ['tenant', 'create', '--name', 'A', '--environment', 'sandbox', '--origin', 'https://a.example', '--workflow', 'w:a']
+  const { tenant_id } = json(...create, '--limit', 'create=1200/200', '--limit', 'get=240')
+  const shown = () => json('tenant', 'show', tenant_id).limits
+  assert.equal(shown(), 'create=1200/200,get=240')
+  assert.deepEqual(json('tenant', 'limits', tenant_id, '--limit', 'create_address=10'), { tenant_id, limits: 'create_address=10' })
+  assert.equal(shown(), 'create_address=10')
+  json('tenant', 'limits', tenant_id)
+  assert.equal(shown(), '')
+  const notTheirs = run('tenant', 'limits', tenant_id, '--limit', 'device=10')
+  assert.deepEqual([notTheirs.status, notTheirs.stderr.trim()], [1, 'device is no limit of a tenant: create, create_address, get are'])
+  assert.equal(run('tenant', 'limits', `ten_${'0'.repeat(22)}`, '--limit', 'get=1').status, 1)
+  assert.equal(run(...create, '--limit', 'create=fast').status, 2)
+})
+
 test('what is refused ends with 1, what is asked wrongly with 2, and neither with a stack', () => {
   const { run } = commandLine()
   const localhost = run('tenant', 'create', '--name', 'A', '--environment', 'production', '--origin', 'http://localhost:1', '--workflow', 'w:a')

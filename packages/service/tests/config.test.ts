@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError, readConfig } from '../src/config.ts'
+import { USUAL_LIMITS } from '../src/domain/limits.ts'
 
 const fileOf = (text: string) => {
   const path = join(mkdtempSync(join(tmpdir(), 'bonded-config-')), 'bonded.yaml')
@@ -68,5 +69,31 @@ test('in production the root keys must be given and the origin be https', () => 
 test('a file that is missing, no YAML, or holds an unknown setting is named', () => {
   for (const BONDED_CONFIG of ['/nowhere/bonded.yaml', fileOf('- a list'), fileOf('a: [1'), fileOf('colour: red')]) {
     assert.throws(() => readConfig({ BONDED_CONFIG }), ConfigError)
+  }
+})
+
+test('limits are on; off in a sandbox at most; and each can be set', () => {
+  assert.deepEqual(readConfig({}).limits, USUAL_LIMITS)
+  assert.equal(readConfig({ BONDED_RATE_LIMITS: 'off' }).limits, 'off')
+  assert.equal(readConfig({ BONDED_CONFIG: fileOf('rate_limits: off\ntrust_proxy: 1\n') }).limits, 'off')
+  const own = readConfig({ BONDED_RATE_LIMITS: 'create=1200/50, get=240' }).limits
+  assert.ok(own !== 'off')
+  assert.deepEqual([own.create.policy, own.get.policy, own.device], ['"create";q=1200;w=60;burst=50', '"get";q=240;w=60', USUAL_LIMITS.device])
+})
+
+test('in production limits cannot be off, and that is told beside everything else', () => {
+  const production = { BONDED_ENVIRONMENT: 'production', BONDED_RATE_LIMITS: 'off', BONDED_TRUST_PROXY: 'yes' }
+  assert.throws(
+    () => readConfig(production),
+    (failure) => {
+      assert.ok(failure instanceof ConfigError)
+      const settings = failure.mistakes.map(({ setting }) => setting).sort()
+      assert.deepEqual(settings, ['BONDED_PUBLIC_ORIGIN', 'BONDED_RATE_LIMITS', 'BONDED_ROOT_KEYS', 'BONDED_TRUST_PROXY'])
+      assert.match(failure.message, /BONDED_RATE_LIMITS: "off"\. Expected limits in production/)
+      return true
+    },
+  )
+  for (const BONDED_RATE_LIMITS of ['', 'no', 'create', 'create=0', 'attempts=3']) {
+    assert.throws(() => readConfig({ BONDED_RATE_LIMITS }), ConfigError, BONDED_RATE_LIMITS)
   }
 })

@@ -6,8 +6,10 @@ import { Writable } from 'node:stream'
 import { type CreatedSession, credentialChecksum, type EvidenceSignals, makeId, type PhoneSession, type Workflow } from '@bonded/contract'
 import pino from 'pino'
 import { systemRandom } from '../src/adapters/keys/random.ts'
+import type { Limits } from '../src/domain/limits.ts'
 import type { Scope, Tenant } from '../src/domain/tenant.ts'
 import type { Meter } from '../src/ports/meter.ts'
+import type { TrustedProxies } from '../src/http/client-address.ts'
 import { type RunningService, startService, wireService } from '../src/wire.ts'
 import { Canary } from './canary.ts'
 import { checkReply } from './openapi-replies.ts'
@@ -49,8 +51,17 @@ export interface CallOptions {
   readonly raw?: string | Buffer
 }
 
+export interface HarnessOptions {
+  readonly workflows?: readonly Workflow[]
+  readonly environment?: Tenant['environment']
+  /** Off unless asked for: the clock stands still, so no bucket would ever fill again. */
+  readonly limits?: Limits | 'off'
+  readonly trustedProxies?: TrustedProxies
+  readonly meter?: Meter
+}
+
 /** A service on a store of its own, a clock that is moved, tenants, and phones. */
-export async function harness(options: { workflows?: readonly Workflow[]; environment?: Tenant['environment']; meter?: Meter } = {}) {
+export async function harness(options: HarnessOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-test-'))
   const clock = new TestClock()
   const lines: string[] = []
@@ -58,7 +69,13 @@ export async function harness(options: { workflows?: readonly Workflow[]; enviro
   const service = wireService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: [ROOT_KEY],
-    settings: { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0' },
+    settings: {
+      publicOrigin: PUBLIC_ORIGIN,
+      appScheme: 'pulse',
+      version: '0.0.0',
+      limits: options.limits ?? 'off',
+      trustedProxies: options.trustedProxies ?? 0,
+    },
     clock,
     ...(options.meter ? { meter: options.meter } : {}),
   })
@@ -182,9 +199,9 @@ export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'k
 
 async function addTenant(
   { service }: RunningService,
-  { workflows = WORKFLOWS, environment = 'sandbox', origins = [SHOP_ORIGIN], name = 'Shop' }: Partial<Tenant>,
+  { workflows = WORKFLOWS, environment = 'sandbox', origins = [SHOP_ORIGIN], name = 'Shop', limits = {} }: Partial<Tenant>,
 ): Promise<TenantKeys> {
-  const tenant: Tenant = { id: makeId('ten', service.random.id()), name, environment, demo: false, origins, workflows }
+  const tenant: Tenant = { id: makeId('ten', service.random.id()), name, environment, demo: false, origins, workflows, limits }
   await service.store.write((tables) => tables.tenants.create(tenant, service.clock.now()))
   return addKeys({ service } as RunningService, tenant, null)
 }

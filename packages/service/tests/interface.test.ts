@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { ENDPOINTS, type Endpoint, REASONS } from '@bonded/contract'
+import { ENDPOINTS, type Endpoint, LIMITS, REASONS } from '@bonded/contract'
 import { harness } from './harness.ts'
 import { document } from './openapi-replies.ts'
 
@@ -24,6 +24,18 @@ test('the document holds every endpoint of the table, and the service answers ea
     assert.ok(document.paths[endpoint.path]?.[endpoint.method.toLowerCase()], `${endpoint.method} ${endpoint.path}`)
     const reply = await h.call(endpoint.method, endpoint.path.replace(/\{.*\}/, 'x'))
     assert.notEqual(reply.body?.error?.reason, 'unknown_endpoint', endpoint.path)
+  }
+})
+
+test('the document says of every endpoint whether it can be limited, and what its answers tell of limits then', () => {
+  for (const [name, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
+    const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
+    const { 429: limited, [endpoint.status]: success } = operation?.responses ?? {}
+    const isLimited = endpoint.limits !== undefined || !endpoint.callers.includes('anybody')
+    assert.deepEqual(Object.keys(limited?.headers ?? {}), isLimited ? ['RateLimit', 'RateLimit-Policy', 'Retry-After'] : [], name)
+    assert.equal('RateLimit' in (success?.headers ?? {}), endpoint.limits !== undefined, name)
+    for (const limit of endpoint.limits ?? [])
+      assert.ok(operation?.description?.includes(`\`${limit}\`: ${LIMITS[limit].quota}`), `${name}, ${limit}`)
   }
 })
 

@@ -6,7 +6,8 @@ import type { Reply } from './harness.ts'
 
 interface Operation {
   readonly operationId: string
-  readonly responses: Readonly<Record<string, { content?: { 'application/json': { schema: object } } }>>
+  readonly description?: string
+  readonly responses: Readonly<Record<string, { headers?: object; content?: { 'application/json': { schema: object } } }>>
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -39,6 +40,9 @@ export function checkReply(method: string, path: string, reply: Reply): void {
   if (method === 'HEAD') return
   if (reply.status >= 400) assert.ok(errorCheck?.(reply.body), `not the error shape: ${told}`)
   if (found === undefined) return
+  const { headers = {} } = found.operation.responses[reply.status] ?? {}
+  for (const name of ['RateLimit', 'RateLimit-Policy', 'Retry-After'])
+    assert.ok(!(name.toLowerCase() in reply.headers) || name in headers, `an undocumented ${name}: ${told}`)
   assert.ok(found.checks.has(reply.status), `an undocumented status: ${told}`)
   const check = found.checks.get(reply.status)
   if (check) assert.ok(check(reply.body), `not the documented shape: ${told}`)

@@ -87,6 +87,7 @@ export class Harness implements AsyncDisposable {
     this.#page = script
     this.worker.sockets = 'accept'
     this.worker.answers = 'well'
+    this.worker.retryAfterSeconds = undefined
     this.sessions.length = 0
     for (const previous of this.#browser.contexts()) await previous.close()
     const page = await (await this.#browser.newContext({ viewport: VIEWPORT, ...context })).newPage()

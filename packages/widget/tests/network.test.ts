@@ -91,6 +91,26 @@ test('a service that comes back in time is found again', browserTest, async () =
   assert.equal((await outcome(page)).state, 'bonded')
 })
 
+test('a service that limits the page is not asked before the time it names', browserTest, async () => {
+  const page = await h.waiting({ clock: true })
+  const { session, worker } = h
+  const asked = () => worker.callsOf('get', session).length
+  worker.answers = 429
+  worker.retryAfterSeconds = 20
+  worker.sockets = 'refuse'
+  worker.cutSockets()
+  await passTime(page, { stepMs: 500, while: () => asked() < 1 })
+  let steps = 0
+  await passTime(page, { stepMs: 500, while: () => steps++ < 34 })
+  assert.equal(asked(), 1)
+  worker.answers = 'well'
+  session.moved('bonded')
+  let settled = false
+  const result = outcome(page).finally(() => (settled = true))
+  await passTime(page, { stepMs: 1_000, while: () => !settled })
+  assert.equal((await result).state, 'bonded')
+})
+
 for (const [kind, status, reason] of [
   ['the service refuses this page', 403, 'service_refused'],
   ['the service does not know the session', 404, 'session_not_found'],

@@ -22,6 +22,8 @@ export class ScriptedWorker implements AsyncDisposable {
   sockets: 'accept' | 'refuse' = 'accept'
   /** A number is the status of every GET; `cut` drops the connection. */
   answers: 'well' | 'cut' | number = 'well'
+  /** What a refused GET is told to wait. */
+  retryAfterSeconds: number | undefined
   readonly calls: Call[] = []
   readonly #sessions = new Map<string, ScriptedSession>()
   readonly #open = new Set<WebSocket>()
@@ -100,6 +102,10 @@ export class ScriptedWorker implements AsyncDisposable {
     if (request.url === '/v1/pulse.js') return void response.setHeader('Content-Type', 'text/javascript').end(this.#script)
     const session = this.#sessions.get(this.#record('get', request))
     if (this.answers === 'cut') return void request.socket.destroy()
+    if (this.retryAfterSeconds !== undefined) {
+      response.setHeader('Access-Control-Expose-Headers', 'Retry-After')
+      response.setHeader('Retry-After', this.retryAfterSeconds)
+    }
     if (this.answers !== 'well')
       return sendJson(response, this.answers, { error: { code: 'scripted', message: 'As the test says.', requestId: 'req_test' } })
     if (!session || request.headers['x-bond-watch'] !== session.watchToken || !request.headers.authorization?.startsWith('Bearer pk_beta_'))

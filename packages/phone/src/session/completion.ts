@@ -66,12 +66,16 @@ async function ask(
     return now
   } catch (error) {
     const isTrouble = isLost(error) || (error instanceof PhoneError && error.status === 429)
-    if (!isTrouble || mustHaveEnded(phone, known)) throw error
-    await pause(phone.clock, { ms: POLL_PAUSE_MS, signal: how.signal })
+    const leftMs = untilExpiryMs(phone, known)
+    if (!isTrouble || leftMs < 0) throw error
+    // A service that names a time is not asked before it; beyond the session's end there is nothing to ask.
+    const askedMs = Math.min((error as PhoneError).retry_after_ms ?? 0, leftMs)
+    await pause(phone.clock, { ms: Math.max(POLL_PAUSE_MS, askedMs), signal: how.signal })
     return known
   }
 }
 
-function mustHaveEnded(phone: Instruments, { session, server_time }: ClaimedSession): boolean {
-  return serverMsAt(server_time, phone.clock.now()) > Date.parse(session.expires_at)
+/** Below zero once it must have ended. */
+function untilExpiryMs(phone: Instruments, { session, server_time }: ClaimedSession): number {
+  return Date.parse(session.expires_at) - serverMsAt(server_time, phone.clock.now())
 }

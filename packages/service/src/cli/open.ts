@@ -15,7 +15,13 @@ export function openService(config: Config, meter: Meter = noMeter): Service {
   return wireService({
     databaseFile: config.databaseFile,
     rootKeys: parseRootKeys(config.rootKeys ?? keptRootKeys(config.dataDir)),
-    settings: { publicOrigin: config.publicOrigin, appScheme: config.appScheme, version: VERSION },
+    settings: {
+      publicOrigin: config.publicOrigin,
+      appScheme: config.appScheme,
+      version: VERSION,
+      limits: config.limits,
+      trustedProxies: config.trustedProxies,
+    },
     clock: systemClock,
     meter,
   })

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { Workflow } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { Compile } from 'typebox/compile'
+import { formatLimits, LIMITS_SYNTAX, parseLimits, type SomeLimits, TENANT_LIMITS } from '../domain/limits.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { createTenant, findTenant, listKeys, listTenants, OperatorError } from '../operations/administer.ts'
+import { createTenant, findTenant, limitTenant, listKeys, listTenants, OperatorError } from '../operations/administer.ts'
 import { describeKey } from './key.ts'
 import { print, withService } from './open.ts'
 import { tenantIdOf } from './tenant-id.ts'
@@ -16,6 +17,7 @@ interface CreateOptions {
   readonly origin: readonly string[]
   readonly workflow: readonly Workflow[]
   readonly workflowFile?: string
+  readonly limit: SomeLimits
   readonly demo?: boolean
   readonly json?: boolean
 }
@@ -31,12 +33,13 @@ export function tenantCommand(): Command {
     .option('--origin <url...>', 'an origin of its pages', [])
     .option('--workflow <name:action[,action…][:passport=…]>', 'a workflow and its actions; may be repeated', collectWorkflow, [])
     .option('--workflow-file <file>', 'a JSON list of workflows with their policies')
+    .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
     .option('--demo', 'allow localhost origins; sandbox only')
     .option('--json', 'print JSON')
     .action(async (options: CreateOptions) => {
       const fromFile = options.workflowFile === undefined ? [] : readWorkflows(options.workflowFile)
       const { name, environment, origin: origins } = options
-      const wanted = { name, environment, origins, workflows: [...options.workflow, ...fromFile], demo: options.demo === true }
+      const wanted = { name, environment, origins, workflows: [...options.workflow, ...fromFile], limits: options.limit, demo: options.demo === true }
       const { tenant, publishableKey, serverCredential } = await withService((service) => createTenant(service, wanted))
       const document = { tenant_id: tenant.id, publishable_key: publishableKey, server_credential: serverCredential.reveal() }
       print(options, document, [
@@ -72,16 +75,36 @@ export function tenantCommand(): Command {
         `${tenant.name} (${tenant.id}), ${tenant.environment}${tenant.demo ? ', demo' : ''}`,
         ...tenant.origins.map((origin) => `origin    ${origin}`),
         ...tenant.workflows.map(({ name, actions }) => `workflow  ${name}: ${actions.join(', ')}`),
+        ...(tenant.limits ? [`limits    ${formatLimits(tenant.limits)}`] : []),
         ...listed.map(
           ({ kind, key, last4, revoked_at }) => `key       ${kind} ${key} …${last4}${revoked_at === null ? '' : ` revoked ${revoked_at}`}`,
         ),
       ])
     })
+  command
+    .command('limits <id>')
+    .description('Gives a tenant limits of its own, in the place of those it had; without any, the service’s.')
+    .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
+    .option('--json', 'print JSON')
+    .action(async (id: string, { limit, json }: { limit: SomeLimits; json?: boolean }) => {
+      const tenantId = tenantIdOf(id)
+      await withService((service) => limitTenant(service, tenantId, limit))
+      const limits = formatLimits(limit)
+      print({ json }, { tenant_id: tenantId, limits }, [limits === '' ? 'The limits of the service.' : limits])
+    })
   return command
 }
 
-function describe({ id, name, environment, demo, origins, workflows }: Tenant) {
-  return { tenant_id: id, name, environment, demo, origins, workflows }
+const LIMIT_HELP = `a limit of its own (${TENANT_LIMITS.join(', ')}), quota a minute; may be repeated`
+
+function collectLimit(text: string, earlier: SomeLimits): SomeLimits {
+  const limits = parseLimits(text)
+  if (limits === undefined) throw new InvalidArgumentError(`Expected ${LIMITS_SYNTAX}.`)
+  return { ...earlier, ...limits }
+}
+
+function describe({ id, name, environment, demo, origins, workflows, limits = {} }: Tenant) {
+  return { tenant_id: id, name, environment, demo, origins, workflows, limits: formatLimits(limits) }
 }
 
 function collectWorkflow(text: string, earlier: readonly Workflow[]): readonly Workflow[] {

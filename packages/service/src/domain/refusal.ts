@@ -11,6 +11,8 @@ export interface Refusal {
   readonly serverTime?: number
   /** What keeps the service from being ready. */
   readonly unready?: readonly Unreadiness[]
+  /** Until it can be tried again, where a limit refused. */
+  readonly retryAfterMs?: number
 }
 
 /** Either the value or the refusal. */

@@ -1,4 +1,5 @@
 import type { TenantId, Workflow } from '@bonded/contract'
+import type { SomeLimits } from './limits.ts'
 import { accept, type Result, refuse } from './refusal.ts'
 
 /** A customer of the service. */
@@ -10,6 +11,8 @@ export interface Tenant {
   readonly demo: boolean
   readonly origins: readonly string[]
   readonly workflows: readonly Workflow[]
+  /** In the place of the service's own. */
+  readonly limits?: SomeLimits
 }
 
 /** Which workflows and actions a credential may use. Null: all of its tenant's. */

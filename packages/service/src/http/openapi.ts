@@ -1,4 +1,4 @@
-import { ENDPOINTS, type Endpoint, ErrorResponse, idPattern, type Reason, REASONS } from '@bonded/contract'
+import { ENDPOINTS, type Endpoint, ErrorResponse, idPattern, LIMITS, type LimitName, type Reason, REASONS } from '@bonded/contract'
 import { statusOf } from './refusal-to-wire.ts'
 
 /** Refusals that any endpoint can give, whatever it does. */
@@ -24,6 +24,7 @@ export function openApiDocument({ origin, version }: { origin: string; version: 
     paths,
     components: {
       schemas: { ErrorResponse },
+      headers: HEADERS,
       securitySchemes: {
         serverCredential: { type: 'http', scheme: 'bearer', description: 'sk_beta_…: the customer’s backend.' },
         publishableKey: { type: 'http', scheme: 'bearer', description: 'pk_beta_…: a browser, from an approved origin, with X-Bond-Watch.' },
@@ -53,6 +54,7 @@ function operation(operationId: string, endpoint: Endpoint): object {
   return {
     operationId,
     summary: endpoint.summary,
+    ...(endpoint.limits ? { description: `Limits: ${endpoint.limits.map(describeLimit).join('; ')}.` } : {}),
     security: open ? [{}, ...security] : security,
     parameters: [
       ...parameters('path', endpoint.params),
@@ -77,18 +79,44 @@ function parameters(where: 'path' | 'query' | 'header', schema: Endpoint['params
   }))
 }
 
-function success({ answers, summary }: Endpoint): object {
+/** As it is where the operator says nothing else. */
+function describeLimit(name: LimitName): string {
+  const { quota, every, per, ...rest } = LIMITS[name]
+  const often = every === 'session' ? `${quota} in all` : `${quota} a minute${'burst' in rest ? `, ${rest.burst} at once` : ''}`
+  return `\`${name}\`: ${often}, for each ${per}`
+}
+
+/** Written once below `components`, and named wherever an answer carries them. */
+const HEADERS = {
+  'X-Request-Id': text('The id to name when asking about this answer.'),
+  RateLimit: text('How each limit stands: `"name";r=<calls left>;t=<seconds until one more>`. Absent where nothing was counted.'),
+  'RateLimit-Policy': text('The limits that were counted: `"name";q=<quota>;w=<seconds>;burst=<at once>`.'),
+  'Retry-After': { schema: { type: 'integer', minimum: 1 }, description: 'Seconds after which to try again.' },
+} as const
+const LIMIT_HEADERS = ['RateLimit', 'RateLimit-Policy'] as const
+
+function text(description: string) {
+  return { schema: { type: 'string' }, description }
+}
+
+function headersNamed(...names: readonly (keyof typeof HEADERS)[]): { headers?: object } {
+  if (names.length === 0) return {}
+  return { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) }
+}
+
+function success({ answers, summary, limits }: Endpoint): object {
   const schemas = Object.values(answers ?? {})
-  const headers = { 'X-Request-Id': { schema: { type: 'string' }, description: 'The id to name when asking about this answer.' } }
-  if (schemas.length === 0) return { description: summary, headers }
+  const headers = headersNamed('X-Request-Id', ...(limits ? LIMIT_HEADERS : []))
+  if (schemas.length === 0) return { description: summary, ...headers }
   // anyOf: one caller's view may satisfy another's schema, which oneOf would call an error.
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas }
-  return { description: summary, headers, content: { 'application/json': { schema } } }
+  return { description: summary, ...headers, content: { 'application/json': { schema } } }
 }
 
 function failures(endpoint: Endpoint): Record<string, object> {
   const credentialed = !endpoint.callers.includes('anybody')
-  const reasons = [...EVERYWHERE, ...(endpoint.body ? WITH_BODY : []), ...(credentialed ? WITH_CREDENTIAL : []), ...endpoint.refusals]
+  const limited: readonly Reason[] = credentialed || endpoint.limits !== undefined ? ['rate_limited'] : []
+  const reasons = [...EVERYWHERE, ...limited, ...(endpoint.body ? WITH_BODY : []), ...(credentialed ? WITH_CREDENTIAL : []), ...endpoint.refusals]
   const byStatus = new Map<number, Reason[]>()
   for (const reason of reasons) byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
   return Object.fromEntries(
@@ -96,8 +124,15 @@ function failures(endpoint: Endpoint): Record<string, object> {
       status,
       {
         description: list.map((reason) => `\`${reason}\`: ${REASONS[reason].message}`).join('\n'),
+        ...headersNamed(...failureHeaders(endpoint, status)),
         content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorResponse' } } },
       },
     ]),
   )
+}
+
+/** A call that was counted tells so whatever becomes of it; a bad credential is counted at any endpoint that takes one. */
+function failureHeaders({ limits }: Endpoint, status: number): readonly (keyof typeof HEADERS)[] {
+  const counted = limits !== undefined || status === 401 || status === 429
+  return [...(counted ? LIMIT_HEADERS : []), ...(status === 429 || status === 503 ? (['Retry-After'] as const) : [])]
 }

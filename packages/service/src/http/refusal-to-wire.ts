@@ -8,8 +8,8 @@ export interface WireRefusal {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Where a caller may try again, and after how long. */
-const RETRY_AFTER_SECONDS = '1'
+/** Where a caller may try again, and nobody knows after how long. */
+const RETRY_AFTER_MS = 1_000
 
 /** The only place that knows status codes of refusals, and what a refusal may tell. The step never leaves the service. */
 export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefusal {
@@ -17,7 +17,7 @@ export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefus
   const status = statusOf(refusal.reason)
   return {
     status,
-    headers: headersOf(status),
+    headers: headersOf(status, refusal),
     body: {
       error: {
         code,
@@ -58,8 +58,8 @@ const STATUS_BY_CODE = {
   unavailable: 503,
 } as const
 
-function headersOf(status: number): Record<string, string> {
+function headersOf(status: number, { retryAfterMs = RETRY_AFTER_MS }: Refusal): Record<string, string> {
   if (status === 401) return { 'www-authenticate': 'Bearer' }
-  if (status === 429 || status === 503) return { 'retry-after': RETRY_AFTER_SECONDS }
+  if (status === 429 || status === 503) return { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
   return {}
 }

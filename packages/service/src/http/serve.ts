@@ -5,6 +5,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Result } from '../domain/refusal.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { type BackendCaller, type BrowserCaller, type PhoneCaller, type Service, serviceDuring } from '../operations/service.ts'
+import { countBadCredential, countCall } from './limits.ts'
 import { Refused } from './refused.ts'
 import { endpointName, noteAnswered, noteAsked } from './request-line.ts'
 
@@ -66,8 +67,12 @@ export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call
       async handler(request, reply) {
         const presented = { authorization: request.headers.authorization, origin: request.headers.origin }
         const caller = await authenticate(service, presented, endpoint)
-        if (!caller.ok) throw new Refused(caller.refusal)
+        if (!caller.ok) throw new Refused(await countBadCredential({ service, request, caller: undefined }, caller.refusal, reply))
         noteAsked(request, caller.value)
+        if (endpoint.limits !== undefined) {
+          const over = await countCall(endpoint.limits, { service, request, caller: caller.value }, reply)
+          if (over !== undefined) throw new Refused(over)
+        }
         const answered = handle({
           service: serviceDuring(service, request.id as RequestId),
           caller: caller.value as CallerOf<E>,

@@ -1,6 +1,7 @@
 import { credentialChecksum, makeId, type SessionId, type TenantId, type Timeline, type Workflow } from '@bonded/contract'
 import { Secret } from '../domain/secret.ts'
 import { type Session, stateAt } from '../domain/session.ts'
+import { type SomeLimits, TENANT_LIMITS } from '../domain/limits.ts'
 import type { Scope, Tenant } from '../domain/tenant.ts'
 import type { KeyListing } from '../ports/store.ts'
 import type { Service } from './service.ts'
@@ -17,6 +18,7 @@ export interface NewTenant {
   readonly origins: readonly string[]
   readonly workflows: readonly Workflow[]
   readonly demo: boolean
+  readonly limits?: SomeLimits
 }
 
 export interface TenantKeys {
@@ -28,6 +30,7 @@ export interface TenantKeys {
 /** Creates a tenant with its first two keys. The credential is shown once and stored as a hash. */
 export async function createTenant(service: Service, wanted: NewTenant): Promise<TenantKeys> {
   judgeTenant(wanted)
+  judgeLimits(wanted.limits ?? {})
   const tenant: Tenant = { id: makeId('ten', service.random.id()), ...wanted }
   const credential = mintCredential(service)
   const publishableKey = `pk_beta_${service.random.base62(22)}`
@@ -91,6 +94,17 @@ export async function issueKey(
 export async function revokeKey(service: Service, key: string): Promise<void> {
   const revoked = await service.store.write((tables) => tables.tenants.revoke(key, service.clock.now()))
   if (!revoked) throw new OperatorError('there is no such key, or it is revoked already')
+}
+
+/** Gives a tenant limits of its own, in the place of those it had; none: the service's. They count from the next call on. */
+export async function limitTenant(service: Service, id: TenantId, limits: SomeLimits): Promise<void> {
+  judgeLimits(limits)
+  if (!(await service.store.write((tables) => tables.tenants.setLimits(id, limits)))) throw new OperatorError('there is no such tenant')
+}
+
+function judgeLimits(limits: SomeLimits): void {
+  const other = Object.values(limits).find(({ name }) => !TENANT_LIMITS.includes(name))
+  if (other !== undefined) throw new OperatorError(`${other.name} is no limit of a tenant: ${TENANT_LIMITS.join(', ')} are`)
 }
 
 /** @throws {OperatorError} where there is none */

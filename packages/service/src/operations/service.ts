@@ -1,9 +1,12 @@
+import type { BlockList } from 'node:net'
 import type { DeviceFormat, EvidenceContext, RequestId } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
+import type { Limits } from '../domain/limits.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
+import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { AssertionVerifier, CarrierProvider, KeyRegistrar } from '../ports/proofs.ts'
 import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
@@ -16,6 +19,7 @@ export interface Service {
   readonly clock: Clock
   readonly keys: Keyring
   readonly random: Random
+  readonly limiter: Limiter
   readonly verifiers: Readonly<Partial<Record<DeviceFormat, AssertionVerifier>>>
   readonly registrar: KeyRegistrar
   readonly carrier: CarrierProvider
@@ -30,6 +34,10 @@ export interface Settings {
   readonly appScheme: string
   /** Of this program, for whoever asks. */
   readonly version: string
+  /** Where no tenant has its own. */
+  readonly limits: Limits | 'off'
+  /** So many proxies in a row, or those of these addresses, say truly whom they speak for. */
+  readonly trustedProxies: number | BlockList
 }
 
 /** A caller that has shown who it is. */

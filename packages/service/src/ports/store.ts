@@ -1,4 +1,5 @@
 import type { DeviceId, RequestId, SessionId, SessionState, SubjectId, TenantId, Timeline, Unreadiness } from '@bonded/contract'
+import type { SomeLimits } from '../domain/limits.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Scope, Tenant } from '../domain/tenant.ts'
 import type { MoveChanges } from '../domain/changes.ts'
@@ -141,6 +142,8 @@ export interface PublishableKey {
 export interface TenantTable {
   create(tenant: Tenant, now: Instant): Work<void>
   find(id: TenantId): Work<Tenant | undefined>
+  /** Gives the tenant these limits of its own, and no others. @returns whether there is such a tenant */
+  setLimits(id: TenantId, limits: SomeLimits): Work<boolean>
   list(): Work<readonly Tenant[]>
   addServerCredential(row: { keyId: string; tenantId: TenantId; hash: Uint8Array; last4: string; scope: Scope; now: Instant }): Work<void>
   addPublishableKey(row: { key: string; tenantId: TenantId; scope: Scope; now: Instant }): Work<void>

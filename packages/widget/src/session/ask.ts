@@ -3,13 +3,13 @@ import { isObject, readStanding, type SessionAddress, type Standing } from './re
 /** An answer that takes longer, beyond the time asked to wait, is lost. */
 const ANSWER_LIMIT_MS = 8_000
 
-/** What GET said. `later`: nothing for now, ask again. */
+/** What GET said. `later`: nothing for now, ask again; not before the time that the service names, where it does. */
 export type Answer =
   | { readonly kind: 'standing'; readonly standing: Standing; readonly view: Record<string, unknown> }
   | { readonly kind: 'gone' }
   | { readonly kind: 'refused' }
   | { readonly kind: 'unreadable' }
-  | { readonly kind: 'later' }
+  | { readonly kind: 'later'; readonly retryAfterMs?: number }
 
 interface Question {
   readonly address: Pick<SessionAddress, 'id' | 'apiBaseUrl' | 'watchToken'>
@@ -37,7 +37,7 @@ export async function ask({ address, publishableKey, wait, signal }: Question): 
     })
     if (response.ok) return understand(await response.json(), address.id)
     if (response.status === 404) return { kind: 'gone' }
-    if (response.status === 429 || response.status >= 500) return { kind: 'later' }
+    if (response.status === 429 || response.status >= 500) return { kind: 'later', retryAfterMs: retryAfterMs(response) }
     console.error(`Pulse: the service refused this page (${response.status}).`, await response.text())
     return { kind: 'refused' }
   } catch {
@@ -46,6 +46,11 @@ export async function ask({ address, publishableKey, wait, signal }: Question): 
     clearTimeout(timer)
     signal?.removeEventListener('abort', stop)
   }
+}
+
+function retryAfterMs({ headers }: Response): number {
+  const seconds = headers.get('Retry-After') ?? ''
+  return /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : 0
 }
 
 function understand(view: unknown, id: string): Answer {

@@ -76,7 +76,7 @@ export function watch({ address, publishableKey, onStanding, onUnavailable, ...s
         // A session that ran out and was forgotten reads as not found.
         return untilExpiryMs() > 0 ? giveUp('session_not_found') : learn({ ...standing, state: 'expired' })
       case 'later':
-        reach.missed(performance.now())
+        reach.missed(performance.now(), Math.min(answer.retryAfterMs ?? 0, untilExpiryMs()))
         if (reach.isLost(performance.now())) giveUp('network')
     }
   }
@@ -143,6 +143,8 @@ export function watch({ address, publishableKey, onStanding, onUnavailable, ...s
       const askFirst = woken
       woken = false
       if (!askFirst && !isBlocked()) await listen()
+      const restMs = reach.restMs(performance.now())
+      if (restMs > 0 && !isEnded()) await rest.pause(restMs)
       if (!isEnded()) await poll(isBlocked() && !askFirst && !reach.isBroken() ? Math.min(LONGEST_WAIT_MS, untilDueMs() + 1) : 0)
       if (!isEnded() && !woken) await rest.pause(isBlocked() && !reach.isBroken() ? BETWEEN_POLLS_MS : reach.backoffMs())
     }

@@ -63,4 +63,9 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
       `create index used_challenge_by_expiry on used_challenge (expires_at)`,
     ],
   },
+  {
+    number: 3,
+    name: 'limits of a tenant',
+    statements: ['alter table tenant add column limits text'],
+  },
 ]

@@ -27,6 +27,7 @@ export function keptTenants(table: TenantTable, kept: Kept<string, unknown>): Te
     findPublishableKey: (key) => lookUp(key, () => table.findPublishableKey(key)),
     knowsOrigin: (origin) => lookUp(origin, () => table.knowsOrigin(origin)),
     create: (tenant, now) => dropping(table.create(tenant, now)),
+    setLimits: (id, limits) => dropping(table.setLimits(id, limits)),
     addServerCredential: (row) => dropping(table.addServerCredential(row)),
     addPublishableKey: (row) => dropping(table.addPublishableKey(row)),
     revoke: (key, now) => dropping(table.revoke(key, now)),

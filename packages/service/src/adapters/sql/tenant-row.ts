@@ -1,5 +1,7 @@
 import type { TenantId, Workflow } from '@bonded/contract'
+import { parseLimits } from '../../domain/limits.ts'
 import type { Tenant } from '../../domain/tenant.ts'
+import { StoreError } from '../../ports/store.ts'
 import type { Row, SqlValue } from './statement.ts'
 
 /** A tenant's settings are the same text at every call: parsed once. */
@@ -7,12 +9,12 @@ const parsed = new Map<string, unknown>()
 /** A bound, should tenants change their settings for ever. */
 const MAX_PARSED = 1_000
 
-function parseOnce<T>(text: SqlValue | undefined): T {
+function parseOnce<T>(text: SqlValue | undefined, parse: (source: string) => T = JSON.parse): T {
   const source = String(text)
   let value = parsed.get(source)
   if (value === undefined) {
     if (parsed.size >= MAX_PARSED) parsed.clear()
-    value = JSON.parse(source)
+    value = parse(source)
     parsed.set(source, value)
   }
   return value as T
@@ -27,5 +29,13 @@ export function tenantFromRow(found: Row): Tenant {
     demo: found.demo === 1,
     origins: parseOnce<string[]>(found.origins),
     workflows: parseOnce<Workflow[]>(found.workflows),
+    ...(found.limits === null ? {} : { limits: parseOnce(found.limits, storedLimits) }),
   }
+}
+
+function storedLimits(text: string): NonNullable<Tenant['limits']> {
+  const limits = parseLimits(text)
+  // Written by this program, so anything else is damage.
+  if (limits === undefined) throw new StoreError(`a tenant's limits cannot be read: ${text}`)
+  return limits
 }

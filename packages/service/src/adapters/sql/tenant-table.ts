@@ -1,3 +1,4 @@
+import { formatLimits, type SomeLimits } from '../../domain/limits.ts'
 import type { Scope } from '../../domain/tenant.ts'
 import type { KeyListing, TenantTable } from '../../ports/store.ts'
 import { type Row, row, rows, type SqlValue } from './statement.ts'
@@ -6,7 +7,7 @@ import { tenantFromRow } from './tenant-row.ts'
 /** The tenants and their keys. */
 export const tenantTable: TenantTable = {
   *create(tenant, now) {
-    yield* row('insert into tenant (id, name, environment, demo, origins, workflows, created_at) values ($1, $2, $3, $4, $5, $6, $7)', [
+    yield* row('insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits) values ($1, $2, $3, $4, $5, $6, $7, $8)', [
       tenant.id,
       tenant.name,
       tenant.environment,
@@ -14,6 +15,7 @@ export const tenantTable: TenantTable = {
       JSON.stringify(tenant.origins),
       JSON.stringify(tenant.workflows),
       now,
+      limitsText(tenant.limits),
     ])
     for (const origin of tenant.origins) {
       yield* row('insert into tenant_origin (tenant_id, origin) values ($1, $2)', [tenant.id, origin])
@@ -23,6 +25,10 @@ export const tenantTable: TenantTable = {
   *find(id) {
     const found = yield* row('select * from tenant where id = $1', [id])
     return found && tenantFromRow(found)
+  },
+
+  *setLimits(id, limits) {
+    return (yield* row('update tenant set limits = $2 where id = $1 returning id', [id, limitsText(limits)])) !== undefined
   },
 
   *list() {
@@ -81,6 +87,10 @@ export const tenantTable: TenantTable = {
   *knowsOrigin(origin) {
     return (yield* row('select 1 as known from tenant_origin where origin = $1 limit 1', [origin])) !== undefined
   },
+}
+
+function limitsText(limits: SomeLimits = {}): string | null {
+  return formatLimits(limits) || null
 }
 
 function scopeText(scope: Scope): string | null {
