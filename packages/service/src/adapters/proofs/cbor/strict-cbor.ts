@@ -31,9 +31,9 @@ export function decodeFirstCbor(bytes: Uint8Array): { readonly value: unknown; r
   }
 }
 
-/** The members of a map that has exactly these text keys; undefined for anything else. */
+/** The members of a map that has exactly these text keys in this order, shortest first, as canonical CBOR has them; undefined for anything else. */
 export function membersOf<Name extends string>(value: unknown, names: readonly Name[]): Readonly<Record<Name, unknown>> | undefined {
-  if (!(value instanceof Map) || value.size !== names.length || !names.every((name) => value.has(name))) return undefined
+  if (!(value instanceof Map) || [...value.keys()].join() !== names.join()) return undefined
   return Object.fromEntries(value) as Record<Name, unknown>
 }
 

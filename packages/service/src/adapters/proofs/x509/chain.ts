@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 import type { Device } from '../../../domain/session.ts'
 import { oid } from '../der/oid.ts'
 import { type Certificate, isSignedBy, isValidAt, readCertificate } from './certificate.ts'
@@ -33,15 +33,26 @@ export async function verifyChain(
   if (![leaf, issuer].every((one) => isValidAt(one, now) && criticalsAreJudged(one))) return undefined
   // Also holds the issuer to its key usage.
   if (!leaf.x509.checkIssued(issuer.x509)) return undefined
-  const named = anchors.filter(
-    ({ x509 }) => issuer.x509.checkIssued(x509) && x509.validFromDate.getTime() <= now && now <= x509.validToDate.getTime(),
-  )
-  const [signed, ...byAnchor] = await Promise.all([
-    isSignedBy(leaf, issuer.publicKey),
-    ...named.map(({ x509 }) => isSignedBy(issuer, x509.publicKey)),
-  ])
-  const anchor = named[byAnchor.indexOf(true)]
-  return signed && anchor !== undefined ? { leaf, anchor } : undefined
+  const anchor = await anchorOf(issuer, { anchors, now })
+  // The issuer first: only Apple can make the service go on to the leaf.
+  return anchor !== undefined && (await isSignedBy(leaf, issuer.publicKey)) ? { leaf, anchor } : undefined
+}
+
+/** Issuers known to be signed by a root. Nobody but its owner can add one, so they stay few; dates are judged every time. */
+const known = new WeakMap<TrustAnchor, Set<string>>()
+
+async function anchorOf(issuer: Certificate, { anchors, now }: { anchors: readonly TrustAnchor[]; now: number }): Promise<TrustAnchor | undefined> {
+  const fingerprint = hash('sha256', issuer.x509.raw)
+  for (const anchor of anchors) {
+    const { x509 } = anchor
+    if (now < x509.validFromDate.getTime() || x509.validToDate.getTime() < now || !issuer.x509.checkIssued(x509)) continue
+    if (known.get(anchor)?.has(fingerprint)) return anchor
+    if (await isSignedBy(issuer, x509.publicKey)) {
+      known.set(anchor, (known.get(anchor) ?? new Set()).add(fingerprint))
+      return anchor
+    }
+  }
+  return undefined
 }
 
 function criticalsAreJudged({ extensions }: Certificate): boolean {
