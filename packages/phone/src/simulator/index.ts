@@ -8,3 +8,4 @@ export { createSimulatedPhone, type RunOptions, type RunResult, type SimulatedPh
 export { type Assertion, assertWith, type Attestation, attestationObject, attestKey, type SimulatedApp } from './app-attest/attested-key.ts'
 export { type AppExtensions, assertedData, attestedData, keyIdOf } from './app-attest/authenticator-data.ts'
 export { type AppAttestAuthority, certifyKey, makeAppAttestAuthority } from './app-attest/authority.ts'
+export { type CertificateWish, type Issuer, mintCertificate, pemOf } from './mint/certificate.ts'

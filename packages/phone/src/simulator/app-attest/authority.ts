@@ -38,7 +38,10 @@ export function makeAppAttestAuthority(now: number): AppAttestAuthority {
 }
 
 /** The certificate of a key, which vouches for a nonce, and its issuer's. */
-export function certifyKey(authority: AppAttestAuthority, key: { publicKey: KeyObject; keyId: Uint8Array; nonce: Uint8Array; now: number }): Buffer[] {
+export function certifyKey(
+  authority: AppAttestAuthority,
+  key: { publicKey: KeyObject; keyId: Uint8Array; nonce: Uint8Array; now: number },
+): Buffer[] {
   const leaf = mintCertificate({
     subject: Buffer.from(key.keyId).toString('hex'),
     publicKey: key.publicKey,

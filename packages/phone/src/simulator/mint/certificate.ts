@@ -51,7 +51,10 @@ export function mintCertificate(wish: CertificateWish): Buffer {
 
 /** A certificate as text. */
 export function pemOf(certificate: Uint8Array): string {
-  const lines = Buffer.from(certificate).toString('base64').match(/.{1,64}/g) ?? []
+  const lines =
+    Buffer.from(certificate)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
 }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Extensions } from './extensions.ts'
 
 /** Which of Apple's attestation services the app talks to: `development` for builds signed for development. */
@@ -17,6 +18,17 @@ export interface AppleApp {
 
 /** Every one, those listed, or those from one on. */
 export type BundleVersions = 'any' | { readonly listed: readonly string[] } | { readonly minimum: string }
+
+const hashes = new WeakMap<AppleApp, Buffer>()
+
+/** What authenticator data calls the app: SHA-256 of its id. Kept, because every assertion asks for it. */
+export function appIdHashOf(app: AppleApp): Buffer {
+  const known = hashes.get(app)
+  if (known !== undefined) return known
+  const appIdHash = hash('sha256', app.appId, 'buffer')
+  hashes.set(app, appIdHash)
+  return appIdHash
+}
 
 /** Whether the app may run from where it came from. */
 export function takesCategory(app: AppleApp, { category }: Extensions): boolean {
@@ -42,5 +54,5 @@ function isAtLeast(version: string, minimum: string): boolean {
 }
 
 function integersOf(version: string): number[] | undefined {
-  return /^\d{1,9}(\.\d{1,9}){0,2}$/.test(version) ? [0, 1, 2].map((at) => Number(version.split('.')[at] ?? 0)) : undefined
+  return /^\d{1,9}(\.\d{1,9}){0,2}$/.test(version) ? version.split('.').map(Number) : undefined
 }

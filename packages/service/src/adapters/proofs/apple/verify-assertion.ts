@@ -1,6 +1,6 @@
 import { hash, type KeyObject, verify } from 'node:crypto'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
-import { type AppleApp, takesBundleVersion, takesCategory } from './app.ts'
+import { type AppleApp, appIdHashOf, takesBundleVersion, takesCategory } from './app.ts'
 import { readAuthenticatorData } from './authenticator-data.ts'
 import type { Extensions } from './extensions.ts'
 
@@ -43,7 +43,7 @@ export function verifyAssertion(facts: AssertionFacts, app: AppleApp): Result<As
   const data = readAuthenticatorData(authenticatorData)
   if (data === undefined) return no('authenticator_data')
   // 4. It was made by the app that the key was registered for.
-  if (!hash('sha256', app.appId, 'buffer').equals(data.appIdHash)) return no('app_id')
+  if (!appIdHashOf(app).equals(data.appIdHash)) return no('app_id')
   // 7, 8. Since iOS 27: where the app came from, and which build it is.
   if (!takesCategory(app, data.extensions)) return no('validation_category')
   if (!takesBundleVersion(app, data.extensions)) return no('bundle_version')

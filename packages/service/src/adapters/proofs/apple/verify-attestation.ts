@@ -2,9 +2,9 @@ import { hash, type KeyObject } from 'node:crypto'
 import type { Device } from '../../../domain/session.ts'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import { type TrustAnchor, verifyChain } from '../x509/chain.ts'
-import { type AppleApp, type AppleEnvironment, takesBundleVersion, takesCategory } from './app.ts'
+import { type AppleApp, type AppleEnvironment, appIdHashOf, takesBundleVersion, takesCategory } from './app.ts'
 import { readAttestationObject } from './attestation-object.ts'
-import { type AttestedData, readAttestedData } from './authenticator-data.ts'
+import { readAttestedData } from './authenticator-data.ts'
 import type { Extensions } from './extensions.ts'
 import { nonceOf } from './nonce-extension.ts'
 import { type ReceiptFinding, verifyReceipt } from './verify-receipt.ts'
@@ -66,7 +66,7 @@ export async function verifyAttestation(facts: AttestationFacts, trust: AppleTru
   const certified = pointOf(chain.leaf.publicKey)
   if (certified === undefined || !hash('sha256', certified, 'buffer').equals(keyId)) return no('key_id')
   // 6. It was made by one of our apps.
-  const app = appOf(data, trust.apps)
+  const app = trust.apps.find((one) => appIdHashOf(one).equals(data.appIdHash))
   if (app === undefined) return no('app_id')
   // 7. It has signed nothing yet.
   if (data.counter !== 0) return no('counter')
@@ -89,10 +89,6 @@ export async function verifyAttestation(facts: AttestationFacts, trust: AppleTru
     ...data.extensions,
     receipt: await verifyReceipt(object.receipt, { appId, publicKey, environment, clientDataHash, now }, trust.receiptAnchors),
   })
-}
-
-function appOf({ appIdHash }: AttestedData, apps: readonly AppleApp[]): AppleApp | undefined {
-  return apps.find(({ appId }) => hash('sha256', appId, 'buffer').equals(appIdHash))
 }
 
 /** X9.62, uncompressed: 0x04, X, Y. */
