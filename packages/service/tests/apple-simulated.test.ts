@@ -102,6 +102,8 @@ test('authenticator data that the certificate vouches for is still held to every
   assert.equal(await stepOf(...bent(patched(53, Buffer.of(0, 31)))), 'authenticator_data')
   assert.equal(await stepOf(...bent((data) => data.subarray(0, 87))), 'authenticator_data')
   assert.equal(await stepOf(...bent((data) => Buffer.concat([data, Buffer.of(0xa0)]))), 'authenticator_data')
+  const unknown = Buffer.concat([Buffer.from('a161785907d0', 'hex'), Buffer.alloc(2_000)])
+  assert.equal(await stepOf(...bent((data) => Buffer.concat([data.subarray(0, 164), unknown]))), 'authenticator_data')
   // Algorithm, curve and type of the COSE key.
   for (const at of [89, 91, 93]) assert.equal(await stepOf(...bent(patched(at, Buffer.of(0x03)))), 'authenticator_data')
   assert.equal(await stepOf(...bent(patched(100, Buffer.alloc(8)))), 'credential_key')
@@ -117,6 +119,7 @@ test('a certificate for another nonce or another key is refused', async () => {
 })
 
 test('the issuer must be an authority, the key’s certificate none, and both hold their place and time', async () => {
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey
   assert.equal(await stepOf(...underOwnChain({})), 'accepted')
   // A genuine phone could issue certificates otherwise.
   assert.equal(await stepOf(...underOwnChain({ issuer: { authority: false } })), 'certificate_chain')
@@ -125,11 +128,21 @@ test('the issuer must be an authority, the key’s certificate none, and both ho
   assert.equal(await stepOf(...underOwnChain({ root: { notAfter: NOW - 1_000 } })), 'certificate_chain')
   assert.equal(await stepOf(...underOwnChain({ leaf: { notBefore: NOW + 1_000 } })), 'certificate_chain')
   assert.equal(await stepOf(...underOwnChain({ issuer: { subject: 'Another CA' } })), 'certificate_chain')
+  assert.equal(await stepOf(...underOwnChain({ leaf: { issuer: { name: 'Issuer', privateKey: other } } })), 'certificate_chain')
+  assert.equal(await stepOf(...underOwnChain({ issuer: { issuer: { name: 'Root', privateKey: other } } })), 'certificate_chain')
   assert.equal(await stepOf(...underOwnChain({ leaf: { extensions: {} } })), 'nonce')
+  assert.equal(await stepOf(...underOwnChain({ nonceHeads: ['3026a1220420', '0500'] })), 'nonce')
+  assert.equal(await stepOf(...underOwnChain({ nonceHeads: ['3026a1240420', '0500'] })), 'nonce')
+  assert.equal(await stepOf(...underOwnChain({ nonceHeads: ['3024a0220420', ''] })), 'nonce')
 })
 
 /** A registration under a root, an issuer and a leaf of which each can be bent. */
-function underOwnChain(bend: { root?: Partial<CertificateWish>; issuer?: Partial<CertificateWish>; leaf?: Partial<CertificateWish> }) {
+function underOwnChain(bend: {
+  root?: Partial<CertificateWish>
+  issuer?: Partial<CertificateWish>
+  leaf?: Partial<CertificateWish>
+  nonceHeads?: readonly [string, string]
+}) {
   const [root, issuer, key] = (['P-384', 'P-384', 'P-256'] as const).map((namedCurve) => generateKeyPairSync('ec', { namedCurve }))
   assert.ok(root && issuer && key)
   const authenticatorData = attestedData({ ...PRODUCTION, publicKey: key.publicKey })
@@ -139,7 +152,8 @@ function underOwnChain(bend: { root?: Partial<CertificateWish>; issuer?: Partial
   const rootPem = pemOf(mintCertificate({ ...byRoot, subject: 'Root', publicKey: root.publicKey, ...bend.root }))
   const issuerDer = mintCertificate({ ...byRoot, subject: 'Issuer', publicKey: issuer.publicKey, ...bend.issuer })
   // [1] { OCTET STRING(32) } in a SEQUENCE.
-  const extensions = { '1.2.840.113635.100.8.2': Buffer.concat([Buffer.from('3024a1220420', 'hex'), nonce]) }
+  const [before, after] = bend.nonceHeads ?? ['3024a1220420', '']
+  const extensions = { '1.2.840.113635.100.8.2': Buffer.concat([Buffer.from(before, 'hex'), nonce, Buffer.from(after, 'hex')]) }
   const byIssuer = { ...common, issuer: { name: 'Issuer', privateKey: issuer.privateKey }, digest: 'sha256', authority: false } as const
   const leaf = mintCertificate({ ...byIssuer, subject: 'Key', publicKey: key.publicKey, extensions, ...bend.leaf })
   const object = attestationObject({ chain: [leaf, issuerDer], receipt: Buffer.alloc(0), authenticatorData })
