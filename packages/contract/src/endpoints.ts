@@ -203,6 +203,7 @@ export const ENDPOINTS = {
     refusals: [
       'challenge_not_usable',
       'public_key_invalid',
+      'registration_invalid',
       'key_already_registered',
       'device_not_usable',
       'credential_invalid',

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, generateKeyPairSync, hash, sign } from 'node:crypto'
+import { test } from 'node:test'
+import { type AppAttest, makeId } from '@bonded/contract'
+import { type AppExtensions, assertWith, keyIdOf } from '@bonded/phone/simulator'
+import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
+import type { AppleApp } from '../src/adapters/proofs/apple/app.ts'
+import { appleVerifier } from '../src/adapters/proofs/apple/apple.ts'
+import { verifyAssertion } from '../src/adapters/proofs/apple/verify-assertion.ts'
+import type { Device } from '../src/domain/session.ts'
+import { anyBuildOf, assertions, type RecordedAssertion, spkiOf } from './apple-recorded.ts'
+import { flipBit } from './flip-bit.ts'
+
+const skip = vectorsMissing
+const APP_ID = 'TEAM123456.example.bank'
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const clientDataHash = hash('sha256', 'payload', 'buffer')
+const STORE: AppExtensions = { category: 4, bundleVersion: '7.1' }
+
+/** One line a recording: the counter it states. */
+const VERDICTS: readonly (readonly [string, number])[] = [
+  ['veehaitch-ios-14.2', 1],
+  ['veehaitch-ios-14.3-beta-3', 1],
+  ['veehaitch-ios-14.3', 1],
+  ['veehaitch-ios-14.4-beta-2', 1],
+  ['node-app-attest-assertion', 1],
+]
+
+const verdictOf = (facts: RecordedAssertion, change: Partial<RecordedAssertion> = {}, app = anyBuildOf(facts.appId)) => {
+  const all = { ...facts, ...change }
+  const result = verifyAssertion({ ...all, publicKey: createPublicKey(all.publicKeyPem) }, app)
+  return result.ok ? `counter ${result.value.counter}` : result.refusal.step
+}
+/** An assertion of a simulated phone, judged by what an operator says of the app. */
+const judge = (extensions: AppExtensions | undefined, app: Partial<AppleApp> = {}) => {
+  const asserted = assertWith({ appId: APP_ID, extensions }, { privateKey, counter: 5, clientDataHash })
+  const result = verifyAssertion({ ...asserted, clientDataHash, publicKey }, { ...anyBuildOf(APP_ID), ...app })
+  return result.ok ? 'accepted' : result.refusal.step
+}
+
+for (const [name, counter] of VERDICTS) {
+  test(`recorded: ${name} verifies, with counter ${counter}`, { skip }, () => {
+    const recorded = assertions.find((one) => one.name === name)
+    assert.ok(recorded, 'the recording is gone')
+    assert.equal(verdictOf(recorded), `counter ${counter}`)
+  })
+}
+
+test('every recording verifies with the counter it states', { skip }, () => {
+  for (const recorded of assertions) assert.equal(verdictOf(recorded), `counter ${recorded.counter}`, recorded.name)
+})
+
+test('another key, app or payload is refused, each at its own step', { skip }, () => {
+  for (const recorded of assertions) {
+    const other = assertions.find(({ publicKeyPem }) => publicKeyPem !== recorded.publicKeyPem)
+    assert.ok(other)
+    assert.equal(verdictOf(recorded, { publicKeyPem: other.publicKeyPem }), 'signature')
+    assert.equal(verdictOf(recorded, { clientDataHash }), 'signature')
+    assert.equal(verdictOf(recorded, { signature: other.signature }), 'signature')
+    assert.equal(verdictOf(recorded, {}, anyBuildOf(`${recorded.appId}2`)), 'app_id')
+  }
+})
+
+test('any bit changed in authenticator data, signature or payload hash is refused', { skip }, () => {
+  for (const recorded of assertions) {
+    for (const part of ['authenticatorData', 'signature', 'clientDataHash'] as const) {
+      for (let bit = 0; bit < recorded[part].length * 8; bit++) {
+        const verdict = verdictOf(recorded, { [part]: flipBit(recorded[part], bit) })
+        assert.ok(!verdict?.startsWith('counter'), `bit ${bit} of ${part} of ${recorded.name}`)
+      }
+    }
+  }
+})
+
+test('cut off, continued, doubled or exchanged parts are refused', { skip }, () => {
+  for (const recorded of assertions) {
+    const { authenticatorData, signature } = recorded
+    for (const change of [
+      ...[...authenticatorData.keys()].map((length) => ({ authenticatorData: authenticatorData.subarray(0, length) })),
+      ...[...signature.keys()].map((length) => ({ signature: signature.subarray(0, length) })),
+      { authenticatorData: Buffer.concat([authenticatorData, Buffer.of(0xa0)]) },
+      { authenticatorData: Buffer.concat([authenticatorData, authenticatorData]) },
+      { authenticatorData: Buffer.alloc(70_000) },
+      { signature: Buffer.concat([signature, Buffer.of(0)]) },
+      { signature: Buffer.concat([signature, signature]) },
+      { authenticatorData: signature, signature: authenticatorData },
+    ]) {
+      assert.ok(!verdictOf(recorded, change)?.startsWith('counter'))
+    }
+  }
+})
+
+test('the recordings as the interface carries them: the hash is of the payload rebuilt here, the key id in either spelling', { skip }, () => {
+  const split: { assertions: { name: string; appId: string; publicKeyPem: string; clientData: string; app_attest: AppAttest }[] } = JSON.parse(
+    readVector('app-attest', 'split-assertions.json').toString('utf8'),
+  )
+  for (const { appId, publicKeyPem, clientData, app_attest } of split.assertions) {
+    const payload = Buffer.from(clientData, 'base64').toString()
+    const device = deviceOf({ appId, publicKey: spkiOf(publicKeyPem), keyId: Buffer.from(app_attest.key_id, 'base64').toString('base64url') })
+    const step = (change: Partial<AppAttest>, signed = payload, apps = [anyBuildOf(appId)]) => {
+      const result = appleVerifier(apps).verify({ device, payload: signed, appAttest: { ...app_attest, ...change } })
+      return result.ok ? result.value : result.refusal.step
+    }
+    assert.deepEqual(step({}), { counter: 1, userVerified: false })
+    assert.deepEqual(step({ key_id: device.keyId }), { counter: 1, userVerified: false })
+    assert.equal(step({ key_id: 'A'.repeat(43) }), 'key_id')
+    assert.equal(step({ key_id: `${app_attest.key_id} ` }), 'key_id')
+    assert.equal(step({ client_data_json: 'e30' }), 'client_data_json')
+    assert.equal(step({ client_data_hash: 'A'.repeat(43) }), 'client_data_hash')
+    assert.equal(step({}, `${payload} `), 'client_data_hash')
+    assert.equal(step({ authenticator_data: `${app_attest.authenticator_data}==` }), 'encoding')
+    assert.equal(step({ signature: `${app_attest.signature} ` }), 'encoding')
+    assert.equal(step({}, payload, []), 'app_not_configured')
+  }
+})
+
+test('a counter is 32 bits without a sign', () => {
+  for (const counter of [0, 1, 2 ** 31, 2 ** 32 - 1]) {
+    const asserted = assertWith({ appId: APP_ID, extensions: undefined }, { privateKey, counter, clientDataHash })
+    assert.deepEqual(verifyAssertion({ ...asserted, clientDataHash, publicKey }, anyBuildOf(APP_ID)), {
+      ok: true,
+      value: { counter, category: undefined, bundleVersion: undefined },
+    })
+  }
+})
+
+test('where the app came from must be one of the categories taken; before iOS 27 the setting says', () => {
+  for (const category of [1, 2, 3, 4, 5, 6, 7, 10, 2 ** 32 - 1]) {
+    assert.equal(judge({ ...STORE, category }, { categories: [4] }), category === 4 ? 'accepted' : 'validation_category')
+  }
+  assert.equal(judge(undefined, { categories: [4], missing: 'allow' }), 'accepted')
+  assert.equal(judge(undefined, { categories: [4], missing: 'refuse' }), 'validation_category')
+  assert.equal(judge(STORE, { categories: [] }), 'validation_category')
+})
+
+test('builds of the app are taken by list or from a version on', () => {
+  const judged = (bundleVersion: string, bundleVersions: AppleApp['bundleVersions']) => judge({ category: 4, bundleVersion }, { bundleVersions })
+  assert.equal(judged('7.1', { listed: ['7', '7.1'] }), 'accepted')
+  assert.equal(judged('7.1.0', { listed: ['7', '7.1'] }), 'bundle_version')
+  for (const version of ['7.1', '7.1.0', '7.1.1', '7.2', '7.10', '8', '10']) assert.equal(judged(version, { minimum: '7.1' }), 'accepted', version)
+  for (const version of ['7', '7.0.9', '6.9', '1', '', 'x', '7.1b', '7.1.0.1', '-8', ' 8', '٨']) {
+    assert.equal(judged(version, { minimum: '7.1' }), 'bundle_version', version)
+  }
+  assert.equal(judge(undefined, { bundleVersions: { minimum: '1' }, missing: 'allow' }), 'accepted')
+  assert.equal(judge(undefined, { bundleVersions: { minimum: '1' }, categories: [], missing: 'refuse' }), 'validation_category')
+})
+
+test('the map of iOS 27 is found where it stands, whatever the flags say', () => {
+  const { authenticatorData } = assertWith({ appId: APP_ID, extensions: STORE }, { privateKey, counter: 1, clientDataHash })
+  for (const flags of [0x00, 0x40, 0x80, 0xc0, 0xff]) {
+    const bent = Buffer.from(authenticatorData)
+    bent[32] = flags
+    assert.deepEqual(signed(bent), { ok: true, value: { counter: 1, ...STORE } })
+  }
+})
+
+test('what follows must be exactly one map that says what Apple’s says', () => {
+  const header = assertWith({ appId: APP_ID, extensions: undefined }, { privateKey, counter: 1, clientDataHash }).authenticatorData
+  const category = (value: string) => `a1781c${Buffer.from('apple_validation_category_01').toString('hex')}${value}`
+  const bundle = (value: string) => `a177${Buffer.from('apple_bundle_version_01').toString('hex')}${value}`
+  const read = (hex: string) => {
+    const result = signed(Buffer.concat([header, Buffer.from(hex, 'hex')]))
+    return result.ok ? result.value : result.refusal.step
+  }
+  const nothing = { counter: 1, category: undefined, bundleVersion: undefined }
+  assert.deepEqual(read('a0'), nothing)
+  assert.deepEqual(read('a1617801'), nothing)
+  assert.deepEqual(read(category('4404000000')), { ...nothing, category: 4 })
+  assert.deepEqual(read(category('4400000004')), { ...nothing, category: 0x04000000 })
+  assert.deepEqual(read(category('04')), { ...nothing, category: 4 })
+  assert.deepEqual(read(category('1affffffff')), { ...nothing, category: 0xffffffff })
+  assert.deepEqual(read(bundle('6131')), { ...nothing, bundleVersion: '1' })
+  for (const wrong of [
+    '00',
+    '80',
+    '40',
+    'f6',
+    'ff',
+    'a0a0',
+    'a000',
+    'a1',
+    'a10101',
+    'bfff',
+    'a2617801617802',
+    `a1617880${'81'.repeat(900)}`,
+    ...['43040000', '450400000000', '20', '1b0000000100000000', '6134', 'f6', '1804'].map(category),
+    ...['01', '4131', 'f6', `7881${'31'.repeat(129)}`].map(bundle),
+  ]) {
+    assert.equal(read(wrong), 'authenticator_data', wrong)
+  }
+})
+
+test('a registered key signs for nobody else', () => {
+  const device = deviceOf({
+    appId: APP_ID,
+    publicKey: publicKey.export({ format: 'der', type: 'spki' }),
+    keyId: keyIdOf(publicKey).toString('base64url'),
+  })
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { authenticatorData, signature } = assertWith(
+    { appId: APP_ID, extensions: STORE },
+    { privateKey: other.privateKey, counter: 1, clientDataHash },
+  )
+  const appAttest: AppAttest = {
+    key_id: device.keyId,
+    client_data_hash: clientDataHash.toString('base64url'),
+    authenticator_data: authenticatorData.toString('base64url'),
+    signature: signature.toString('base64url'),
+  }
+  const result = appleVerifier([anyBuildOf(APP_ID)]).verify({ device, payload: 'payload', appAttest })
+  assert.deepEqual(result, { ok: false, refusal: { reason: 'assertion_invalid', step: 'signature' } })
+})
+
+/** Signs any authenticator data with the phone's key, and judges it. */
+function signed(authenticatorData: Buffer) {
+  const signature = signNonce(authenticatorData)
+  const app = { ...anyBuildOf(APP_ID), categories: [4, 0x04000000, 0xffffffff] }
+  return verifyAssertion({ authenticatorData, signature, clientDataHash, publicKey }, app)
+}
+
+function signNonce(authenticatorData: Buffer): Buffer {
+  return sign('sha256', hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer'), privateKey)
+}
+
+function deviceOf(of: Pick<Device, 'appId' | 'publicKey' | 'keyId'>): Device {
+  return {
+    ...of,
+    id: makeId('dev', Buffer.alloc(16)),
+    subjectId: makeId('sub', Buffer.alloc(16)),
+    format: 'apple-app-attest',
+    environment: 'production',
+    status: 'active',
+    counter: 0,
+    lastIssuedAt: null,
+    createdAt: 0,
+  }
+}
