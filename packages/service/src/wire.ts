@@ -6,7 +6,8 @@ import { noCarrier } from './adapters/carrier/none.ts'
 import { keyringOf } from './adapters/keys/keyring.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
-import { softwareRegistrar, softwareVerifier } from './adapters/proofs/software.ts'
+import { appAssertionVerifier } from './adapters/proofs/app-assertion.ts'
+import { softwareRegistrar } from './adapters/proofs/software.ts'
 import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
 import { Channel, isChannelPath } from './channel/channel.ts'
@@ -37,7 +38,7 @@ export function wireService({ databaseFile, rootKeys, settings, clock }: Service
     clock,
     keys: keyringOf(rootKeys),
     random: systemRandom(),
-    verifiers: { software: softwareVerifier },
+    verifiers: { software: appAssertionVerifier, 'android-key': appAssertionVerifier },
     registrar: softwareRegistrar,
     carrier: noCarrier,
     settings,
