@@ -13,7 +13,8 @@ export interface AuthenticatorData {
 /** SHA-256 of the RP ID, one byte of flags, a 32-bit counter. */
 const FIXED_BYTES = 37
 const COUNTER_AT = 33
-const FLAG = { userPresent: 0x01, userVerified: 0x04, backupEligible: 0x08, backedUp: 0x10, credential: 0x40, extensions: 0x80 } as const
+/** The bits of the flags byte. */
+export const FLAG = { userPresent: 0x01, userVerified: 0x04, backupEligible: 0x08, backedUp: 0x10, credential: 0x40, extensions: 0x80 } as const
 
 /** Reads the authenticator data of an assertion. Undefined where flags and length do not agree. */
 export function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData | undefined {

@@ -1,12 +1,13 @@
-import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { decodeBase64url, encodeBase64url } from '@bonded/contract'
 import { verifyRegistrationResponse } from '@simplewebauthn/server'
-import { cose, decodeCredentialPublicKey, isoCBOR, parseAuthenticatorData } from '@simplewebauthn/server/helpers'
+import { cose, isoCBOR, parseAuthenticatorData } from '@simplewebauthn/server/helpers'
 import { accept, refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { KeyRegistrar } from '../../../ports/proofs.ts'
-import { readCbor } from './authenticator-data.ts'
+import { FLAG, readCbor } from './authenticator-data.ts'
 import { badClientData } from './client-data.ts'
+import { readCoseKey } from './cose-key.ts'
 import { type StatementTrust, verifyStatement } from './statement.ts'
 
 /** The part of a registration of format `webauthn` that is judged here. */
@@ -60,7 +61,7 @@ export function webauthnRegistrar({
       if (!(members instanceof Map) || !(authenticatorData instanceof Uint8Array)) return no('attestation_object')
       // 3. The ceremony: RP ID, a person present and verified, flags that agree, an ES256 key, nothing left over.
       const ceremony = await verifyCeremony(registration, { challenge, origin, rpId, authenticatorData })
-      if (ceremony === undefined) return no('ceremony')
+      if (ceremony === undefined) return no(ceremonyStep(authenticatorData, rpId))
       const { credential, credentialDeviceType } = ceremony
       if (credential.id !== registration.id || credential.id.length > MAX_CREDENTIAL_ID_LENGTH) return no('credential_id')
       const key = readCoseKey(credential.publicKey)
@@ -122,20 +123,16 @@ async function verifyCeremony(
     })
     return registrationInfo
   } catch {
-    // The library refuses by throwing errors without a code; none of them tells more than that the ceremony failed.
+    // The library refuses by throwing errors that differ in their text only.
     return undefined
   }
 }
 
-/** A P-256 key from COSE, or undefined for another one, and for a point that is not on the curve. */
-function readCoseKey(encoded: Uint8Array): KeyObject | undefined {
-  const key = decodeCredentialPublicKey(Uint8Array.from(encoded))
-  if (!cose.isCOSEPublicKeyEC2(key) || key.get(cose.COSEKEYS.crv) !== cose.COSECRV.P256) return undefined
-  const [x, y] = [key.get(cose.COSEKEYS.x), key.get(cose.COSEKEYS.y)]
-  if (!(x instanceof Uint8Array) || !(y instanceof Uint8Array)) return undefined
-  try {
-    return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x: encodeBase64url(x), y: encodeBase64url(y) }, format: 'jwk' })
-  } catch {
-    return undefined
-  }
+/** Which check of the ceremony has refused, for the log. */
+function ceremonyStep(authenticatorData: Uint8Array, rpId: string): string {
+  const flags = authenticatorData[32] ?? 0
+  if (!hash('sha256', rpId, 'buffer').equals(authenticatorData.subarray(0, 32))) return 'app_id'
+  if ((flags & FLAG.userPresent) === 0) return 'user_present'
+  if ((flags & FLAG.userVerified) === 0) return 'user_verified'
+  return (flags & (FLAG.backupEligible | FLAG.backedUp)) === FLAG.backedUp ? 'backup_flags' : 'ceremony'
 }
