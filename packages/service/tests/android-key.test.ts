@@ -296,6 +296,25 @@ test('android-key: an authority that may not issue, not so deep, or demands what
   assert.equal(wordOf(await attested([authority(), { id: '1.2.3.4', value: nothing() }])), 'ok')
 })
 
+test('android-key: a chain below an authority that may have none below it is refused', async () => {
+  const key = newKey().privateKey
+  const name = [['commonName', 'shallow root']] as const
+  const common = { serial: 1n, subject: name, issuer: name, publicKey: key, issuerKey: key, ...DATES }
+  const policy = { ...TRUSTED, roots: new Set([createAndroidAuthority(key).rootKeyDigest]) }
+  const below = (root: Buffer) => {
+    const { attestation, leaf } = chainKeys({ attestation: { issuer: name, issuerKey: key } })
+    return register([certify({ ...leaf, extensions: [honestExtension] }), attestation, root], policy)
+  }
+  assert.equal(wordOf(await below(certify({ ...common, extensions: [authority(1)] }))), 'ok')
+  assert.equal(wordOf(await below(certify({ ...common, extensions: [authority(0)] }))), 'path_length')
+})
+
+test('android-key: a signature under another name than the issuer’s is refused', async () => {
+  const { root, attestation, leaf } = chainKeys()
+  const misnamed = certify({ ...leaf, issuer: [['serialNumber', 'ab']], extensions: [honestExtension] })
+  assert.equal(wordOf(await register([misnamed, attestation, root])), 'issuer_name')
+})
+
 test('android-key: swapped, cut, doubled, reordered and lengthened chains are refused', async () => {
   const chain = AUTHORITY.attest(newKey().publicKey, describe())
   const stranger = createAndroidAuthority().attest(newKey().publicKey, describe())

@@ -89,11 +89,6 @@ const REGISTRATIONS: readonly (readonly [what: string, options: Partial<Authenti
   ],
   ['an authenticator of an unknown maker', { attestation: stranger.attestation }, 'root'],
   ['an authenticator of another model', { attestation: MAKER.attestation, aaguid: Buffer.alloc(16, 8) }, 'statement_aaguid'],
-  [
-    'a certificate that is not for authenticators',
-    { attestation: createAuthenticatorMaker(AAGUID, { subject: [['commonName', 'x']] }).attestation },
-    'root',
-  ],
   ['nobody', { attestation: nobody }, 'production unattested'],
   ['nobody, with something to say', { attestation: withMembers(nobody, (members) => members.set('x', 1)) }, 'statement'],
   ['the key itself', { attestation: itself }, 'production unattested'],
@@ -150,6 +145,23 @@ test('webauthn: an authenticator under a test root is attested, and a sandbox de
   const registered = await register({ attestation: MAKER.attestation }, trustOf('sandbox'))
   assert.ok(registered.ok)
   assert.deepEqual([registered.value.environment, registered.value.webauthn?.attested], ['sandbox', true])
+})
+
+test('webauthn: a certificate of a trusted maker that is not for authenticators attests nothing', async () => {
+  const model = [
+    ['country', 'AA'],
+    ['organization', 'x'],
+    ['unit', 'Authenticator Attestation'],
+    ['commonName', 'x'],
+  ] as const
+  const verdictOf = async (subject: readonly (typeof model)[number][]) => {
+    const maker = createAuthenticatorMaker(AAGUID, { subject })
+    const certificate = readCertificate(maker.root)
+    assert.ok(certificate)
+    return wordOf(await register({ attestation: maker.attestation }, { ...trustOf(), packed: [{ certificate, environment: 'production' }] }))
+  }
+  assert.equal(await verdictOf(model), 'ok')
+  for (const [name] of model) assert.equal(await verdictOf(model.filter(([other]) => other !== name)), 'statement_certificate')
 })
 
 test('webauthn: where no root is configured nobody attests', async () => {

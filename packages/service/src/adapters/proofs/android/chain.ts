@@ -18,7 +18,7 @@ export interface AndroidChain {
 
 /** Leaf, attestation key and root; a remotely provisioned chain has two more. */
 const MIN_CERTIFICATES = 3
-const MAX_CERTIFICATES = 7
+export const MAX_CERTIFICATES = 7
 
 const COMMON_NAME = '2.5.4.3'
 const ORGANIZATION = '2.5.4.10'
