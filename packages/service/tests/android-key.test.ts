@@ -21,6 +21,7 @@ import { androidKeyRegistrar } from '../src/adapters/proofs/android/registrar.ts
 import { KEY_DESCRIPTION } from '../src/adapters/proofs/android/key-description.ts'
 import type { Device } from '../src/domain/session.ts'
 import { NOBODY_REVOKED, trustAt, wordOf } from './android-trust.ts'
+import { flipped } from './seeded.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const CHALLENGE = Buffer.alloc(32, 5)
@@ -386,6 +387,32 @@ test('android-key: an assertion names the app that was registered, and counts', 
   assert.equal(wordOf(verify('software')), 'app_id')
   assert.equal(wordOf(verify(APP_ID.toUpperCase())), 'app_id')
   assert.equal(wordOf(verify(APP_ID, { client_data_json: 'e30' })), 'client_data_json')
+})
+
+test('android-key: an assertion with any single bit flipped is refused', () => {
+  const { privateKey, publicKey } = newKey()
+  const device = { keyId: 'key', appId: APP_ID, publicKey: publicKey.export({ format: 'der', type: 'spki' }) } as unknown as Device
+  const data = Buffer.concat([sha256(APP_ID), Buffer.of(5, 0, 0, 0, 1)])
+  const parts = {
+    client_data_hash: sha256('payload'),
+    authenticator_data: data,
+    signature: sign('sha256', Buffer.concat([data, sha256('payload')]), privateKey),
+  }
+  const verify = (bentParts: typeof parts) => {
+    const [client_data_hash, authenticator_data, signature] = Object.values(bentParts).map((part) => part.toString('base64url')) as [
+      string,
+      string,
+      string,
+    ]
+    return appAssertionVerifier.verify({ device, payload: 'payload', appAttest: { key_id: 'key', client_data_hash, authenticator_data, signature } })
+      .ok
+  }
+  assert.ok(verify(parts))
+  for (const [name, part] of Object.entries(parts)) {
+    for (const at of part.keys()) {
+      for (let bit = 0; bit < 8; bit++) assert.equal(verify({ ...parts, [name]: flipped(part, at, bit) }), false, `${name} byte ${at} bit ${bit}`)
+    }
+  }
 })
 
 test('the simulated phone writes keys that Node reads', () => {

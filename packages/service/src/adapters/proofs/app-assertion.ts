@@ -28,8 +28,16 @@ export const appAssertionVerifier: AssertionVerifier = {
     const signed = Buffer.concat([authenticatorData, clientDataHash])
     if (!verify('sha256', signed, publicKeyOf(device), signature)) return no('signature')
     // 4. The app.
-    const appIdHash = hash('sha256', device.appId, 'buffer')
-    if (!appIdHash.equals(authenticatorData.subarray(0, 32))) return no('app_id')
+    if (!appIdHashOf(device.appId).equals(authenticatorData.subarray(0, 32))) return no('app_id')
     return accept({ counter: Buffer.from(authenticatorData).readUInt32BE(COUNTER_AT), userVerified: false })
   },
+}
+
+/** App ids come from the configuration: there are few, and each is hashed once. */
+const appIdHashes = new Map<string, Buffer>()
+
+function appIdHashOf(appId: string): Buffer {
+  const known = appIdHashes.get(appId) ?? hash('sha256', appId, 'buffer')
+  appIdHashes.set(appId, known)
+  return known
 }
