@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import {
   androidAppId,
@@ -15,13 +15,10 @@ import {
   SIMULATED_APP,
   type Tags,
 } from '@bonded/phone/simulator'
-import { appAssertionVerifier } from '../src/adapters/proofs/app-assertion.ts'
 import type { AndroidPolicy } from '../src/adapters/proofs/android/policy.ts'
 import { androidKeyRegistrar } from '../src/adapters/proofs/android/registrar.ts'
 import { KEY_DESCRIPTION } from '../src/adapters/proofs/android/key-description.ts'
-import type { Device } from '../src/domain/session.ts'
 import { NOBODY_REVOKED, trustAt, wordOf } from './android-trust.ts'
-import { flipped } from './seeded.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const CHALLENGE = Buffer.alloc(32, 5)
@@ -363,58 +360,6 @@ test('android-key: a revoked certificate anywhere in the chain refuses it, and a
   assert.deepEqual(asked[0], ['1', '3', '2', '1'])
 })
 
-test('android-key: an assertion names the app that was registered, and counts', async () => {
-  const { privateKey, publicKey } = newKey()
-  const registered = await register(AUTHORITY.attest(publicKey, describe()))
-  assert.ok(registered.ok)
-  const device = { ...registered.value, format: 'android-key' } as unknown as Device
-  const assertion = (appId: string) => {
-    const counter = Buffer.alloc(5, 5)
-    counter.writeUInt32BE(4_294_967_295, 1)
-    const data = Buffer.concat([sha256(appId), counter])
-    return {
-      key_id: device.keyId,
-      client_data_hash: sha256('payload').toString('base64url'),
-      authenticator_data: data.toString('base64url'),
-      signature: sign('sha256', Buffer.concat([data, sha256('payload')]), privateKey).toString('base64url'),
-    }
-  }
-  const verify = (appId: string, bend = {}) =>
-    appAssertionVerifier.verify({ device, payload: 'payload', appAttest: { ...assertion(appId), ...bend } })
-  const verified = verify(APP_ID)
-  assert.ok(verified.ok)
-  assert.deepEqual(verified.value, { counter: 4_294_967_295, userVerified: false })
-  assert.equal(wordOf(verify('software')), 'app_id')
-  assert.equal(wordOf(verify(APP_ID.toUpperCase())), 'app_id')
-  assert.equal(wordOf(verify(APP_ID, { client_data_json: 'e30' })), 'client_data_json')
-})
-
-test('android-key: an assertion with any single bit flipped is refused', () => {
-  const { privateKey, publicKey } = newKey()
-  const device = { keyId: 'key', appId: APP_ID, publicKey: publicKey.export({ format: 'der', type: 'spki' }) } as unknown as Device
-  const data = Buffer.concat([sha256(APP_ID), Buffer.of(5, 0, 0, 0, 1)])
-  const parts = {
-    client_data_hash: sha256('payload'),
-    authenticator_data: data,
-    signature: sign('sha256', Buffer.concat([data, sha256('payload')]), privateKey),
-  }
-  const verify = (bentParts: typeof parts) => {
-    const [client_data_hash, authenticator_data, signature] = Object.values(bentParts).map((part) => part.toString('base64url')) as [
-      string,
-      string,
-      string,
-    ]
-    return appAssertionVerifier.verify({ device, payload: 'payload', appAttest: { key_id: 'key', client_data_hash, authenticator_data, signature } })
-      .ok
-  }
-  assert.ok(verify(parts))
-  for (const [name, part] of Object.entries(parts)) {
-    for (const at of part.keys()) {
-      for (let bit = 0; bit < 8; bit++) assert.equal(verify({ ...parts, [name]: flipped(part, at, bit) }), false, `${name} byte ${at} bit ${bit}`)
-    }
-  }
-})
-
 test('the simulated phone writes keys that Node reads', () => {
   const key = newKey()
   const [leaf] = AUTHORITY.attest(key.publicKey, describe())
@@ -425,8 +370,4 @@ test('the simulated phone writes keys that Node reads', () => {
 function permutations(items: readonly number[]): number[][] {
   if (items.length === 0) return [[]]
   return items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]))
-}
-
-function sha256(data: string | Uint8Array): Buffer {
-  return createHash('sha256').update(data).digest()
 }
