@@ -4,7 +4,7 @@ import { assertWith, attestKey, keyIdOf, makeAppAttestAuthority } from '@bonded/
 import { appleTrust, appleVerifier } from '../packages/service/src/adapters/proofs/apple/apple.ts'
 import type { AppleApp } from '../packages/service/src/adapters/proofs/apple/app.ts'
 import { verifyAttestation } from '../packages/service/src/adapters/proofs/apple/verify-attestation.ts'
-import { softwareVerifier } from '../packages/service/src/adapters/proofs/software.ts'
+import { appAssertionVerifier } from '../packages/service/src/adapters/proofs/app-assertion.ts'
 import type { Device } from '../packages/service/src/domain/session.ts'
 import { median } from './process.ts'
 
@@ -107,7 +107,7 @@ function softwareRow(): Row {
     authenticator_data: authenticatorData.toString('base64url'),
     signature: sign('sha256', signed, privateKey).toString('base64url'),
   }
-  return { name: 'software', judge: () => softwareVerifier.verify({ device, payload: PAYLOAD, appAttest }).ok, signed, limit: undefined }
+  return { name: 'software', judge: () => appAssertionVerifier.verify({ device, payload: PAYLOAD, appAttest }).ok, signed, limit: undefined }
 }
 
 /** A registration: its time, and how much of it other requests have to wait for. */

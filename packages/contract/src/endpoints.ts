@@ -203,7 +203,8 @@ export const ENDPOINTS = {
     refusals: [
       'challenge_not_usable',
       'public_key_invalid',
-      'registration_invalid',
+      'attestation_invalid',
+      'overloaded',
       'key_already_registered',
       'device_not_usable',
       'credential_invalid',

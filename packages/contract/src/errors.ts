@@ -58,10 +58,7 @@ export const REASONS = {
   assertion_invalid: { code: 'invalid_request', message: 'The assertion does not verify.' },
   challenge_not_usable: { code: 'invalid_request', message: 'The registration challenge is unknown, used or out of date. Ask for a new one.' },
   public_key_invalid: { code: 'invalid_request', message: 'The public key is not a P-256 key in SPKI form.' },
-  registration_invalid: {
-    code: 'invalid_request',
-    message: 'The registration does not prove that the key is a phone’s. Make a new key and try again.',
-  },
+  attestation_invalid: { code: 'invalid_request', message: 'The attestation of the key does not verify.' },
   key_already_registered: { code: 'invalid_request', message: 'This key belongs to a device already. Make a new key.' },
   // Completing
   completion_secret_missing: { code: 'invalid_request', message: 'Send the completion secret in X-Bond-Completion-Secret.' },

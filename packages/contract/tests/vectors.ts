@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** Recorded cases live beside the project, not in it. */
@@ -12,4 +12,9 @@ export const vectorsMissing: string | false = existsSync(FOLDER)
 /** The bytes of one recorded file. */
 export function readVector(...path: string[]): Buffer {
   return readFileSync(join(FOLDER, ...path))
+}
+
+/** The paths of all recorded files below a folder, in order. */
+export function listVectors(...path: string[]): string[] {
+  return readdirSync(join(FOLDER, ...path), { recursive: true, encoding: 'utf8' }).sort()
 }

@@ -7,7 +7,8 @@ import { keyringOf } from './adapters/keys/keyring.ts'
 import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
-import { softwareRegistrar, softwareVerifier } from './adapters/proofs/software.ts'
+import { appAssertionVerifier } from './adapters/proofs/app-assertion.ts'
+import { softwareRegistrar } from './adapters/proofs/software.ts'
 import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
 import { workInBackground } from './background.ts'
@@ -41,7 +42,7 @@ export function wireService({ databaseFile, rootKeys, settings, clock, meter = n
     keys: keyringOf(rootKeys),
     random: systemRandom(),
     limiter: memoryLimiter(clock),
-    verifiers: { software: softwareVerifier },
+    verifiers: { software: appAssertionVerifier, 'android-key': appAssertionVerifier },
     registrar: softwareRegistrar,
     carrier: noCarrier,
     settings,

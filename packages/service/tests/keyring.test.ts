@@ -7,7 +7,7 @@ import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { keyringOf } from '../src/adapters/keys/keyring.ts'
 import { systemRandom } from '../src/adapters/keys/random.ts'
 import { parseRootKeys, RootKeyError } from '../src/adapters/keys/root-keys.ts'
-import { softwareVerifier } from '../src/adapters/proofs/software.ts'
+import { appAssertionVerifier } from '../src/adapters/proofs/app-assertion.ts'
 import { Secret } from '../src/domain/secret.ts'
 
 const skip = vectorsMissing
@@ -36,7 +36,7 @@ test('worked example: the assertion of a software key verifies', { skip }, () =>
   const { payload, client_data_hash, authenticator_data, signature_software_or_android, public_key_spki } = worked.assertion
   const device = { keyId: 'vector', publicKey: Buffer.from(public_key_spki, 'base64url'), appId: 'software' } as never
   const appAttest = { key_id: 'vector', client_data_hash, authenticator_data, signature: signature_software_or_android }
-  assert.deepEqual(softwareVerifier.verify({ device, payload, appAttest }), { ok: true, value: { counter: 1, userVerified: false } })
+  assert.deepEqual(appAssertionVerifier.verify({ device, payload, appAttest }), { ok: true, value: { counter: 1, userVerified: false } })
 })
 
 test('worked example: Apple’s form signs the hash of authenticator data and client data, hashed once more', { skip }, () => {

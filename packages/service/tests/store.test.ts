@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { DeviceId, SessionId } from '@bonded/contract'
 import type { Session } from '../src/domain/session.ts'
+import type { Device } from '../src/domain/session.ts'
 import { MOVES } from '../src/domain/transitions.ts'
 import { MigrationError, migrate, migrationStates } from '../src/adapters/sql/migrate.ts'
 import { mkdtempSync } from 'node:fs'
@@ -127,4 +128,19 @@ test('a database of a newer program, or with a changed step, is left alone', () 
   database.exec(`delete from migration where number = 99; update migration set checksum = 'other' where number = 1`)
   assert.throws(() => migrate(file, 0), MigrationError)
   database.close()
+})
+
+test('a counter rises; only that of a webauthn key may stay at 0', async () => {
+  const now = clock.now()
+  const raisedBy = async (format: 'webauthn' | 'software', counters: readonly number[]) => {
+    const id = `dev_${format}` as DeviceId
+    const device = { id, subjectId: 'sub_counting', format, keyId: `key of ${format}`, publicKey: new Uint8Array(1), environment: 'sandbox' } as const
+    const registered = { ...device, status: 'active', appId: 'x', counter: 0, lastIssuedAt: null, createdAt: now } as unknown as Device
+    await store.write((tables) => tables.devices.register(registered, { id: `token of ${format}`, hash: new Uint8Array(32) }))
+    const raised: boolean[] = []
+    for (const counter of counters) raised.push(await store.write((tables) => tables.devices.raiseCounter(id, counter, now)))
+    return raised
+  }
+  assert.deepEqual(await raisedBy('webauthn', [0, 0, 7, 7, 0, 8]), [true, true, true, false, false, true])
+  assert.deepEqual(await raisedBy('software', [0, 1, 1, 4_294_967_295]), [false, true, false, true])
 })

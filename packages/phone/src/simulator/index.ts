@@ -1,3 +1,17 @@
+export { type AndroidAuthority, createAndroidAuthority } from './android-authority.ts'
+export { authority, type CertificateExtension, type CertificateRequest, certify, type Name, notAuthority } from './android-certificate.ts'
+export * as der from './android-der.ts'
+export {
+  androidAppId,
+  encodeApplicationId,
+  encodeKeyDescription,
+  encodeRootOfTrust,
+  honestDescription,
+  type KeyDescriptionFields,
+  SIMULATED_APP,
+  type SimulatedApp,
+  type Tags,
+} from './android-description.ts'
 export { describeRequest } from '../session/request.ts'
 export { PhoneError } from '../errors.ts'
 export { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
@@ -5,7 +19,27 @@ export { type Outcome, OUTCOMES, type Step } from './outcomes.ts'
 export { type HandoffInput, readHandoff } from './read-handoff.ts'
 export { carriedPhone, type Random } from './sensors.ts'
 export { createSimulatedPhone, type RunOptions, type RunResult, type SimulatedPhone, type SimulatedPhoneOptions } from './simulated-phone.ts'
-export { type Assertion, assertWith, type Attestation, attestationObject, attestKey, type SimulatedApp } from './app-attest/attested-key.ts'
+export {
+  type Assertion,
+  assertWith,
+  type Attestation as AppAttestation,
+  attestationObject,
+  attestKey,
+  type SimulatedApp as SimulatedAppleApp,
+} from './app-attest/attested-key.ts'
 export { type AppExtensions, assertedData, attestedData, keyIdOf } from './app-attest/authenticator-data.ts'
 export { type AppAttestAuthority, certifyKey, makeAppAttestAuthority } from './app-attest/authority.ts'
 export { type CertificateWish, type Issuer, mintCertificate, pemOf } from './mint/certificate.ts'
+export {
+  type Attestation,
+  type Authenticator,
+  type AuthenticatorMaker,
+  type AuthenticatorOptions,
+  createAuthenticator,
+  createAuthenticatorMaker,
+  itself,
+  nobody,
+  WEBAUTHN_FLAGS,
+  type WebauthnRegistrationJson,
+} from './webauthn-authenticator.ts'
+export { type CborValue, encodeCbor } from './webauthn-cbor.ts'

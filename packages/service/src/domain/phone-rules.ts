@@ -47,6 +47,7 @@ export function judgeDevice({ session, tenant, device, subjectRef, failures }: P
   if (tenant.environment === 'production' && device.environment === 'sandbox') return no('device_environment')
   if (!session.policy.formats.includes(device.format)) return no('device_format')
   if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef) return no('subject_ref')
+  if (!acceptsKey(session, device)) return no('webauthn_unattested')
   if (failures >= MAX_FAILED_ASSERTIONS) return no('too_many_failures')
   return accept(undefined)
 }
@@ -55,4 +56,20 @@ export function judgeDevice({ session, tenant, device, subjectRef, failures }: P
 export function judgeIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
   const inRange = issuedAt >= now - ISSUED_AT_MAX_AGE_MS && issuedAt <= now + ISSUED_AT_MAX_AHEAD_MS
   return inRange ? accept(undefined) : refuse('issued_at_out_of_range', { param: 'issued_at', step: 'issued_at', serverTime: now })
+}
+
+/**
+ * Protocol 6: an unattested or synced `webauthn` key proves only that the same key came back. That will do where the
+ * policy says so, or says `known` and the session names its customer: this key was registered as that one's.
+ */
+export function acceptsKey(session: Pick<Session, 'policy' | 'wantedSubjectRef'>, device: Pick<Device, 'format' | 'webauthn'>): boolean {
+  if (device.format !== 'webauthn' || device.webauthn?.attested === true) return true
+  switch (session.policy.webauthn) {
+    case 'any':
+      return true
+    case 'known':
+      return session.wantedSubjectRef !== null
+    case 'attested':
+      return false
+  }
 }

@@ -81,6 +81,16 @@ export interface Device {
   /** `issued_at` of the last assertion taken. */
   readonly lastIssuedAt: Instant | null
   readonly createdAt: Instant
+  /** What the registration of a `webauthn` key showed. Where it is not known, nobody vouches for the key. */
+  readonly webauthn?: WebauthnStanding | undefined
+}
+
+/** How much a `webauthn` key says of a phone (protocol 6). */
+export interface WebauthnStanding {
+  /** Hardware known to a trusted root keeps it, and cannot give it away. */
+  readonly attested: boolean
+  /** Whether it may be copied to other phones (BE). Settled when the key is made. */
+  readonly backupEligible: boolean
 }
 
 /** The state at an instant. Expiry is judged from the stored times, whether or not anybody has written it down. */

@@ -33,7 +33,7 @@ export async function registerDevice(
     format: request.format,
     ...proved.value,
     status: 'active',
-    counter: 0,
+    counter: proved.value.counter ?? 0,
     lastIssuedAt: null,
     createdAt: now,
   }

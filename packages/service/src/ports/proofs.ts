@@ -25,11 +25,18 @@ export interface RegisteredKey {
   readonly publicKey: Uint8Array
   readonly environment: Device['environment']
   readonly appId: string
+  /** The counter that the registration showed. The first assertion rises above it. */
+  readonly counter?: number
+  readonly webauthn?: Device['webauthn']
 }
 
-/** Verifies the registration of a key. The challenge was judged before. */
-export interface KeyRegistrar {
-  register(request: RegisterDeviceRequest): Promise<Result<RegisteredKey>>
+/**
+ * Verifies the registration of a key of one format. The challenge was judged before: it is ours, fresh and unused.
+ * An attestation that does not verify is `attestation_invalid` with the failing `step`. Chains are long work: it is
+ * done off the event loop.
+ */
+export interface KeyRegistrar<Request = RegisterDeviceRequest> {
+  register(request: Request): Promise<Result<RegisteredKey>>
 }
 
 /**

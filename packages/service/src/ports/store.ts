@@ -113,7 +113,10 @@ export interface DeviceTable {
   register(device: Device, token: { id: string; hash: Uint8Array }): Work<boolean>
   find(id: DeviceId): Work<Device | undefined>
   findByToken(tokenId: string): Work<{ device: Device; tokenHash: Uint8Array } | undefined>
-  /** Raises the counter. False where it would not rise: of two equal ones exactly one is taken. */
+  /**
+   * Raises the counter. False where it would not rise: of two equal ones exactly one is taken. A `webauthn` key that
+   * does not count stays at 0.
+   */
   raiseCounter(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
   /** Marks an active device suspect, if this assertion was signed after the last one taken. */
   suspect(id: DeviceId, issuedAt: Instant): Work<boolean>

@@ -6,7 +6,7 @@ const MAX_KEPT = 5_000
 const kept = new Map<string, KeyObject>()
 
 /** The key object of a device. A key never changes under its id, so what is kept cannot be stale. */
-export function publicKeyOf(device: Device): KeyObject {
+export function publicKeyOf(device: Pick<Device, 'keyId' | 'publicKey'>): KeyObject {
   const known = kept.get(device.keyId)
   if (known !== undefined) {
     // Least recently used goes first: a Map remembers the order of insertion.

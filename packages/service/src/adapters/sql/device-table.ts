@@ -42,7 +42,9 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
 
     *raiseCounter(id, counter, issuedAt) {
       const raised = yield* changed(
-        `update device set counter = $2, last_issued_at = $3 where id = $1 and counter < $2 and status in ('active', 'suspect')`,
+        // Passkeys count nothing: theirs stays 0.
+        `update device set counter = $2, last_issued_at = $3
+         where id = $1 and (counter < $2 or (format = 'webauthn' and counter = 0 and $2 = 0)) and status in ('active', 'suspect')`,
         [id, counter, issuedAt],
       )
       const known = kept.devices.get(id)

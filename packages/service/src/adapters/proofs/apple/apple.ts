@@ -3,7 +3,7 @@ import { decodeBase64url } from '@bonded/contract'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { AssertionVerifier, RegisteredKey } from '../../../ports/proofs.ts'
 import { publicKeyOf } from '../public-keys.ts'
-import { type TrustAnchor, trustAnchor } from '../x509/chain.ts'
+import { type TrustAnchor, trustAnchor } from './chain.ts'
 import type { AppleApp } from './app.ts'
 import { readKeyId } from './key-id.ts'
 import { APP_ATTESTATION_ROOT, APPLE_ROOT_G3 } from './roots.ts'
@@ -30,7 +30,7 @@ export async function registerAppleKey(request: AppleRegistration, trust: AppleT
   const keyId = readKeyId(request.key_id)
   const attestationObject = decodeBase64url(request.attestation_object)
   const challenge = decodeBase64url(request.challenge)
-  if (keyId === undefined || attestationObject === undefined || challenge === undefined) return refuse('registration_invalid', { step: 'encoding' })
+  if (keyId === undefined || attestationObject === undefined || challenge === undefined) return refuse('attestation_invalid', { step: 'encoding' })
   const clientDataHash = hash('sha256', challenge, 'buffer')
   const attested = await verifyAttestation({ attestationObject: Buffer.from(attestationObject), keyId, clientDataHash, now }, trust)
   // Spelled anew: two spellings of one key id must not be two keys.

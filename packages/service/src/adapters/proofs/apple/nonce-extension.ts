@@ -1,6 +1,6 @@
 import { childrenOf, readElement, TAG } from '../der/element.ts'
 import { oid } from '../der/oid.ts'
-import type { Certificate } from '../x509/certificate.ts'
+import type { Certificate } from './certificate.ts'
 
 const NONCE = oid('1.2.840.113635.100.8.2').toString('hex')
 

@@ -1,7 +1,7 @@
 import { hash, type KeyObject } from 'node:crypto'
 import type { Device } from '../../../domain/session.ts'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
-import { type TrustAnchor, verifyChain } from '../x509/chain.ts'
+import { type TrustAnchor, verifyChain } from './chain.ts'
 import { type AppleApp, type AppleEnvironment, appIdHashOf, takesBundleVersion, takesCategory } from './app.ts'
 import { readAttestationObject } from './attestation-object.ts'
 import { readAttestedData } from './authenticator-data.ts'
@@ -49,7 +49,7 @@ const AAGUID: Readonly<Record<AppleEnvironment, Buffer>> = {
  */
 export async function verifyAttestation(facts: AttestationFacts, trust: AppleTrust): Promise<Result<AttestedKey>> {
   const { keyId, clientDataHash, now } = facts
-  const no = (step: string) => refuse('registration_invalid', { step })
+  const no = (step: string) => refuse('attestation_invalid', { step })
   const object = readAttestationObject(facts.attestationObject)
   if (object === undefined) return no('attestation_object')
   const data = readAttestedData(object.authenticatorData)

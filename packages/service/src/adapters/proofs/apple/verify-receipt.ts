@@ -1,8 +1,8 @@
 import { oid } from '../der/oid.ts'
 import { readSignedData, type SignedData } from '../cms/signed-data.ts'
 import { childrenOf, readElement, TAG } from '../der/element.ts'
-import { readCertificate, verifyOffLoop } from '../x509/certificate.ts'
-import { type TrustAnchor, verifyChain } from '../x509/chain.ts'
+import { readCertificate, verifyOffLoop } from './certificate.ts'
+import { type TrustAnchor, verifyChain } from './chain.ts'
 import type { AppleEnvironment } from './app.ts'
 import { readReceiptFields } from './receipt-fields.ts'
 

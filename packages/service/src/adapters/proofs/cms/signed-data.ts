@@ -1,6 +1,6 @@
 import { childrenOf, type Element, isElement, readElement, TAG } from '../der/element.ts'
 import { oid } from '../der/oid.ts'
-import { digestOf } from '../x509/certificate.ts'
+import { digestOf } from '../apple/certificate.ts'
 
 /** CMS SignedData with one signer who signed the content itself (RFC 5652), in BER. */
 export interface SignedData {

@@ -1,84 +1,162 @@
-import { type KeyObject, verify, X509Certificate } from 'node:crypto'
-import { childrenOf, type Element, isElement, readElement, TAG } from '../der/element.ts'
-import { oid } from '../der/oid.ts'
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import type { Instant } from '../../../domain/session.ts'
+import {
+  type DerElement,
+  MalformedDer,
+  readBits,
+  readBoolean,
+  readDer,
+  readExplicit,
+  readInteger,
+  readOctets,
+  readOid,
+  readSequence,
+  readSetOf,
+} from './der.ts'
 
-/** A certificate that is strict DER to its last byte, signed with ECDSA. */
+/** What is read of an X.509 certificate. Nothing in it is trusted before a chain has been verified. */
 export interface Certificate {
-  readonly x509: X509Certificate
-  readonly publicKey: KeyObject
-  /** By the content of their OID in hex. */
-  readonly extensions: ReadonlyMap<string, { readonly critical: boolean; readonly value: Buffer }>
-  readonly signed: { readonly body: Buffer; readonly digest: Digest; readonly signature: Buffer }
+  readonly encoded: Uint8Array
+  /** 1 to 3. */
+  readonly version: number
+  /** Lower-case hex without leading zeros, as revocation lists write it. */
+  readonly serial: string
+  /** Names as encoded: links of a chain are compared byte for byte. */
+  readonly issuer: Uint8Array
+  readonly subject: Uint8Array
+  /** The subject's attributes by object identifier. Of several of one kind, the last. */
+  readonly subjectAttributes: ReadonlyMap<string, string>
+  readonly notBefore: Instant
+  readonly notAfter: Instant
+  /** SPKI, DER. */
+  readonly publicKey: Uint8Array
+  readonly extensions: ReadonlyMap<string, Extension>
+  readonly signed: { readonly content: Uint8Array; readonly algorithm: string; readonly signature: Uint8Array }
 }
 
-type Digest = 'sha256' | 'sha384' | 'sha512'
-
-const ECDSA_WITH: readonly (readonly [Buffer, Digest])[] = [
-  [oid('1.2.840.10045.4.3.2'), 'sha256'],
-  [oid('1.2.840.10045.4.3.3'), 'sha384'],
-  [oid('1.2.840.10045.4.3.4'), 'sha512'],
-]
-
-/** OpenSSL reads names, dates, keys and constraints; the rest of the structure is read here, strictly. */
-export function readCertificate(der: Buffer): Certificate | undefined {
-  const [body, algorithm, bits, ...more] = childrenOf(readElement(der), TAG.sequence) ?? []
-  if (body === undefined || bits?.tag !== TAG.bitString || more.length > 0) return undefined
-  const fields = childrenOf(body, TAG.sequence)
-  const digest = digestOf(algorithm)
-  // The algorithm stands inside and outside of what is signed; only the inner one is protected.
-  if (digest === undefined || bits.content[0] !== 0 || fields?.[2]?.whole.equals(algorithm?.whole ?? bits.whole) !== true) return undefined
-  const extensions = extensionsOf(fields)
-  const opened = open(der)
-  if (extensions === undefined || opened === undefined) return undefined
-  return { ...opened, extensions, signed: { body: body.whole, digest, signature: bits.content.subarray(1) } }
+interface Extension {
+  readonly critical: boolean
+  readonly value: Uint8Array
 }
 
-/** Whether a key signed it. On the thread pool: P-384 takes ten times what an assertion does. */
-export function isSignedBy({ signed }: Certificate, issuer: KeyObject): Promise<boolean> {
-  if (issuer.asymmetricKeyType !== 'ec') return Promise.resolve(false)
-  return verifyOffLoop({ ...signed, key: issuer })
-}
+/** Chains of real phones hold up to 2.5 KiB a certificate; one with an ML-DSA key up to 5. */
+const MAX_CERTIFICATE_BYTES = 8 * 1024
 
-/** `crypto.verify` on the thread pool. */
-export function verifyOffLoop(of: { body: Buffer; digest: string; signature: Buffer; key: KeyObject }): Promise<boolean> {
-  return new Promise((resolve) => verify(of.digest, of.body, of.key, of.signature, (failure, valid) => resolve(failure === null && valid)))
-}
-
-/** Whether an instant lies within its validity, both ends included. */
-export function isValidAt({ x509 }: Certificate, now: number): boolean {
-  return x509.validFromDate.getTime() <= now && now <= x509.validToDate.getTime()
-}
-
-/** The digest of an ECDSA algorithm identifier, which has no parameters. */
-export function digestOf(algorithm: Element | undefined): Digest | undefined {
-  const [id, ...parameters] = childrenOf(algorithm, TAG.sequence) ?? []
-  if (parameters.length > 0) return undefined
-  return ECDSA_WITH.find(([content]) => isElement(id, TAG.oid, content))?.[1]
-}
-
-/** Version, serial, algorithm, issuer, validity, subject, key, extensions: no unique ids, which nobody has written since 1997. */
-function extensionsOf(fields: readonly Element[]): Certificate['extensions'] | undefined {
-  const last = fields[7]
-  if (fields.length !== 8) return undefined
-  const [list, ...more] = childrenOf(last, TAG.context(3)) ?? []
-  const found = new Map<string, { critical: boolean; value: Buffer }>()
-  for (const extension of childrenOf(list, TAG.sequence) ?? []) {
-    const parts = childrenOf(extension, TAG.sequence) ?? []
-    const [id, value] = [parts[0], parts.at(-1)]
-    const critical = parts.length === 3
-    if (critical && !isElement(parts[1], TAG.boolean, Buffer.from([0xff]))) return undefined
-    if (parts.length > 3 || id?.tag !== TAG.oid || value?.tag !== TAG.octetString) return undefined
-    const name = id.content.toString('hex')
-    if (found.has(name)) return undefined
-    found.set(name, { critical, value: value.content })
-  }
-  return found.size > 0 && more.length === 0 ? found : undefined
-}
-
-function open(der: Buffer): { x509: X509Certificate; publicKey: KeyObject } | undefined {
+/** Reads a certificate. Undefined for anything that is not one in strict DER. */
+export function readCertificate(encoded: Uint8Array): Certificate | undefined {
+  if (encoded.length > MAX_CERTIFICATE_BYTES) return undefined
   try {
-    const x509 = new X509Certificate(der)
-    return { x509, publicKey: x509.publicKey }
+    return parse(encoded)
+  } catch (failure) {
+    if (failure instanceof MalformedDer) return undefined
+    throw failure
+  }
+}
+
+function parse(encoded: Uint8Array): Certificate {
+  const [content, algorithm, signature, ...rest] = readSequence(readDer(encoded))
+  const fields = readSequence(content)
+  if (content === undefined || algorithm === undefined || rest.length > 0) throw new MalformedDer('certificate')
+  const version = isContext(fields[0], 0) ? Number(readInteger(readExplicit(fields.shift() as DerElement))) + 1 : 1
+  const [serial, innerAlgorithm, issuer, validity, subject, publicKey, ...optional] = fields
+  if (innerAlgorithm === undefined || issuer === undefined || subject === undefined || publicKey === undefined) throw new MalformedDer('certificate')
+  // The algorithm stands twice, and only one of the two is signed.
+  if (!equal(algorithm.encoded, innerAlgorithm.encoded)) throw new MalformedDer('algorithm')
+  const [notBefore, notAfter] = readSequence(validity)
+  readSequence(publicKey)
+  return {
+    encoded,
+    version,
+    serial: hexOf(readInteger(serial)),
+    issuer: issuer.encoded,
+    subject: subject.encoded,
+    subjectAttributes: readName(subject),
+    notBefore: readTime(notBefore),
+    notAfter: readTime(notAfter),
+    publicKey: publicKey.encoded,
+    extensions: readExtensions(optional.find((field) => isContext(field, 3))),
+    signed: { content: content.encoded, algorithm: readOid(readSequence(algorithm)[0]), signature: readBits(signature) },
+  }
+}
+
+function isContext(field: DerElement | undefined, tag: number): field is DerElement {
+  return field?.tagClass === 'context' && field.tag === tag
+}
+
+function equal(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0
+}
+
+function hexOf(serial: bigint): string {
+  if (serial < 0n) throw new MalformedDer('serial')
+  return serial.toString(16)
+}
+
+function readName(name: DerElement): Map<string, string> {
+  const attributes = new Map<string, string>()
+  for (const part of readSequence(name)) {
+    for (const attribute of readSetOf(part)) {
+      const [type, value] = readSequence(attribute)
+      if (value === undefined) throw new MalformedDer('name')
+      attributes.set(readOid(type), Buffer.from(value.content).toString('utf8'))
+    }
+  }
+  return attributes
+}
+
+const UTC_TIME = 23
+const GENERALIZED_TIME = 24
+
+function readTime(element: DerElement | undefined): Instant {
+  const text = Buffer.from(element?.content ?? []).toString('latin1')
+  const digits = /^(\d{12}|\d{14})Z$/.exec(text)?.[1] ?? ''
+  const short = element?.tagClass === 'universal' && element.tag === UTC_TIME && digits.length === 12
+  const long = element?.tagClass === 'universal' && element.tag === GENERALIZED_TIME && digits.length === 14
+  if (!short && !long) throw new MalformedDer('time')
+  // RFC 5280: two digits from 50 on are of the last century.
+  const full = long ? digits : `${Number(digits.slice(0, 2)) >= 50 ? '19' : '20'}${digits}`
+  const time = Date.parse(full.replace(/^(....)(..)(..)(..)(..)(..)$/, '$1-$2-$3T$4:$5:$6Z'))
+  if (Number.isNaN(time)) throw new MalformedDer('time')
+  return time
+}
+
+function readExtensions(field: DerElement | undefined): Map<string, Extension> {
+  const extensions = new Map<string, Extension>()
+  for (const extension of field === undefined ? [] : readSequence(readExplicit(field))) {
+    const [id, ...parts] = readSequence(extension)
+    const critical = parts.length === 2 ? readBoolean(parts.shift()) : false
+    const oid = readOid(id)
+    // Twice the same: which one counts would depend on who reads.
+    if (parts.length !== 1 || extensions.has(oid)) throw new MalformedDer('extension')
+    extensions.set(oid, { critical, value: readOctets(parts[0]) })
+  }
+  return extensions
+}
+
+/** The signature algorithms taken, and the kind of key each belongs to. SHA-1 is not among them. */
+const ALGORITHMS: Readonly<Record<string, { readonly hash: string; readonly key: 'rsa' | 'ec' }>> = {
+  '1.2.840.113549.1.1.11': { hash: 'sha256', key: 'rsa' },
+  '1.2.840.113549.1.1.12': { hash: 'sha384', key: 'rsa' },
+  '1.2.840.113549.1.1.13': { hash: 'sha512', key: 'rsa' },
+  '1.2.840.10045.4.3.2': { hash: 'sha256', key: 'ec' },
+  '1.2.840.10045.4.3.3': { hash: 'sha384', key: 'ec' },
+  '1.2.840.10045.4.3.4': { hash: 'sha512', key: 'ec' },
+}
+
+/** Whether the key signed the certificate. Runs on Node's thread pool: a chain must not hold up the event loop. */
+export function isSignedBy(certificate: Certificate, key: KeyObject): Promise<boolean> {
+  const { content, algorithm, signature } = certificate.signed
+  const known = ALGORITHMS[algorithm]
+  if (known === undefined || known.key !== key.asymmetricKeyType) return Promise.resolve(false)
+  return new Promise((resolve) => {
+    verify(known.hash, content, key, signature, (failure, valid) => resolve(failure === null && valid))
+  })
+}
+
+/** A public key from SPKI, or undefined where Node does not know it. */
+export function readPublicKey(spki: Uint8Array): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' })
   } catch {
     return undefined
   }

@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto'
+import { accept, type Result, refuse } from '../../../domain/refusal.ts'
+import type { Instant } from '../../../domain/session.ts'
+import { type Certificate, readCertificate } from '../x509/certificate.ts'
+import { brokenLink, hasForeignCriticalExtension, isSelfIssued, isValidAt } from '../x509/links.ts'
+import { KEY_DESCRIPTION } from './key-description.ts'
+
+/** A chain that leads to a root named by the configuration. */
+export interface AndroidChain {
+  /** Leaf first, root last. */
+  readonly certificates: readonly Certificate[]
+  readonly leaf: Certificate
+  /** The value of the leaf's key description extension. */
+  readonly keyDescription: Uint8Array
+  /** SHA-256 of the root's public key (SPKI, DER), lower-case hex. */
+  readonly root: string
+}
+
+/** Leaf, attestation key and root; a remotely provisioned chain has two more. */
+const MIN_CERTIFICATES = 3
+export const MAX_CERTIFICATES = 7
+
+const COMMON_NAME = '2.5.4.3'
+const ORGANIZATION = '2.5.4.10'
+const SERIAL_NUMBER = '2.5.4.5'
+const PROVISIONING_INFO = '1.3.6.1.4.1.11129.2.1.30'
+/** What may be marked critical. Another one demands something that nobody here would do. */
+const UNDERSTOOD: ReadonlySet<string> = new Set(['2.5.29.15', '2.5.29.19', KEY_DESCRIPTION, PROVISIONING_INFO])
+
+/**
+ * Verifies a chain of the Android keystore, as `KeyStore.getCertificateChain` gives it. Signatures are verified on
+ * Node's thread pool. Every refusal is `attestation_invalid` with the failing `step`.
+ *
+ * @param roots SHA-256 of each trusted root's public key (SPKI, DER), lower-case hex
+ */
+export async function verifyChain(
+  encoded: readonly Uint8Array[],
+  { roots, now }: { roots: ReadonlySet<string>; now: Instant },
+): Promise<Result<AndroidChain>> {
+  const no = (step: string) => refuse('attestation_invalid', { step })
+  // 1. Three to seven certificates, each in strict DER.
+  if (encoded.length < MIN_CERTIFICATES || encoded.length > MAX_CERTIFICATES) return no('chain_length')
+  const certificates: Certificate[] = []
+  for (const one of encoded) {
+    const certificate = readCertificate(one)
+    if (certificate === undefined) return no('certificate')
+    certificates.push(certificate)
+  }
+  const [leaf] = certificates
+  const root = certificates.at(-1)
+  const intermediate = certificates.at(-2)
+  if (leaf === undefined || root === undefined || intermediate === undefined) return no('chain_length')
+
+  // 2. The last, and only the last, is self-issued. It is trusted for its key: old phones carry an older certificate of it.
+  if (certificates.findIndex(isSelfIssued) !== certificates.length - 1) return no('self_issued')
+  const rootKey = hash('sha256', root.publicKey, 'hex')
+  if (!roots.has(rootKey)) return no('root')
+
+  // 3. The key description stands on the leaf and nowhere else: whoever extends a genuine chain with a key of
+  //    his own has it twice, or not on the leaf.
+  const keyDescription = leaf.extensions.get(KEY_DESCRIPTION)?.value
+  if (keyDescription === undefined) return no('key_description_missing')
+  if (certificates.slice(1).some(({ extensions }) => extensions.has(KEY_DESCRIPTION))) return no('key_description_elsewhere')
+  if (certificates.some((one) => hasForeignCriticalExtension(one, UNDERSTOOD))) return no('critical_extension')
+
+  // 4. Validity. The leaf's dates are written by the phone's clock, the root is trusted for its key. Certificates
+  //    put in at the factory outlive their dates; those provisioned remotely live for weeks, and their end counts.
+  const expires = !isFactoryProvisioned(intermediate)
+  if (certificates.slice(1, -1).some((one) => (expires ? !isValidAt(one, now) : one.notBefore > now))) return no('validity')
+
+  // 5. Every name, every right to issue, every signature, the root's own included.
+  for (const [at, certificate] of certificates.entries()) {
+    const broken = await brokenLink(certificate, certificates[at + 1] ?? root, Math.min(at, certificates.length - 2))
+    if (broken !== undefined) return no(broken)
+  }
+  return accept({ certificates, leaf, keyDescription, root: rootKey })
+}
+
+/**
+ * Certificates put in at the factory name their authority by a serial number. Those provisioned remotely come from
+ * "Droid CA2" of "Google LLC". What is neither is held to its dates.
+ */
+function isFactoryProvisioned({ subjectAttributes }: Certificate): boolean {
+  const remote = subjectAttributes.get(ORGANIZATION) === 'Google LLC' && (subjectAttributes.get(COMMON_NAME) ?? '').startsWith('Droid CA')
+  return !remote && subjectAttributes.has(SERIAL_NUMBER)
+}

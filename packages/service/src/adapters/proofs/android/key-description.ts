@@ -1,0 +1,45 @@
+import { MalformedDer, readDer, readEnumerated, readInteger, readOctets, readSequence } from '../x509/der.ts'
+import { type AuthorizationList, readAuthorizationList } from './authorization-list.ts'
+
+/** The extension that describes a key of the Android keystore. */
+export const KEY_DESCRIPTION = '1.3.6.1.4.1.11129.2.1.17'
+
+/** Who vouches: 0 software, 1 the trusted environment, 2 a chip of its own (StrongBox). */
+export const SECURITY_LEVEL = { software: 0n, trustedEnvironment: 1n, strongBox: 2n } as const
+
+/** What a phone says of a key when it attests it. */
+export interface KeyDescription {
+  readonly attestationVersion: bigint
+  readonly attestationSecurityLevel: bigint
+  readonly keyMintVersion: bigint
+  readonly keyMintSecurityLevel: bigint
+  readonly attestationChallenge: Uint8Array
+  readonly uniqueId: Uint8Array
+  readonly softwareEnforced: AuthorizationList
+  readonly hardwareEnforced: AuthorizationList
+}
+
+/** Keymaster 2 to 4.1, KeyMint 1 to 5. */
+const KNOWN_VERSIONS: ReadonlySet<bigint> = new Set([1n, 2n, 3n, 4n, 100n, 200n, 300n, 400n, 500n])
+
+/** Reads the extension's value. Undefined for what is not a description of a known version in strict DER. */
+export function readKeyDescription(value: Uint8Array): KeyDescription | undefined {
+  try {
+    const [version, level, keyMintVersion, keyMintLevel, challenge, uniqueId, software, hardware, ...rest] = readSequence(readDer(value))
+    const attestationVersion = readInteger(version)
+    if (rest.length > 0 || !KNOWN_VERSIONS.has(attestationVersion)) return undefined
+    return {
+      attestationVersion,
+      attestationSecurityLevel: readEnumerated(level),
+      keyMintVersion: readInteger(keyMintVersion),
+      keyMintSecurityLevel: readEnumerated(keyMintLevel),
+      attestationChallenge: readOctets(challenge),
+      uniqueId: readOctets(uniqueId),
+      softwareEnforced: readAuthorizationList(software),
+      hardwareEnforced: readAuthorizationList(hardware),
+    }
+  } catch (failure) {
+    if (failure instanceof MalformedDer) return undefined
+    throw failure
+  }
+}

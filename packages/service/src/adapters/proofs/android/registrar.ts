@@ -1,0 +1,35 @@
+import { hash } from 'node:crypto'
+import { decodeBase64url } from '@bonded/contract'
+import { accept, refuse } from '../../../domain/refusal.ts'
+import type { KeyRegistrar } from '../../../ports/proofs.ts'
+import { registrationsInTurn } from '../at-most.ts'
+import { type AndroidTrust, verifyAttestedKey } from './attested-key.ts'
+import { MAX_CERTIFICATES } from './chain.ts'
+
+/** The part of a registration of format `android-key` that is judged here. */
+export interface AndroidKeyRegistration {
+  /** Base64url of the 32 bytes that the phone passed to `setAttestationChallenge`. */
+  readonly challenge: string
+  /** DER in base64url, leaf first, root last. */
+  readonly certificate_chain: readonly string[]
+}
+
+/** Base64url of the 8 KiB that a certificate may have. */
+const MAX_CERTIFICATE_LENGTH = 10_923
+
+/** Registers keys of the Android keystore (protocol 6). It asks Google for nothing but its list of revoked certificates. */
+export function androidKeyRegistrar(trust: AndroidTrust): KeyRegistrar<AndroidKeyRegistration> {
+  return {
+    async register({ challenge, certificate_chain }) {
+      // Before anything is decoded: what is too long costs nothing.
+      if (certificate_chain.length > MAX_CERTIFICATES || certificate_chain.some(({ length }) => length > MAX_CERTIFICATE_LENGTH)) {
+        return refuse('attestation_invalid', { step: 'chain_length' })
+      }
+      const challengeBytes = decodeBase64url(challenge)
+      const chain = certificate_chain.flatMap((one) => decodeBase64url(one) ?? [])
+      if (challengeBytes === undefined || chain.length !== certificate_chain.length) return refuse('attestation_invalid', { step: 'encoding' })
+      const attested = await registrationsInTurn(() => verifyAttestedKey(chain, challengeBytes, trust))
+      return attested.ok ? accept({ keyId: hash('sha256', attested.value.publicKey, 'base64url'), ...attested.value }) : attested
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import { hash, verify } from 'node:crypto'
+import { decodeBase64url } from '@bonded/contract'
+import { accept, refuse } from '../../domain/refusal.ts'
+import type { AssertionVerifier } from '../../ports/proofs.ts'
+import { publicKeyOf } from './public-keys.ts'
+
+/** SHA-256 of the app id, one byte of flags, a 32-bit counter. */
+const AUTHENTICATOR_DATA_BYTES = 37
+const COUNTER_AT = 33
+
+/**
+ * Assertions of the formats `software` and `android-key` (protocol 5): WebAuthn's form, signature over authenticator
+ * data and client data hash. The app id is the one stored with the device.
+ */
+export const appAssertionVerifier: AssertionVerifier = {
+  verify({ device, payload, appAttest }) {
+    const no = (step: string) => refuse('assertion_invalid', { step })
+    // 1. The key is the registered one, and nothing of another format was sent.
+    if (appAttest.key_id !== device.keyId) return no('key_id')
+    if (appAttest.client_data_json !== undefined) return no('client_data_json')
+    const authenticatorData = decodeBase64url(appAttest.authenticator_data)
+    const signature = decodeBase64url(appAttest.signature)
+    if (authenticatorData?.length !== AUTHENTICATOR_DATA_BYTES || signature === undefined) return no('encoding')
+    // 2. The hash is of the payload rebuilt here; the one sent is only compared.
+    const clientDataHash = hash('sha256', payload, 'buffer')
+    if (clientDataHash.toString('base64url') !== appAttest.client_data_hash) return no('client_data_hash')
+    // 3. The signature.
+    const signed = Buffer.concat([authenticatorData, clientDataHash])
+    if (!verify('sha256', signed, publicKeyOf(device), signature)) return no('signature')
+    // 4. The app.
+    if (!appIdHashOf(device.appId).equals(authenticatorData.subarray(0, 32))) return no('app_id')
+    return accept({ counter: Buffer.from(authenticatorData).readUInt32BE(COUNTER_AT), userVerified: false })
+  },
+}
+
+/** App ids come from the configuration: there are few, and each is hashed once. */
+const appIdHashes = new Map<string, Buffer>()
+
+function appIdHashOf(appId: string): Buffer {
+  const known = appIdHashes.get(appId) ?? hash('sha256', appId, 'buffer')
+  appIdHashes.set(appId, known)
+  return known
+}

@@ -1,0 +1,50 @@
+import { accept, type Result, refuse } from '../../../domain/refusal.ts'
+import type { Device, Instant } from '../../../domain/session.ts'
+import { type Certificate, readCertificate } from '../x509/certificate.ts'
+import { brokenLink, hasForeignCriticalExtension, isValidAt } from '../x509/links.ts'
+
+/** A root that may vouch for authenticators. */
+export interface AttestationRoot {
+  readonly certificate: Certificate
+  /** `sandbox` for a test root. */
+  readonly environment: Device['environment']
+}
+
+/** An attestation key, an authority or two, and perhaps the root. */
+const MAX_CERTIFICATES = 5
+const UNDERSTOOD: ReadonlySet<string> = new Set(['2.5.29.15', '2.5.29.19'])
+
+/**
+ * Verifies an `x5c` to one of the roots, which it may or may not include. Not left to the library: that one reads the
+ * machine's clock, keeps its roots for the whole process, takes any chain where it has none, and fetches what a
+ * stranger's certificate names as its revocation list.
+ */
+export async function verifyPath(
+  x5c: readonly Uint8Array[],
+  { roots, now }: { roots: readonly AttestationRoot[]; now: Instant },
+): Promise<Result<{ leaf: Certificate; environment: Device['environment'] }>> {
+  const no = (step: string) => refuse('attestation_invalid', { step })
+  if (x5c.length === 0 || x5c.length > MAX_CERTIFICATES) return no('chain_length')
+  const path: Certificate[] = []
+  for (const one of x5c) {
+    const certificate = readCertificate(one)
+    if (certificate === undefined) return no('certificate')
+    path.push(certificate)
+  }
+  const included = roots.find(({ certificate }) => Buffer.compare(certificate.encoded, path.at(-1)?.encoded ?? new Uint8Array()) === 0)
+  if (included !== undefined) path.pop()
+  const [leaf] = path
+  const last = path.at(-1)
+  if (leaf === undefined || last === undefined) return no('chain_length')
+  if (path.some((certificate) => !isValidAt(certificate, now))) return no('validity')
+  if (path.some((certificate) => hasForeignCriticalExtension(certificate, UNDERSTOOD))) return no('critical_extension')
+  for (const [at, issuer] of path.slice(1).entries()) {
+    const certificate = path[at]
+    const broken = certificate && (await brokenLink(certificate, issuer, at))
+    if (broken !== undefined) return no(broken)
+  }
+  for (const { certificate, environment } of included === undefined ? roots : [included]) {
+    if (isValidAt(certificate, now) && (await brokenLink(last, certificate, path.length - 1)) === undefined) return accept({ leaf, environment })
+  }
+  return no('root')
+}

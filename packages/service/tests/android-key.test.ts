@@ -1,0 +1,373 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  androidAppId,
+  authority,
+  certify,
+  createAndroidAuthority,
+  der,
+  encodeApplicationId,
+  encodeKeyDescription,
+  encodeRootOfTrust,
+  honestDescription,
+  type KeyDescriptionFields,
+  SIMULATED_APP,
+  type Tags,
+} from '@bonded/phone/simulator'
+import type { AndroidPolicy } from '../src/adapters/proofs/android/policy.ts'
+import { androidKeyRegistrar } from '../src/adapters/proofs/android/registrar.ts'
+import { KEY_DESCRIPTION } from '../src/adapters/proofs/android/key-description.ts'
+import { NOBODY_REVOKED, trustAt, wordOf } from './android-trust.ts'
+
+const NOW = Date.parse('2026-11-21T09:30:00.000Z')
+const CHALLENGE = Buffer.alloc(32, 5)
+const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const ROOT_KEY = newKey().privateKey
+const AUTHORITY = createAndroidAuthority()
+const APP_ID = androidAppId(SIMULATED_APP)
+const APPS = [{ package: SIMULATED_APP.package, certificateDigests: [APP_ID.split(':')[1] ?? ''] }]
+/** The test root taken as a real one, so that what makes a device a sandbox one is the description alone. */
+const TRUSTED: Partial<AndroidPolicy> = { roots: new Set([AUTHORITY.rootKeyDigest, createAndroidAuthority(ROOT_KEY).rootKeyDigest]), apps: APPS }
+
+function register(chain: readonly Uint8Array[], policy: Partial<AndroidPolicy> = TRUSTED) {
+  const registrar = androidKeyRegistrar(trustAt(NOW, policy))
+  return registrar.register({
+    challenge: CHALLENGE.toString('base64url'),
+    certificate_chain: chain.map((one) => Buffer.from(one).toString('base64url')),
+  })
+}
+
+type Bend = { readonly [Field in keyof KeyDescriptionFields]?: KeyDescriptionFields[Field] }
+
+function describe(bend: Bend = {}, hardware: Tags = {}, software: Tags = {}): KeyDescriptionFields {
+  const honest = honestDescription(CHALLENGE)
+  return {
+    ...honest,
+    hardwareEnforced: { ...honest.hardwareEnforced, ...hardware },
+    softwareEnforced: { ...honest.softwareEnforced, ...software },
+    ...bend,
+  }
+}
+
+function without(tags: Tags, ...gone: number[]): Tags {
+  return Object.fromEntries(Object.entries(tags).filter(([tag]) => !gone.includes(Number(tag))))
+}
+
+const honestTags = honestDescription(CHALLENGE)
+const { integer, setOf, octets, nothing, sequence, boolean, enumerated } = der
+const digestOfAnother = Buffer.alloc(32, 9)
+
+/** What a phone says; and the verdict: a device of an environment, or the step that refuses. */
+const DESCRIPTIONS: readonly (readonly [what: string, said: KeyDescriptionFields, verdict: string, policy?: Partial<AndroidPolicy>])[] = [
+  ['an honest phone', describe(), 'production'],
+  ['a StrongBox', describe({ securityLevel: 2, keyMintSecurityLevel: 2 }), 'production'],
+  ['Keymaster 4', describe({ attestationVersion: 4 }), 'production'],
+  ['a version that does not exist', describe({ attestationVersion: 301 }), 'key_description'],
+  ['another challenge', describe({ challenge: Buffer.alloc(32, 6) }), 'challenge'],
+  ['a longer challenge', describe({ challenge: Buffer.concat([CHALLENGE, Buffer.of(0)]) }), 'challenge'],
+  [
+    'a keystore in software',
+    describe({ securityLevel: 0, keyMintSecurityLevel: 0, softwareEnforced: { ...honestTags.hardwareEnforced, ...honestTags.softwareEnforced } }),
+    'sandbox',
+  ],
+  ['software that only speaks of hardware', describe({ securityLevel: 0, keyMintSecurityLevel: 0 }), 'origin'],
+  ['hardware vouching for a key in software', describe({ keyMintSecurityLevel: 0 }), 'security_level'],
+  ['StrongBox vouching for a key outside', describe({ securityLevel: 2 }), 'security_level'],
+  ['a level that does not exist', describe({ securityLevel: 3, keyMintSecurityLevel: 3 }), 'security_level'],
+  ['an imported key', describe({}, { 702: integer(2) }), 'origin'],
+  ['a key without origin', describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 702) }), 'origin'],
+  [
+    'an origin in the software list only',
+    describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 702) }, {}, { 702: integer(0) }),
+    'origin',
+  ],
+  ['a key that also attests keys', describe({}, { 1: setOf(integer(2), integer(7)) }), 'purpose'],
+  ['a key that only verifies', describe({}, { 1: setOf(integer(3)) }), 'purpose'],
+  ['a key that signs and verifies', describe({}, { 1: setOf(integer(3), integer(2)) }), 'production'],
+  ['an RSA key', describe({}, { 2: integer(1) }), 'key_algorithm'],
+  ['another curve', describe({}, { 10: integer(2) }), 'key_algorithm'],
+  ['a key without SHA-256', describe({}, { 5: setOf(integer(0)) }), 'digest'],
+  ['a key for all apps', describe({}, { 600: nothing() }), 'all_applications'],
+  ['a key for all apps, in the software list', describe({}, {}, { 600: nothing() }), 'all_applications'],
+  ['no app', describe({ softwareEnforced: without(honestTags.softwareEnforced, 709) }), 'application_id'],
+  [
+    'the app in the hardware list',
+    describe({ softwareEnforced: {} }, { 709: octets(encodeApplicationId([SIMULATED_APP.package], [SIMULATED_APP.certificateDigest])) }),
+    'application_id',
+  ],
+  ['another app', describe({}, {}, { 709: octets(encodeApplicationId(['org.bonded.other'], [SIMULATED_APP.certificateDigest])) }), 'application_id'],
+  [
+    'our package signed by another',
+    describe({}, {}, { 709: octets(encodeApplicationId([SIMULATED_APP.package], [digestOfAnother])) }),
+    'application_id',
+  ],
+  [
+    'our package signed by us and another',
+    describe({}, {}, { 709: octets(encodeApplicationId([SIMULATED_APP.package], [SIMULATED_APP.certificateDigest, digestOfAnother])) }),
+    'application_id',
+  ],
+  [
+    'our package sharing its keys with another',
+    describe({}, {}, { 709: octets(encodeApplicationId([SIMULATED_APP.package, 'org.bonded.other'], [SIMULATED_APP.certificateDigest])) }),
+    'application_id',
+  ],
+  ['our package without a signer', describe({}, {}, { 709: octets(encodeApplicationId([SIMULATED_APP.package], [])) }), 'application_id'],
+  ['a signer without a package', describe({}, {}, { 709: octets(encodeApplicationId([], [SIMULATED_APP.certificateDigest])) }), 'application_id'],
+  ['a patch of the month asked for', describe(), 'production', { minPatchLevel: 202_610 }],
+  ['an older patch than asked for', describe(), 'patch_level', { minPatchLevel: 202_611 }],
+  [
+    'no patch level where one is asked for',
+    describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 706) }),
+    'patch_level',
+    { minPatchLevel: 202_001 },
+  ],
+  ['a patch level with its day', describe({}, { 706: integer(20_261_005) }), 'production', { minPatchLevel: 202_610 }],
+  ['a patch level that is no month', describe({}, { 706: integer(209_913) }), 'patch_level', { minPatchLevel: 202_001 }],
+  ['a key that asks for nobody', describe(), 'user_authentication', { userAuthenticationWithinSeconds: 0 }],
+  [
+    'a key that asks each time',
+    describe({ hardwareEnforced: { ...without(honestTags.hardwareEnforced, 503), 504: integer(2) } }),
+    'production',
+    { userAuthenticationWithinSeconds: 0 },
+  ],
+  [
+    'a key that asks once in a while',
+    describe({ hardwareEnforced: { ...without(honestTags.hardwareEnforced, 503), 504: integer(2), 505: integer(60) } }),
+    'user_authentication',
+    { userAuthenticationWithinSeconds: 30 },
+  ],
+  ['a key that says both', describe({}, { 504: integer(2) }), 'user_authentication', { userAuthenticationWithinSeconds: 0 }],
+  ['an unlocked phone', describe({}, { 704: encodeRootOfTrust({ locked: false, state: 2 }) }), 'sandbox'],
+  ['an unlocked phone that says verified', describe({}, { 704: encodeRootOfTrust({ locked: false, state: 0 }) }), 'sandbox'],
+  ['a start that failed', describe({}, { 704: encodeRootOfTrust({ locked: true, state: 3 }) }), 'sandbox'],
+  ['no word on the start', describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 704) }), 'sandbox'],
+  [
+    'software’s word on the start',
+    describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 704) }, {}, { 704: encodeRootOfTrust({ locked: true, state: 0 }) }),
+    'sandbox',
+  ],
+  ['an owner’s system', describe({}, { 704: encodeRootOfTrust({ locked: true, state: 1 }) }), 'sandbox'],
+  [
+    'an owner’s system that is configured',
+    describe({}, { 704: encodeRootOfTrust({ locked: true, state: 1, bootKey: Buffer.alloc(32, 7) }) }),
+    'production',
+    { ownerBootKeys: new Set(['07'.repeat(32)]) },
+  ],
+  [
+    'an owner’s system that is configured, unlocked',
+    describe({}, { 704: encodeRootOfTrust({ locked: false, state: 1 }) }),
+    'sandbox',
+    { ownerBootKeys: new Set(['07'.repeat(32)]) },
+  ],
+  [
+    'a locked flag that is neither true nor false',
+    describe({}, { 704: sequence(octets(Buffer.alloc(32)), der.element(0x01, Buffer.of(1)), enumerated(0), octets(Buffer.alloc(32))) }),
+    'key_description',
+  ],
+  ['a tag nobody knows', describe({}, { 725: nothing() }), 'key_description'],
+  ['a flag with a value', describe({}, { 503: boolean(true) }), 'key_description'],
+]
+
+for (const [what, said, verdict, policy] of DESCRIPTIONS) {
+  test(`android-key: ${what}: ${verdict}`, async () => {
+    const registered = await register(AUTHORITY.attest(newKey().publicKey, said), { ...TRUSTED, ...policy })
+    assert.equal(registered.ok ? registered.value.environment : wordOf(registered), verdict)
+  })
+}
+
+test('android-key: a key under a test root is a sandbox device, whatever it says', async () => {
+  const { publicKey } = newKey()
+  const registered = await register(AUTHORITY.attest(publicKey, describe()), { testRoots: new Set([AUTHORITY.rootKeyDigest]), apps: APPS })
+  assert.ok(registered.ok)
+  assert.equal(registered.value.environment, 'sandbox')
+  assert.equal(registered.value.appId, APP_ID)
+  assert.deepEqual(registered.value.publicKey, publicKey.export({ format: 'der', type: 'spki' }))
+})
+
+test('android-key: without configuration nobody but Google is a root', async () => {
+  assert.equal(wordOf(await register(AUTHORITY.attest(newKey().publicKey, describe()), { apps: APPS })), 'root')
+})
+
+test('android-key: an RSA key that is described as P-256 is refused', async () => {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  assert.equal(wordOf(await register(AUTHORITY.attest(publicKey, describe()))), 'key_algorithm')
+})
+
+test('android-key: descriptions with tags out of order, twice, or padded are refused', async () => {
+  const honest = encodeKeyDescription(describe())
+  const swap = (one: Buffer, other: Buffer) => {
+    const at = honest.indexOf(Buffer.concat([one, other]))
+    assert.ok(at > 0)
+    return Buffer.concat([honest.subarray(0, at), other, one, honest.subarray(at + one.length + other.length)])
+  }
+  const outOfOrder = swap(der.explicit(705, integer(160_000)), der.explicit(706, integer(202_610)))
+  const twice = Buffer.from(honest)
+  const [first, second] = [der.explicit(705, integer(160_000)), der.explicit(706, integer(202_610))]
+  first.copy(twice, honest.indexOf(second))
+  for (const value of [outOfOrder, twice, Buffer.concat([honest, Buffer.of(0)]), honest.subarray(0, -1)]) {
+    assert.equal(wordOf(await register(chainWith(value))), 'key_description')
+  }
+})
+
+/** A chain whose leaf carries these bytes as its description. */
+function chainWith(value: Uint8Array, keys = chainKeys()): Buffer[] {
+  const leaf = certify({ ...keys.leaf, extensions: [{ id: KEY_DESCRIPTION, value }] })
+  return [leaf, keys.attestation, keys.root]
+}
+
+const DATES = { notBefore: new Date('2020-01-01'), notAfter: new Date('2030-01-01') }
+const ROOT_NAME = [['commonName', 'root']] as const
+const ATTESTATION_NAME = [['serialNumber', 'aa']] as const
+function chainKeys(bend: { attestation?: Partial<Parameters<typeof certify>[0]> } = {}) {
+  const attestationKey = newKey().privateKey
+  const root = certify({
+    serial: 1n,
+    subject: ROOT_NAME,
+    issuer: ROOT_NAME,
+    publicKey: ROOT_KEY,
+    issuerKey: ROOT_KEY,
+    ...DATES,
+    extensions: [authority()],
+  })
+  const attestation = certify({
+    serial: 0xabcdefn,
+    subject: ATTESTATION_NAME,
+    issuer: ROOT_NAME,
+    publicKey: attestationKey,
+    issuerKey: ROOT_KEY,
+    ...DATES,
+    extensions: [authority()],
+    ...bend.attestation,
+  })
+  const subject = bend.attestation?.subject ?? ATTESTATION_NAME
+  const key = newKey()
+  const leaf = {
+    serial: 1n,
+    subject: [['commonName', 'leaf']] as const,
+    issuer: subject,
+    publicKey: key.publicKey,
+    issuerKey: attestationKey,
+    ...DATES,
+  }
+  return { root, attestation, leaf, key: key.privateKey }
+}
+
+const honestExtension = { id: KEY_DESCRIPTION, value: encodeKeyDescription(describe()) }
+
+test('android-key: a genuine chain that an attacker extends with a key of his own is refused', async () => {
+  const { root, attestation, leaf, key } = chainKeys()
+  const genuine = certify({ ...leaf, extensions: [honestExtension] })
+  const mine = newKey()
+  const forge = (extensions: Parameters<typeof certify>[0]['extensions']) =>
+    certify({ ...leaf, issuer: leaf.subject, subject: [['commonName', 'mine']], publicKey: mine.publicKey, issuerKey: key, extensions })
+  assert.equal(wordOf(await register([forge([honestExtension]), genuine, attestation, root])), 'key_description_elsewhere')
+  assert.equal(wordOf(await register([forge([]), genuine, attestation, root])), 'key_description_missing')
+  // Even a leaf without a description of its own is no authority.
+  const plain = certify({ ...leaf, extensions: [] })
+  assert.equal(wordOf(await register([forge([honestExtension]), plain, attestation, root])), 'issuer_not_ca')
+})
+
+test('android-key: certificates put in at the factory outlive their dates, remotely provisioned ones do not', async () => {
+  const expired = { notAfter: new Date('2026-11-21T09:29:59Z') }
+  const remote = [
+    ['organization', 'Google LLC'],
+    ['commonName', 'Droid CA2'],
+  ] as const
+  const attested = (attestation: Partial<Parameters<typeof certify>[0]>) => register(chainWith(honestExtension.value, chainKeys({ attestation })))
+  assert.equal(wordOf(await attested(expired)), 'ok')
+  assert.equal(wordOf(await attested({ subject: remote })), 'ok')
+  assert.equal(wordOf(await attested({ subject: remote, ...expired })), 'validity')
+  assert.equal(wordOf(await attested({ subject: [...remote, ['serialNumber', 'aa']], ...expired })), 'validity')
+  assert.equal(wordOf(await attested({ subject: [['commonName', 'somebody']], ...expired })), 'validity')
+  assert.equal(wordOf(await attested({ notBefore: new Date('2026-11-21T09:30:01Z') })), 'validity')
+})
+
+test('android-key: an authority that may not issue, not so deep, or demands what nobody knows, is refused', async () => {
+  const attested = (extensions: Parameters<typeof certify>[0]['extensions']) =>
+    register(chainWith(honestExtension.value, chainKeys({ attestation: { extensions } })))
+  assert.equal(wordOf(await attested([])), 'issuer_not_ca')
+  assert.equal(wordOf(await attested([authority(0)])), 'ok')
+  assert.equal(wordOf(await attested([authority(), { id: '2.5.29.15', value: der.element(0x03, Buffer.of(7, 0x80)) }])), 'issuer_not_ca')
+  assert.equal(wordOf(await attested([authority(), { id: '2.5.29.15', value: der.element(0x03, Buffer.of(2, 0x04)) }])), 'ok')
+  assert.equal(wordOf(await attested([authority(), { id: '1.2.3.4', critical: true, value: nothing() }])), 'critical_extension')
+  assert.equal(wordOf(await attested([authority(), { id: '1.2.3.4', value: nothing() }])), 'ok')
+})
+
+test('android-key: a chain below an authority that may have none below it is refused', async () => {
+  const key = newKey().privateKey
+  const name = [['commonName', 'shallow root']] as const
+  const common = { serial: 1n, subject: name, issuer: name, publicKey: key, issuerKey: key, ...DATES }
+  const policy = { ...TRUSTED, roots: new Set([createAndroidAuthority(key).rootKeyDigest]) }
+  const below = (root: Buffer) => {
+    const { attestation, leaf } = chainKeys({ attestation: { issuer: name, issuerKey: key } })
+    return register([certify({ ...leaf, extensions: [honestExtension] }), attestation, root], policy)
+  }
+  assert.equal(wordOf(await below(certify({ ...common, extensions: [authority(1)] }))), 'ok')
+  assert.equal(wordOf(await below(certify({ ...common, extensions: [authority(0)] }))), 'path_length')
+})
+
+test('android-key: a signature under another name than the issuer’s is refused', async () => {
+  const { root, attestation, leaf } = chainKeys()
+  const misnamed = certify({ ...leaf, issuer: [['serialNumber', 'ab']], extensions: [honestExtension] })
+  assert.equal(wordOf(await register([misnamed, attestation, root])), 'issuer_name')
+})
+
+test('android-key: swapped, cut, doubled, reordered and lengthened chains are refused', async () => {
+  const chain = AUTHORITY.attest(newKey().publicKey, describe())
+  const stranger = createAndroidAuthority().attest(newKey().publicKey, describe())
+  assert.equal(wordOf(await register(chain)), 'ok')
+  const orders = permutations([0, 1, 2, 3]).filter((order) => order.join() !== '0,1,2,3')
+  const bent = [
+    [],
+    ...chain.map((_, at) => chain.slice(0, at)),
+    ...chain.map((_, at) => chain.toSpliced(at, 1)),
+    ...chain.map((one, at) => chain.toSpliced(at, 0, one)),
+    ...chain.map((_, at) => chain.with(at, stranger[at] ?? Buffer.alloc(0))),
+    ...chain.map((_, at) => chain.toSpliced(at, 0, stranger[at] ?? Buffer.alloc(0))),
+    ...chain.map((one, at) => chain.with(at, Buffer.concat([one, Buffer.of(0)]))),
+    ...orders.map((order) => order.map((at) => chain[at] ?? Buffer.alloc(0))),
+    [...chain, ...stranger],
+    [...chain, chain[3] ?? Buffer.alloc(0), chain[3] ?? Buffer.alloc(0)],
+  ]
+  for (const one of bent) assert.notEqual(wordOf(await register(one)), 'ok')
+})
+
+test('android-key: junk between the letters of a chain is refused', async () => {
+  const [leaf = '', ...rest] = AUTHORITY.attest(newKey().publicKey, describe()).map((one) => one.toString('base64url'))
+  const challenge = CHALLENGE.toString('base64url')
+  const registrar = androidKeyRegistrar(trustAt(NOW, TRUSTED))
+  for (const bent of [`${leaf}=`, ` ${leaf}`, leaf.replace(/.$/, '+'), '']) {
+    assert.notEqual(wordOf(await registrar.register({ challenge, certificate_chain: [bent, ...rest] })), 'ok')
+  }
+})
+
+test('android-key: a revoked certificate anywhere in the chain refuses it, and a list that cannot be had refuses all', async () => {
+  const chain = AUTHORITY.attest(newKey().publicKey, describe()).map((one) => one.toString('base64url'))
+  const asked: string[][] = []
+  for (const standing of ['good', 'revoked', 'unknown'] as const) {
+    const revocations: typeof NOBODY_REVOKED = {
+      async judge(serials) {
+        asked.push([...serials])
+        return standing
+      },
+    }
+    const registrar = androidKeyRegistrar({ ...trustAt(NOW, TRUSTED), revocations })
+    const registered = await registrar.register({ challenge: CHALLENGE.toString('base64url'), certificate_chain: chain })
+    assert.equal(wordOf(registered), { good: 'ok', revoked: 'revoked', unknown: 'revocation_unknown' }[standing])
+    if (!registered.ok) assert.equal(registered.refusal.reason, standing === 'unknown' ? 'overloaded' : 'attestation_invalid')
+  }
+  assert.deepEqual(asked[0], ['1', '3', '2', '1'])
+})
+
+test('the simulated phone writes keys that Node reads', () => {
+  const key = newKey()
+  const [leaf] = AUTHORITY.attest(key.publicKey, describe())
+  const pem = `-----BEGIN CERTIFICATE-----\n${leaf?.toString('base64')}\n-----END CERTIFICATE-----`
+  assert.ok(createPublicKey(pem).equals(key.publicKey))
+})
+
+function permutations(items: readonly number[]): number[][] {
+  if (items.length === 0) return [[]]
+  return items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]))
+}

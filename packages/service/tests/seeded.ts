@@ -1,0 +1,53 @@
+/** Numbers that look random and are the same in each run: a failure can be repeated from its seed. */
+export function seeded(seed: number): (below: number) => number {
+  let state = seed >>> 0
+  return (below) => {
+    // mulberry32
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+/** The bytes with one bit of one byte flipped. */
+export function flipped(bytes: Uint8Array, at: number, bit: number): Buffer {
+  const copy = Buffer.from(bytes)
+  copy[at] = (copy[at] ?? 0) ^ (1 << bit)
+  return copy
+}
+
+/** The bytes bent in one of the ways that break parsers: flips, cuts, repetitions, insertions, large lengths. */
+export function bent(bytes: Uint8Array, next: (below: number) => number): Buffer {
+  const at = next(bytes.length + 1)
+  const until = Math.min(bytes.length, at + 1 + next(40))
+  const [head, middle, tail] = [bytes.subarray(0, at), bytes.subarray(at, until), bytes.subarray(until)]
+  switch (next(6)) {
+    case 0:
+      return Buffer.concat([head, tail])
+    case 1:
+      return Buffer.concat([head, middle, middle, tail])
+    case 2:
+      return Buffer.concat([head, Buffer.from(Array.from({ length: 1 + next(16) }, () => next(256))), middle, tail])
+    case 3:
+      return Buffer.from(head)
+    case 4:
+      return Buffer.concat([head, Buffer.of([0x00, 0x7f, 0x80, 0x84, 0xff, 0x9f, 0xbf, 0x30][next(8)] ?? 0), tail])
+    default:
+      return bytes.length === 0 ? Buffer.alloc(1) : flipped(bytes, next(bytes.length), next(8))
+  }
+}
+
+/** How long each fuzz test runs. */
+export const FUZZ_MS = Number(process.env.BONDED_FUZZ_SECONDS ?? 20) * 1000
+
+/** Asks again and again until the time is up, with a cap on how many wait at once. Returns how many were asked. */
+export async function untilTimeIsUp(ask: () => Promise<void>): Promise<number> {
+  const end = performance.now() + FUZZ_MS
+  let asked = 0
+  while (performance.now() < end) {
+    await Promise.all(Array.from({ length: 32 }, ask))
+    asked += 32
+  }
+  return asked
+}
