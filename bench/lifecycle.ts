@@ -8,9 +8,11 @@ import type { Lesson, Task } from './load-process.ts'
  * is not in the figures. `--json` prints one document.
  */
 const CALLERS = 16
-const WARM_UP = 3_000
-const LIFECYCLES = Number(process.env.BENCH_LIFECYCLES ?? 1_500)
-const ROUNDS = 5
+/** V8 goes on compiling for thousands of lifecycles; what is measured is what comes after. */
+const WARM_UP = 6_000
+const LIFECYCLES = Number(process.env.BENCH_LIFECYCLES ?? 300)
+/** Many short rounds that alternate: a machine that slows down for a while slows both. */
+const ROUNDS = 25
 
 using service = new Child('service-process.ts', RUNTIME_FLAGS)
 const ready = await service.next<Ready>()

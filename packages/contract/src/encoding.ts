@@ -63,7 +63,9 @@ export function encodeBase62(bytes: Uint8Array, length: number): string {
     text = `${BASE62[Math.floor(rest / 62 ** 2)]}${BASE62[Math.floor(rest / 62) % 62]}${BASE62[rest % 62]}${text}`
     while (first < words.length && words[first] === 0) first++
   }
-  return text.replace(/^0{1,2}/, '').padStart(length, '0')
+  let zeros = 0
+  while (text.length - zeros > length && text.charCodeAt(zeros) === 0x30) zeros++
+  return text.slice(zeros).padStart(length, '0')
 }
 
 function bigEndianWords(bytes: Uint8Array): Uint32Array {

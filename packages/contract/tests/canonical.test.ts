@@ -51,3 +51,24 @@ test('canonical text parses back to the same value, and is its own canonical tex
     }),
   )
 })
+
+test('members stand in canonical order at every depth, also those that JavaScript would put elsewhere', () => {
+  const reference = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+    if (Array.isArray(value)) return `[${value.map(reference).join(',')}]`
+    const members = Object.entries(value).map(([name, member]) => [name, `${JSON.stringify(name)}:${reference(member)}`] as const)
+    return `{${members
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, text]) => text)
+      .join(',')}}`
+  }
+  const name = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 3 }), fc.nat(20).map(String), fc.constantFrom('__proto__', 'toJSON', '-1', '01'))
+  const { value } = fc.letrec((again) => ({
+    value: fc.oneof({ maxDepth: 3 }, fc.integer(), fc.string({ unit: 'grapheme' }), fc.constant(null), fc.array(again('value')), again('object')),
+    object: fc.array(fc.tuple(name, again('value')), { maxLength: 5 }).map((members) => Object.fromEntries(members) as unknown),
+  }))
+  fc.assert(
+    fc.property(value, (given) => assert.equal(canonicalJson(given), reference(given))),
+    { numRuns: 2_000 },
+  )
+})

@@ -31,12 +31,6 @@ export function canonicalJson(value: unknown): string {
   }
 }
 
-/** Sorting what is sorted already costs more than looking: most of what is canonicalised was written in order. */
-function sorted(names: string[]): string[] {
-  for (let at = 1; at < names.length; at++) if ((names[at - 1] ?? '') > (names[at] ?? '')) return names.sort()
-  return names
-}
-
 const PLAIN = /^[ !#-[\]-~]*$/
 
 function canonicalString(text: string): string {
@@ -59,9 +53,23 @@ function canonicalObject(value: object): string {
     throw new NotCanonicalError('only plain objects have a canonical form')
   }
   const members = value as Record<string, unknown>
-  let text = '{'
-  for (const name of sorted(Object.keys(members))) {
-    text += `${text === '{' ? '' : ','}${canonicalString(name)}:${canonicalJson(members[name])}`
-  }
-  return `${text}}`
+  let text = ''
+  for (const { name, lead } of membersInOrder(Object.keys(members))) text += lead + canonicalJson(members[name])
+  return text === '' ? '{}' : `${text}}`
+}
+
+interface Member {
+  readonly name: string
+  /** What stands before its value. */
+  readonly lead: string
+}
+
+/** The objects of a list are named alike, so the order of the last one mostly is the order of the next. */
+let last: { readonly names: readonly string[]; readonly order: readonly Member[] } = { names: [], order: [] }
+
+function membersInOrder(names: readonly string[]): readonly Member[] {
+  if (names.length === last.names.length && names.every((name, at) => name === last.names[at])) return last.order
+  const order = names.toSorted().map((name, at) => ({ name, lead: `${at === 0 ? '{' : ','}${canonicalString(name)}:` }))
+  last = { names, order }
+  return order
 }

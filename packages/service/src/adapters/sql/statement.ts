@@ -20,7 +20,8 @@ export function* rows(text: string, values: readonly SqlValue[]): Work<readonly 
 
 /** Runs a statement and answers its first row, if it has one. */
 export function* row(text: string, values: readonly SqlValue[]): Work<Row | undefined> {
-  return (yield* rows(text, values))[0]
+  const found = yield* rows(text, values)
+  return found.length === 0 ? undefined : found[0]
 }
 
 /** Runs a statement that changes rows, and answers how many it changed. */
