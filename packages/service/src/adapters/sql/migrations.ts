@@ -68,4 +68,15 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
     name: 'limits of a tenant',
     statements: ['alter table tenant add column limits text'],
   },
+  {
+    number: 4,
+    name: 'events lie by when their session began',
+    statements: [
+      'alter table session_event add column session_began_at bigint',
+      'update session_event set session_began_at = (select created_at from session where session.id = session_event.session_id)',
+      // Session ids are random, so an index that begins with one is written all over: a page for every event.
+      'drop index session_event_by_seq',
+      'create unique index session_event_by_seq on session_event (session_began_at, session_id, seq)',
+    ],
+  },
 ]

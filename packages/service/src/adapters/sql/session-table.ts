@@ -11,7 +11,10 @@ import { changed, row, rows } from './statement.ts'
 const MAX_NOTES = 200
 
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`
-const INSERT_EVENT = `insert into session_event (session_id, seq, at, kind, state, hint, reason, step, request_id) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+const INSERT_EVENT = `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9)`
+/** Events lie by when their session began, so that what is written together lies together, however many there are. */
+const OF_SESSION = 'session_id = $1 and session_began_at = (select created_at from session where id = $1)'
 
 const STANDING = `select
     (select failures from session_device where session_id = $1 and device_id = $2) as failures,
@@ -26,8 +29,8 @@ const STANDING = `select
  */
 export function sessionTable({ announce, requestId }: Writing, kept: Kept<SessionId, Session>): SessionTable {
   function* event(session: Session, { at, kind, reason }: { at: number; kind: string; reason?: string | null }) {
-    const { id, seq, state, hint } = session
-    yield* changed(INSERT_EVENT, [id, seq, at, kind, state, hint, reason ?? null, null, requestId()])
+    const { id, createdAt, seq, state, hint } = session
+    yield* changed(INSERT_EVENT, [id, createdAt, seq, at, kind, state, hint, reason ?? null, requestId()])
     announce({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
   }
 
@@ -91,19 +94,20 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
 
     *note(id, note) {
       yield* row(
-        `insert into session_event (session_id, seq, at, kind, state, hint, reason, step, request_id)
-         select $1, null, $2, $3, null, null, $4, $5, $6 where (select count(*) from session_event where session_id = $1) < ${MAX_NOTES}`,
+        `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
+         select $1, created_at, null, $2, $3, null, null, $4, $5, $6 from session
+         where id = $1 and (select count(*) from session_event where ${OF_SESSION}) < ${MAX_NOTES}`,
         [id, note.at, note.kind, note.reason ?? null, note.step ?? null, requestId()],
       )
     },
 
     *timeline(id) {
-      const entries = yield* rows('select * from session_event where session_id = $1 order by at, coalesce(seq, 0)', [id])
+      const entries = yield* rows(`select * from session_event where ${OF_SESSION} order by at, coalesce(seq, 0)`, [id])
       return entries.map(entryFromRow)
     },
 
     *eventsAfter(id, seq) {
-      const events = yield* rows('select * from session_event where session_id = $1 and seq > $2 order by seq', [id, seq])
+      const events = yield* rows(`select * from session_event where ${OF_SESSION} and seq > $2 order by seq`, [id, seq])
       return events.map(eventFromRow)
     },
 
@@ -133,7 +137,7 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
     *forget(endedBy, limit) {
       const doomed = yield* rows('select id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2', [endedBy, limit])
       for (const id of doomed.map((found) => found.id as SessionId)) {
-        yield* row('delete from session_event where session_id = $1', [id])
+        yield* row(`delete from session_event where ${OF_SESSION}`, [id])
         yield* row('delete from session_device where session_id = $1', [id])
         yield* row('delete from idempotency where session_id = $1', [id])
         yield* row('delete from session where id = $1', [id])
