@@ -35,7 +35,7 @@ export function machine(given: { folder?: string; env?: Record<string, string>; 
   const { NODE_TEST_CONTEXT: _ours, ...inherited } = process.env
   const env = { ...inherited, BONDED_DATA_DIR: folder, ...given.env }
   const user = given.uid === undefined ? {} : { uid: given.uid }
-  const run = (...args: string[]) => spawnSync(process.execPath, [...ARGUMENTS, ...args], { encoding: 'utf8', env, timeout: 30_000, ...user })
+  const run = (...args: string[]) => spawnSync(process.execPath, [...ARGUMENTS, ...args], { encoding: 'utf8', env, timeout: 120_000, ...user })
   return {
     folder,
     databaseFile,
