@@ -53,7 +53,7 @@ test('a session that the command line kills is told to its watcher within a seco
   const closed = new Promise<number>((resolve) => socket.once('close', resolve))
   await greeted.promise
 
-  const told = m.json('session', 'kill', session.id)
+  const told = await m.jsonMeanwhile('session', 'kill', session.id)
   const killedAt = Date.now()
   assert.deepEqual([told.state, told.ended_reason], ['killed', 'killed_by_operator'])
   assert.equal(await closed, 1000)
@@ -76,7 +76,7 @@ test('a session that the command line kills is told to its watcher within a seco
 test('a poll that waits is answered when the command line kills its session', async () => {
   const session = await create()
   const poll = call(`/sessions/${session.id}?wait_ms=20000&after=${session.seq}`, tenant.server_credential)
-  m.json('session', 'kill', session.id)
+  await m.jsonMeanwhile('session', 'kill', session.id)
   const killedAt = Date.now()
   assert.equal(((await (await poll).json()) as { state: string }).state, 'killed')
   assert.ok(Date.now() - killedAt < SEEN_WITHIN_MS)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 
 const MAIN = resolve(import.meta.dirname, '../src/cli/main.ts')
 // The service itself, with no launcher before it: a signal must reach the process it is meant for.
@@ -25,6 +26,9 @@ export interface Machine extends Disposable {
   /** The document of a command that succeeds. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly json: (...args: string[]) => any
+  /** The same while this process goes on: sockets are read, requests go out. */
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly jsonMeanwhile: (...args: string[]) => Promise<any>
   readonly serve: () => Promise<ServingProcess>
 }
 
@@ -44,6 +48,10 @@ export function machine(given: { folder?: string; env?: Record<string, string>; 
       const ran = run(...args, '--json')
       assert.equal(ran.status, 0, `${args.join(' ')}: ${ran.stderr}`)
       return JSON.parse(ran.stdout)
+    },
+    async jsonMeanwhile(...args) {
+      const { stdout } = await promisify(execFile)(process.execPath, [...ARGUMENTS, ...args, '--json'], { env, ...user })
+      return JSON.parse(stdout)
     },
     async serve() {
       const child = spawn(process.execPath, [...ARGUMENTS, 'serve', '--json'], {
