@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ENDPOINTS, type Endpoint, LIMIT_NAMES, LIMITS, type Reason, REASONS } from '@bonded/contract'
-import type { Command } from 'commander'
 import { MIGRATIONS } from '../packages/service/src/adapters/sql/migrations.ts'
 import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { SETTINGS } from '../packages/service/src/config.ts'
@@ -10,6 +9,9 @@ import { ASSERTION_WEIGHTS, HIGH_BAND_FROM, PRESENCE_WEIGHTS, SCORING_MODEL } fr
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
 import { openApiDocument } from '../packages/service/src/http/openapi.ts'
 import { statusOf } from '../packages/service/src/http/refusal-to-wire.ts'
+
+/** What commander makes; the library is the service's. */
+type Command = Awaited<ReturnType<typeof bondedProgram>>
 
 /**
  * Writes docs/reference from the code, so that it cannot say anything else. With `--check` it writes nothing

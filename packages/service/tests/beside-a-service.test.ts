@@ -20,8 +20,9 @@ after(async () => {
   m[Symbol.dispose]()
 })
 
-const call = (path: string, token: string, init: RequestInit = {}) =>
-  fetch(`${service.origin}/api/v1${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
+function call(path: string, token: string, { headers, ...init }: { method?: string; headers?: Record<string, string>; body?: string } = {}) {
+  return fetch(`${service.origin}/api/v1${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...headers } })
+}
 
 async function create(token = tenant.server_credential): Promise<CreatedSession> {
   const created = await call('/sessions', token, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })

@@ -6,6 +6,7 @@ import type { CreatedSession } from '@bonded/contract'
 import { WebSocket } from 'ws'
 import { machine } from './process.ts'
 
+const TENANT = ['tenant', 'create', '--name', 'A', '--environment', 'sandbox', '--origin', 'https://a.example', '--workflow', 'w:a']
 /** Within this a process manager sees it end, whatever its clients do. The usual ones kill after 10 s. */
 const ENDS_WITHIN_MS = 8_000
 
@@ -13,9 +14,7 @@ test('on SIGTERM watchers hear 1012, a watcher that is gone holds nothing up, an
   timeout: 120_000,
 }, async () => {
   using m = machine()
-  const { server_credential } = m.json(
-    ...['tenant', 'create', '--name', 'A', '--environment', 'sandbox', '--origin', 'https://a.example', '--workflow', 'w:a'],
-  )
+  const { server_credential } = m.json(...TENANT)
   await using service = await m.serve()
   const headers = { authorization: `Bearer ${server_credential}`, 'content-type': 'application/json' }
   const created = await fetch(`${service.origin}/api/v1/sessions`, { method: 'POST', headers, body: '{}' })

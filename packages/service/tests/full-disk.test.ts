@@ -16,7 +16,7 @@ test('on a full disk a service refuses with 503, loses nothing, and goes on by i
   timeout: 120_000,
 }, async () => {
   assert.ok(disk)
-  using _disk = disk
+  using _ = disk
   using m = machine({ folder: disk.folder })
   const { server_credential: token } = m.json(...TENANT)
   const acknowledged: string[] = []
