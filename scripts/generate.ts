@@ -2,12 +2,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, resolve } from 'node:path'
 import { ENDPOINTS, type Endpoint, LIMIT_NAMES, LIMITS, type Reason, REASONS } from '@bonded/contract'
 import { MIGRATIONS } from '../packages/service/src/adapters/sql/migrations.ts'
+import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { SETTINGS } from '../packages/service/src/config.ts'
 import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { ASSERTION_WEIGHTS, HIGH_BAND_FROM, PRESENCE_WEIGHTS, SCORING_MODEL } from '../packages/service/src/domain/scoring.ts'
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
 import { openApiDocument } from '../packages/service/src/http/openapi.ts'
 import { statusOf } from '../packages/service/src/http/refusal-to-wire.ts'
+
+/** What commander makes; the library is the service's. */
+type Command = Awaited<ReturnType<typeof bondedProgram>>
 
 /**
  * Writes docs/reference from the code, so that it cannot say anything else. With `--check` it writes nothing
@@ -20,6 +24,7 @@ const files = new Map<string, string>([
   ['openapi.json', `${JSON.stringify(openApiDocument({ origin: 'https://bond.example', version: version() }), null, 2)}\n`],
   ['configuration.md', configuration()],
   ['limits.md', limits()],
+  ['command-line.md', commandLine(await bondedProgram())],
   ['storage.md', storage()],
   ['states.md', states()],
   ['scores.md', scores()],
@@ -67,6 +72,29 @@ function limits(): string {
     return `| \`${name}\` | ${often} | ${per} | ${where} |${TENANT_LIMITS.includes(name) ? ' yes |' : ' |'}`
   })
   return `${NOTE}# Limits\n\nA call beyond a limit is answered with 429, \`rate_limited\` and \`Retry-After\`. The answer to every call that was counted says how its limits stand, in \`RateLimit\` and \`RateLimit-Policy\`.\n\n| limit | how often | for each | counted at | a tenant can have its own |\n|---|---|---|---|---|\n${rows.join('\n')}\n\nFor the service: \`BONDED_RATE_LIMITS=create=1200/200,get=240\` (the quota and, behind a slash, how many at once); \`off\` in a sandbox. For a tenant: \`bonded tenant create --limit create=1200/200\`, and \`bonded tenant limits <tenant> --limit get=240\` later; without \`--limit\` it has the service's again. An address is an IPv4 address or an IPv6 /64; behind a proxy set \`BONDED_TRUST_PROXY\`.\n`
+}
+
+function commandLine(program: Command): string {
+  const sections = leavesOf(program).map(({ path, command }) => {
+    const own = command.options.filter(({ helpGroupHeading }) => helpGroupHeading === undefined)
+    const rows = own.map(
+      ({ flags, description, mandatory, argChoices }) =>
+        `| \`${flags.replaceAll('|', '\\|')}\` | ${cell(description)}${argChoices ? ` ${argChoices.map((choice) => `\`${choice}\``).join(', ')}` : ''} | ${mandatory ? 'yes' : ''} |`,
+    )
+    const given = command.registeredArguments.map((argument) => ` <${argument.name()}>`).join('')
+    return `## bonded ${path}${cell(given)}\n\n${cell(command.description())}\n\n| option | | required |\n|---|---|---|\n${rows.join('\n')}\n`
+  })
+  return `${NOTE}# Command line\n\nExit 0 is done, 1 refused, 2 asked wrongly. With \`--json\` every command prints one JSON document on stdout, a refusal \`{"error": …}\`. Every [setting](configuration.md) that is no secret is also a flag of every command: \`--port\` for \`BONDED_PORT\`.\n\nThe commands work on the store directly, beside a running service, which sees a change within a second.\n\n${sections.join('\n')}`
+}
+
+function leavesOf(command: Command, before: readonly string[] = []): { path: string; command: Command }[] {
+  if (command.commands.length === 0) return [{ path: before.join(' '), command }]
+  return command.commands.flatMap((child) => leavesOf(child, [...before, child.name()]))
+}
+
+/** Within a table, and outside of code. */
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }
 
 function storage(): string {

@@ -3,6 +3,7 @@ import type { Batch } from './operations/batch.ts'
 import { expireSessions } from './operations/expire-sessions.ts'
 import { forgetSessions } from './operations/forget-sessions.ts'
 import type { Service } from './operations/service.ts'
+import { tellForeignEvents } from './operations/tell-foreign-events.ts'
 import type { BackgroundWork } from './ports/meter.ts'
 
 /** Between two batches of a backlog: the requests that arrived have nearly all of the thread, and the backlog gets 2,500 sessions a second. */
@@ -18,6 +19,8 @@ interface Chore {
 const CHORES: readonly Chore[] = [
   // Watchers are told of an expiry when it happens; this is for the rest.
   { work: 'expire', everyMs: 1_000, batch: expireSessions },
+  // What the command line changes is told to watchers within a second; asking costs a few microseconds.
+  { work: 'tell_foreign', everyMs: 250, batch: tellForeignEvents },
   { work: 'forget', everyMs: 60_000, batch: forgetSessions },
 ]
 

@@ -51,6 +51,21 @@ export const SETTINGS = [
 export type SettingName = (typeof SETTINGS)[number]['name']
 type Raw = Partial<Record<SettingName, string>>
 
+/** What a command line gave: settings by their names, and the file to read. Whatever else it holds is not looked at. */
+export type SettingFlags = Raw & { readonly BONDED_CONFIG?: string }
+
+/** Where a setting's value comes from. The first of these that has one wins. */
+export type SettingSource = 'flag' | 'environment' | 'file' | 'default'
+
+/** A setting with the value that counts. */
+export interface ChosenSetting {
+  readonly name: SettingName
+  /** As given; for a default, what it comes to. */
+  readonly value: string
+  readonly source: SettingSource
+  readonly secret: boolean
+}
+
 /** The checked configuration. */
 export interface Config {
   readonly publicOrigin: string
@@ -98,9 +113,9 @@ export class ConfigError extends Error {
  *
  * @throws {ConfigError} with every mistake
  */
-export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Config {
+export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags = {}): Config {
   const mistakes: ConfigMistake[] = []
-  const file = environment.BONDED_CONFIG === undefined ? {} : readFile(environment.BONDED_CONFIG, mistakes)
+  const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, mistakes)
   for (const name of Object.keys(environment)) {
     const known = name === 'BONDED_CONFIG' || SETTINGS.some((setting) => setting.name === name) || LATER.includes(name)
     if (name.startsWith('BONDED_') && !known)
@@ -109,7 +124,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
   const given = (name: SettingName): string | undefined => flags[name] ?? environment[name] ?? file[name]
   const wrong = (name: SettingName) => {
     const { expects, secret } = SETTINGS.find((setting) => setting.name === name) ?? { expects: '', secret: true }
-    mistakes.push({ setting: name, value: secret ? '(not shown)' : JSON.stringify(given(name)), expected: expects })
+    mistakes.push({ setting: name, value: secret ? '(not shown)' : JSON.stringify(withoutPassword(given(name) ?? '')), expected: expects })
   }
 
   const port = given('BONDED_PORT') ?? '8787'
@@ -161,10 +176,32 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: Raw = {}): Con
   })
 }
 
+/** Every setting with the value that counts and where it comes from, whether or not it can be used. */
+export function chosenSettings(environment: NodeJS.ProcessEnv, flags: SettingFlags = {}): readonly ChosenSetting[] {
+  const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, [])
+  const choose = (name: SettingName): { given: string | undefined; source: SettingSource } => {
+    if (flags[name] !== undefined) return { given: flags[name], source: 'flag' }
+    if (environment[name] !== undefined) return { given: environment[name], source: 'environment' }
+    return { given: file[name], source: file[name] === undefined ? 'default' : 'file' }
+  }
+  return SETTINGS.map(({ name, fallback, secret }) => {
+    const { given, source } = choose(name)
+    const value =
+      given ?? fallback.replace('<port>', choose('BONDED_PORT').given ?? '8787').replace('<data dir>', choose('BONDED_DATA_DIR').given ?? '.bonded')
+    return { name, value: withoutPassword(value), source, secret }
+  })
+}
+
+/** An address without what stands between its user and its host. */
+function withoutPassword(address: string): string {
+  return address.replace(/(:\/\/[^/@:]*):[^/@]*@/, '$1:***@')
+}
+
 /** Settings of parts that are not built yet: named, so that a configuration written for them is no mistake. */
 const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS']
 
-function readFile(path: string, mistakes: ConfigMistake[]): Raw {
+function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
+  if (path === undefined) return {}
   if (!existsSync(path)) {
     mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a file that exists' })
     return {}

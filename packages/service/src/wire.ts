@@ -27,15 +27,17 @@ export interface ServiceParts {
   readonly clock: Clock
   /** Nothing is counted without one. */
   readonly meter?: Meter
+  /** How long a write may wait for another process; by default as long as a service may stand still. */
+  readonly waitForLockMs?: number
 }
 
 /** The service without its HTTP side: what the command line works on. */
-export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter }: ServiceParts): Service {
+export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter, waitForLockMs }: ServiceParts): Service {
   const startedAt = clock.now()
   migrate(databaseFile, startedAt)
   const bus = localBus()
   return {
-    store: new SqliteStore(databaseFile, { bus, meter }),
+    store: new SqliteStore(databaseFile, { bus, meter, ...(waitForLockMs === undefined ? {} : { waitForLockMs }) }),
     bus,
     meter,
     clock,
@@ -49,6 +51,9 @@ export function wireService({ databaseFile, rootKeys, settings, clock, meter = n
     startedAt,
   }
 }
+
+/** How long a request under way may take to end. A poll that waits is cut, and asks the next one. */
+const DRAIN_MS = 2_000
 
 /** A service that listens. */
 export interface RunningService extends AsyncDisposable {
@@ -72,7 +77,7 @@ export async function startService(
     await app.listen({ host: options.host, port: options.port })
   } catch (failure) {
     stopBackground()
-    channel[Symbol.dispose]()
+    await channel[Symbol.asyncDispose]()
     await service.store[Symbol.asyncDispose]()
     throw failure
   }
@@ -83,8 +88,12 @@ export async function startService(
     port,
     async [Symbol.asyncDispose]() {
       stopBackground()
-      channel[Symbol.dispose]()
-      await app.close()
+      // What is under way gets its answer; nobody new is let in meanwhile.
+      const closed = app.close()
+      await channel[Symbol.asyncDispose]()
+      const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
+      await closed
+      clearTimeout(late)
       await service.store[Symbol.asyncDispose]()
     },
   }

@@ -15,7 +15,14 @@ export const SessionHint = word(SESSION_HINTS)
 export type SessionHint = Static<typeof SessionHint>
 
 /** Why a session was killed, as its tenant reads it. */
-export const ENDED_REASONS = ['user_declined', 'user_unexpected', 'policy_not_met', 'too_many_attempts', 'killed_by_tenant'] as const
+export const ENDED_REASONS = [
+  'user_declined',
+  'user_unexpected',
+  'policy_not_met',
+  'too_many_attempts',
+  'killed_by_tenant',
+  'killed_by_operator',
+] as const
 export const EndedReason = word(ENDED_REASONS)
 export type EndedReason = Static<typeof EndedReason>
 

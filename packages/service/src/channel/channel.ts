@@ -27,6 +27,9 @@ export function isChannelPath(path: string): boolean {
   return PATH.test(path)
 }
 
+/** A client that heard 1012 answers within a round trip; one that is gone must not hold up a restart. */
+const DRAIN_MS = 2_000
+
 /** What a client asks for by its subprotocols. */
 interface Offer {
   readonly watchToken: string
@@ -34,7 +37,7 @@ interface Offer {
 }
 
 /** The real-time channel (protocol 9). */
-export class Channel implements Disposable {
+export class Channel implements AsyncDisposable {
   readonly #service: Service
   readonly #sockets = new Map<WebSocket, { missed: number }>()
   readonly #rooms = new Map<SessionId, Room>()
@@ -46,6 +49,7 @@ export class Channel implements Disposable {
     handleProtocols: () => CHANNEL_PROTOCOL,
   })
   #cancelHeartbeat: Cancel
+  #draining = false
 
   constructor(service: Service, { http, tell }: { http: Server; tell: TellRequest }) {
     this.#service = service
@@ -61,6 +65,7 @@ export class Channel implements Disposable {
       const refused = (refusal: Refusal) => answered(refuseUpgrade(socket, refusal, requestId), { refusal })
       this.#admit(request).then(
         (admitted) => {
+          if (this.#draining) return refused({ reason: 'overloaded' })
           if (!admitted.ok) return refused(admitted.refusal)
           const { session, events } = admitted.value
           this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, session, events))
@@ -76,10 +81,22 @@ export class Channel implements Disposable {
     return this.#sockets.size
   }
 
-  /** Closes every channel, telling its client to come back. */
-  [Symbol.dispose](): void {
+  /** Closes every channel, telling its client to come back, and waits a little for those that still listen. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#draining = true
     this.#cancelHeartbeat()
-    for (const socket of this.#sockets.keys()) socket.close(CLOSE.restarting)
+    const closed = [...this.#sockets.keys()].map((socket) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      socket.once('close', () => resolve())
+      socket.close(CLOSE.restarting)
+      return promise
+    })
+    // The machine's own time, not the service's clock: this is about packets, and must end where a clock stands still.
+    const late = setTimeout(() => {
+      for (const socket of this.#sockets.keys()) socket.terminate()
+    }, DRAIN_MS)
+    await Promise.all(closed)
+    clearTimeout(late)
     this.#server.close()
   }
 

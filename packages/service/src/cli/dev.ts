@@ -1,15 +1,17 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseId, type SessionId, type TenantId } from '@bonded/contract'
 import { describeRequest } from '@bonded/phone/simulator'
 import { Command } from 'commander'
 import { shownChallenge } from '../domain/challenge.ts'
 import { awaitsPhone, stateAt } from '../domain/session.ts'
-import { readConfig } from '../config.ts'
+import { readConfig, type SettingFlags } from '../config.ts'
 import { openLog } from '../log.ts'
 import { createTenant, OperatorError } from '../operations/administer.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
+import { type Options, print } from './open.ts'
 import { phoneAt, tell } from './phone.ts'
+import type { RunningService } from '../wire.ts'
 import { closeOnSignal, serve } from './serve.ts'
 
 /** Where the demo bank listens: beside the service. */
@@ -25,21 +27,34 @@ interface Demo {
 
 /** `bonded dev`: a service, a bank and a phone on one machine. In the repository only. */
 export function devCommand(): Command {
-  return new Command('dev').description('Runs a sandbox on this machine: the service, a demo bank, a simulated phone.').action(async () => {
-    const config = readConfig(process.env)
-    if (config.environment === 'production') throw new OperatorError('bonded dev is a sandbox: unset BONDED_ENVIRONMENT')
-    const running = await serve(openLog('error'))
-    const { service } = running
-    const bankOrigin = `http://localhost:${process.env.BANK_PORT ?? BANK_PORT}`
-    const demo = await demoTenant(service, { dataDir: config.dataDir, bankOrigin })
-    const bank = await startDemoBank(demo, service.settings.publicOrigin).catch(async (failure: unknown) => {
-      await running[Symbol.asyncDispose]()
-      throw failure
+  return new Command('dev')
+    .description('Runs a sandbox on this machine: the service, a demo bank, a simulated phone.')
+    .option('--json', 'print what to open as JSON; then no key is listened to')
+    .action(async (options: Options) => {
+      const config = readConfig(process.env, options)
+      if (config.environment === 'production') throw new OperatorError('bonded dev is a sandbox: unset BONDED_ENVIRONMENT')
+      const running = await serve(config, openLog('error', options.json === true ? 'stderr' : 'stdout'))
+      try {
+        await showSandbox(running, { options, dataDir: config.dataDir })
+      } catch (failure) {
+        await running[Symbol.asyncDispose]()
+        throw failure
+      }
     })
-    process.stdout.write(`${welcome({ bank: bank.url, service: service.settings.publicOrigin, keys: process.stdin.isTTY })}\n`)
-    if (process.stdin.isTTY) listenForKeys(service, demo)
-    closeOnSignal(running, { [Symbol.asyncDispose]: () => bank.close() })
-  })
+}
+
+async function showSandbox(running: RunningService, { options, dataDir }: { options: Options; dataDir: string }): Promise<void> {
+  const { service } = running
+  const { publicOrigin } = service.settings
+  const bankOrigin = `http://localhost:${process.env.BANK_PORT ?? BANK_PORT}`
+  const demo = await demoTenant(service, { dataDir, bankOrigin })
+  const bank = await startDemoBank(demo, publicOrigin)
+  const keys = process.stdin.isTTY && options.json !== true
+  print(options, { bank: bank.url, service: publicOrigin, pid: process.pid, tenant_id: demo.tenant_id }, [
+    welcome({ bank: bank.url, service: publicOrigin, keys }),
+  ])
+  if (keys) listenForKeys(service, { demo, options })
+  closeOnSignal(running, { [Symbol.asyncDispose]: () => bank.close() })
 }
 
 function welcome({ bank, service, keys }: { bank: string; service: string; keys: boolean }): string {
@@ -78,7 +93,9 @@ async function demoTenant(service: Service, { dataDir, bankOrigin }: { dataDir: 
   })
   const demo = { tenant_id: tenant.id, publishable_key: publishableKey, server_credential: serverCredential.reveal(), bank_origin: bankOrigin }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  writeFileSync(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
+  // Whole or not at all, also where the disk is full.
+  writeFileSync(`${file}.draft`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.draft`, file)
   return demo
 }
 
@@ -99,7 +116,7 @@ async function startDemoBank(demo: Demo, serviceOrigin: string): Promise<{ url: 
 const OUTCOME_OF_KEY = { a: 'approve', d: 'decline', n: 'not-me' } as const
 
 /** The phone in the terminal: a key scans the newest code on the bank's page. */
-function listenForKeys(service: Service, demo: Demo): void {
+function listenForKeys(service: Service, { demo, options }: { demo: Demo; options: SettingFlags }): void {
   const { stdin } = process
   stdin.setRawMode(true)
   stdin.on('data', (data) => {
@@ -107,19 +124,22 @@ function listenForKeys(service: Service, demo: Demo): void {
     if (key === '\u0003') return void process.kill(process.pid, 'SIGINT')
     const outcome = OUTCOME_OF_KEY[key as keyof typeof OUTCOME_OF_KEY]
     if (outcome === undefined) return
-    playOnNewest(service, demo.tenant_id as TenantId, outcome).then(
+    playOnNewest(service, { tenantId: demo.tenant_id as TenantId, outcome, options }).then(
       (line) => process.stdout.write(`  ${line}\n`),
       (failure: unknown) => process.stdout.write(`  The phone failed: ${failure instanceof Error ? failure.message : String(failure)}\n`),
     )
   })
 }
 
-async function playOnNewest(service: Service, tenantId: TenantId, outcome: 'approve' | 'decline' | 'not-me'): Promise<string> {
+async function playOnNewest(
+  service: Service,
+  { tenantId, outcome, options }: { tenantId: TenantId; outcome: 'approve' | 'decline' | 'not-me'; options: SettingFlags },
+): Promise<string> {
   const now = service.clock.now()
   const [newest] = (await service.store.read((tables) => tables.sessions.recent(tenantId, 5))).filter((session) => awaitsPhone(session, now))
   if (newest === undefined || stateAt(newest, now) !== 'pending') return 'No code is on show. Fill the form and continue to the approval first.'
   const link = linkOf(service, { id: newest.id, nonce: noncesOf(service, newest).nonceAt(shownChallenge(newest, now).index) })
-  const result = await phoneAt(undefined).run(link, outcome, {
+  const result = await phoneAt(options).run(link, outcome, {
     waitForCompletion: outcome === 'approve',
     onShow: (session) => void process.stdout.write(`\n${describeRequest(session).replaceAll(/^/gm, '    ')}\n\n`),
   })

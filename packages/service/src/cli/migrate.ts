@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { migrate, migrationStates } from '../adapters/sql/migrate.ts'
 import { readConfig } from '../config.ts'
-import { print } from './open.ts'
+import { type Options, print } from './open.ts'
 
 /** `bonded migrate`: the schema of the database. */
 export function migrateCommand(): Command {
@@ -13,8 +13,8 @@ export function migrateCommand(): Command {
     .command('up')
     .description('Applies the steps that are missing, all or none.')
     .option('--json', 'print JSON')
-    .action((options: { json?: boolean }) => {
-      const { databaseFile } = readConfig(process.env)
+    .action((options: Options) => {
+      const { databaseFile } = readConfig(process.env, options)
       mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
       const applied = migrate(databaseFile, systemClock.now())
       print(options, { applied }, applied.length === 0 ? ['Nothing to do: the schema is current.'] : applied.map((step) => `applied ${step}`))
@@ -23,8 +23,8 @@ export function migrateCommand(): Command {
     .command('status')
     .description('Lists the steps and when each was applied.')
     .option('--json', 'print JSON')
-    .action((options: { json?: boolean }) => {
-      const { databaseFile } = readConfig(process.env)
+    .action((options: Options) => {
+      const { databaseFile } = readConfig(process.env, options)
       const states = migrationStates(databaseFile)
       print(
         options,

@@ -1,20 +1,27 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { keptRootKeys } from '../adapters/keys/root-key-file.ts'
-import { parseRootKeys } from '../adapters/keys/root-keys.ts'
+import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
-import { type Meter, noMeter } from '../ports/meter.ts'
+import type { Meter } from '../ports/meter.ts'
 import { VERSION } from '../version.ts'
 import { wireService } from '../wire.ts'
 
+/** What every command is given. */
+export interface Options extends SettingFlags {
+  readonly json?: boolean
+}
+
+/** A command that nobody waits behind can wait its turn beside a service that writes all the time. */
+const WAIT_FOR_LOCK_MS = 5_000
+
 /** The service that the configuration describes, without listening. */
-export function openService(config: Config, meter: Meter = noMeter): Service {
+export function openService(config: Config, given: { waitForLockMs?: number; meter?: Meter } = {}): Service {
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return wireService({
     databaseFile: config.databaseFile,
-    rootKeys: parseRootKeys(config.rootKeys ?? keptRootKeys(config.dataDir)),
+    rootKeys: rootKeysOf(config),
     settings: {
       publicOrigin: config.publicOrigin,
       appScheme: config.appScheme,
@@ -23,13 +30,13 @@ export function openService(config: Config, meter: Meter = noMeter): Service {
       trustedProxies: config.trustedProxies,
     },
     clock: systemClock,
-    meter,
+    ...given,
   })
 }
 
-/** Does something on the store that the configuration names, and closes it again. */
-export async function withService<T>(work: (service: Service) => Promise<T>): Promise<T> {
-  const service = openService(readConfig(process.env))
+/** Does something on the store that the configuration names, and closes it again. A service may be running on it. */
+export async function withService<T>(options: SettingFlags, work: (service: Service) => Promise<T>): Promise<T> {
+  const service = openService(readConfig(process.env, options), { waitForLockMs: WAIT_FOR_LOCK_MS })
   try {
     return await work(service)
   } finally {
@@ -38,6 +45,6 @@ export async function withService<T>(work: (service: Service) => Promise<T>): Pr
 }
 
 /** Prints one JSON document, or the lines for a person. */
-export function print(options: { json?: boolean | undefined }, document: unknown, lines: readonly string[]): void {
+export function print(options: { readonly json?: boolean | undefined }, document: unknown, lines: readonly string[]): void {
   process.stdout.write(options.json === true ? `${JSON.stringify(document, null, 2)}\n` : `${lines.join('\n')}\n`)
 }

@@ -10,16 +10,15 @@ import {
   type SimulatedPhone,
 } from '@bonded/phone/simulator'
 import { Command, Option } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig, type SettingFlags } from '../config.ts'
 import { OperatorError } from '../operations/administer.ts'
-import { print } from './open.ts'
+import { type Options, print } from './open.ts'
 
-interface RunOptions {
+interface RunOptions extends Options {
   readonly qr: string
   readonly as?: Outcome
   readonly origin?: string
   readonly wait: boolean
-  readonly json?: boolean
 }
 
 /** `bonded phone`: a phone with real keys, against any service. Its keys are kept in the data folder. */
@@ -30,8 +29,8 @@ export function phoneCommand(): Command {
     .description('Registers the phone’s key with a service.')
     .option('--origin <origin>', 'the service; by default the configured one')
     .option('--json', 'print JSON')
-    .action(async (options: { origin?: string; json?: boolean }) => {
-      const { device_id, subject_id, format } = await phoneAt(options.origin).register()
+    .action(async (options: Options & { origin?: string }) => {
+      const { device_id, subject_id, format } = await phoneAt(options).register()
       print(options, { device_id, subject_id, format }, [`registered ${device_id} (${format}) for ${subject_id}`])
     })
   addRun(command, { name: 'approve', outcome: 'approve', description: 'Scans a code, shows what is asked, and approves it.' })
@@ -49,7 +48,7 @@ function addRun(parent: Command, { name, outcome, description }: { name: string;
     .option('--no-wait', 'do not stay until the action is completed')
     .option('--json', 'print JSON')
     .action(async (options: RunOptions) => {
-      const result = await phoneAt(options.origin).run(handoffOf(options.qr), options.as ?? outcome, {
+      const result = await phoneAt(options).run(handoffOf(options.qr), options.as ?? outcome, {
         waitForCompletion: options.wait,
         onShow: (session) => void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
       })
@@ -66,9 +65,9 @@ export function tell({ state, refusal, completed }: RunResult): string {
 }
 
 /** The phone whose keys lie in the data folder. */
-export function phoneAt(origin: string | undefined): SimulatedPhone {
-  const { publicOrigin, dataDir } = readConfig(process.env)
-  return createSimulatedPhone({ origin: origin ?? publicOrigin, stateFile: join(dataDir, 'phone.json') })
+export function phoneAt(options: SettingFlags & { readonly origin?: string }): SimulatedPhone {
+  const { publicOrigin, dataDir } = readConfig(process.env, options)
+  return createSimulatedPhone({ origin: options.origin ?? publicOrigin, stateFile: join(dataDir, 'phone.json') })
 }
 
 function handoffOf(text: string): HandoffInput {

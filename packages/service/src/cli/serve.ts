@@ -1,52 +1,47 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { quickCheck } from '../adapters/sql/quick-check.ts'
+import { lockForServing } from '../adapters/sql/serving-lock.ts'
+import { type Config, readConfig } from '../config.ts'
 import type { HostedScript, ScriptSource } from '../http/pages.ts'
 import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'
 import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../wire.ts'
-import { openService } from './open.ts'
+import { type Options, openService } from './open.ts'
 
 /** `bonded serve`: the service alone. */
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('Runs the service. Settings come from the environment or the file that BONDED_CONFIG names.')
+    .description('Runs the service. Settings come from flags, the environment, or the file that BONDED_CONFIG names.')
     .option('--json', 'print the ready line as JSON')
-    .action(async (options: { json?: boolean }) => {
+    .action(async (options: Options) => {
+      const config = readConfig(process.env, options)
       // With --json, stdout is one document; the log goes beside it.
-      const running = await serve(openLog('info', options.json === true ? 'stderr' : 'stdout'))
-      const ready = { ready: running.service.settings.publicOrigin, pid: process.pid, after_ms: Math.round(performance.now()) }
+      const running = await serve(config, openLog('info', options.json === true ? 'stderr' : 'stdout'))
+      const { service, port } = running
+      const ready = { ready: service.settings.publicOrigin, pid: process.pid, port, after_ms: Math.round(performance.now()) }
       process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`)
       closeOnSignal(running)
     })
 }
 
-/** Starts the configured service and writes its pid where whoever must stop it finds it. */
-export async function serve(log: ReturnType<typeof openLog>): Promise<RunningService> {
-  const config = readConfig(process.env)
-  const figures = config.metricsPort === undefined ? undefined : await openFigures(config.metricsPort)
-  const running = await startService(openService(config, figures?.meter), {
-    host: config.host,
-    port: config.port,
-    log,
-    script: hostedScript(),
-  }).catch(async (failure: unknown) => {
-    await figures?.[Symbol.asyncDispose]()
-    throw failure
-  })
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+/** Starts the configured service as the only one on its file, and writes its pid where whoever must stop it finds it. */
+export async function serve(config: Config, log: ReturnType<typeof openLog>): Promise<RunningService> {
+  await using started = new AsyncDisposableStack()
+  for (const folder of [config.dataDir, dirname(config.databaseFile)]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  started.use(lockForServing(config.databaseFile))
+  quickCheck(config.databaseFile)
+  const figures = config.metricsPort === undefined ? undefined : started.use(await openFigures(config.metricsPort))
+  const service = openService(config, figures)
+  const running = started.use(await startService(service, { host: config.host, port: config.port, log, script: hostedScript() }))
   const pidFile = join(config.dataDir, 'service.pid')
+  started.defer(() => rmSync(pidFile, { force: true }))
   writeFileSync(pidFile, `${process.pid}\n`)
-  return {
-    ...running,
-    async [Symbol.asyncDispose]() {
-      await running[Symbol.asyncDispose]()
-      await figures?.[Symbol.asyncDispose]()
-      rmSync(pidFile, { force: true })
-    },
-  }
+  // It runs: what was started is ended by whoever ends it, in the opposite order.
+  const parts = started.move()
+  return { ...running, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 /** The widget's script, made when the first page asks for it and kept. */
@@ -90,7 +85,13 @@ async function openFigures(port: number): Promise<{ readonly meter: Meter } & As
 export function closeOnSignal(...running: readonly AsyncDisposable[]): void {
   const close = () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
-    void Promise.all(running.map((part) => part[Symbol.asyncDispose]())).finally(() => process.exit(0))
+    Promise.all(running.map((part) => part[Symbol.asyncDispose]())).then(
+      () => process.exit(0),
+      (failure: unknown) => {
+        process.stderr.write(`It did not end orderly: ${failure instanceof Error ? failure.message : String(failure)}\n`)
+        process.exit(1)
+      },
+    )
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, close)
 }

@@ -1,7 +1,8 @@
 import { parseId, type SessionId, type TimelineEntry } from '@bonded/contract'
 import { Command } from 'commander'
 import { inspectSession, OperatorError } from '../operations/administer.ts'
-import { print, withService } from './open.ts'
+import { killSessionByOperator } from '../operations/kill-session-by-operator.ts'
+import { type Options, print, withService } from './open.ts'
 
 /** `bonded session`: what happened to a session. */
 export function sessionCommand(): Command {
@@ -10,8 +11,8 @@ export function sessionCommand(): Command {
     .command('show <session>')
     .description('Shows a session of any tenant. No nonce and no secret is among it.')
     .option('--json', 'print JSON')
-    .action(async (id: string, options: { json?: boolean }) => {
-      const { session, state } = await withService((service) => inspectSession(service, sessionIdOf(id)))
+    .action(async (id: string, options: Options) => {
+      const { session, state } = await withService(options, (service) => inspectSession(service, sessionIdOf(id)))
       const at = (instant: number | null) => (instant === null ? null : new Date(instant).toISOString())
       const document = {
         session_id: session.id,
@@ -40,9 +41,18 @@ export function sessionCommand(): Command {
     .command('timeline <session>')
     .description('Shows what happened to a session, with the exact step of each refusal.')
     .option('--json', 'print JSON')
-    .action(async (id: string, options: { json?: boolean }) => {
-      const { timeline } = await withService((service) => inspectSession(service, sessionIdOf(id)))
+    .action(async (id: string, options: Options) => {
+      const { timeline } = await withService(options, (service) => inspectSession(service, sessionIdOf(id)))
       print(options, timeline, timeline.map(line))
+    })
+  command
+    .command('kill <session>')
+    .description('Ends a live session. Whoever watches it is told.')
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: Options) => {
+      const session = await withService(options, (service) => killSessionByOperator(service, sessionIdOf(id)))
+      const { state, endedReason } = session
+      print(options, { session_id: session.id, state, ended_reason: endedReason }, [`${session.id} is ${state} (${endedReason}).`])
     })
   return command
 }

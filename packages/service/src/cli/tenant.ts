@@ -5,13 +5,13 @@ import { Compile } from 'typebox/compile'
 import { formatLimits, LIMITS_SYNTAX, parseLimits, type SomeLimits, TENANT_LIMITS } from '../domain/limits.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { createTenant, findTenant, limitTenant, listKeys, listTenants, OperatorError } from '../operations/administer.ts'
-import { describeKey } from './key.ts'
-import { print, withService } from './open.ts'
+import { describeKey, tellEnd } from './key.ts'
+import { type Options, print, withService } from './open.ts'
 import { tenantIdOf } from './tenant-id.ts'
 
 const workflowSchema = Compile(Workflow)
 
-interface CreateOptions {
+interface CreateOptions extends Options {
   readonly name: string
   readonly environment: Tenant['environment']
   readonly origin: readonly string[]
@@ -19,7 +19,6 @@ interface CreateOptions {
   readonly workflowFile?: string
   readonly limit: SomeLimits
   readonly demo?: boolean
-  readonly json?: boolean
 }
 
 /** `bonded tenant`: the customers of the service. */
@@ -40,7 +39,7 @@ export function tenantCommand(): Command {
       const fromFile = options.workflowFile === undefined ? [] : readWorkflows(options.workflowFile)
       const { name, environment, origin: origins } = options
       const wanted = { name, environment, origins, workflows: [...options.workflow, ...fromFile], limits: options.limit, demo: options.demo === true }
-      const { tenant, publishableKey, serverCredential } = await withService((service) => createTenant(service, wanted))
+      const { tenant, publishableKey, serverCredential } = await withService(options, (service) => createTenant(service, wanted))
       const document = { tenant_id: tenant.id, publishable_key: publishableKey, server_credential: serverCredential.reveal() }
       print(options, document, [
         `tenant             ${document.tenant_id}`,
@@ -53,8 +52,8 @@ export function tenantCommand(): Command {
     .command('list')
     .description('Lists the tenants.')
     .option('--json', 'print JSON')
-    .action(async (options: { json?: boolean }) => {
-      const tenants = await withService(listTenants)
+    .action(async (options: Options) => {
+      const tenants = await withService(options, listTenants)
       print(
         options,
         tenants.map(describe),
@@ -65,8 +64,8 @@ export function tenantCommand(): Command {
     .command('show <tenant>')
     .description('Shows a tenant, its workflows and its keys.')
     .option('--json', 'print JSON')
-    .action(async (id: string, options: { json?: boolean }) => {
-      const { tenant, keys } = await withService(async (service) => {
+    .action(async (id: string, options: Options) => {
+      const { tenant, keys } = await withService(options, async (service) => {
         const tenantId = tenantIdOf(id)
         return { tenant: await findTenant(service, tenantId), keys: await listKeys(service, tenantId) }
       })
@@ -76,9 +75,7 @@ export function tenantCommand(): Command {
         ...tenant.origins.map((origin) => `origin    ${origin}`),
         ...tenant.workflows.map(({ name, actions }) => `workflow  ${name}: ${actions.join(', ')}`),
         ...(tenant.limits ? [`limits    ${formatLimits(tenant.limits)}`] : []),
-        ...listed.map(
-          ({ kind, key, last4, revoked_at }) => `key       ${kind} ${key} …${last4}${revoked_at === null ? '' : ` revoked ${revoked_at}`}`,
-        ),
+        ...keys.map((key) => `key       ${key.kind} ${key.key} …${key.last4}${tellEnd(key)}`),
       ])
     })
   command
@@ -86,11 +83,12 @@ export function tenantCommand(): Command {
     .description('Gives a tenant limits of its own, in the place of those it had; without any, the service’s.')
     .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
     .option('--json', 'print JSON')
-    .action(async (id: string, { limit, json }: { limit: SomeLimits; json?: boolean }) => {
+    .action(async (id: string, options: Options & { limit: SomeLimits }) => {
+      const { limit } = options
       const tenantId = tenantIdOf(id)
-      await withService((service) => limitTenant(service, tenantId, limit))
+      await withService(options, (service) => limitTenant(service, tenantId, limit))
       const limits = formatLimits(limit)
-      print({ json }, { tenant_id: tenantId, limits }, [limits === '' ? 'The limits of the service.' : limits])
+      print(options, { tenant_id: tenantId, limits }, [limits === '' ? 'The limits of the service.' : limits])
     })
   return command
 }

@@ -1,6 +1,7 @@
 import type { TenantId, Workflow } from '@bonded/contract'
 import type { SomeLimits } from './limits.ts'
 import { accept, type Result, refuse } from './refusal.ts'
+import type { Instant } from './session.ts'
 
 /** A customer of the service. */
 export interface Tenant {
@@ -17,6 +18,11 @@ export interface Tenant {
 
 /** Which workflows and actions a credential may use. Null: all of its tenant's. */
 export type Scope = readonly { readonly workflow: string; readonly actions: readonly string[] | null }[] | null
+
+/** Whether a key no longer works. One that is being replaced works until its time comes. */
+export function isRevoked({ revokedAt }: { readonly revokedAt: Instant | null }, now: Instant): boolean {
+  return revokedAt !== null && now >= revokedAt
+}
 
 /** Whether the tenant answers pages of this origin. An exact match: no wildcards, no case folding, no default ports. */
 export function allowsOrigin(tenant: Tenant, origin: string): boolean {

@@ -19,6 +19,7 @@ export const MOVES = {
   decline: { from: ['pending', 'step_up_required'], to: 'killed', endedReason: 'user_declined' },
   declineUnexpected: { from: ['pending', 'step_up_required'], to: 'killed', endedReason: 'user_unexpected' },
   kill: { from: ['pending', 'step_up_required', 'bonded'], to: 'killed', endedReason: 'killed_by_tenant' },
+  killByOperator: { from: ['pending', 'step_up_required', 'bonded'], to: 'killed', endedReason: 'killed_by_operator' },
   expire: { from: ['pending', 'step_up_required', 'bonded'], to: 'expired' },
   complete: { from: ['bonded'], to: 'completed' },
 } as const satisfies Record<string, Move>

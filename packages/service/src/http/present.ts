@@ -88,6 +88,7 @@ export function publicReason(reason: EndedReason | null): PublicSession['ended_r
     case 'too_many_attempts':
       return 'not_verified'
     case 'killed_by_tenant':
+    case 'killed_by_operator':
       return 'killed'
   }
 }

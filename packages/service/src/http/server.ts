@@ -42,7 +42,9 @@ export function buildServer(service: Service, { script, log, tell, takesUpgrade 
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
+    // What comes over a connection that is being given up is served as ever, and told to close it.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     exposeHeadRoutes: false,
     // A request without Host is answered in our shape, not by Node's empty 400.

@@ -60,7 +60,8 @@ function judgeTenant({ environment, origins, workflows, demo }: NewTenant): void
   if (twice !== undefined) throw new OperatorError(`the workflow ${twice} is named twice`)
 }
 
-function mintCredential({ random, keys }: Service) {
+/** A new server credential: what is stored of it, and what is shown once. */
+export function mintCredential({ random, keys }: Service) {
   const keyId = random.base62(10)
   const bare = `sk_beta_${keyId}_${random.base62(43)}`
   const text = bare + credentialChecksum(bare)
@@ -93,7 +94,7 @@ export async function issueKey(
 /** Revokes a server credential (by key id) or a publishable key. It stops working at once. */
 export async function revokeKey(service: Service, key: string): Promise<void> {
   const revoked = await service.store.write((tables) => tables.tenants.revoke(key, service.clock.now()))
-  if (!revoked) throw new OperatorError('there is no such key, or it is revoked already')
+  if (!revoked) throw new OperatorError('there is no such key, or it is revoked already; bonded key list --tenant shows which there are')
 }
 
 /** Gives a tenant limits of its own, in the place of those it had; none: the service's. They count from the next call on. */

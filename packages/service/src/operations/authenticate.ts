@@ -1,6 +1,6 @@
 import { DEVICE_TOKEN, type Endpoint, isServerCredential, PUBLISHABLE_KEY, SERVER_CREDENTIAL } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
-import { allowsOrigin } from '../domain/tenant.ts'
+import { allowsOrigin, isRevoked } from '../domain/tenant.ts'
 import type { Caller, Service } from './service.ts'
 
 /** What a request shows of its sender. */
@@ -36,13 +36,14 @@ async function backend(service: Service, token: string, origin: string | undefin
   const keyId = SERVER_CREDENTIAL.exec(token)?.[1] ?? ''
   const credential = await service.store.read((tables) => tables.tenants.findServerCredential(keyId))
   if (credential === undefined || !service.keys.same(service.keys.digest(token), credential.hash)) return refuse('credential_invalid')
+  if (isRevoked(credential, service.clock.now())) return refuse('credential_invalid')
   if (origin !== undefined && !allowsOrigin(credential.tenant, origin)) return refuse('origin_not_allowed')
   return accept({ kind: 'backend', credential })
 }
 
 async function browser(service: Service, token: string, origin: string | undefined): Promise<Result<Caller>> {
   const key = await service.store.read((tables) => tables.tenants.findPublishableKey(token))
-  if (key === undefined) return refuse('credential_invalid')
+  if (key === undefined || isRevoked(key, service.clock.now())) return refuse('credential_invalid')
   // The key is public: only the Origin a browser vouches for says that the tenant's own page shows it.
   if (origin === undefined || !allowsOrigin(key.tenant, origin)) return refuse('origin_not_allowed')
   return accept({ kind: 'browser', key, origin })

@@ -2,7 +2,7 @@ import { type CreateSessionRequest, canonicalJson, makeId, type SessionId } from
 import { policyOf } from '../domain/policy.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
-import { chooseAction, inScope } from '../domain/tenant.ts'
+import { chooseAction, inScope, isRevoked } from '../domain/tenant.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import type { BackendCaller, Service } from './service.ts'
 
@@ -25,7 +25,7 @@ export async function createSession(service: Service, caller: BackendCaller, inp
   const { publishableKey } = request
   if (publishableKey !== undefined) {
     const key = await service.store.read((tables) => tables.tenants.findPublishableKey(publishableKey))
-    if (key?.tenant.id !== tenant.id) return refuse('key_of_another_tenant', { param: 'publishableKey' })
+    if (key?.tenant.id !== tenant.id || isRevoked(key, service.clock.now())) return refuse('key_of_another_tenant', { param: 'publishableKey' })
     if (!inScope(key.scope, workflow.name)) return refuse('workflow_not_enabled', { param: 'publishableKey' })
     if (!inScope(key.scope, workflow.name, action)) return refuse('action_not_enabled', { param: 'publishableKey' })
   }

@@ -10,7 +10,7 @@ export const OTHER_ROUTES = ['pollSession', 'channel', 'script', 'qr', 'handoff'
 export type RouteName = EndpointName | (typeof OTHER_ROUTES)[number]
 
 /** Work that nobody asked for: the end of sessions whose time is up, and the deletion of what is kept no longer. */
-export type BackgroundWork = 'expire' | 'forget'
+export type BackgroundWork = 'expire' | 'tell_foreign' | 'forget'
 
 /**
  * Is told what the service does, so that somebody can count it. Whatever it is told comes from a closed set: no

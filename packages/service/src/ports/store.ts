@@ -25,14 +25,31 @@ export interface Store extends AsyncDisposable {
   read<T>(unit: Unit<T>): Promise<T>
   /** The same store for one request: whatever event its writes store carries the request's id. */
   during(requestId: RequestId): Store
-  /** What keeps the store from being used just now. Never fails: a store that cannot be asked says so. */
+  /** What keeps the store from being used just now, tried where it refused before. Never fails: a store that cannot be asked says so. */
   health(): Promise<readonly Unreadiness[]>
+  /**
+   * The latest event of each session that another process has stored something for since the last time this was
+   * asked. It may name too many, never too few.
+   */
+  foreignEvents(): Promise<readonly { readonly sessionId: SessionId; readonly seq: number }[]>
 }
+
+/** What keeps a store from working, as far as it can tell. */
+export type StoreTrouble = 'full' | 'locked' | 'read_only' | 'cannot_open' | 'not_a_database' | 'damaged' | 'input_output'
 
 /** The store could not be read or written. */
 export class StoreError extends Error {
   readonly code = 'store_unavailable'
   override readonly name = 'StoreError'
+  readonly trouble: StoreTrouble | undefined
+  /** Where the store lies, for whoever has to mend it. */
+  readonly where: string | undefined
+
+  constructor(message: string, options: { trouble?: StoreTrouble; where?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.trouble = options.trouble
+    this.where = options.where
+  }
 }
 
 /** All that is stored, by noun. */
@@ -103,6 +120,8 @@ export interface SessionTable {
   forget(endedBy: Instant, limit: number): Work<number>
   /** Of the live sessions, the one that expires last; undefined where none is live. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
+  /** The sessions pinned to a device that have not ended yet. */
+  heldBy(deviceId: DeviceId): Work<readonly Session[]>
   /** The tenant's newest sessions, newest first. For operators: it reads the whole table. */
   recent(tenantId: TenantId, limit: number): Work<readonly Session[]>
   rememberContinuity(row: { tenantId: TenantId; deviceId: DeviceId; mean: number; now: Instant }): Work<void>
@@ -120,7 +139,10 @@ export interface DeviceTable {
   raiseCounter(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
   /** Marks an active device suspect, if this assertion was signed after the last one taken. */
   suspect(id: DeviceId, issuedAt: Instant): Work<boolean>
+  /** @returns false where there is no such device, it was removed, or it stands so already */
   setStatus(id: DeviceId, status: Device['status']): Work<boolean>
+  /** The newest devices, newest first. For operators: it reads the whole table. */
+  recent(wanted: { readonly status?: Device['status']; readonly subjectId?: SubjectId; readonly limit: number }): Work<readonly Device[]>
   /** Uses a registration challenge up. False where it was used before. */
   useChallenge(challenge: string, expiresAt: Instant): Work<boolean>
   /** Deletes used challenges that nobody could use again, at most `limit`. @returns how many */
@@ -134,12 +156,15 @@ export interface ServerCredential {
   readonly hash: Uint8Array
   readonly tenant: Tenant
   readonly scope: Scope
+  /** From when on it no longer works. In the past where it was revoked, ahead while it is being replaced. */
+  readonly revokedAt: Instant | null
 }
 
 export interface PublishableKey {
   readonly key: string
   readonly tenant: Tenant
   readonly scope: Scope
+  readonly revokedAt: Instant | null
 }
 
 export interface TenantTable {
@@ -150,21 +175,26 @@ export interface TenantTable {
   list(): Work<readonly Tenant[]>
   addServerCredential(row: { keyId: string; tenantId: TenantId; hash: Uint8Array; last4: string; scope: Scope; now: Instant }): Work<void>
   addPublishableKey(row: { key: string; tenantId: TenantId; scope: Scope; now: Instant }): Work<void>
-  /** @returns whether there was such a key, not yet revoked */
-  revoke(key: string, now: Instant): Work<boolean>
+  /** Ends a key at an instant. @returns false where there is no such key, or it ends as early already */
+  revoke(key: string, at: Instant): Work<boolean>
   findServerCredential(keyId: string): Work<ServerCredential | undefined>
   findPublishableKey(key: string): Work<PublishableKey | undefined>
   listKeys(tenantId: TenantId): Work<readonly KeyListing[]>
+  /** One key of any tenant, by the key id of a server credential or the publishable key itself. */
+  findKey(key: string): Work<KeyListing | undefined>
   /** Whether any tenant has this origin. */
   knowsOrigin(origin: string): Work<boolean>
 }
 
 export interface KeyListing {
+  readonly tenantId: TenantId
   readonly kind: 'server' | 'publishable'
   /** The key id of a server credential, or the publishable key itself. */
   readonly key: string
   readonly last4: string
+  readonly scope: Scope
   readonly createdAt: Instant
+  /** From when on it no longer works. */
   readonly revokedAt: Instant | null
 }
 

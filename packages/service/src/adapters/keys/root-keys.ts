@@ -10,6 +10,13 @@ export interface RootKey {
 export class RootKeyError extends Error {
   readonly code = 'root_keys_invalid'
   override readonly name = 'RootKeyError'
+  /** The file they stand in, where it is not the setting. */
+  readonly file: string | undefined
+
+  constructor(message: string, file?: string) {
+    super(message)
+    this.file = file
+  }
 }
 
 /**

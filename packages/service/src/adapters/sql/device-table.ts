@@ -2,7 +2,7 @@ import type { DeviceId } from '@bonded/contract'
 import type { Device } from '../../domain/session.ts'
 import type { DeviceTable, Work } from '../../ports/store.ts'
 import type { KeptDevice, KeptRows } from './kept.ts'
-import { changed, type Row, row } from './statement.ts'
+import { changed, type Row, row, rows } from './statement.ts'
 
 /** The registered keys, and what their subjects are called towards each tenant. */
 export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): DeviceTable {
@@ -61,7 +61,15 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
 
     *setStatus(id, status) {
       kept.devices.delete(id)
-      return (yield* changed(`update device set status = $2 where id = $1 and status <> 'removed'`, [id, status])) === 1
+      return (yield* changed(`update device set status = $2 where id = $1 and status not in ('removed', $2)`, [id, status])) === 1
+    },
+
+    *recent({ status, subjectId, limit }) {
+      const found = yield* rows(
+        `select * from device where ($1 = '' or status = $1) and ($2 = '' or subject_id = $2) order by created_at desc, id limit $3`,
+        [status ?? '', subjectId ?? '', limit],
+      )
+      return found.map(deviceFromRow)
     },
 
     *useChallenge(challenge, expiresAt) {

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { MIGRATIONS } from './migrations.ts'
+import { asStoreError } from './trouble.ts'
+
+/** Another process may be writing just now, or applying the same steps. */
+const WAIT_FOR_LOCK_MS = 5_000
 
 export interface MigrationState {
   readonly number: number
@@ -20,11 +24,25 @@ export class MigrationError extends Error {
  *
  * @returns the steps that were applied now
  * @throws {MigrationError} where the file was made by a newer program, or a released step was changed
+ * @throws {StoreError} where it cannot be read or written
  */
 export function migrate(file: string, now: number): readonly string[] {
-  using database = openDatabase(file)
+  try {
+    // Nothing to do is the usual case, and must not wait for a service that writes.
+    if (existsSync(file) && migrationStates(file).every(({ appliedAt }) => appliedAt !== null)) return []
+    using database = openDatabase(file)
+    return applyMissing(database, now)
+  } catch (cause) {
+    throw asStoreError(cause, { to: 'open', where: file })
+  }
+}
+
+function applyMissing(database: DatabaseSync, now: number): readonly string[] {
   database.exec('begin immediate')
   try {
+    database.exec(
+      'create table if not exists migration (number bigint primary key, name text not null, checksum text not null, applied_at bigint not null)',
+    )
     const applied = appliedSteps(database)
     const pending = MIGRATIONS.filter(({ number }) => !applied.has(number))
     for (const { number, name, statements } of pending) {
@@ -39,10 +57,9 @@ export function migrate(file: string, now: number): readonly string[] {
   }
 }
 
-/** Every step this program knows, and when it was applied. */
+/** Every step this program knows, and when it was applied. Changes nothing, and makes no file. */
 export function migrationStates(file: string): readonly MigrationState[] {
-  using database = openDatabase(file)
-  const applied = appliedSteps(database)
+  const applied = existsSync(file) ? readSteps(file) : new Map<number, number>()
   return MIGRATIONS.map(({ number, name }) => {
     const at = applied.get(number)
     return { number, name, appliedAt: at === undefined ? null : new Date(at).toISOString() }
@@ -52,15 +69,22 @@ export function migrationStates(file: string): readonly MigrationState[] {
 function openDatabase(file: string): DatabaseSync {
   // Made before SQLite makes it, for its owner's eyes only; SQLite gives its side files the same mode.
   closeSync(openSync(file, 'a', 0o600))
-  const database = new DatabaseSync(file)
+  const database = new DatabaseSync(file, { timeout: WAIT_FOR_LOCK_MS })
   database.exec('pragma journal_mode = wal; pragma synchronous = full')
   return database
 }
 
+function readSteps(file: string): ReadonlyMap<number, number> {
+  try {
+    using database = new DatabaseSync(file, { readOnly: true, timeout: WAIT_FOR_LOCK_MS })
+    const made = database.prepare("select 1 from sqlite_schema where type = 'table' and name = 'migration'").get() !== undefined
+    return made ? appliedSteps(database) : new Map()
+  } catch (cause) {
+    throw asStoreError(cause, { to: 'open', where: file })
+  }
+}
+
 function appliedSteps(database: DatabaseSync): ReadonlyMap<number, number> {
-  database.exec(
-    'create table if not exists migration (number bigint primary key, name text not null, checksum text not null, applied_at bigint not null)',
-  )
   const applied = new Map<number, number>()
   for (const row of database.prepare('select number, name, checksum, applied_at from migration order by number').all()) {
     const known = MIGRATIONS.find(({ number }) => number === row.number)

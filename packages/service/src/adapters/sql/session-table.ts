@@ -151,6 +151,11 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
       return found && { rootKeyId: found.root_key_id as string, createdAt: Number(found.created_at) }
     },
 
+    *heldBy(deviceId) {
+      const found = yield* rows('select * from session where ended_at is null and device_id = $1 order by created_at', [deviceId])
+      return found.map(sessionFromRow)
+    },
+
     *recent(tenantId, limit) {
       const found = yield* rows('select * from session where tenant_id = $1 order by created_at desc limit $2', [tenantId, limit])
       return found.map(sessionFromRow)

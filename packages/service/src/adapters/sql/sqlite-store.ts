@@ -7,6 +7,7 @@ import { type Meter, noMeter } from '../../ports/meter.ts'
 import { type Store, StoreError, type Tables, type Unit, type Work } from '../../ports/store.ts'
 import type { Writing } from './announce.ts'
 import { deviceTable } from './device-table.ts'
+import { ForeignEvents } from './foreign-events.ts'
 import { idempotencyTable } from './idempotency-table.ts'
 import { type KeptRows, keptRows } from './kept.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -15,15 +16,23 @@ import type { Row, SqlValue, Statement } from './statement.ts'
 import { StoreDuringRequest } from './store-during-request.ts'
 import { keptTenants } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
+import { asStoreError } from './trouble.ts'
 
 /** A writer that waits blocks the event loop: better a 503 soon than a service that stands still. */
-const BUSY_TIMEOUT_MS = 250
+const WAIT_FOR_LOCK_MS = 250
 
 /** How old a reading may be that another process has overtaken. A change is judged by what is stored, whatever was read. */
 const FOREIGN_CHECK_MS = 20
 
 /** Room for the write-ahead log between two checkpoints (32 MB), and as much again to notice in time. */
 const MIN_FREE_BYTES = 64 * 1024 * 1024
+
+interface SqliteStoreParts {
+  readonly bus: Bus
+  readonly meter?: Meter
+  readonly waitForLockMs?: number
+  readonly freeBytes?: (file: string) => Promise<number>
+}
 
 /** A unit of work that waits for its transaction. */
 interface Pending {
@@ -45,7 +54,9 @@ interface Failure {
  * the thread, so nobody reads what is not committed yet.
  *
  * @param parts.bus is told of events once they are durable
+ * @param parts.waitForLockMs how long a write waits for another process; by default as long as a service may stand still
  * @param parts.freeBytes how much room the disk of a file has; the system's answer where it is not given
+ * @throws {StoreError} where the file cannot be opened
  */
 export class SqliteStore implements Store {
   readonly #database: Connection
@@ -57,20 +68,27 @@ export class SqliteStore implements Store {
   #announcements: Announcement[] = []
   readonly #tables: Tables
   readonly #readOnlyTables: Tables
+  readonly #foreign: ForeignEvents
   readonly #kept = keptRows()
   #version = Number.NaN
   #staleAt = 0
   /** Of the unit that runs just now. Units run one after the other, each at a stretch. */
   #requestId: RequestId | null = null
+  /** Until one is seen to work that needs what a change needs: a transaction that changes nothing proves nothing. */
   #lastWriteFailed = false
 
-  constructor(file: string, parts: { bus: Bus; meter?: Meter; freeBytes?: (file: string) => Promise<number> }) {
-    const { bus, meter = noMeter, freeBytes = freeBytesOf } = parts
+  constructor(file: string, parts: SqliteStoreParts) {
+    const { bus, meter = noMeter, waitForLockMs = WAIT_FOR_LOCK_MS, freeBytes = freeBytesOf } = parts
     this.#file = file
     this.#bus = bus
     this.#meter = meter
     this.#freeBytes = freeBytes
-    this.#database = new Connection(file)
+    try {
+      this.#database = new Connection(file, waitForLockMs)
+      this.#foreign = new ForeignEvents(this.#database)
+    } catch (cause) {
+      throw asStoreError(cause, { to: 'open', where: file })
+    }
     this.#tables = tables(this.#kept, { announce: (announcement) => this.#announcements.push(announcement), requestId: () => this.#requestId })
     const announce = () => {
       throw new StoreError('a unit that only reads has changed a session')
@@ -98,7 +116,7 @@ export class SqliteStore implements Store {
       if (performance.now() >= this.#staleAt) this.#dropStale()
       return this.#database.drive(unit(this.#readOnlyTables))
     } catch (cause) {
-      throw asStoreError('read', cause)
+      throw asStoreError(cause, { to: 'read', where: this.#file })
     }
   }
 
@@ -117,16 +135,37 @@ export class SqliteStore implements Store {
     } catch {
       found.push('store_unreadable')
     }
-    // The sweeper writes every second, so a failure that has passed is forgotten by itself.
-    if (this.#lastWriteFailed) found.push('store_unwritable')
+    if (this.#lastWriteFailed && !this.#tryToWrite()) found.push('store_unwritable')
     const freeBytes = await this.#freeBytes(this.#file).catch(() => 0)
     if (freeBytes < MIN_FREE_BYTES) found.push('disk_full')
     return found
   }
 
+  async foreignEvents(): ReturnType<Store['foreignEvents']> {
+    try {
+      // Whoever hears of them reads at once, and must not be given what was kept from before.
+      this.#dropStale()
+      return this.#foreign.next()
+    } catch (cause) {
+      throw asStoreError(cause, { to: 'read', where: this.#file })
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#commitGroup()
     this.#database.close()
+  }
+
+  /** Changes nothing that means anything, but needs the room and the permission that a change needs. */
+  #tryToWrite(): boolean {
+    try {
+      // Nothing else uses this number. Writing it writes a page, whatever it was before.
+      this.#database.exec('pragma user_version = 1')
+      this.#lastWriteFailed = false
+    } catch {
+      // Asked because the last one failed; what it failed of was told then.
+    }
+    return !this.#lastWriteFailed
   }
 
   #commitGroup(): void {
@@ -141,7 +180,7 @@ export class SqliteStore implements Store {
 
   #failed(units: readonly Pending[], failure: Failure | undefined): void {
     if (failure === undefined) return
-    const told = asStoreError('write', failure.cause)
+    const told = asStoreError(failure.cause, { to: 'write', where: this.#file })
     // A unit that throws by itself says nothing of the database.
     if (told instanceof StoreError) {
       this.#lastWriteFailed = true
@@ -169,7 +208,6 @@ export class SqliteStore implements Store {
     }
     const announcements = this.#announcements
     this.#announcements = []
-    this.#lastWriteFailed = false
     this.#meter.committed(units.length)
     for (const unit of units) unit.done()
     for (const announcement of announcements) {
@@ -215,8 +253,8 @@ class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(file: string) {
-    this.#database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
+  constructor(file: string, waitForLockMs: number) {
+    this.#database = new DatabaseSync(file, { timeout: waitForLockMs })
     // FULL: a commit is on the disk before anybody is told of it. WAL: readers never wait for it. A checkpoint copies
     // each page once, however often it changed: 8 000 pages (32 MB) make that rare without making a restart slow.
     this.#database.exec(
@@ -296,9 +334,4 @@ function rowOf(columns: readonly string[], values: readonly SqlValue[]): Row {
   const row: Record<string, SqlValue> = {}
   for (let at = 0; at < columns.length; at++) row[columns[at] ?? ''] = values[at] ?? null
   return row
-}
-
-function asStoreError(what: 'read' | 'write', cause: unknown): unknown {
-  const isDatabaseError = cause instanceof Error && 'code' in cause && cause.code === 'ERR_SQLITE_ERROR'
-  return isDatabaseError ? new StoreError(`the database refused to ${what}`, { cause }) : cause
 }

@@ -32,6 +32,10 @@ export class StoreDuringRequest implements Store {
     return this.#store.health()
   }
 
+  foreignEvents(): ReturnType<Store['foreignEvents']> {
+    return this.#store.foreignEvents()
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#store[Symbol.asyncDispose]()
   }

@@ -30,6 +30,6 @@ export function keptTenants(table: TenantTable, kept: Kept<string, unknown>): Te
     setLimits: (id, limits) => dropping(table.setLimits(id, limits)),
     addServerCredential: (row) => dropping(table.addServerCredential(row)),
     addPublishableKey: (row) => dropping(table.addPublishableKey(row)),
-    revoke: (key, now) => dropping(table.revoke(key, now)),
+    revoke: (key, at) => dropping(table.revoke(key, at)),
   }
 }

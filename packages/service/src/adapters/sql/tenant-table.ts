@@ -51,37 +51,49 @@ export const tenantTable: TenantTable = {
     ])
   },
 
-  *revoke(key, now) {
-    const server = yield* row('update server_credential set revoked_at = $2 where key_id = $1 and revoked_at is null returning key_id', [key, now])
+  *revoke(key, at) {
+    const server = yield* row(
+      'update server_credential set revoked_at = $2 where key_id = $1 and (revoked_at is null or revoked_at > $2) returning key_id',
+      [key, at],
+    )
     const publishable = yield* row(
-      'update publishable_key set revoked_at = $2 where publishable_key = $1 and revoked_at is null returning publishable_key',
-      [key, now],
+      'update publishable_key set revoked_at = $2 where publishable_key = $1 and (revoked_at is null or revoked_at > $2) returning publishable_key',
+      [key, at],
     )
     return server !== undefined || publishable !== undefined
   },
 
   *findServerCredential(keyId) {
     const found = yield* row(
-      `select tenant.*, server_credential.hash, server_credential.scope from server_credential
-       join tenant on tenant.id = server_credential.tenant_id where key_id = $1 and revoked_at is null`,
+      `select tenant.*, server_credential.hash, server_credential.scope, server_credential.revoked_at from server_credential
+       join tenant on tenant.id = server_credential.tenant_id where key_id = $1`,
       [keyId],
     )
-    return found && { keyId, hash: found.hash as Uint8Array, tenant: tenantFromRow(found), scope: parseScope(found.scope) }
+    return (
+      found && { keyId, hash: found.hash as Uint8Array, tenant: tenantFromRow(found), scope: parseScope(found.scope), revokedAt: revokedAt(found) }
+    )
   },
 
   *findPublishableKey(key) {
     const found = yield* row(
-      `select tenant.*, publishable_key.scope from publishable_key
-       join tenant on tenant.id = publishable_key.tenant_id where publishable_key = $1 and revoked_at is null`,
+      `select tenant.*, publishable_key.scope, publishable_key.revoked_at from publishable_key
+       join tenant on tenant.id = publishable_key.tenant_id where publishable_key = $1`,
       [key],
     )
-    return found && { key, tenant: tenantFromRow(found), scope: parseScope(found.scope) }
+    return found && { key, tenant: tenantFromRow(found), scope: parseScope(found.scope), revokedAt: revokedAt(found) }
   },
 
   *listKeys(tenantId) {
     const server = yield* rows('select * from server_credential where tenant_id = $1 order by created_at', [tenantId])
     const publishable = yield* rows('select * from publishable_key where tenant_id = $1 order by created_at', [tenantId])
     return [...server.map(serverListing), ...publishable.map(publishableListing)]
+  },
+
+  *findKey(key) {
+    const server = yield* row('select * from server_credential where key_id = $1', [key])
+    if (server !== undefined) return serverListing(server)
+    const publishable = yield* row('select * from publishable_key where publishable_key = $1', [key])
+    return publishable && publishableListing(publishable)
   },
 
   *knowsOrigin(origin) {
@@ -102,14 +114,19 @@ function parseScope(text: SqlValue | undefined): Scope {
 }
 
 function serverListing(found: Row): KeyListing {
-  return { kind: 'server', key: found.key_id as string, last4: found.last4 as string, ...dates(found) }
+  return { kind: 'server', key: found.key_id as string, last4: found.last4 as string, ...common(found) }
 }
 
 function publishableListing(found: Row): KeyListing {
   const key = found.publishable_key as string
-  return { kind: 'publishable', key, last4: key.slice(-4), ...dates(found) }
+  return { kind: 'publishable', key, last4: key.slice(-4), ...common(found) }
 }
 
-function dates(found: Row): { createdAt: number; revokedAt: number | null } {
-  return { createdAt: Number(found.created_at), revokedAt: found.revoked_at === null ? null : Number(found.revoked_at) }
+function common(found: Row): Pick<KeyListing, 'tenantId' | 'scope' | 'createdAt' | 'revokedAt'> {
+  const tenantId = found.tenant_id as KeyListing['tenantId']
+  return { tenantId, scope: parseScope(found.scope), createdAt: Number(found.created_at), revokedAt: revokedAt(found) }
+}
+
+function revokedAt(found: Row): number | null {
+  return found.revoked_at === null ? null : Number(found.revoked_at)
 }

@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { StoreError } from '../../ports/store.ts'
+import { asStoreError } from './trouble.ts'
+
+/**
+ * Reads the whole file and looks whether it hangs together, without changing it. A file that is not there yet is fine.
+ *
+ * @throws {StoreError} where it is not a database, or is damaged
+ */
+export function quickCheck(file: string): void {
+  if (!existsSync(file)) return
+  const findings: unknown[] = []
+  try {
+    using database = new DatabaseSync(file, { readOnly: true })
+    findings.push(
+      ...database
+        .prepare('pragma quick_check(1)')
+        .all()
+        .map(({ quick_check: finding }) => finding),
+    )
+  } catch (cause) {
+    throw asStoreError(cause, { to: 'open', where: file })
+  }
+  if (findings.length === 1 && findings[0] === 'ok') return
+  throw new StoreError(`the store refused to open: ${findings.join(' ')}`, { trouble: 'damaged', where: file })
+}

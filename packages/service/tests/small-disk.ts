@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const MEGABYTE = 1_000_000
+/** A container's own memory disk is usually 64 MB. A larger one is not ours to fill. */
+const MAY_FILL_BYTES = 128 * MEGABYTE
+const MEMORY_DISK = '/dev/shm'
+
+export interface SmallDisk extends Disposable {
+  readonly folder: string
+  fill(): void
+  makeRoom(): void
+}
+
+/** A disk that may be filled: one mounted for this, else the memory disk of a container. */
+export function smallDisk(): SmallDisk | undefined {
+  const mounted = mkdtempSync(join(tmpdir(), 'bonded-disk-'))
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'none', mounted]).status === 0) {
+    return diskAt(mounted, () => {
+      // Lazily: a process that was killed may not have let go of its files yet.
+      spawnSync('umount', ['-l', mounted])
+      rmSync(mounted, { recursive: true, force: true })
+    })
+  }
+  rmSync(mounted, { recursive: true })
+  if (!existsSync(MEMORY_DISK) || sizeBytes(MEMORY_DISK) > MAY_FILL_BYTES) return undefined
+  const folder = mkdtempSync(join(MEMORY_DISK, 'bonded-'))
+  return diskAt(folder, () => rmSync(folder, { recursive: true, force: true }))
+}
+
+function sizeBytes(folder: string): number {
+  const { blocks, bsize } = statfsSync(folder)
+  return blocks * bsize
+}
+
+function diskAt(folder: string, dispose: () => void): SmallDisk {
+  const filler = join(folder, 'filler')
+  return {
+    folder,
+    fill() {
+      for (let chunk = MEGABYTE; chunk >= 1; chunk = Math.floor(chunk / 2)) {
+        try {
+          for (;;) appendFileSync(filler, Buffer.alloc(chunk))
+        } catch (failure) {
+          if ((failure as NodeJS.ErrnoException).code !== 'ENOSPC') throw failure
+        }
+      }
+    },
+    makeRoom: () => rmSync(filler, { force: true }),
+    [Symbol.dispose]: dispose,
+  }
+}
