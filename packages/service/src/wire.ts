@@ -19,6 +19,7 @@ import { buildServer } from './http/server.ts'
 import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
 import { type Meter, noMeter } from './ports/meter.ts'
+import type { CarrierProvider } from './ports/proofs.ts'
 
 export interface ServiceParts {
   readonly databaseFile: string
@@ -27,10 +28,12 @@ export interface ServiceParts {
   readonly clock: Clock
   /** Nothing is counted without one. */
   readonly meter?: Meter
+  /** Nobody is asked without one. */
+  readonly carrier?: CarrierProvider
 }
 
 /** The service without its HTTP side: what the command line works on. */
-export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter }: ServiceParts): Service {
+export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter, carrier = noCarrier }: ServiceParts): Service {
   const startedAt = clock.now()
   migrate(databaseFile, startedAt)
   const bus = localBus()
@@ -44,7 +47,7 @@ export function wireService({ databaseFile, rootKeys, settings, clock, meter = n
     limiter: memoryLimiter(clock),
     verifiers: { software: appAssertionVerifier, 'android-key': appAssertionVerifier },
     registrar: softwareRegistrar,
-    carrier: noCarrier,
+    carrier,
     settings,
     startedAt,
   }

@@ -5,12 +5,19 @@ import { parseRootKeys } from '../adapters/keys/root-keys.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { Service } from '../operations/service.ts'
-import { type Meter, noMeter } from '../ports/meter.ts'
+import type { Meter } from '../ports/meter.ts'
+import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
 import { wireService } from '../wire.ts'
 
+/** What only a service that listens is given. */
+interface ServingParts {
+  readonly meter?: Meter
+  readonly carrier?: CarrierProvider
+}
+
 /** The service that the configuration describes, without listening. */
-export function openService(config: Config, meter: Meter = noMeter): Service {
+export function openService(config: Config, serving: ServingParts = {}): Service {
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return wireService({
     databaseFile: config.databaseFile,
@@ -23,7 +30,7 @@ export function openService(config: Config, meter: Meter = noMeter): Service {
       trustedProxies: config.trustedProxies,
     },
     clock: systemClock,
-    meter,
+    ...serving,
   })
 }
 

@@ -1,10 +1,13 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import type { OperatorSettings } from '../adapters/carrier/operator.ts'
+import { systemClock } from '../adapters/clock/system-clock.ts'
 import { readConfig } from '../config.ts'
 import type { HostedScript, ScriptSource } from '../http/pages.ts'
 import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'
+import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../wire.ts'
 import { openService } from './open.ts'
@@ -27,7 +30,8 @@ export function serveCommand(): Command {
 export async function serve(log: ReturnType<typeof openLog>): Promise<RunningService> {
   const config = readConfig(process.env)
   const figures = config.metricsPort === undefined ? undefined : await openFigures(config.metricsPort)
-  const running = await startService(openService(config, figures?.meter), {
+  const carrier = config.operators.length === 0 ? undefined : await carrierOf(config.operators)
+  const running = await startService(openService(config, { ...(figures ? { meter: figures.meter } : {}), ...(carrier ? { carrier } : {}) }), {
     host: config.host,
     port: config.port,
     log,
@@ -69,6 +73,12 @@ function hostedScript(): ScriptSource {
 }
 
 const METRICS_HOST = '127.0.0.1'
+
+async function carrierOf(operators: readonly OperatorSettings[]): Promise<CarrierProvider> {
+  // Here, not above: who asks no operator does not wait for the library to load.
+  const { camaraCarrier } = await import('../adapters/carrier/camara.ts')
+  return camaraCarrier(operators, { clock: systemClock })
+}
 
 /** The meter, and the listener that shows it. */
 async function openFigures(port: number): Promise<{ readonly meter: Meter } & AsyncDisposable> {
