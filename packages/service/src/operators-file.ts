@@ -9,7 +9,8 @@ export const OPERATOR_MEMBERS = {
   api_root: 'where its CAMARA interfaces begin: an https URL, or http on this machine in a sandbox',
   issuer: 'its OpenID Connect issuer: an https URL, or http on this machine in a sandbox',
   client_id: 'what it calls this service',
-  private_key_file: 'a PEM file with the private key that signs our requests: EC P-256, or RSA of 2048 bits or more; beside this file where the path is relative',
+  private_key_file:
+    'a PEM file with the private key that signs our requests: EC P-256, or RSA of 2048 bits or more; beside this file where the path is relative',
   key_id: 'the `kid` it knows the key by; may be left out',
   flow: 'ciba or jwt-bearer',
   purpose: 'what the data is for, as agreed: one scope such as dpv:FraudPreventionAndDetection',
@@ -69,8 +70,9 @@ function parseOperator(
 
   const flow = text('flow', (word) => word === 'ciba' || word === 'jwt-bearer')
   const keyId = text('key_id', (word) => word !== '')
-  const key = keyFrom(text('private_key_file', (file) => file !== ''), path)
-  if (key === undefined && typeof entry.private_key_file === 'string') wrong('private_key_file')
+  const keyFile = text('private_key_file', (file) => file !== '')
+  const key = keyFile === '' ? undefined : keyFrom(keyFile, path)
+  if (keyFile !== '' && key === undefined) wrong('private_key_file')
   const prefixes: unknown = entry.number_prefixes
   const areNumbers = Array.isArray(prefixes) && prefixes.length > 0 && prefixes.every((prefix) => /^\+[1-9]\d{0,13}$/.test(String(prefix)))
   if (!areNumbers) wrong('number_prefixes')
@@ -92,7 +94,6 @@ function parseOperator(
 }
 
 function keyFrom(file: string, beside: string): KeyObject | undefined {
-  if (file === '') return undefined
   try {
     const key = createPrivateKey(readFileSync(resolve(dirname(beside), file)))
     const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {}

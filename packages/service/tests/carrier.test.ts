@@ -175,7 +175,10 @@ test('of two operators the one with the longer beginning is asked, and the troub
   assert.match(String((await check('+34690000001')).note), /sim_swap:circuit_open device_status:circuit_open/)
   assert.equal(narrow.requests.length, seen)
   assert.deepEqual((await check('+34600000001')).finding, { ...WELL, number_verified: false })
-  assert.equal(wide.requests.some(({ body }) => body.includes('690000001')), false)
+  assert.equal(
+    wide.requests.some(({ body }) => body.includes('690000001')),
+    false,
+  )
 })
 
 test('a swap is asked for once a minute for a number, and what was not learned is asked for again', { skip }, async () => {

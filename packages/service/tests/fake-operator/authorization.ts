@@ -45,7 +45,8 @@ export class Authorization {
     }
     if (!(await this.#client(form, url))) return { status: 401, body: { error: 'invalid_client' } }
     const request = this.#requests.get(form.get('auth_req_id') ?? '')
-    if (form.get('grant_type') !== 'urn:openid:params:grant-type:ciba' || request === undefined) return { status: 400, body: { error: 'invalid_grant' } }
+    if (form.get('grant_type') !== 'urn:openid:params:grant-type:ciba' || request === undefined)
+      return { status: 400, body: { error: 'invalid_grant' } }
     const now = this.#of.clock.now()
     if (now < request.nextPoll) this.#of.violation(`a poll ${request.nextPoll - now} ms too early`)
     request.polls += 1

@@ -86,7 +86,8 @@ export async function fakeOperator({ clock, ...given }: { clock: Clock } & Parti
     const mood = moods.get(path as Path)
     if (mood === 'hang') return
     if (mood === 'reset') return void request.socket.destroy()
-    if (mood && 'raw' in mood) return void response.writeHead(mood.status ?? 200, { 'content-type': 'application/json', ...mood.headers }).end(mood.raw)
+    if (mood && 'raw' in mood)
+      return void response.writeHead(mood.status ?? 200, { 'content-type': 'application/json', ...mood.headers }).end(mood.raw)
     const isOpenId = path === PATHS.discovery || path === PATHS.token || path === PATHS.backchannel
     const { status, body } = mood ? { status: mood.status, body: refusal(mood.status, mood.code) } : await spoken(path, request, text)
     const wrong = isOpenId ? undefined : published[path]?.response(status, body)
@@ -164,7 +165,10 @@ export async function fakeOperator({ clock, ...given }: { clock: Clock } & Parti
 function knowledge(path: string, known: Subscriber, now: number): object {
   if (path === PATHS.check) return { swapped: known.swapped ?? false }
   if (path === PATHS.date) {
-    return { latestSimChange: known.latestSimChange ?? null, ...(known.monitoredPeriod === undefined ? {} : { monitoredPeriod: known.monitoredPeriod }) }
+    return {
+      latestSimChange: known.latestSimChange ?? null,
+      ...(known.monitoredPeriod === undefined ? {} : { monitoredPeriod: known.monitoredPeriod }),
+    }
   }
   const reachable = known.reachable ?? true
   return { lastStatusTime: known.lastStatusTime ?? new Date(now).toISOString(), reachable, ...(reachable ? { connectivity: ['DATA', 'SMS'] } : {}) }

@@ -50,7 +50,9 @@ export function openIdOf(settings: OpenIdSettings, clock: Clock): OpenId {
     async token(wish, deadline) {
       const found = await endpoints(deadline)
       if (!found.known) return found
-      return settings.flow === 'ciba' ? byCiba(settings, found.value, { wish, deadline, clock }) : byJwtBearer(settings, found.value, { wish, deadline, clock })
+      return settings.flow === 'ciba'
+        ? byCiba(settings, found.value, { wish, deadline, clock })
+        : byJwtBearer(settings, found.value, { wish, deadline, clock })
     },
   }
 }

@@ -43,7 +43,11 @@ export function operatorOf(settings: OperatorSettings, { clock, nameless }: { cl
   const circuits = { number: circuit(clock), swap: circuit(clock), status: circuit(clock) }
 
   /** A question under a token; with a kept token that is refused, once more under a new one. */
-  const put = async (question: Question, { subject, body, keep }: Putting, deadline: Deadline): Promise<Answer<Readonly<Record<string, unknown>>>> => {
+  const put = async (
+    question: Question,
+    { subject, body, keep }: Putting,
+    deadline: Deadline,
+  ): Promise<Answer<Readonly<Record<string, unknown>>>> => {
     const kept = keep ? nameless(`${subject} ${question.scope}`) : undefined
     const known = kept && tokens.get(kept)
     if (known !== undefined) {
