@@ -118,7 +118,7 @@ test('an operator that hangs holds evidence up for two seconds; it is judged on 
 })
 
 test('a number stands in no log line, no figure, no timeline, no answer and nowhere in the database', { skip }, async () => {
-  const meter = prometheusMeter({ version: '0.0.0' })
+  using meter = prometheusMeter({ version: '0.0.0' })
   await using setting = await withOperator({ meter })
   const { h, operator } = setting
   const told: string[] = []
