@@ -4,6 +4,7 @@ import { ENDPOINTS, type Endpoint, LIMIT_NAMES, LIMITS, type Reason, REASONS } f
 import { MIGRATIONS } from '../packages/service/src/adapters/sql/migrations.ts'
 import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { SETTINGS } from '../packages/service/src/config.ts'
+import { OPERATOR_MEMBERS } from '../packages/service/src/operators-file.ts'
 import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { ASSERTION_WEIGHTS, HIGH_BAND_FROM, PRESENCE_WEIGHTS, SCORING_MODEL } from '../packages/service/src/domain/scoring.ts'
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
@@ -60,7 +61,23 @@ function configuration(): string {
     ({ name, key, fallback, expects, secret }) =>
       `| \`${name}\` | \`${key}\` | ${expects}${secret ? ' (secret)' : ''} | ${fallback.replaceAll('<', '&lt;')} |`,
   )
-  return `${NOTE}# Configuration\n\nA flag beats the environment, the environment beats the YAML file that \`BONDED_CONFIG\` names. All mistakes are told at once.\n\n| environment | in the file | takes | default |\n|---|---|---|---|\n${rows.join('\n')}\n`
+  return `${NOTE}# Configuration\n\nA flag beats the environment, the environment beats the YAML file that \`BONDED_CONFIG\` names. All mistakes are told at once.\n\n| environment | in the file | takes | default |\n|---|---|---|---|\n${rows.join('\n')}\n\n${operators()}`
+}
+
+function operators(): string {
+  const rows = Object.entries(OPERATOR_MEMBERS).map(([member, expects]) => `| \`${member}\` | ${expects} |`)
+  const example = [
+    'operators:',
+    '  - name: acme_es',
+    '    api_root: https://api.acme.example',
+    '    issuer: https://login.acme.example',
+    '    client_id: bonded',
+    '    private_key_file: acme.pem',
+    '    flow: jwt-bearer',
+    '    purpose: dpv:FraudPreventionAndDetection',
+    '    number_prefixes: ["+34"]',
+  ]
+  return `## The operators of phones\n\nThe file that \`BONDED_CARRIER_OPERATORS\` names has one member, \`operators\`: a list. Each has the members below. A session that was created with a \`phone_number\` is asked about at the operator whose prefix fits longest; a number that no prefix fits is judged like one whose operator does not answer: not verified, swapped recently.\n\n| member | takes |\n|---|---|\n${rows.join('\n')}\n\n\`\`\`yaml\n${example.join('\n')}\n\`\`\`\n`
 }
 
 function limits(): string {

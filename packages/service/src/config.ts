@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import type { OperatorSettings } from './adapters/carrier/operator.ts'
 import { type Limits, LIMITS_SYNTAX, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
+import { parseOperators } from './operators-file.ts'
 
 /** Every setting there is: its name in the environment, its member in the file, and what it takes. */
 export const SETTINGS = [
@@ -24,6 +26,13 @@ export const SETTINGS = [
   },
   { name: 'BONDED_APP_SCHEME', key: 'app_scheme', fallback: 'pulse', expects: 'a URL scheme: lower-case letters, digits, + - .', secret: false },
   { name: 'BONDED_DATA_DIR', key: 'data_dir', fallback: '.bonded', expects: 'a folder', secret: false },
+  {
+    name: 'BONDED_CARRIER_OPERATORS',
+    key: 'carrier_operators',
+    fallback: 'no operator is asked',
+    expects: 'a YAML file of the operators that are asked about phones',
+    secret: false,
+  },
   {
     name: 'BONDED_METRICS_PORT',
     key: 'metrics_port',
@@ -82,6 +91,8 @@ export interface Config {
   readonly limits: Limits | 'off'
   /** Whose X-Forwarded-For is believed. */
   readonly trustedProxies: TrustedProxies
+  /** Who is asked about phones; nobody where there is none. */
+  readonly operators: readonly OperatorSettings[]
 }
 
 /** One thing that is wrong with the configuration. */
@@ -146,6 +157,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (limits === undefined) wrong('BONDED_RATE_LIMITS')
   const trustedProxies = parseTrustedProxies(given('BONDED_TRUST_PROXY') ?? '0')
   if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
+  const operatorsFile = given('BONDED_CARRIER_OPERATORS')
+  const operators = operatorsFile === undefined ? [] : readOperators(operatorsFile, { sandbox: stage !== 'production', mistakes })
   const rootKeys = given('BONDED_ROOT_KEYS')
   if (stage === 'production' && rootKeys === undefined) {
     mistakes.push({
@@ -173,6 +186,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,
     trustedProxies: trustedProxies ?? 0,
+    operators,
   })
 }
 
@@ -206,14 +220,7 @@ function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
     mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a file that exists' })
     return {}
   }
-  // Here, not above: a service without a settings file starts without the parser.
-  const { parse: parseYaml } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
-  let members: unknown
-  try {
-    members = parseYaml(readFileSync(path, 'utf8'))
-  } catch {
-    members = undefined
-  }
+  const members = yamlOf(path)
   if (typeof members !== 'object' || members === null || Array.isArray(members)) {
     mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a YAML file of settings' })
     return {}
@@ -225,6 +232,25 @@ function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
     else mistakes.push({ setting: `${path}: ${key}`, value: 'is set', expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}` })
   }
   return raw
+}
+
+function readOperators(path: string, { sandbox, mistakes }: { sandbox: boolean; mistakes: ConfigMistake[] }): readonly OperatorSettings[] {
+  if (!existsSync(path)) {
+    mistakes.push({ setting: 'BONDED_CARRIER_OPERATORS', value: JSON.stringify(path), expected: 'a file that exists' })
+    return []
+  }
+  return parseOperators(yamlOf(path), { path, sandbox, tell: (setting, value, expected) => mistakes.push({ setting, value, expected }) })
+}
+
+/** What a YAML file says; undefined where it says nothing that can be read. */
+function yamlOf(path: string): unknown {
+  // Here, not above: a service without such a file starts without the parser.
+  const { parse: parseYaml } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
+  try {
+    return parseYaml(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
 }
 
 function isPort(text: string): boolean {

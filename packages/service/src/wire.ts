@@ -19,6 +19,7 @@ import { buildServer } from './http/server.ts'
 import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
 import { type Meter, noMeter } from './ports/meter.ts'
+import type { CarrierProvider } from './ports/proofs.ts'
 
 export interface ServiceParts {
   readonly databaseFile: string
@@ -29,10 +30,12 @@ export interface ServiceParts {
   readonly meter?: Meter
   /** How long a write may wait for another process; by default as long as a service may stand still. */
   readonly waitForLockMs?: number
+  /** Nobody is asked without one. */
+  readonly carrier?: CarrierProvider
 }
 
 /** The service without its HTTP side: what the command line works on. */
-export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter, waitForLockMs }: ServiceParts): Service {
+export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter, carrier = noCarrier, waitForLockMs }: ServiceParts): Service {
   const startedAt = clock.now()
   migrate(databaseFile, startedAt)
   const bus = localBus()
@@ -46,7 +49,7 @@ export function wireService({ databaseFile, rootKeys, settings, clock, meter = n
     limiter: memoryLimiter(clock),
     verifiers: { software: appAssertionVerifier, 'android-key': appAssertionVerifier },
     registrar: softwareRegistrar,
-    carrier: noCarrier,
+    carrier,
     settings,
     startedAt,
   }

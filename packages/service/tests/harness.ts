@@ -9,6 +9,7 @@ import { systemRandom } from '../src/adapters/keys/random.ts'
 import type { Limits } from '../src/domain/limits.ts'
 import type { Scope, Tenant } from '../src/domain/tenant.ts'
 import type { Meter } from '../src/ports/meter.ts'
+import type { CarrierProvider } from '../src/ports/proofs.ts'
 import type { TrustedProxies } from '../src/http/client-address.ts'
 import { type RunningService, startService, wireService } from '../src/wire.ts'
 import { Canary } from './canary.ts'
@@ -58,6 +59,8 @@ export interface HarnessOptions {
   readonly limits?: Limits | 'off'
   readonly trustedProxies?: TrustedProxies
   readonly meter?: Meter
+  /** Nobody is asked without one. It is given the clock that is moved. */
+  readonly carrier?: (clock: TestClock) => CarrierProvider
 }
 
 /** A service on a store of its own, a clock that is moved, tenants, and phones. */
@@ -78,6 +81,7 @@ export async function harness(options: HarnessOptions = {}) {
     },
     clock,
     ...(options.meter ? { meter: options.meter } : {}),
+    ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
   })
   const script = { version: '0.0.0', load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }) }
   const running = await startService(service, { host: '127.0.0.1', port: 0, log, script })

@@ -201,5 +201,5 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
       assert.doesNotMatch(plan, /TEMP B-TREE/, name)
     }
   }
-  assert.equal(planned.forget.length, 5)
+  assert.equal(planned.forget.length, 7)
 })

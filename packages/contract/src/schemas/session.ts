@@ -139,7 +139,7 @@ export type FormCompleted = Static<typeof FormCompleted>
 export const TimelineEntry = closed({
   at: Timestamp,
   kind: Type.String({
-    description: 'created, scanned, evaluating, evidence_issued, refused, step_up_required, bonded, completed, killed, expired, note',
+    description: 'created, scanned, evaluating, evidence_issued, refused, carrier, step_up_required, bonded, completed, killed, expired, note',
   }),
   seq: nullable(Type.Integer()),
   reason: nullable(Type.String({ description: 'The refusal, the ended reason, or what is noted.' })),

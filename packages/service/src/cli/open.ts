@@ -5,6 +5,7 @@ import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
 import type { Meter } from '../ports/meter.ts'
+import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
 import { wireService } from '../wire.ts'
 
@@ -16,8 +17,15 @@ export interface Options extends SettingFlags {
 /** A command that nobody waits behind can wait its turn beside a service that writes all the time. */
 const WAIT_FOR_LOCK_MS = 5_000
 
+interface GivenParts {
+  readonly waitForLockMs?: number
+  /** Only a service that listens has these. */
+  readonly meter?: Meter
+  readonly carrier?: CarrierProvider
+}
+
 /** The service that the configuration describes, without listening. */
-export function openService(config: Config, given: { waitForLockMs?: number; meter?: Meter } = {}): Service {
+export function openService(config: Config, given: GivenParts = {}): Service {
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return wireService({
     databaseFile: config.databaseFile,

@@ -1,12 +1,15 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
+import type { OperatorSettings } from '../adapters/carrier/operator.ts'
+import { systemClock } from '../adapters/clock/system-clock.ts'
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { HostedScript, ScriptSource } from '../http/pages.ts'
 import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'
+import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../wire.ts'
 import { type Options, openService } from './open.ts'
@@ -34,7 +37,8 @@ export async function serve(config: Config, log: ReturnType<typeof openLog>): Pr
   started.use(lockForServing(config.databaseFile))
   quickCheck(config.databaseFile)
   const figures = config.metricsPort === undefined ? undefined : started.use(await openFigures(config.metricsPort))
-  const service = openService(config, figures)
+  const carrier = config.operators.length === 0 ? undefined : await carrierOf(config.operators)
+  const service = openService(config, { ...(figures ? { meter: figures.meter } : {}), ...(carrier ? { carrier } : {}) })
   const running = started.use(await startService(service, { host: config.host, port: config.port, log, script: hostedScript() }))
   const pidFile = join(config.dataDir, 'service.pid')
   started.defer(() => rmSync(pidFile, { force: true }))
@@ -64,6 +68,12 @@ function hostedScript(): ScriptSource {
 }
 
 const METRICS_HOST = '127.0.0.1'
+
+async function carrierOf(operators: readonly OperatorSettings[]): Promise<CarrierProvider> {
+  // Here, not above: who asks no operator does not wait for the library to load.
+  const { camaraCarrier } = await import('../adapters/carrier/camara.ts')
+  return camaraCarrier(operators, { clock: systemClock })
+}
 
 /** The meter, and the listener that shows it. */
 async function openFigures(port: number): Promise<{ readonly meter: Meter } & AsyncDisposable> {

@@ -30,6 +30,8 @@ export function moved(session: Session, move: Move, { now, set = {} }: { now: In
     state: move.to,
     seq: session.seq + 1,
     hint: move.to === 'step_up_required' ? 'step_up' : null,
+    // Only evidence asks the operator, and no phone brings any from here on.
+    sealedPhoneNumber: move.to === 'step_up_required' ? session.sealedPhoneNumber : null,
     pendingUntil: session.state === 'pending' ? at : session.pendingUntil,
     endedAt: ends ? at : null,
     endedReason: move.endedReason ?? null,

@@ -49,7 +49,8 @@ export interface Session {
   readonly wantedSubjectRef: string | null
   /** The customer that bonded. */
   readonly subjectRef: string | null
-  readonly phoneNumber: string | null
+  /** Sealed: only the keyring opens it. Gone once no phone is awaited any more. */
+  readonly sealedPhoneNumber: string | null
   readonly endUserAddress: string | null
   /** The first Origin that used the watch token. */
   readonly requestingOrigin: string | null

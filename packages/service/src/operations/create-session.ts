@@ -34,10 +34,13 @@ export async function createSession(service: Service, caller: BackendCaller, inp
   if (policy.subject === 'required' && request.subject_ref === undefined) return refuse('subject_required', { param: 'subject_ref' })
 
   const now = service.clock.now()
+  const id = makeId('sess', service.random.id())
+  const rootKeyId = service.keys.currentKeyId
+  const { phone_number: number } = request
   const session: Session = {
-    id: makeId('sess', service.random.id()),
+    id,
     tenantId: tenant.id,
-    rootKeyId: service.keys.currentKeyId,
+    rootKeyId,
     state: 'pending',
     seq: 1,
     hint: 'waiting_for_scan',
@@ -57,7 +60,7 @@ export async function createSession(service: Service, caller: BackendCaller, inp
     context: request.context ?? null,
     wantedSubjectRef: request.subject_ref ?? null,
     subjectRef: null,
-    phoneNumber: request.phone_number ?? null,
+    sealedPhoneNumber: number === undefined ? null : service.keys.sealNumber(rootKeyId, id, number),
     endUserAddress: request.end_user_address ?? null,
     requestingOrigin: null,
     deviceId: null,

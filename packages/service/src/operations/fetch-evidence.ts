@@ -40,7 +40,13 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
   if (!admitted.ok) return admitted
   const { session } = admitted.value
 
-  const carrier = await service.carrier.check({ phoneNumber: session.phoneNumber, signal: signals.carrier })
+  const { sealedPhoneNumber: sealed } = session
+  const phoneNumber = sealed === null ? null : service.keys.openNumber(session.rootKeyId, session.id, sealed)
+  const carrier = await service.carrier.check({ phoneNumber, signal: signals.carrier })
+  const { note } = carrier
+  if (note !== undefined) {
+    await service.store.write((tables) => tables.sessions.note(session.id, { at: service.clock.now(), kind: 'carrier', reason: note }))
+  }
   const unsigned = summarise(
     {
       signals,

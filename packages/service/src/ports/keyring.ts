@@ -22,6 +22,10 @@ export interface Keyring {
   evidenceMac(keyId: string, context: EvidenceContext, evidence: object): string
   /** A MAC of a create body, to know it again. */
   bodyMac(keyId: string, canonicalBody: string): string
+  /** A phone number as it rests with its session: unreadable without the root key, and for another session. */
+  sealNumber(keyId: string, sessionId: SessionId, number: string): string
+  /** The number again. @throws where this is no seal of this session */
+  openNumber(keyId: string, sessionId: SessionId, sealed: string): Secret
   /** A registration challenge that carries its own proof of being ours: nothing is stored until it is used. */
   deviceChallenge(expiresAt: number): string
   /** When the challenge runs out, if it is one of ours. */

@@ -1,6 +1,7 @@
 import type { AppAttest, EvidenceSignals, RegisterDeviceRequest } from '@bonded/contract'
 import type { CarrierFinding } from '../domain/evidence.ts'
 import type { Result } from '../domain/refusal.ts'
+import type { Secret } from '../domain/secret.ts'
 import type { Device } from '../domain/session.ts'
 
 /** What a verified assertion says. */
@@ -39,13 +40,22 @@ export interface KeyRegistrar<Request = RegisterDeviceRequest> {
   register(request: Request): Promise<Result<RegisteredKey>>
 }
 
+export interface CarrierQuestion {
+  /** As the tenant gave it with the session, never as the phone says it. Without one nobody is asked. */
+  readonly phoneNumber: Secret | null
+  readonly signal: EvidenceSignals['carrier'] | undefined
+}
+
+export interface CarrierVerdict {
+  readonly finding: CarrierFinding
+  /** What was not learned and why, for the timeline. Stable words; it names no number. */
+  readonly note?: string
+}
+
 /**
  * Asks the phone's operator. Never fails and never takes longer than its budget: a provider that cannot be
  * reached is judged on the safe side, and `note` says why.
  */
 export interface CarrierProvider {
-  check(question: {
-    readonly phoneNumber: string | null
-    readonly signal: EvidenceSignals['carrier'] | undefined
-  }): Promise<{ readonly finding: CarrierFinding; readonly note?: string }>
+  check(question: CarrierQuestion): Promise<CarrierVerdict>
 }

@@ -3,9 +3,10 @@ import { evidenceMacInput } from '@bonded/contract'
 import { Secret } from '../../domain/secret.ts'
 import type { Keyring } from '../../ports/keyring.ts'
 import type { RootKey } from './root-keys.ts'
+import { seal, unseal } from './seal.ts'
 
 const SALT = 'bonded-sessions/v1'
-const PURPOSES = ['nonce', 'completion', 'watch', 'evidence', 'pairwise', 'device-challenge', 'idempotency'] as const
+const PURPOSES = ['nonce', 'completion', 'watch', 'evidence', 'pairwise', 'device-challenge', 'idempotency', 'phone-number'] as const
 type Purpose = (typeof PURPOSES)[number]
 
 const EXPIRY_BYTES = 6
@@ -18,11 +19,13 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   const [current] = rootKeys
   if (current === undefined) throw new RangeError('a keyring needs at least one root key')
 
-  const mac = (keyId: string, purpose: Purpose, text: string | Uint8Array): Buffer => {
+  const keyFor = (keyId: string, purpose: Purpose): KeyObject => {
     const key = derived.get(keyId)?.[purpose]
     if (key === undefined) throw new RangeError(`there is no root key ${keyId}`)
-    return createHmac('sha256', key).update(text).digest()
+    return key
   }
+  const mac = (keyId: string, purpose: Purpose, text: string | Uint8Array): Buffer =>
+    createHmac('sha256', keyFor(keyId, purpose)).update(text).digest()
   // A session's nonce, watch token and completion secret are asked for at almost every call on it.
   const sessionMac = keepingLatest((keyId: string, purpose: Purpose, text: string) => mac(keyId, purpose, text).toString('base64url'))
   const challengeMac = (keyId: string, body: Uint8Array) => mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
@@ -40,6 +43,8 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     subjectRef: (tenantId, subjectId) => mac(current.id, 'pairwise', `${tenantId}\n${subjectId}`).toString('base64url'),
     evidenceMac: (keyId, context, evidence) => mac(keyId, 'evidence', evidenceMacInput(context, evidence)).toString('base64url'),
     bodyMac: (keyId, canonicalBody) => mac(keyId, 'idempotency', canonicalBody).toString('base64url'),
+    sealNumber: (keyId, sessionId, number) => seal(keyFor(keyId, 'phone-number'), number, sessionId),
+    openNumber: (keyId, sessionId, sealed) => new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
     deviceChallenge(expiresAt) {
       const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)
       body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)

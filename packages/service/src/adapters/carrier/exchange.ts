@@ -1,0 +1,63 @@
+import { parseStrictJson } from '@bonded/contract'
+import { type Answer, learned, unknown } from './answer.ts'
+import type { Deadline } from './deadline.ts'
+
+/** An answer is a few hundred bytes, a discovery document a few thousand. */
+const MAX_ANSWER_BYTES = 65_536
+
+export interface Call {
+  readonly url: string
+  readonly form?: URLSearchParams
+  readonly json?: object
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What came back: a status, and the members of the body where it was a JSON object. */
+export interface Reply {
+  readonly status: number
+  readonly members: Readonly<Record<string, unknown>> | undefined
+  readonly retryAfterMs: number | undefined
+}
+
+/** One call: no redirect is followed, no more is read than an honest answer has, nothing goes on past the deadline. */
+export async function exchange(call: Call, deadline: Deadline): Promise<Answer<Reply>> {
+  const body = call.form ?? (call.json && JSON.stringify(call.json))
+  try {
+    const response = await fetch(call.url, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { accept: 'application/json', ...(call.json ? { 'content-type': 'application/json' } : {}), ...call.headers },
+      ...(body === undefined ? {} : { body }),
+      redirect: 'manual',
+      signal: deadline.signal,
+    })
+    const text = await readAtMost(response, MAX_ANSWER_BYTES)
+    if (text === undefined) return unknown('malformed_answer')
+    return learned({ status: response.status, members: membersOf(text), retryAfterMs: retryAfterMs(response) })
+  } catch {
+    return unknown(deadline.signal.aborted ? 'timeout' : 'unreachable')
+  }
+}
+
+async function readAtMost(response: Response, limit: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > limit) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function membersOf(text: string): Reply['members'] {
+  const parsed = parseStrictJson(text)
+  if (!('value' in parsed)) return undefined
+  const { value } = parsed
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+}
+
+/** Seconds only: the form with a date needs both clocks to agree. */
+function retryAfterMs(response: Response): number | undefined {
+  const text = response.headers.get('retry-after') ?? ''
+  return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined
+}
