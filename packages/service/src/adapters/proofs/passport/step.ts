@@ -1,5 +1,6 @@
 /** The checks of passive authentication, in their order: each refuses with its own word. Any of them means tier `none`. */
 export type PassiveStep =
+  | 'encoding'
   | 'sod_unwrap'
   | 'sod_signed_data'
   | 'sod_certificate'
