@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
+import type { PassportTrust } from '../adapters/proofs/passport/passport-trust.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
@@ -17,7 +18,7 @@ export interface Options extends SettingFlags {
 const WAIT_FOR_LOCK_MS = 5_000
 
 /** The service that the configuration describes, without listening. */
-export function openService(config: Config, given: { waitForLockMs?: number; meter?: Meter } = {}): Service {
+export function openService(config: Config, given: { waitForLockMs?: number; meter?: Meter; passportTrust?: PassportTrust } = {}): Service {
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return wireService({
     databaseFile: config.databaseFile,
@@ -40,6 +41,7 @@ export async function withService<T>(options: SettingFlags, work: (service: Serv
   try {
     return await work(service)
   } finally {
+    await service.passports[Symbol.asyncDispose]()
     await service.store[Symbol.asyncDispose]()
   }
 }

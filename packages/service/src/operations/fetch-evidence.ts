@@ -4,6 +4,7 @@ import { summarise } from '../domain/evidence.ts'
 import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
+import { judgePassport } from './judge-passport.ts'
 import { loadAttempt, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
@@ -40,13 +41,18 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
   if (!admitted.ok) return admitted
   const { session } = admitted.value
 
-  const carrier = await service.carrier.check({ phoneNumber: session.phoneNumber, signal: signals.carrier })
+  const [carrier, passport] = await Promise.all([
+    service.carrier.check({ phoneNumber: session.phoneNumber, signal: signals.carrier }),
+    judgePassport(service, admitted.value, signals.passport),
+  ])
+  if (!passport.ok) return passport
   const unsigned = summarise(
     {
       signals,
       requestedAt: Date.parse(request.issued_at),
       carrier: carrier.finding,
       continuity: scoreContinuity(signals.sensor_continuity),
+      passport: passport.value,
       sessionExpiresAt: session.expiresAt,
       keyId: service.keys.currentKeyId,
     },
