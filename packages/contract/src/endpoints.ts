@@ -166,7 +166,7 @@ export const ENDPOINTS = {
     body: { schema: EvidenceRequest, limitBytes: LARGE_BODY_LIMIT_BYTES },
     status: 200,
     answers: { evidence: EvidenceAnswer },
-    refusals: [...PHONE_REFUSALS, 'issued_at_out_of_range', 'assertion_invalid'],
+    refusals: [...PHONE_REFUSALS, 'issued_at_out_of_range', 'assertion_invalid', 'overloaded'],
   }),
   attest: define({
     method: 'POST',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { test } from 'node:test'
 import { PhoneError } from '../src/index.ts'
 import { harness } from './harness.ts'
@@ -42,6 +43,24 @@ test('a lost evidence answer is asked for again with a new signature and a highe
   service.fail('/evidence', 'unanswered')
   assert.equal((await phone.approve(claimed, { gather: strong })).session.state, 'bonded')
   assert.deepEqual(service.counters, [1, 2, 3])
+})
+
+test('a passport is read once for the session’s nonce, also when the answer is lost', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  service.fail('/evidence', 'unanswered', 'unsent')
+  const challenges: Uint8Array[] = []
+  const passport = (challenge: Uint8Array) => {
+    challenges.push(challenge)
+    return { sod: 'AAAA', dg1: 'AAAA' }
+  }
+  const bonded = await phone.approve(claimed, { gather: () => ({ ...strong(), passport }) })
+  assert.equal(bonded.session.state, 'bonded')
+  assert.deepEqual(
+    challenges.map((challenge) => Buffer.from(challenge)),
+    [hash('sha256', `bond-aa/v1${claimed.session.nonce}`, 'buffer').subarray(0, 8)],
+  )
+  for (const body of bodiesTo(service, '/evidence')) assert.deepEqual(JSON.parse(body ?? '').signals.passport, { sod: 'AAAA', dg1: 'AAAA' })
 })
 
 test('a lost answer to a decline is found out by reading the session', async () => {

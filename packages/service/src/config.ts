@@ -34,6 +34,13 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_CSCA_DIR',
+    key: 'csca_dir',
+    fallback: '<data dir>/csca, where it is there',
+    expects: 'a folder of passport master lists (.ml) and of country certificates (.cer, .crt, .der, .pem)',
+    secret: false,
+  },
+  {
     name: 'BONDED_METRICS_PORT',
     key: 'metrics_port',
     fallback: 'no metrics',
@@ -85,6 +92,8 @@ export interface Config {
   readonly rootKeys: string | undefined
   readonly appScheme: string
   readonly dataDir: string
+  /** Whose passports are believed. Where the folder is not there, nobody's. */
+  readonly cscaDir: string
   /** Where the figures are served, on this machine only; undefined where nobody asked for them. */
   readonly metricsPort: number | undefined
   readonly environment: 'sandbox' | 'production'
@@ -144,6 +153,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (namedOrigin !== undefined && !isServiceOrigin(namedOrigin)) wrong('BONDED_PUBLIC_ORIGIN')
   const publicOrigin = namedOrigin ?? `http://localhost:${port}`
   const dataDir = given('BONDED_DATA_DIR') ?? '.bonded'
+  const namedCscaDir = given('BONDED_CSCA_DIR')
+  if (namedCscaDir !== undefined && !existsSync(namedCscaDir)) wrong('BONDED_CSCA_DIR')
+  const cscaDir = namedCscaDir ?? `${dataDir}/csca`
   const databaseUrl = given('BONDED_DATABASE_URL') ?? `sqlite:${dataDir}/bonded.db`
   const databaseFile = /^sqlite:(.+)$/.exec(databaseUrl)?.[1]
   if (databaseFile === undefined) wrong('BONDED_DATABASE_URL')
@@ -182,6 +194,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     rootKeys,
     appScheme,
     dataDir,
+    cscaDir,
     metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,

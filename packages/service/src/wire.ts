@@ -8,6 +8,8 @@ import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
 import { appAssertionVerifier } from './adapters/proofs/app-assertion.ts'
+import { passportVerifier } from './adapters/proofs/passport/passport-verifier.ts'
+import { NO_PASSPORT_TRUST, type PassportTrust } from './adapters/proofs/passport/passport-trust.ts'
 import { softwareRegistrar } from './adapters/proofs/software.ts'
 import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
@@ -32,24 +34,29 @@ export interface ServiceParts {
   readonly waitForLockMs?: number
   /** Nobody is asked without one. */
   readonly carrier?: CarrierProvider
+  /** Whose passports are believed; nobody's without it. */
+  readonly passportTrust?: PassportTrust
 }
 
 /** The service without its HTTP side: what the command line works on. */
-export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter, carrier = noCarrier, waitForLockMs }: ServiceParts): Service {
+export function wireService(parts: ServiceParts): Service {
+  const { databaseFile, rootKeys, settings, clock, meter = noMeter, carrier = noCarrier, waitForLockMs, passportTrust = NO_PASSPORT_TRUST } = parts
   const startedAt = clock.now()
   migrate(databaseFile, startedAt)
   const bus = localBus()
+  const keys = keyringOf(rootKeys)
   return {
     store: new SqliteStore(databaseFile, { bus, meter, ...(waitForLockMs === undefined ? {} : { waitForLockMs }) }),
     bus,
     meter,
     clock,
-    keys: keyringOf(rootKeys),
+    keys,
     random: systemRandom(),
     limiter: memoryLimiter(clock),
     verifiers: { software: appAssertionVerifier, 'android-key': appAssertionVerifier },
     registrar: softwareRegistrar,
     carrier,
+    passports: passportVerifier({ trust: passportTrust, keys, clock }),
     settings,
     startedAt,
   }
@@ -81,6 +88,7 @@ export async function startService(
   } catch (failure) {
     stopBackground()
     await channel[Symbol.asyncDispose]()
+    await service.passports[Symbol.asyncDispose]()
     await service.store[Symbol.asyncDispose]()
     throw failure
   }
@@ -97,6 +105,7 @@ export async function startService(
       const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
       await closed
       clearTimeout(late)
+      await service.passports[Symbol.asyncDispose]()
       await service.store[Symbol.asyncDispose]()
     },
   }

@@ -97,3 +97,12 @@ test('in production limits cannot be off, and that is told beside everything els
     assert.throws(() => readConfig({ BONDED_RATE_LIMITS }), ConfigError, BONDED_RATE_LIMITS)
   }
 })
+
+test('the folder of passport certificates lies in the data folder, unless another one is named, which must be there', () => {
+  assert.equal(readConfig({ BONDED_DATA_DIR: 'data' }).cscaDir, 'data/csca')
+  assert.equal(readConfig({ BONDED_CSCA_DIR: import.meta.dirname }).cscaDir, import.meta.dirname)
+  assert.throws(
+    () => readConfig({ BONDED_CSCA_DIR: `${import.meta.dirname}/nothing` }),
+    (error) => error instanceof ConfigError && error.mistakes.length === 1 && error.mistakes[0]?.setting === 'BONDED_CSCA_DIR',
+  )
+})

@@ -7,10 +7,11 @@ import { type CreatedSession, credentialChecksum, type EvidenceSignals, makeId, 
 import pino from 'pino'
 import { systemRandom } from '../src/adapters/keys/random.ts'
 import type { Limits } from '../src/domain/limits.ts'
+import type { PassportTrust } from '../src/adapters/proofs/passport/passport-trust.ts'
 import type { Scope, Tenant } from '../src/domain/tenant.ts'
 import type { Meter } from '../src/ports/meter.ts'
-import type { CarrierProvider } from '../src/ports/proofs.ts'
 import type { TrustedProxies } from '../src/http/client-address.ts'
+import type { CarrierProvider, PassportVerifier } from '../src/ports/proofs.ts'
 import { type RunningService, startService, wireService } from '../src/wire.ts'
 import { Canary } from './canary.ts'
 import { checkReply } from './openapi-replies.ts'
@@ -61,6 +62,9 @@ export interface HarnessOptions {
   readonly meter?: Meter
   /** Nobody is asked without one. It is given the clock that is moved. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
+  readonly passportTrust?: PassportTrust
+  /** In the place of the real one. */
+  readonly passports?: PassportVerifier
 }
 
 /** A service on a store of its own, a clock that is moved, tenants, and phones. */
@@ -69,7 +73,7 @@ export async function harness(options: HarnessOptions = {}) {
   const clock = new TestClock()
   const lines: string[] = []
   const log = pino({ level: 'info' }, new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }))
-  const service = wireService({
+  const wired = wireService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: [ROOT_KEY],
     settings: {
@@ -82,7 +86,9 @@ export async function harness(options: HarnessOptions = {}) {
     clock,
     ...(options.meter ? { meter: options.meter } : {}),
     ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
+    ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
   })
+  const service = options.passports ? { ...wired, passports: options.passports } : wired
   const script = { version: '0.0.0', load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }) }
   const running = await startService(service, { host: '127.0.0.1', port: 0, log, script })
   const shop = await addTenant(running, { workflows: options.workflows ?? WORKFLOWS, environment: options.environment ?? 'sandbox' })
@@ -153,6 +159,7 @@ export async function harness(options: HarnessOptions = {}) {
     service,
     clock,
     lines,
+    folder,
     shop,
     call,
     api,

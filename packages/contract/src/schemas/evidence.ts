@@ -30,11 +30,25 @@ export const SensorSignal = closed({
 })
 export type SensorSignal = Static<typeof SensorSignal>
 
+/**
+ * What the phone read from a passport's chip: the files as they are, tag and length included. Pictures and fingerprints
+ * are not taken. `active_authentication` is the chip's answer to the first 8 bytes of SHA-256("bond-aa/v1" + nonce).
+ */
+export const PassportSignal = closed({
+  sod: base64url({ min: 4, max: 43_691 }),
+  dg1: base64url({ min: 4, max: 256 }),
+  dg14: Type.Optional(base64url({ min: 4, max: 10_923 })),
+  dg15: Type.Optional(base64url({ min: 4, max: 5_462 })),
+  active_authentication: Type.Optional(base64url({ min: 4, max: 1_366 })),
+})
+export type PassportSignal = Static<typeof PassportSignal>
+
 /** What the phone reports. The server judges it; nothing of it is believed because it was sent. */
 export const EvidenceSignals = closed({
   local_auth: closed({ result: word(['verified', 'failed']), method: LocalAuthMethod, verified_at: Timestamp }),
   sensor_continuity: Type.Optional(SensorSignal),
   carrier: Type.Optional(closed({ operator_token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) })),
+  passport: Type.Optional(PassportSignal),
 })
 export type EvidenceSignals = Static<typeof EvidenceSignals>
 

@@ -2,7 +2,7 @@ import type { AbortSignalLike } from '../ports.ts'
 import { answerOnce } from './attest.ts'
 import { awaitsPhone, type ClaimedSession, type Instruments } from './claimed.ts'
 import type { GatherSignals } from './signals.ts'
-import { signalsAsked } from './step-up.ts'
+import { demandAnswerable, signalsAsked } from './step-up.ts'
 
 /** Protocol 4: the third valid assertion that misses the policy ends the session. */
 const MAX_ANSWERS = 3
@@ -30,6 +30,7 @@ export async function approve(
   for (let answers = 0; answers < MAX_ANSWERS; answers++) {
     const asked = signalsAsked(known)
     const signals = await gather(asked)
+    demandAnswerable(asked, signals)
     const before = known
     known = await oneAtATime(() => answerOnce(phone, before, { signals, signal }))
     onAnswer?.(known)

@@ -1,6 +1,6 @@
-import { type EvidenceRequest, evidenceRequestPayload, type VerifiedEvidence } from '@bonded/contract'
+import { type EvidenceRequest, evidenceRequestPayload, type PassportSignal, type VerifiedEvidence } from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
-import { hashOf } from '../bytes.ts'
+import { hashOf, utf8 } from '../bytes.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { serverMsAt, timestampAt } from '../server-time.ts'
 import { exchange } from '../service/exchange.ts'
@@ -30,10 +30,12 @@ export async function fetchEvidence(
   claimed: ClaimedSession,
   { signals, signal }: { signals: PhoneSignals; signal?: AbortSignalLike | undefined },
 ): Promise<Gathered> {
+  // Once, before the first try: nobody holds a passport to a phone again because an answer was lost.
+  const passport = await signals.passport?.(await challengeFor(phone, claimed.session.nonce))
   return resynced(phone, claimed, async (known) => {
     const answer = await patiently(
       async () => {
-        const body = JSON.stringify(await signedRequest(phone, known, signals))
+        const body = JSON.stringify(await signedRequest(phone, known, { signals, passport }))
         return exchange(phone, { method: 'POST', path: '/api/v1/evidence', token: known.device.device_token, body, signal })
       },
       { ...phone, signal },
@@ -47,10 +49,20 @@ export function isCurrent(phone: Instruments, { claimed, evidence }: Gathered): 
   return serverMsAt(claimed.server_time, phone.clock.now()) + EXPIRY_MARGIN_MS < Date.parse(evidence.expires_at)
 }
 
-async function signedRequest(phone: Instruments, known: ClaimedSession, signals: PhoneSignals): Promise<EvidenceRequest> {
+/** Protocol 7: what a passport's chip signs. */
+async function challengeFor({ sha256 }: Instruments, nonce: string): Promise<Uint8Array> {
+  return (await sha256(utf8(`bond-aa/v1${nonce}`))).slice(0, 8)
+}
+
+interface Found {
+  readonly signals: PhoneSignals
+  readonly passport: PassportSignal | undefined
+}
+
+async function signedRequest(phone: Instruments, known: ClaimedSession, { signals, passport }: Found): Promise<EvidenceRequest> {
   const { device, session, server_time } = known
   const { device_id, subject_id, key_id } = device
-  const wire = toWire(signals, server_time)
+  const wire = toWire(signals, { time: server_time, passport })
   const fields = { session_id: session.id, nonce: session.nonce, device_id, subject_id, issued_at: timestampAt(server_time, phone.clock.now()) }
   const payload = evidenceRequestPayload({ ...fields, signals: await hashOf(phone.sha256, wire) })
   return { ...fields, signals: wire, app_attest: await signPayload(phone, { payload, key_id }) }

@@ -1,5 +1,11 @@
-import type { EvidenceSignals, LocalAuthMethod, SensorSignal } from '@bonded/contract'
+import type { EvidenceSignals, LocalAuthMethod, PassportSignal, SensorSignal } from '@bonded/contract'
 import { type ServerTime, timestampAt } from '../server-time.ts'
+
+/**
+ * Reads the passport that is held to the phone. Its chip signs the challenge: the eight bytes are made from the
+ * session's nonce, so what it answers serves this session only.
+ */
+export type ReadPassport = (challenge: Uint8Array) => Promise<PassportSignal> | PassportSignal
 
 /** What the phone found out about its owner, with the moment on the phone's own clock. */
 export interface PhoneSignals {
@@ -11,6 +17,8 @@ export interface PhoneSignals {
   }
   readonly sensor_continuity?: SensorSignal
   readonly carrier?: NonNullable<EvidenceSignals['carrier']>
+  /** How to read the passport, where the person has one at hand. Asked when a step-up requires `passport_chip`. */
+  readonly passport?: ReadPassport
 }
 
 /** What is asked of the phone before it signs. */
@@ -26,12 +34,13 @@ export interface SignalsAsked {
 export type GatherSignals = (asked: SignalsAsked) => Promise<PhoneSignals> | PhoneSignals
 
 /** The signals as the wire has them. Times come from the service's clock, so a wrong one on the phone breaks nothing. */
-export function toWire(signals: PhoneSignals, time: ServerTime): EvidenceSignals {
+export function toWire(signals: PhoneSignals, { time, passport }: { time: ServerTime; passport: PassportSignal | undefined }): EvidenceSignals {
   const { result, method, at_ms } = signals.local_auth
   const { sensor_continuity, carrier } = signals
   return {
     local_auth: { result, method, verified_at: timestampAt(time, at_ms) },
     ...(sensor_continuity === undefined ? {} : { sensor_continuity }),
     ...(carrier === undefined ? {} : { carrier }),
+    ...(passport === undefined ? {} : { passport }),
   }
 }

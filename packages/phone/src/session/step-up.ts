@@ -1,10 +1,10 @@
 import type { StepUpKind } from '@bonded/contract'
 import { PhoneError } from '../errors.ts'
 import type { ClaimedSession } from './claimed.ts'
-import type { SignalsAsked } from './signals.ts'
+import type { PhoneSignals, SignalsAsked } from './signals.ts'
 
-/** The kinds of proof this library can give. `passport_chip` is known and not among them: it reads no passports. */
-export const ANSWERABLE_KINDS: readonly StepUpKind[] = ['local_auth', 'sensor_continuity', 'carrier', 'band:medium', 'band:high']
+/** The kinds of proof this library can give. For `passport_chip` the app must bring a way to read one. */
+export const ANSWERABLE_KINDS: readonly StepUpKind[] = ['local_auth', 'sensor_continuity', 'carrier', 'passport_chip', 'band:medium', 'band:high']
 
 /**
  * What the session asks of the phone now.
@@ -20,4 +20,13 @@ export function signalsAsked({ session }: ClaimedSession): SignalsAsked {
   const unknown = step_up.required.find((kind) => !(ANSWERABLE_KINDS as readonly string[]).includes(kind))
   if (unknown !== undefined) throw new PhoneError('step_up_unsupported', { reason: unknown })
   return { required: step_up.required, reasons: step_up.reasons, attempts_left: step_up.attempts_left }
+}
+
+/**
+ * Stops an answer that cannot meet what is asked: each one costs an attempt, and the third ends the session.
+ *
+ * @throws {PhoneError} `step_up_unsupported`
+ */
+export function demandAnswerable({ required }: SignalsAsked, { passport }: PhoneSignals): void {
+  if (passport === undefined && required.includes('passport_chip')) throw new PhoneError('step_up_unsupported', { reason: 'passport_chip' })
 }

@@ -43,3 +43,9 @@ export {
   type WebauthnRegistrationJson,
 } from './webauthn-authenticator.ts'
 export { type CborValue, encodeCbor } from './webauthn-cbor.ts'
+export { makePassportAuthority, type PassportAuthority, type PassportAuthorityWish } from './passport-authority.ts'
+export { makePassportChip, type PassportChip, type PassportChipWish } from './passport-chip.ts'
+export { mintPassport, type PassportWish, type SimulatedPassport } from './passport-document.ts'
+export { mintMasterList } from './passport-master-list.ts'
+export { mintMrz, type MrzWish } from './passport-mrz.ts'
+export { makePassportSigner, type PassportSignatureWish } from './passport-signer.ts'

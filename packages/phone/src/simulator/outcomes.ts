@@ -3,6 +3,8 @@ import type { Phone } from '../phone.ts'
 import type { AbortSignalLike, PhoneClock } from '../ports.ts'
 import type { ClaimedSession } from '../session/claimed.ts'
 import type { GatherSignals } from '../session/signals.ts'
+import type { SimulatedPassport } from './passport-document.ts'
+import { passportReader } from './passport-reader.ts'
 import { carriedPhone, type Random } from './sensors.ts'
 
 /** What a simulated phone can do with a session. */
@@ -27,6 +29,8 @@ export interface Scene {
   readonly claimed: ClaimedSession
   readonly clock: PhoneClock
   readonly random: Random
+  /** The one in the drawer, if any. */
+  readonly passport: SimulatedPassport | undefined
   readonly note: (step: Step) => void
   readonly signal: AbortSignalLike | undefined
   /** Sends the last assertion once more, byte by byte. */
@@ -75,8 +79,13 @@ async function declineWith({ phone, claimed, note, signal }: Scene, reason: 'use
   return ended
 }
 
-function strong({ clock, random }: Scene): GatherSignals {
-  return () => ({ local_auth: { result: 'verified', method: 'biometric', at_ms: clock.now() }, sensor_continuity: carriedPhone(random) })
+function strong({ clock, random, passport }: Scene): GatherSignals {
+  return ({ required }) => ({
+    local_auth: { result: 'verified', method: 'biometric', at_ms: clock.now() },
+    sensor_continuity: carriedPhone(random),
+    // Nobody gets a passport out unasked.
+    ...(passport !== undefined && required.includes('passport_chip') ? { passport: passportReader(passport) } : {}),
+  })
 }
 
 function weak({ clock }: Scene): GatherSignals {

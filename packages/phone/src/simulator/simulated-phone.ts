@@ -9,6 +9,7 @@ import { type Enrolled, enrolmentAt } from './enrolment.ts'
 import { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
 import { type Outcome, PLAY, refusedStep, type Step } from './outcomes.ts'
 import { type HandoffInput, readHandoff } from './read-handoff.ts'
+import type { SimulatedPassport } from './passport-document.ts'
 import { rememberAssertion } from './remember-assertion.ts'
 import type { Random } from './sensors.ts'
 import { sha256 } from './software-key.ts'
@@ -24,6 +25,8 @@ export interface SimulatedPhoneOptions {
   readonly clock?: PhoneClock
   /** Moves the sensors; a seeded one makes a run repeatable. */
   readonly random?: Random
+  /** Held to the phone when a step-up asks for its chip. */
+  readonly passport?: SimulatedPassport
 }
 
 export interface RunOptions {
@@ -115,7 +118,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
         const claimed = known
         const stranger = () => make(origin, throwaway(origin))
         const repeatAssertion = () => assertion.repeat(claimed.session.id)
-        known = await PLAY[outcome]({ phone, claimed, clock, random, note, signal, repeatAssertion, stranger })
+        known = await PLAY[outcome]({ phone, claimed, clock, random, passport: options.passport, note, signal, repeatAssertion, stranger })
         if (waitForCompletion === true) {
           known = await phone.waitForEnd(known, { signal })
           note({ step: 'ended', state: known.session.state })

@@ -1,6 +1,7 @@
 import { PhoneError } from '@bonded/phone/simulator'
 import { RootKeyError } from '../adapters/keys/root-keys.ts'
 import { MigrationError } from '../adapters/sql/migrate.ts'
+import { PassportTrustError } from '../adapters/proofs/passport/passport-trust.ts'
 import { StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { ConfigError } from '../config.ts'
 import { OperatorError } from '../operations/administer.ts'
@@ -10,7 +11,7 @@ import { explainSystem } from './explain-system.ts'
 
 /** A failure in the words of whoever has to mend it, and whether they asked wrongly or were refused. */
 export function explain(failure: unknown): { text: string; usage: boolean } {
-  if (failure instanceof ConfigError) return { text: failure.message, usage: true }
+  if (failure instanceof ConfigError || failure instanceof PassportTrustError) return { text: failure.message, usage: true }
   if (failure instanceof RootKeyError) return { text: explainRootKeys(failure), usage: failure.file === undefined }
   return { text: explainRefusal(failure), usage: false }
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
+import type { PassportTrust } from '../adapters/proofs/passport/passport-trust.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
@@ -22,6 +23,7 @@ interface GivenParts {
   /** Only a service that listens has these. */
   readonly meter?: Meter
   readonly carrier?: CarrierProvider
+  readonly passportTrust?: PassportTrust
 }
 
 /** The service that the configuration describes, without listening. */
@@ -48,6 +50,7 @@ export async function withService<T>(options: SettingFlags, work: (service: Serv
   try {
     return await work(service)
   } finally {
+    await service.passports[Symbol.asyncDispose]()
     await service.store[Symbol.asyncDispose]()
   }
 }

@@ -1,8 +1,9 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import type { OperatorSettings } from '../adapters/carrier/operator.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
+import { NO_PASSPORT_TRUST, type PassportTrust } from '../adapters/proofs/passport/passport-trust.ts'
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -36,9 +37,10 @@ export async function serve(config: Config, log: ReturnType<typeof openLog>): Pr
   for (const folder of [config.dataDir, dirname(config.databaseFile)]) mkdirSync(folder, { recursive: true, mode: 0o700 })
   started.use(lockForServing(config.databaseFile))
   quickCheck(config.databaseFile)
+  const passportTrust = await trustIn(config.cscaDir)
   const figures = config.metricsPort === undefined ? undefined : started.use(await openFigures(config.metricsPort))
   const carrier = config.operators.length === 0 ? undefined : await carrierOf(config.operators)
-  const service = openService(config, { ...(figures ? { meter: figures.meter } : {}), ...(carrier ? { carrier } : {}) })
+  const service = openService(config, { ...(figures && { meter: figures.meter }), ...(carrier && { carrier }), passportTrust })
   const running = started.use(await startService(service, { host: config.host, port: config.port, log, script: hostedScript() }))
   const pidFile = join(config.dataDir, 'service.pid')
   started.defer(() => rmSync(pidFile, { force: true }))
@@ -46,6 +48,13 @@ export async function serve(config: Config, log: ReturnType<typeof openLog>): Pr
   // It runs: what was started is ended by whoever ends it, in the opposite order.
   const parts = started.move()
   return { ...running, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+}
+
+async function trustIn(cscaDir: string): Promise<PassportTrust> {
+  if (!existsSync(cscaDir)) return NO_PASSPORT_TRUST
+  // Here, not above: who has no such folder does not wait for its readers to load.
+  const { readTrustFolder } = await import('../adapters/proofs/passport/trust-folder.ts')
+  return readTrustFolder(cscaDir, systemClock.now())
 }
 
 /** The widget's script, made when the first page asks for it and kept. */

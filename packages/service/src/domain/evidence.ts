@@ -1,4 +1,4 @@
-import type { EvidenceSignals, PulseVerification, VerifiedEvidence } from '@bonded/contract'
+import type { EvidenceSignals, PassportTier, PulseVerification, VerifiedEvidence } from '@bonded/contract'
 import { CONTINUITY_MODEL, type Continuity } from './continuity.ts'
 import { EVIDENCE_TTL_MS, LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
 import { type Instant } from './session.ts'
@@ -16,6 +16,8 @@ export interface Findings {
   readonly requestedAt: Instant
   readonly carrier: CarrierFinding
   readonly continuity: Continuity
+  /** Undefined where the workflow takes no passport, or none was sent. */
+  readonly passport: PassportTier | undefined
   readonly sessionExpiresAt: Instant
   readonly keyId: string
 }
@@ -40,6 +42,7 @@ export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
       samples: continuity.samples,
       model: CONTINUITY_MODEL,
     },
+    ...(findings.passport === undefined ? {} : { passport: { tier: findings.passport, checked_at: new Date(now).toISOString() } }),
   }
 }
 

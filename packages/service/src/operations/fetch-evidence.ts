@@ -4,6 +4,7 @@ import { summarise } from '../domain/evidence.ts'
 import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
+import { judgePassport } from './judge-passport.ts'
 import { loadAttempt, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
@@ -42,17 +43,22 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
 
   const { sealedPhoneNumber: sealed } = session
   const phoneNumber = sealed === null ? null : service.keys.openNumber(session.rootKeyId, session.id, sealed)
-  const carrier = await service.carrier.check({ phoneNumber, signal: signals.carrier })
+  const [carrier, passport] = await Promise.all([
+    service.carrier.check({ phoneNumber, signal: signals.carrier }),
+    judgePassport(service, admitted.value, signals.passport),
+  ])
   const { note } = carrier
   if (note !== undefined) {
     await service.store.write((tables) => tables.sessions.note(session.id, { at: service.clock.now(), kind: 'carrier', reason: note }))
   }
+  if (!passport.ok) return passport
   const unsigned = summarise(
     {
       signals,
       requestedAt: Date.parse(request.issued_at),
       carrier: carrier.finding,
       continuity: scoreContinuity(signals.sensor_continuity),
+      passport: passport.value,
       sessionExpiresAt: session.expiresAt,
       keyId: service.keys.currentKeyId,
     },

@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
 import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
-import type { AssertionVerifier, CarrierProvider, KeyRegistrar } from '../ports/proofs.ts'
+import type { AssertionVerifier, CarrierProvider, KeyRegistrar, PassportVerifier } from '../ports/proofs.ts'
 import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
 
 /** What every operation works with. */
@@ -23,6 +23,7 @@ export interface Service {
   readonly verifiers: Readonly<Partial<Record<DeviceFormat, AssertionVerifier>>>
   readonly registrar: KeyRegistrar
   readonly carrier: CarrierProvider
+  readonly passports: PassportVerifier
   readonly settings: Settings
   /** When this process began to work, in milliseconds since the epoch. */
   readonly startedAt: Instant

@@ -18,6 +18,8 @@ export interface Keyring {
   watchToken(keyId: string, sessionId: SessionId): Secret
   /** What a subject is called towards a tenant, where that was not stored yet. */
   subjectRef(tenantId: string, subjectId: string): string
+  /** A keyed hash of a travel document, under the current key: from the number alone, which is short, nobody else can make it. */
+  documentRef(issuingState: string, documentNumber: string): string
   /** The `signature` of an evidence summary. */
   evidenceMac(keyId: string, context: EvidenceContext, evidence: object): string
   /** A MAC of a create body, to know it again. */

@@ -1,8 +1,9 @@
-import type { AppAttest, EvidenceSignals, RegisterDeviceRequest } from '@bonded/contract'
+import type { AppAttest, EvidenceSignals, PassportSignal, PassportTier, RegisterDeviceRequest } from '@bonded/contract'
 import type { CarrierFinding } from '../domain/evidence.ts'
 import type { Result } from '../domain/refusal.ts'
 import type { Secret } from '../domain/secret.ts'
 import type { Device } from '../domain/session.ts'
+import type { Tenant } from '../domain/tenant.ts'
 
 /** What a verified assertion says. */
 export interface VerifiedAssertion {
@@ -58,4 +59,30 @@ export interface CarrierVerdict {
  */
 export interface CarrierProvider {
   check(question: CarrierQuestion): Promise<CarrierVerdict>
+}
+
+/** What came of a passport. Of its holder nothing is in it. */
+export interface PassportFinding {
+  readonly tier: PassportTier
+  /** The check that kept the tier from being higher, for the timeline. */
+  readonly note?: string
+  /** As the document names it; from tier `document` on. */
+  readonly issuingState?: string
+  /** A keyed hash of state and number: the same document has the same, and nobody without the key can tell which it is. */
+  readonly documentRef?: string
+}
+
+/**
+ * Judges passports off this thread, within a bounded time each. Never rejects: a document that breaks its judge, or
+ * takes it too long, is none. Refuses with `overloaded` where too many wait; whoever does not send passports notices
+ * nothing of it.
+ */
+export interface PassportVerifier extends AsyncDisposable {
+  verify(question: {
+    readonly passport: PassportSignal
+    /** Of the request: what the chip signs is made from it. */
+    readonly nonce: string
+    /** What a made-up state vouches for never serves a production tenant. */
+    readonly environment: Tenant['environment']
+  }): Promise<Result<PassportFinding>>
 }

@@ -6,7 +6,7 @@ import type { RootKey } from './root-keys.ts'
 import { seal, unseal } from './seal.ts'
 
 const SALT = 'bonded-sessions/v1'
-const PURPOSES = ['nonce', 'completion', 'watch', 'evidence', 'pairwise', 'device-challenge', 'idempotency', 'phone-number'] as const
+const PURPOSES = ['nonce', 'completion', 'watch', 'evidence', 'pairwise', 'device-challenge', 'idempotency', 'phone-number', 'document'] as const
 type Purpose = (typeof PURPOSES)[number]
 
 const EXPIRY_BYTES = 6
@@ -41,6 +41,7 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     completionSecret: (keyId, sessionId) => new Secret(`bcs_${sessionMac(keyId, 'completion', sessionId)}`),
     watchToken: (keyId, sessionId) => new Secret(`bwt_${sessionMac(keyId, 'watch', sessionId)}`),
     subjectRef: (tenantId, subjectId) => mac(current.id, 'pairwise', `${tenantId}\n${subjectId}`).toString('base64url'),
+    documentRef: (issuingState, documentNumber) => mac(current.id, 'document', `${issuingState}\n${documentNumber}`).toString('base64url'),
     evidenceMac: (keyId, context, evidence) => mac(keyId, 'evidence', evidenceMacInput(context, evidence)).toString('base64url'),
     bodyMac: (keyId, canonicalBody) => mac(keyId, 'idempotency', canonicalBody).toString('base64url'),
     sealNumber: (keyId, sessionId, number) => seal(keyFor(keyId, 'phone-number'), number, sessionId),

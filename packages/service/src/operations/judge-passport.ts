@@ -1,0 +1,25 @@
+import type { PassportSignal, PassportTier } from '@bonded/contract'
+import type { PhoneAttempt } from '../domain/phone-rules.ts'
+import { accept, type Result } from '../domain/refusal.ts'
+import type { Service } from './service.ts'
+
+/** What a passport that a phone sent along proves. Nothing of it is kept but the tier, in the summary. */
+export async function judgePassport(
+  service: Service,
+  { session, tenant, nonce }: PhoneAttempt,
+  passport: PassportSignal | undefined,
+): Promise<Result<PassportTier | undefined>> {
+  if (passport === undefined) return accept(undefined)
+  const note = (reason: string, step: string | null) =>
+    service.store.write((tables) => tables.sessions.note(session.id, { at: service.clock.now(), kind: 'note', reason, step }))
+  // A workflow that asks for no passport learns nothing of one.
+  if (session.policy.passport === 'none') {
+    await note('passport_not_asked', null)
+    return accept(undefined)
+  }
+  const judged = await service.passports.verify({ passport, nonce, environment: tenant.environment })
+  if (!judged.ok) return judged
+  const { tier, note: step } = judged.value
+  if (step !== undefined) await note(`passport_${tier}`, step)
+  return accept(tier)
+}
