@@ -7,8 +7,7 @@ import { NEW_SESSION, sessionModel } from './session-model.ts'
 
 /** Holds a session to one order of its calls, and what is stored of it to that order's end. */
 export async function isOneHistory(service: Service, id: SessionId, history: History): Promise<void> {
-  const order = linearize(sessionModel, NEW_SESSION, history)
-  assert.ok(order !== undefined, `no order explains what was seen of ${id}:\n${tell(history)}`)
+  explain(id, history)
   const { session, timeline } = await service.store.read(function* (tables) {
     return { session: yield* tables.sessions.find(id), timeline: yield* tables.sessions.timeline(id) }
   })
@@ -16,6 +15,12 @@ export async function isOneHistory(service: Service, id: SessionId, history: His
   assert.equal(session?.seq, events.length, `seq and the stored events of ${id} differ`)
   const kinds = events.map(({ kind }) => kind)
   assert.deepEqual(foldOf(kinds), { state: session?.state, hint: session?.hint }, `the events of ${id} do not add up to it: ${kinds.join(', ')}`)
+}
+
+/** Finds one order of the calls that explains every answer, or fails. */
+export function explain(id: string, history: History): void {
+  const order = linearize(sessionModel, NEW_SESSION, history)
+  assert.ok(order !== undefined, `no order explains what was seen of ${id}:\n${tell(history)}`)
 }
 
 /** The entries that are events, numbered 1, 2, 3, … without a gap. */
