@@ -44,7 +44,8 @@ export function run({ databaseFile, clock, rootKeys = [ROOT_KEY], rewire = (serv
   const settings = { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0' }
   const service = rewire(wireService({ databaseFile, rootKeys, settings, clock }))
   const log = pino({ level: 'info' }, { write: () => {} })
-  return startService(service, { host: '127.0.0.1', port: 0, log, script: { source: '', integrity: '', version: '0.0.0' } })
+  const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
+  return startService(service, { host: '127.0.0.1', port: 0, log, script })
 }
 
 export interface Shop {

@@ -8,26 +8,28 @@ export interface Fault {
   readonly atWrite: number
 }
 
+let writes = Number.NaN
+process.once('message', () => {
+  writes = 0
+})
+
 /** The store, and a death in it. The service knows nothing of that: it is given this store for the other. */
-function dying(store: Store, { between, atWrite }: Fault): Store {
-  let writes = Number.NaN
-  process.once('message', () => {
-    writes = 0
-  })
+function dying(store: Store, fault: Fault): Store {
   const die = () => process.kill(process.pid, 'SIGKILL')
   return {
     async write(unit) {
       writes += 1
-      const mine = writes === atWrite
+      const mine = writes === fault.atWrite
       const value = await store.write(function* (tables) {
         const done = yield* unit(tables)
-        if (mine && between === 'write and commit') die()
+        if (mine && fault.between === 'write and commit') die()
         return done
       })
-      if (mine && between === 'commit and reply') die()
+      if (mine && fault.between === 'commit and reply') die()
       return value
     },
     read: (unit) => store.read(unit),
+    during: (requestId) => dying(store.during(requestId), fault),
     health: () => store.health(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
