@@ -4,7 +4,7 @@ import { expireSessions } from '../../packages/service/src/operations/expire-ses
 import { TestClock } from '../../packages/service/tests/test-clock.ts'
 import type { TestPhone } from '../../packages/service/tests/phone.ts'
 import { exchangeWith } from './exchange.ts'
-import { isOneHistory } from './judge.ts'
+import { isOneHistory, judgeFile } from './judge.ts'
 import { choose, pause, random } from './chance.ts'
 import { RecordedSession, tick, type Wire } from './recorder.ts'
 import { addShop, registerPhone, run, workFolder } from './running.ts'
@@ -101,4 +101,5 @@ test(`one order explains every answer and every stored event of ${SESSIONS} sess
     clock.advance(SESSION_TTL_MS + BONDED_TTL_MS)
     await expireSessions(service)
   }
+  judgeFile(folder.databaseFile)
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import type { SessionId, TimelineEntry } from '@bonded/contract'
 import type { Service } from '../../packages/service/src/operations/service.ts'
 import { linearize } from './linearizability.ts'
@@ -21,6 +22,18 @@ export async function isOneHistory(service: Service, id: SessionId, history: His
 export function explain(id: string, history: History): void {
   const order = linearize(sessionModel, NEW_SESSION, history)
   assert.ok(order !== undefined, `no order explains what was seen of ${id}:\n${tell(history)}`)
+}
+
+/** Holds the file to itself, whatever the service remembers: every session is what its last event says, one event for each step of seq. */
+export function judgeFile(databaseFile: string): void {
+  using database = new DatabaseSync(databaseFile, { readOnly: true })
+  const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
+  assert.equal(figure('pragma quick_check'), 'ok')
+  const events = 'from session_event where session_event.session_id = session.id and session_event.seq is not null'
+  assert.equal(figure(`select count(*) from session where seq <> (select count(*) ${events})`), 0, 'one event for each step of seq')
+  const last = `select state || coalesce(hint, '') ${events} order by seq desc limit 1`
+  assert.equal(figure(`select count(*) from session where state || coalesce(hint, '') <> (${last})`), 0, 'a session is what its last event says')
+  assert.equal(figure('select count(*) from session_event where session_id not in (select id from session)'), 0, 'no event without its session')
 }
 
 /** The entries that are events, numbered 1, 2, 3, … without a gap. */

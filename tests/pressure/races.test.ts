@@ -5,7 +5,7 @@ import type { TestPhone } from '../../packages/service/tests/phone.ts'
 import { TestClock } from '../../packages/service/tests/test-clock.ts'
 import { pause, random } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
-import { isOneHistory } from './judge.ts'
+import { isOneHistory, judgeFile } from './judge.ts'
 import { type Assertion, RecordedSession, tick, type Wire } from './recorder.ts'
 import { addShop, registerPhone, run, workFolder } from './running.ts'
 import { SESSION_TTL_MS } from './session-model.ts'
@@ -136,3 +136,5 @@ for (const [at, first] of RACERS.entries()) {
     })
   }
 }
+
+test('after all races the file holds what was told', () => judgeFile(folder.databaseFile))

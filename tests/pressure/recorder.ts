@@ -153,17 +153,13 @@ export class RecordedSession {
       const answer = answerOf(reply)
       // A move is told after the commit: where the session's time ran out in between, it says so.
       const late = call.do !== 'read' && answer.state === 'expired' && this.#wire.now() > calledOn
-      this.history.push({ call, calledAt, answeredAt: tick(), answer: late ? withoutState(answer) : answer })
+      this.history.push({ call, calledAt, answeredAt: tick(), answer: late ? { seq: answer.seq as number } : answer })
       return reply
     } catch (failure) {
       this.history.push({ call, calledAt, answeredAt: Number.POSITIVE_INFINITY, answer: undefined })
       throw failure
     }
   }
-}
-
-function withoutState({ state: _, ...rest }: Answer): Answer {
-  return rest
 }
 
 const iso = (at: number) => new Date(at).toISOString()

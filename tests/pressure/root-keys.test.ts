@@ -132,12 +132,12 @@ class Journey {
 
 /** Customers who go on bonding whatever happens to the service; any failure of theirs fails the test. */
 function load(phones: readonly TestPhone[]) {
-  let stopped = false
+  const closing = new AbortController()
   let bonds = 0
   let reached = { count: Number.POSITIVE_INFINITY, tell: () => {} }
   const subjects = new Map<TestPhone, Set<string>>()
   const callers = phones.map(async (phone) => {
-    while (!stopped) {
+    while (!closing.signal.aborted) {
       const journey = await (await (await (await new Journey(phone).create()).claim()).prove()).bond()
       const names = subjects.get(phone) ?? new Set()
       subjects.set(phone, names.add(await journey.complete()))
@@ -155,7 +155,7 @@ function load(phones: readonly TestPhone[]) {
       await Promise.race([promise, all])
     },
     async stop(): Promise<void> {
-      stopped = true
+      closing.abort()
       await all
     },
   }

@@ -79,6 +79,6 @@ test('a request for evidence takes effect before the end of its time, or not at 
 })
 
 test('an assertion takes effect before the end of its time, or not at all', async () => {
-  const outcome = await expiresMeanwhile('pending', ({ mobile, attestation }) => attest(service, mobile, attestation() as never))
+  const outcome = await expiresMeanwhile('pending', ({ mobile, attestation }) => attest(service, mobile, attestation()))
   assert.deepEqual(outcome, refused)
 })
