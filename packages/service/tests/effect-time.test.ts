@@ -7,8 +7,9 @@ import { claimSession } from '../src/operations/claim-session.ts'
 import { declineSession } from '../src/operations/decline-session.ts'
 import { fetchEvidence } from '../src/operations/fetch-evidence.ts'
 import { attest } from '../src/operations/attest.ts'
+import { readAsBrowser } from '../src/operations/read-session.ts'
 import type { BackendCaller, PhoneCaller } from '../src/operations/service.ts'
-import { harness, type State } from './harness.ts'
+import { harness, SHOP_ORIGIN, type State } from './harness.ts'
 import { attestation, carriedSignals, evidenceRequest } from './phone.ts'
 
 const h = await harness()
@@ -81,4 +82,14 @@ test('a request for evidence takes effect before the end of its time, or not at 
 test('an assertion takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('pending', ({ mobile, attestation }) => attest(service, mobile, attestation()))
   assert.deepEqual(outcome, refused)
+})
+
+test('a browser whose Origin is remembered first is shown the session as it is after that, not before', async () => {
+  const { id, session, backend } = await prepare('bonded')
+  const found = { id, watchToken: session.watch_token }
+  const [, reading] = await Promise.all([
+    killSession(service, backend, id),
+    readAsBrowser(service, { origin: SHOP_ORIGIN, tenant: h.shop.tenant }, found),
+  ])
+  assert.equal(reading.ok && reading.value.state, 'killed')
 })
