@@ -11,7 +11,7 @@ import { worstWelchT } from './welch.ts'
  * Whether the time of an answer tells why a session is not found: kinds of reads in random order over kept sockets,
  * their times compared two by two. Fails where a pair can be told apart.
  *
- *     node --conditions=@bonded/source bench/read-timing.ts [samples of each kind]
+ *     npm run bench:timing -- [samples of each kind]
  */
 const SAMPLES = Number(process.argv[2] ?? 50_000)
 /** Above this, two sets of times differ (dudect's bound: once in 100,000 by chance). */
