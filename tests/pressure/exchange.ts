@@ -17,9 +17,12 @@ export interface Request {
 /** Sends one API call over a socket that is kept. Rejects where no answer came. */
 export type Exchange = (method: string, path: string, given?: Request) => Promise<Reply>
 
+/** Well below the service's own: were both the same, a socket could be closed while it is taken up again. */
+const IDLE_SOCKET_MS = 15_000
+
 /** As many callers at once as there are sockets. */
 export function exchangeWith(port: () => number, sockets = 256): Exchange & Disposable {
-  const agent = new Agent({ keepAlive: true, maxSockets: sockets })
+  const agent = new Agent({ keepAlive: true, maxSockets: sockets, timeout: IDLE_SOCKET_MS })
   const exchange: Exchange = (method, path, { token, headers = {}, body } = {}) => {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
     const payload = body === undefined ? undefined : JSON.stringify(body)
