@@ -5,16 +5,19 @@ import type { Workflow } from '@bonded/contract'
 import pino from 'pino'
 import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
 import { createTenant } from '../../packages/service/src/operations/administer.ts'
-import type { Service } from '../../packages/service/src/operations/service.ts'
+import type { Service, Settings } from '../../packages/service/src/operations/service.ts'
 import type { Clock } from '../../packages/service/src/ports/clock.ts'
 import { type RunningService, startService, wireService } from '../../packages/service/src/wire.ts'
 import { newKey, type TestPhone } from '../../packages/service/tests/phone.ts'
 import type { Exchange } from './exchange.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
 
-export const PUBLIC_ORIGIN = 'https://bond.example'
+const PUBLIC_ORIGIN = 'https://bond.example'
 export const SHOP_ORIGIN = 'https://shop.example'
 export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
+
+/** Without limits: what is looked for is what breaks below them. */
+export const SETTINGS: Settings = { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0', limits: 'off', trustedProxies: 0 }
 
 /** The lifetimes of the model, and a demand that a weak proof misses. */
 const WORKFLOW: Workflow = {
@@ -41,8 +44,7 @@ export interface Parts {
 
 /** The service as it is wired for everybody, listening. Its log lines are made and thrown away. */
 export function run({ databaseFile, clock, rootKeys = [ROOT_KEY], rewire = (service) => service }: Parts): Promise<RunningService> {
-  const settings = { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0' }
-  const service = rewire(wireService({ databaseFile, rootKeys, settings, clock }))
+  const service = rewire(wireService({ databaseFile, rootKeys, settings: SETTINGS, clock }))
   const log = pino({ level: 'info' }, { write: () => {} })
   const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
   return startService(service, { host: '127.0.0.1', port: 0, log, script })
