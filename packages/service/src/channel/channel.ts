@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { allowsOrigin } from '../domain/tenant.ts'
+import { untilNotFoundIsTold } from '../http/not-found-time.ts'
 import { refusalToWire } from '../http/refusal-to-wire.ts'
 import { type RequestLine, requestIdOf, type TellRequest, traceIdOf } from '../http/request-line.ts'
 import { rememberOrigin } from '../operations/read-session.ts'
@@ -62,7 +63,10 @@ export class Channel implements AsyncDisposable {
         const { method, headers } = request
         tell({ requestId, traceId: traceIdOf(headers), method, route: ROUTE, status, ms: performance.now() - arrivedMs, ...about }, 'channel')
       }
-      const refused = (refusal: Refusal) => answered(refuseUpgrade(socket, refusal, requestId), { refusal })
+      const refused = async (refusal: Refusal) => {
+        if (refusal.reason === 'session_not_found') await untilNotFoundIsTold(arrivedMs)
+        answered(refuseUpgrade(socket, refusal, requestId), { refusal })
+      }
       this.#admit(request).then(
         (admitted) => {
           if (this.#draining) return refused({ reason: 'overloaded' })

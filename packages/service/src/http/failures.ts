@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Random } from '../ports/keyring.ts'
 import { StoreError } from '../ports/store.ts'
+import { untilNotFoundIsTold } from './not-found-time.ts'
 import { Refused } from './refused.ts'
 import type { TellRequest } from './request-line.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
@@ -18,7 +19,8 @@ export function answerFailures(app: FastifyInstance, log: Logger): void {
       log.error({ err: failure, requestId: request.id }, 'request failed')
     const { status, headers, body } = refusalToWire(refusal, request.id as RequestId)
     request.refusal = refusal
-    return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
+    const send = () => reply.code(status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
+    return refusal.reason === 'session_not_found' ? untilNotFoundIsTold(performance.now() - reply.elapsedTime).then(send) : send()
   })
 }
 

@@ -20,7 +20,6 @@ import { verifyAssertion } from './verify-assertion.ts'
  * checks). An assertion that is valid but misses the policy leads to a step-up instead.
  */
 export async function attest(service: Service, caller: PhoneCaller | BackendCaller, request: BondedPairAssertion): Promise<Result<PhoneReading>> {
-  const now = service.clock.now()
   const { nonce } = request
   const id = request.session_id as SessionId
 
@@ -30,6 +29,7 @@ export async function attest(service: Service, caller: PhoneCaller | BackendCall
   if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
 
   return service.store.write(function* (tables): Work<Result<PhoneReading>> {
+    const now = service.clock.now()
     // Session known.
     const first = yield* loadAttempt(service, tables, { id, device, nonce })
     if (first === undefined) return refuse('session_not_live')

@@ -18,11 +18,11 @@ export interface ClaimInput {
 export async function claimSession(service: Service, caller: PhoneCaller, input: ClaimInput): Promise<Result<PhoneReading>> {
   const { device } = caller
   const { id, nonce } = input
-  const now = service.clock.now()
   if (!isOwn(device.id, input.deviceId)) return refuse('device_not_usable', { param: 'device_id' })
   if (id === undefined) return refuse('session_not_live')
 
   return service.store.write(function* (tables) {
+    const now = service.clock.now()
     // Each turn judges what is stored now; a turn ends without an answer only when another call came in between.
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })

@@ -16,8 +16,8 @@ export interface CompleteInput {
  * context, state. Completing a completed session again is the retry of a lost answer.
  */
 export async function completeSession(service: Service, caller: BackendCaller, input: CompleteInput): Promise<Result<Session>> {
-  const now = service.clock.now()
   return service.store.write(function* (tables) {
+    const now = service.clock.now()
     for (;;) {
       const found = yield* findOwn(service, tables, { id: input.id, tenant: caller.credential.tenant, now })
       if (!found.ok) return found

@@ -15,12 +15,12 @@ export interface DeclineInput {
 export async function declineSession(service: Service, caller: PhoneCaller, { id, request }: DeclineInput): Promise<Result<PhoneReading>> {
   const { device } = caller
   const { nonce, reason } = request
-  const now = service.clock.now()
   const move = reason === 'user_unexpected' ? MOVES.declineUnexpected : MOVES.decline
   if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
   if (id === undefined) return refuse('session_not_live')
 
   return service.store.write(function* (tables) {
+    const now = service.clock.now()
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')

@@ -17,7 +17,6 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
   const { device } = caller
   const { nonce, signals, app_attest } = request
   const id = request.session_id as SessionId
-  const now = service.clock.now()
   if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
   if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
   if (app_attest === undefined) return refuse('missing_member', { param: 'app_attest' })
@@ -25,6 +24,7 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
   const payload = evidenceRequestPayload({ ...request, signals: service.keys.sha256(canonicalJson(signals)) })
   const issuedAt = Date.parse(request.issued_at)
   const admitted = await service.store.write(function* (tables): Work<Result<PhoneAttempt>> {
+    const now = service.clock.now()
     const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
     if (attempt === undefined) return refuse('session_not_live')
     const early = judgePhone(attempt, now)

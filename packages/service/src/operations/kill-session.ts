@@ -7,8 +7,8 @@ import type { BackendCaller, Service } from './service.ts'
 
 /** Ends a session for the tenant. Killing a killed one again is fine; one that completed or expired is not there to kill. */
 export async function killSession(service: Service, caller: BackendCaller, id: SessionId | undefined): Promise<Result<Session>> {
-  const now = service.clock.now()
   return service.store.write(function* (tables) {
+    const now = service.clock.now()
     for (;;) {
       const found = yield* findOwn(service, tables, { id, tenant: caller.credential.tenant, now })
       if (!found.ok) return found

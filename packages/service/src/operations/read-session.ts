@@ -20,20 +20,21 @@ export async function readAsBrowser(
   caller: Pick<BrowserCaller, 'origin'> & { readonly tenant: Tenant },
   { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
 ): Promise<Result<Session>> {
-  const now = service.clock.now()
-  const found = await service.store.read((tables) => findOwn(service, tables, { id, tenant: caller.tenant, now }))
+  const read = () => service.store.read((tables) => findOwn(service, tables, { id, tenant: caller.tenant, now: service.clock.now() }))
+  const found = await read()
   if (!found.ok) return found
   const session = found.value
   const token = service.keys.watchToken(session.rootKeyId, session.id).reveal()
   if (watchToken === undefined || !service.keys.same(token, watchToken)) return refuse('session_not_found')
-  await rememberOrigin(service, session, caller.origin)
-  return found
+  // What was read before a write is old by the time it is shown: its time could seem to be up where a bond gave it more.
+  return (await rememberOrigin(service, session, caller.origin)) ? read() : found
 }
 
-/** Stored once; a service's own page is no requester. */
-export async function rememberOrigin(service: Service, session: Session, origin: string): Promise<void> {
-  if (session.requestingOrigin !== null || origin === service.settings.publicOrigin) return
+/** Stored once; a service's own page is no requester. @returns whether it was the first */
+export async function rememberOrigin(service: Service, session: Session, origin: string): Promise<boolean> {
+  if (session.requestingOrigin !== null || origin === service.settings.publicOrigin) return false
   await service.store.write((tables) => tables.sessions.rememberOrigin(session.id, origin))
+  return true
 }
 
 /** What a phone reads: the session, its tenant, and the nonce that the view may show. */

@@ -19,6 +19,9 @@ export interface Store extends AsyncDisposable {
    * Runs the unit so that all of it happens or none, and resolves once it is durable.
    * A unit that throws undoes only itself. A unit has no effect but on the tables: it may be run again from its
    * beginning, when another one that shared its transaction has failed. @throws {StoreError} when it could not be made durable: nothing was written.
+   *
+   * The unit runs later than the call. It reads the clock itself: with the caller's time, a session could still move
+   * after a reader was told that its time is up.
    */
   write<T>(unit: Unit<T>): Promise<T>
   /** Runs a unit that only reads, on what is committed. */

@@ -1,0 +1,45 @@
+import { connect, type Socket } from 'node:net'
+
+/** One kept connection, and the time between a request's last byte and its answer's first. */
+export class Line implements Disposable {
+  readonly #socket: Socket
+  #heard: (answer: { status: number; at: bigint }) => void = () => {}
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    let answer = ''
+    let at = 0n
+    socket.on('data', (chunk: Buffer) => {
+      if (answer === '') at = process.hrtime.bigint()
+      answer += chunk.toString('latin1')
+      const end = answer.indexOf('\r\n\r\n')
+      const length = Number(/^content-length: (\d+)/im.exec(answer)?.[1])
+      if (end < 0 || answer.length < end + 4 + length) return
+      const status = Number(answer.slice(9, 12))
+      answer = ''
+      this.#heard({ status, at })
+    })
+  }
+
+  static async open(port: number): Promise<Line> {
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    socket.once('connect', resolve).once('error', reject)
+    await promise
+    return new Line(socket)
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>>): Promise<{ status: number; micros: number }> {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    const request = `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${lines.join('')}\r\n`
+    const { promise, resolve } = Promise.withResolvers<{ status: number; micros: number }>()
+    const sent = process.hrtime.bigint()
+    this.#heard = ({ status, at }) => resolve({ status, micros: Number(at - sent) / 1_000 })
+    this.#socket.write(request)
+    return promise
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy()
+  }
+}

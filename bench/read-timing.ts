@@ -1,0 +1,135 @@
+import { makeId } from '@bonded/contract'
+import { systemRandom } from '../packages/service/src/adapters/keys/random.ts'
+import { forgetSessions } from '../packages/service/src/operations/forget-sessions.ts'
+import { TestClock } from '../packages/service/tests/test-clock.ts'
+import { exchangeWith } from '../tests/pressure/exchange.ts'
+import { addShop, registerPhone, run, SHOP_ORIGIN, workFolder } from '../tests/pressure/running.ts'
+import { Line } from './line.ts'
+import { worstWelchT } from './welch.ts'
+
+/**
+ * Whether the time of an answer tells why a session is not found: kinds of reads in random order over kept sockets,
+ * their times compared two by two. Fails where a pair can be told apart.
+ *
+ *     npm run bench:timing -- [samples of each kind]
+ */
+const SAMPLES = Number(process.argv[2] ?? 50_000)
+/** Above this, two sets of times differ (dudect's bound: once in 100,000 by chance). */
+const TELLS_APART = 4.5
+/** Sessions of each kind: no read may profit from the one before. */
+const SESSIONS = 300
+/** Most of an answer's time is a wait, so several are asked for at once. */
+const LINES = 8
+const HOUR_MS = 3_600_000
+
+using folder = workFolder()
+const clock = new TestClock()
+await using running = await run({ databaseFile: folder.databaseFile, clock })
+using exchange = exchangeWith(() => running.port)
+const { service } = running
+const [ours, theirs] = [await addShop(service), await addShop(service)]
+const [phone, other] = [await registerPhone(exchange), await registerPhone(exchange)]
+const random = systemRandom()
+
+interface Session {
+  readonly id: string
+  readonly nonce: string
+}
+const create = async (shop = ours): Promise<Session> => (await exchange('POST', '/sessions', { token: shop.server, body: {} })).body
+const several = async (make: () => Promise<Session>): Promise<readonly Session[]> => {
+  const made: Session[] = []
+  while (made.length < SESSIONS) made.push(await make())
+  return made
+}
+const killed = async () => {
+  const session = await create()
+  await exchange('DELETE', `/sessions/${session.id}`, { token: ours.server })
+  return session
+}
+const claimedByOther = async () => {
+  const session = await create()
+  const body = { nonce: session.nonce, device_id: other.device_id }
+  await exchange('POST', `/sessions/${session.id}/claim`, { token: other.device_token, body })
+  return session
+}
+
+const deleted = await several(killed)
+clock.advance(25 * HOUR_MS)
+while ((await forgetSessions(service)).more);
+const forgotten = await several(killed)
+clock.advance(2 * HOUR_MS)
+const foreign = await several(() => create(theirs))
+const [live, claimed] = [await several(() => create()), await several(claimedByOther)]
+
+/** Everything that is asked for is made before: what makes it must not show in the times. */
+type Kind = readonly [name: string, paths: readonly string[]]
+const unknown = Array.from({ length: SESSIONS }, () => ({ id: makeId('sess', random.id()), nonce: random.base62(43) }))
+const pathsOf = (sessions: readonly Session[]) => sessions.map(({ id }) => `/api/v1/sessions/${id}`)
+const pathsWithNonce = (sessions: readonly Session[]) => sessions.map(({ id, nonce }) => `/api/v1/sessions/${id}?nonce=${nonce}`)
+const FOR_TENANTS: readonly Kind[] = [
+  ['unknown', pathsOf(unknown)],
+  ['foreign', pathsOf(foreign)],
+  ['forgotten', pathsOf(forgotten)],
+  ['deleted', pathsOf(deleted)],
+]
+const GROUPS: readonly { readonly caller: string; readonly headers: Readonly<Record<string, string>>; readonly kinds: readonly Kind[] }[] = [
+  { caller: 'backend', headers: { authorization: `Bearer ${ours.server}` }, kinds: FOR_TENANTS },
+  {
+    caller: 'browser',
+    headers: { authorization: `Bearer ${ours.publishable}`, origin: SHOP_ORIGIN, 'x-bond-watch': `bwt_${random.base62(43)}` },
+    kinds: [...FOR_TENANTS, ['wrong token', pathsOf(live)]],
+  },
+  {
+    caller: 'phone',
+    headers: { authorization: `Bearer ${phone.device_token}` },
+    kinds: [
+      ['unknown', pathsWithNonce(unknown)],
+      ['forgotten', pathsWithNonce(forgotten)],
+      ['deleted', pathsWithNonce(deleted)],
+      ['wrong nonce', pathsWithNonce(live.map(({ id }) => ({ id, nonce: random.base62(43) })))],
+      ['claimed by another', pathsWithNonce(claimed)],
+    ],
+  },
+]
+
+let toldApart = 0
+for (const { caller, headers, kinds } of GROUPS) {
+  const times = kinds.map(() => new Float64Array(SAMPLES))
+  const samples = shuffled(kinds.length, SAMPLES)
+  const ask = async () => {
+    using line = await Line.open(running.port)
+    for (const { kind, sample } of samples) {
+      const [name, paths] = kinds[kind] as Kind
+      const { status, micros } = await line.get(paths[sample % SESSIONS] as string, headers)
+      if (status !== 404) throw new Error(`${caller}, ${name}: answered ${status}`)
+      ;(times[kind] as Float64Array)[sample] = micros
+    }
+  }
+  await Promise.all(Array.from({ length: LINES }, ask))
+  for (const [a, [nameA]] of kinds.entries()) {
+    for (const [b, [nameB]] of kinds.entries()) {
+      if (b <= a) continue
+      const t = worstWelchT(times[a] as Float64Array, times[b] as Float64Array)
+      if (Math.abs(t) >= TELLS_APART) toldApart += 1
+      console.log(`${caller}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}${Math.abs(t) >= TELLS_APART ? '  TOLD APART' : ''}`)
+    }
+  }
+  console.log(`${caller}: medians ${kinds.map(([name], at) => `${name} ${median(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`)
+}
+process.exitCode = toldApart > 0 ? 1 : 0
+
+/** Every sample of every kind once, in random order. */
+function* shuffled(kinds: number, samples: number): Generator<{ kind: number; sample: number }> {
+  const order = Uint32Array.from({ length: kinds * samples }, (_, at) => at)
+  for (let at = order.length - 1; at > 0; at--) {
+    const swap = Math.floor(Math.random() * (at + 1))
+    const kept = order[at] as number
+    order[at] = order[swap] as number
+    order[swap] = kept
+  }
+  for (const place of order) yield { kind: place % kinds, sample: Math.floor(place / kinds) }
+}
+
+function median(times: Float64Array): number {
+  return times.toSorted()[times.length >> 1] ?? Number.NaN
+}

@@ -1,0 +1,13 @@
+/** A whole number from 0 to below the bound. */
+export function random(below: number): number {
+  return Math.floor(Math.random() * below)
+}
+
+export function choose<T>(from: readonly T[]): T {
+  return from[random(from.length)] as T
+}
+
+/** Lets the event loop turn a random number of times: time for others to come in between, and none by the clock. */
+export async function pause(turnsBelow: number): Promise<void> {
+  for (let turn = random(turnsBelow); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
+import { wireService } from '../../packages/service/src/wire.ts'
+import type { TestPhone } from '../../packages/service/tests/phone.ts'
+import { choose, random } from './chance.ts'
+import { exchangeWith } from './exchange.ts'
+import { eventsOf, explain, foldOf, judgeFile } from './judge.ts'
+import { RecordedSession, type Wire } from './recorder.ts'
+import { addShop, registerPhone, ROOT_KEY, run, SETTINGS, workFolder } from './running.ts'
+import type { Fault } from './service-process.ts'
+
+const KILLS = 50
+const DEATHS_EACH = 10
+const CALLERS = 8
+/** A kill comes after so many answers of its round at most; a fault, at so many writes. */
+const LONGEST_ROUND = 120
+
+const folder = workFolder()
+const { databaseFile } = folder
+let port = 0
+const exchange = exchangeWith(() => port)
+let service: ChildProcess | undefined
+after(() => {
+  service?.kill('SIGKILL')
+  exchange[Symbol.dispose]()
+  folder[Symbol.dispose]()
+})
+
+/** A tenant, made by a service that ended in good order. */
+const first = await run({ databaseFile, clock: systemClock })
+const shop = await addShop(first.service)
+await first[Symbol.asyncDispose]()
+
+let answers = 0
+/** Which answer is the last before the kill. */
+let killAt = Number.POSITIVE_INFINITY
+const wire: Wire = {
+  shop,
+  now: () => Date.now(),
+  exchange: async (...call) => {
+    const reply = await exchange(...call)
+    answers += 1
+    if (answers === killAt) service?.kill('SIGKILL')
+    return reply
+  },
+}
+
+/** The node process that is the service, with nothing between it and this one. */
+async function start(fault?: Fault): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, 'service-process.ts'), [JSON.stringify({ databaseFile, fault })], {
+    execArgv: ['--conditions=@bonded/source'],
+  })
+  const [message] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [undefined])])
+  assert.equal(typeof message, 'number', 'the service starts on what the crash left')
+  port = Number(message)
+  return child
+}
+
+/** What the callers of a round were told, and what they may only guess. */
+interface Round {
+  readonly sessions: RecordedSession[]
+  /** The Idempotency-Key of every create, and the session it was told to have made. */
+  readonly creates: Map<string, string | undefined>
+}
+
+/** Bonds one session after another until the service is gone. */
+async function caller(phone: TestPhone, { sessions, creates }: Round): Promise<void> {
+  for (;;) {
+    const key = crypto.randomUUID()
+    creates.set(key, undefined)
+    const recorded = await RecordedSession.create(wire, key)
+    creates.set(key, recorded.session.id)
+    sessions.push(recorded)
+    await recorded.claim(phone)
+    const assertion = await recorded.evidence(phone, choose(['good', 'good', 'good', 'weak']))
+    if (assertion !== undefined) await recorded.attest(phone, assertion)
+    const ends = [() => recorded.complete(), () => recorded.kill(), () => recorded.read('backend')]
+    // At once: a crash may meet a race.
+    await Promise.all([choose(ends)(), choose(ends)()])
+  }
+}
+
+/** Load until the process has died of SIGKILL. */
+async function loadUntilDeath(phones: readonly TestPhone[], child: ChildProcess): Promise<Round> {
+  const round: Round = { sessions: [], creates: new Map() }
+  const died = once(child, 'exit')
+  const ended = await Promise.allSettled(phones.map((phone) => caller(phone, round)))
+  const [, signal] = await died
+  assert.equal(signal, 'SIGKILL')
+  for (const outcome of ended) if (outcome.status === 'rejected' && !isLostAnswer(outcome.reason)) throw outcome.reason
+  return round
+}
+
+function isLostAnswer(failure: unknown): boolean {
+  return failure instanceof Error && 'code' in failure && ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(String(failure.code))
+}
+
+/** Everything the callers were told is there, once; what they were not told happened once, or not at all. */
+async function judge({ sessions, creates }: Round): Promise<void> {
+  for (const recorded of sessions) {
+    await recorded.read('backend')
+    explain(recorded.session.id, recorded.history)
+    const { entries, state } = (await exchange('GET', `/sessions/${recorded.session.id}/timeline`, { token: shop.server })).body
+    assert.equal(foldOf(eventsOf(entries).map(({ kind }) => kind)).state, state)
+  }
+  for (const [key, told] of creates) {
+    const again = await RecordedSession.create({ ...wire, exchange }, key)
+    if (told !== undefined) assert.equal(again.session.id, told, 'a create that was acknowledged is still that session')
+  }
+}
+
+/** The highest counter that each phone was told to be taken. */
+function takenCounters(rounds: readonly Round[]): Map<string, number> {
+  const taken = new Map<string, number>()
+  for (const { call, answer } of rounds.flatMap(({ sessions }) => sessions.flatMap(({ history }) => history))) {
+    const counted = (call.do === 'evidence' || call.do === 'attest') && answer !== undefined && answer.refused === undefined
+    if (counted) taken.set(call.phone, Math.max(taken.get(call.phone) ?? 0, call.counter))
+  }
+  return taken
+}
+
+function judgeRows(rounds: readonly Round[], phones: readonly TestPhone[]): void {
+  using database = new DatabaseSync(databaseFile, { readOnly: true })
+  const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
+  const keys = rounds.reduce((sum, { creates }) => sum + creates.size, 0)
+  assert.deepEqual([figure('select count(*) from session'), figure('select count(*) from idempotency')], [keys, keys], 'one session a key')
+  const taken = takenCounters(rounds)
+  for (const phone of phones) {
+    const stored = Number(database.prepare('select counter from device where id = ?').get(phone.device_id)?.counter)
+    const told = taken.get(phone.device_id) ?? 0
+    assert.ok(stored >= told && stored <= phone.counter, `counter ${stored}, told ${told}, signed ${phone.counter}`)
+  }
+}
+
+test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each point around a commit, all that was told is there and nothing twice`, async (t) => {
+  const faults = (['write and commit', 'commit and reply'] as const).flatMap((between) => Array.from({ length: DEATHS_EACH }, () => between))
+  const rounds: Round[] = []
+  let phones: readonly TestPhone[] = []
+  for (const between of [...Array.from({ length: KILLS }, () => undefined), ...faults]) {
+    service = await start(between && { between, atWrite: 1 + random(LONGEST_ROUND) })
+    if (phones.length === 0) phones = await Promise.all(Array.from({ length: CALLERS }, () => registerPhone(exchange)))
+    const last = rounds.at(-1)
+    if (last !== undefined) await judge(last)
+    if (between === undefined) killAt = answers + 1 + random(LONGEST_ROUND)
+    else service.send('begin to count')
+    rounds.push(await loadUntilDeath(phones, service))
+  }
+  service = await start()
+  await judge(rounds.at(-1) as Round)
+  judgeFile(databaseFile)
+  judgeRows(rounds, phones)
+  const told = rounds.flatMap(({ sessions }) => sessions.flatMap(({ history }) => history))
+  t.diagnostic(`${rounds.length} crashes, ${told.length} calls, ${told.filter(({ answer }) => answer === undefined).length} lost answers`)
+})
+
+test('the pragmas that a crash relies on are in effect on the connection that writes', async () => {
+  using own = workFolder()
+  const { store } = wireService({ databaseFile: own.databaseFile, rootKeys: [ROOT_KEY], settings: SETTINGS, clock: systemClock })
+  const pragma = (name: string) =>
+    store.write(function* () {
+      const [row] = (yield { text: `pragma ${name}`, values: [] }) as readonly Readonly<Record<string, unknown>>[]
+      return Object.values(row ?? {})[0]
+    })
+  const effective = [await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys'), await pragma('busy_timeout')]
+  await store[Symbol.asyncDispose]()
+  const FULL = 2
+  assert.deepEqual(effective, ['wal', FULL, 1, 250])
+})

@@ -1,0 +1,111 @@
+import { after, test } from 'node:test'
+import type { SessionId } from '@bonded/contract'
+import { expireSessions } from '../../packages/service/src/operations/expire-sessions.ts'
+import { TestClock } from '../../packages/service/tests/test-clock.ts'
+import type { TestPhone } from '../../packages/service/tests/phone.ts'
+import { exchangeWith } from './exchange.ts'
+import { isOneHistory, judgeFile } from './judge.ts'
+import { choose, pause, random } from './chance.ts'
+import { RecordedSession, tick, type Wire } from './recorder.ts'
+import { addShop, registerPhone, run, workFolder } from './running.ts'
+import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
+
+/** Sessions recorded a run. One order must explain each. */
+const SESSIONS = 20_000
+/** A test takes so many of them: a failure is told early. */
+const SESSIONS_A_TEST = 5_000
+/** Sessions under way at once: they share group commits, and the one clock. */
+const BATCH = 40
+const CALLERS = 4
+const CALLS_EACH = 2
+
+const folder = workFolder()
+const clock = new TestClock()
+const running = await run({ databaseFile: folder.databaseFile, clock })
+const exchange = exchangeWith(() => running.port)
+after(async () => {
+  exchange[Symbol.dispose]()
+  await running[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
+const { service } = running
+const wire: Wire = { exchange, shop: await addShop(service), now: () => clock.now() }
+/** Two phones for each session of a batch: the counters of a phone are part of one session's history. */
+const phones = await Promise.all(Array.from({ length: 2 * BATCH }, () => registerPhone(exchange)))
+
+type Deed = (recorded: RecordedSession, phone: TestPhone) => Promise<void>
+const bond =
+  (kind: 'good' | 'weak' | 'forged'): Deed =>
+  async (recorded, phone) => {
+    const assertion = await recorded.evidence(phone, kind)
+    if (assertion === undefined) return
+    await pause(2)
+    await recorded.attest(phone, assertion)
+    // What a phone does that has lost the answer.
+    if (random(4) === 0) await recorded.attest(phone, assertion)
+  }
+const DEEDS: readonly (readonly [weight: number, deed: Deed])[] = [
+  [3, (recorded, phone) => recorded.claim(phone)],
+  [1, (recorded, phone) => recorded.decline(phone, choose(['user_declined', 'user_unexpected']))],
+  [4, bond('good')],
+  [2, bond('weak')],
+  [1, bond('forged')],
+  [3, (recorded) => recorded.complete()],
+  [1, (recorded) => recorded.complete('wrong')],
+  [1, (recorded) => recorded.kill()],
+  [3, (recorded) => recorded.read('backend')],
+  [2, (recorded) => recorded.read('browser')],
+  [1, (recorded) => recorded.read('create')],
+  [2, (recorded, phone) => recorded.readAsPhone(phone)],
+]
+const DRAWN = DEEDS.flatMap(([weight, deed]) => Array.from({ length: weight }, () => deed))
+
+async function caller(recorded: RecordedSession, pair: readonly TestPhone[]): Promise<void> {
+  for (let made = 0; made < CALLS_EACH; made++) {
+    await pause(3)
+    await choose(DRAWN)(recorded, choose(pair))
+  }
+}
+
+/** Lets time pass in the middle of a batch, twice at most: what is pending ends, then what is bonded. */
+async function passTime(batch: readonly RecordedSession[]): Promise<void> {
+  const began = clock.now()
+  for (const until of choose([[], [], [SESSION_TTL_MS], [SESSION_TTL_MS, BONDED_TTL_MS], [BONDED_TTL_MS]])) {
+    await pause(60)
+    // After an answer, so that the calls which arrived with it lie on both sides: judged before, written after.
+    await batch[0]?.read('backend')
+    const calledAt = tick()
+    clock.advance(began + until - clock.now())
+    const answeredAt = tick()
+    for (const recorded of batch) {
+      recorded.happened({ do: 'wait', until }, { calledAt, answeredAt })
+      // The service's own sweep may come first.
+      recorded.happened({ do: 'sweep' }, { calledAt, answeredAt: Number.POSITIVE_INFINITY })
+    }
+    await pause(10)
+    await sweep(batch)
+  }
+}
+
+async function sweep(batch: readonly RecordedSession[]): Promise<void> {
+  const calledAt = tick()
+  await expireSessions(service)
+  const answeredAt = tick()
+  for (const recorded of batch) recorded.happened({ do: 'sweep' }, { calledAt, answeredAt })
+}
+
+for (let from = 0; from < SESSIONS; from += SESSIONS_A_TEST) {
+  test(`one order explains every answer and every stored event of sessions ${from + 1} to ${from + SESSIONS_A_TEST} under random calls`, async () => {
+    for (let made = 0; made < SESSIONS_A_TEST; made += BATCH) {
+      const batch = await Promise.all(Array.from({ length: BATCH }, () => RecordedSession.create(wire)))
+      const calls = batch.flatMap((recorded, at) => Array.from({ length: CALLERS }, () => caller(recorded, phones.slice(2 * at, 2 * at + 2))))
+      await Promise.all([...calls, passTime(batch)])
+      await Promise.all(batch.map((recorded) => recorded.read('backend')))
+      for (const recorded of batch) await isOneHistory(service, recorded.session.id as SessionId, recorded.history)
+      // The last batch ends here, so that no sweep of the next meets it.
+      clock.advance(SESSION_TTL_MS + BONDED_TTL_MS)
+      await expireSessions(service)
+    }
+    judgeFile(folder.databaseFile)
+  })
+}

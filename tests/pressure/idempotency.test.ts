@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { TestClock } from '../../packages/service/tests/test-clock.ts'
+import { choose, pause } from './chance.ts'
+import { exchangeWith } from './exchange.ts'
+import { addShop, run, workFolder } from './running.ts'
+
+const KEYS = 1_000
+/** Callers that send the same key at once: an impatient backend, its load balancer, and its second node. */
+const CALLERS = 6
+/** Storms under way at once. */
+const BATCH = 20
+
+const folder = workFolder()
+const clock = new TestClock()
+const running = await run({ databaseFile: folder.databaseFile, clock })
+const exchange = exchangeWith(() => running.port)
+after(async () => {
+  exchange[Symbol.dispose]()
+  await running[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
+const shop = await addShop(running.service)
+const [tenant] = await running.service.store.read((tables) => tables.tenants.list())
+assert.ok(tenant)
+
+/** The same JSON in two spellings: it is the value that is compared. */
+const SPELLINGS = [
+  { workflow: 'w', action: 'a' },
+  { action: 'a', workflow: 'w' },
+]
+const create = (key: string, body: object) => exchange('POST', '/sessions', { token: shop.server, headers: { 'idempotency-key': key }, body })
+const storedSessions = async () => (await running.service.store.read((tables) => tables.sessions.recent(tenant.id, 10 * KEYS))).length
+
+test(`${KEYS} storms of the same Idempotency-Key make ${KEYS} sessions, and all answers to a key are the same bytes`, async () => {
+  const before = await storedSessions()
+  const made = new Set<string>()
+  const storm = async (key: string) => {
+    const calls = Array.from({ length: CALLERS }, async () => {
+      await pause(6)
+      return create(key, choose(SPELLINGS))
+    })
+    const [first, ...others] = await Promise.all(calls)
+    assert.ok(first)
+    assert.equal(first.status, 201, first.text)
+    for (const other of others) assert.deepEqual([other.status, other.text], [201, first.text])
+    made.add(first.body.id)
+  }
+  for (let at = 0; at < KEYS; at += BATCH) await Promise.all(Array.from({ length: BATCH }, (_, n) => storm(`storm-${at + n}`)))
+  assert.equal(made.size, KEYS)
+  assert.equal((await storedSessions()) - before, KEYS)
+})
+
+test('of two bodies that race with one key the first has it, and the other is refused', async () => {
+  const before = await storedSessions()
+  for (let at = 0; at < 200; at++) {
+    const bodies = Array.from({ length: CALLERS }, (_, n) => ({ workflow: 'w', end_user_address: n % 2 === 0 ? '192.0.2.1' : '192.0.2.2' }))
+    const replies = await Promise.all(bodies.map((body) => create(`mixed-${at}`, body)))
+    const won = replies.findIndex(({ status }) => status === 201) % 2
+    for (const [n, reply] of replies.entries()) {
+      if (n % 2 === won) assert.deepEqual([reply.status, reply.text], [201, replies[won]?.text])
+      else assert.deepEqual([reply.status, reply.body.error.code, reply.body.error.reason], [400, 'invalid_request', 'idempotency_mismatch'])
+    }
+  }
+  assert.equal((await storedSessions()) - before, 200)
+})
+
+test('a key that is sent again after its session moved on answers that session as it is now, with its secret', async () => {
+  const [first] = SPELLINGS
+  assert.ok(first)
+  const key = 'again'
+  const created = (await create(key, first)).body
+  await exchange('DELETE', `/sessions/${created.id}`, { token: shop.server })
+  const again = await create(key, first)
+  assert.deepEqual(
+    [again.status, again.body.id, again.body.state, again.body.completion_secret],
+    [201, created.id, 'killed', created.completion_secret],
+  )
+})

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import type { SessionId, TimelineEntry } from '@bonded/contract'
+import type { Service } from '../../packages/service/src/operations/service.ts'
+import { linearize } from './linearizability.ts'
+import type { History } from './recorder.ts'
+import { NEW_SESSION, sessionModel } from './session-model.ts'
+
+/** Holds a session to one order of its calls, and what is stored of it to that order's end. */
+export async function isOneHistory(service: Service, id: SessionId, history: History): Promise<void> {
+  explain(id, history)
+  const { session, timeline } = await service.store.read(function* (tables) {
+    return { session: yield* tables.sessions.find(id), timeline: yield* tables.sessions.timeline(id) }
+  })
+  const events = eventsOf(timeline)
+  assert.equal(session?.seq, events.length, `seq and the stored events of ${id} differ`)
+  const kinds = events.map(({ kind }) => kind)
+  assert.deepEqual(foldOf(kinds), { state: session?.state, hint: session?.hint }, `the events of ${id} do not add up to it: ${kinds.join(', ')}`)
+}
+
+/** Finds one order of the calls that explains every answer, or fails. */
+export function explain(id: string, history: History): void {
+  const order = linearize(sessionModel, NEW_SESSION, history)
+  assert.ok(order !== undefined, `no order explains what was seen of ${id}:\n${tell(history)}`)
+}
+
+/** Holds the file to itself, whatever the service remembers: every session is what its last event says, one event for each step of seq. */
+export function judgeFile(databaseFile: string): void {
+  using database = new DatabaseSync(databaseFile, { readOnly: true })
+  const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
+  assert.equal(figure('pragma quick_check'), 'ok')
+  const events = 'from session_event where session_event.session_id = session.id and session_event.seq is not null'
+  assert.equal(figure(`select count(*) from session where seq <> (select count(*) ${events})`), 0, 'one event for each step of seq')
+  const last = `select state || coalesce(hint, '') ${events} order by seq desc limit 1`
+  assert.equal(figure(`select count(*) from session where state || coalesce(hint, '') <> (${last})`), 0, 'a session is what its last event says')
+  assert.equal(figure('select count(*) from session_event where session_id not in (select id from session)'), 0, 'no event without its session')
+}
+
+/** The entries that are events, numbered 1, 2, 3, … without a gap. */
+export function eventsOf(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  const events = timeline.filter(({ seq }) => seq !== null).sort((a, b) => Number(a.seq) - Number(b.seq))
+  assert.deepEqual(
+    events.map(({ seq }) => seq),
+    events.map((_, at) => at + 1),
+  )
+  return events
+}
+
+/** What the events say the session is; an event that may not follow its predecessor is a fault. */
+export function foldOf(kinds: readonly string[]): { state: string; hint: string | null } {
+  const [first, ...rest] = kinds
+  assert.equal(first, 'created')
+  let told: { state: string; hint: string | null } = { state: 'pending', hint: 'waiting_for_scan' }
+  for (const kind of rest) {
+    const before = told.state
+    assert.ok(MAY_FOLLOW[before]?.includes(kind), `${kind} follows ${before}: ${kinds.join(', ')}`)
+    if (kind === 'scanned' || kind === 'evaluating') told = { state: before, hint: kind }
+    else told = { state: kind, hint: kind === 'step_up_required' ? 'step_up' : null }
+  }
+  return told
+}
+
+const MAY_FOLLOW: Readonly<Record<string, readonly string[]>> = {
+  pending: ['scanned', 'evaluating', 'step_up_required', 'bonded', 'killed', 'expired'],
+  step_up_required: ['bonded', 'killed', 'expired'],
+  bonded: ['completed', 'killed', 'expired'],
+}
+
+function tell(history: History): string {
+  const lines = [...history].sort((a, b) => a.calledAt - b.calledAt)
+  return lines
+    .map(({ call, calledAt, answeredAt, answer }) => `${calledAt}..${answeredAt} ${JSON.stringify(call)} -> ${JSON.stringify(answer ?? null)}`)
+    .join('\n')
+}

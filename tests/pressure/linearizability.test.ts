@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { choose, random } from './chance.ts'
+import { linearize, type Recorded } from './linearizability.ts'
+import type { History } from './recorder.ts'
+import { type Answer, type Call, NEW_SESSION, sessionModel } from './session-model.ts'
+
+const explains = (history: History) => linearize(sessionModel, NEW_SESSION, history) !== undefined
+const never = Number.POSITIVE_INFINITY
+
+/** Calls one after the other, or with the times given. */
+function history(...lines: readonly (readonly [Call, Answer | undefined, calledAt?: number, answeredAt?: number])[]): History {
+  return lines.map(([call, answer, calledAt, answeredAt], at) => ({
+    call,
+    answer,
+    calledAt: calledAt ?? 10 * at,
+    answeredAt: answeredAt ?? 10 * at + 5,
+  }))
+}
+const attest = (phone: string): Call => ({ do: 'attest', phone, nonce: 'shown', counter: 1, kind: 'good', assertion: phone })
+const claim = (phone: string): Call => ({ do: 'claim', phone, nonce: 'shown' })
+const read: Call = { do: 'read', as: 'backend' }
+const complete: Call = { do: 'complete', secret: 'right' }
+const kill: Call = { do: 'kill' }
+const bonded = { state: 'bonded', seq: 2 } as const
+
+test('a history in which each answer follows from the ones before is explained', () => {
+  const seen = { ...bonded, hint: null, endedReason: null, proved: true }
+  const told = history(
+    [attest('a'), bonded],
+    [read, seen],
+    [complete, {}],
+    [attest('a'), { state: 'completed', seq: 3 }],
+    [kill, { refused: 'session_not_found' }],
+  )
+  assert.ok(explains(told))
+})
+
+test('calls that overlap may have had their effect in either order', () => {
+  const late = { refused: 'session_claimed' }
+  assert.ok(explains(history([claim('a'), late, 0, 9], [claim('b'), { state: 'pending', seq: 2 }, 1, 8])))
+  assert.ok(explains(history([claim('a'), { state: 'pending', seq: 2 }, 0, 9], [claim('b'), late, 1, 8])))
+})
+
+test('a lost answer is a call that had its effect, or not', () => {
+  const [lost, none] = [[claim('a'), undefined, 0, never] as const, { refused: 'session_claimed' }]
+  assert.ok(explains(history(lost, [claim('b'), none])))
+  assert.ok(explains(history(lost, [claim('b'), { state: 'pending', seq: 2 }])))
+})
+
+const PLANTED: readonly (readonly [fault: string, History])[] = [
+  ['a stale read', history([claim('a'), { state: 'pending', seq: 2 }], [read, { state: 'pending', seq: 1 }])],
+  [
+    'a stale read beside a call under way',
+    history([claim('a'), { state: 'pending', seq: 2 }, 0, 5], [read, { state: 'pending', seq: 1 }, 6, 9], [kill, {}, 1, 20]),
+  ],
+  ['a read of what comes later', history([read, bonded], [attest('a'), bonded])],
+  ['a double bond', history([attest('a'), bonded, 0, 9], [attest('b'), bonded, 1, 8])],
+  ['a second bond on top of the first', history([attest('a'), bonded, 0, 9], [attest('b'), { state: 'bonded', seq: 3 }, 1, 8])],
+  ['a double claim', history([claim('a'), { state: 'pending', seq: 2 }, 0, 9], [claim('b'), { state: 'pending', seq: 3 }, 1, 8])],
+  ['a completion after a kill', history([attest('a'), bonded], [kill, {}], [complete, {}])],
+  ['a kill and a completion that both won', history([attest('a'), bonded], [kill, {}, 10, 19], [complete, {}, 11, 18])],
+  ['a completion that was told and lost', history([attest('a'), bonded], [complete, {}], [read, bonded])],
+  ['a lost update', history([claim('a'), { state: 'pending', seq: 2 }], [kill, {}], [read, { state: 'killed', seq: 2 }])],
+  ['two steps of seq for one move', history([claim('a'), { state: 'pending', seq: 2 }], [kill, {}], [read, { state: 'killed', seq: 4 }])],
+  ['a completion after its time', history([attest('a'), bonded], [{ do: 'wait', until: 120_000 }, undefined], [complete, {}])],
+  [
+    'a move after a reader was told of the end',
+    history(
+      [{ do: 'wait', until: 60_000 }, undefined, 1, 2],
+      [claim('a'), { state: 'pending', seq: 2 }, 0, 9],
+      [read, { state: 'expired', seq: 1 }, 3, 10],
+    ),
+  ],
+  ['a counter taken twice', history([{ do: 'evidence', phone: 'a', nonce: 'shown', counter: 1 }, {}], [attest('a'), bonded])],
+  [
+    'a proof shown to a browser',
+    history(
+      [attest('a'), bonded],
+      [
+        { do: 'read', as: 'browser' },
+        { ...bonded, proved: true },
+      ],
+    ),
+  ],
+  [
+    'an answer to a phone that another one shut out',
+    history(
+      [claim('a'), { state: 'pending', seq: 2 }],
+      [
+        { do: 'read', as: 'phone', phone: 'b' },
+        { state: 'pending', seq: 2 },
+      ],
+    ),
+  ],
+]
+
+for (const [fault, planted] of PLANTED) {
+  test(`${fault} is found`, () => assert.ok(!explains(planted)))
+}
+
+/** A history that happened: each call has its effect at its place, somewhere between its call and its answer. */
+function happened(calls: number): { history: History; effects: readonly number[] } {
+  let session = NEW_SESSION
+  const effects: number[] = []
+  const recorded: Recorded<Call, Answer>[] = []
+  for (let at = 0; at < calls; at++) {
+    const call = at < calls - 20 ? lively(at) : choose<Call>([attest('a'), complete, kill, read, claim('b'), read])
+    const [next, answer] = sessionModel.apply(session, call)
+    session = next
+    const effect = 100 * at
+    effects.push(effect)
+    recorded.push({ call, answer: random(50) === 0 ? undefined : answer, calledAt: effect - random(400), answeredAt: effect + random(400) })
+  }
+  return { history: recorded, effects }
+}
+
+/** What keeps a session pending. */
+function lively(at: number): Call {
+  const phone = choose(['a', 'b'])
+  return choose<Call>([
+    read,
+    { do: 'read', as: 'browser' },
+    { do: 'read', as: 'phone', phone },
+    claim('a'),
+    claim('b'),
+    complete,
+    { do: 'complete', secret: 'wrong' },
+    { do: 'evidence', phone, nonce: 'shown', counter: at + 2 },
+    { do: 'sweep' },
+  ])
+}
+
+test('a history of 3,000 overlapping calls that did happen is explained', () => {
+  for (let run = 0; run < 5; run++) assert.ok(explains(happened(3_000).history))
+})
+
+test('in such a history, an answer from before its call or from after its answer is found', () => {
+  for (let run = 0; run < 200; run++) {
+    const { history: told, effects } = happened(60)
+    const reads = told.flatMap(({ call, answer }, at) => (call.do === 'read' && answer?.seq !== undefined ? [at] : []))
+    const at = choose(reads)
+    const wrong = told.map((recorded, index) =>
+      index === at ? { ...recorded, answer: { ...recorded.answer, seq: 1 + Number(recorded.answer?.seq) + effects.length } } : recorded,
+    )
+    assert.ok(!explains(wrong), 'a seq that never was')
+    const stale = staleRead(told, at)
+    if (stale !== undefined) assert.ok(!explains(stale), 'a seq from before')
+  }
+})
+
+/** The read answers as it would have before the last change that was over when it was called. */
+function staleRead(told: History, at: number): History | undefined {
+  const reader = told[at] as History[number]
+  let session = NEW_SESSION
+  const seqs = told.map(({ call, answeredAt }) => {
+    const [next] = sessionModel.apply(session, call)
+    const raised = next.seq > session.seq
+    session = next
+    return { seq: session.seq, overBefore: raised && answeredAt < reader.calledAt }
+  })
+  const last = seqs.findLast(({ overBefore }, index) => overBefore && index < at)
+  if (last === undefined) return undefined
+  return told.map((recorded, index) => (index === at ? { ...recorded, answer: { ...recorded.answer, seq: last.seq - 1 } } : recorded))
+}

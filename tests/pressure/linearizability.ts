@@ -1,0 +1,81 @@
+/** What something does, one call at a time: the rule that a recorded history is held to. */
+export interface Model<State, Call, Answer> {
+  /** Pure: the state after the call, and what the call must answer. */
+  apply(state: State, call: Call): readonly [State, Answer]
+  /** Whether an answer that was seen is the one that must have come. */
+  accepts(due: Answer, seen: Answer): boolean
+}
+
+/** One call as its caller saw it. The times are of one clock that never stands still. */
+export interface Recorded<Call, Answer> {
+  readonly call: Call
+  readonly calledAt: number
+  /** Never, where the answer was lost: the call may have had its effect, or not. */
+  readonly answeredAt: number
+  /** Undefined where the call answers nothing, or the answer was lost. */
+  readonly answer: Answer | undefined
+}
+
+/**
+ * Looks for one order of all calls in which each has its effect between its call and its answer, and answers what
+ * the model says (Wing and Gong; an order already tried from the same state is not tried again, as Lowe does).
+ *
+ * @returns that order, or undefined where there is none: then the history is not linearizable
+ */
+export function linearize<State, Call, Answer>(
+  model: Model<State, Call, Answer>,
+  initial: State,
+  history: readonly Recorded<Call, Answer>[],
+): readonly Recorded<Call, Answer>[] | undefined {
+  const calls = [...history].sort((a, b) => a.calledAt - b.calledAt)
+  const taken = calls.map(() => false)
+  const order: Recorded<Call, Answer>[] = []
+  const tried = new Set<string>()
+  let answersLeft = calls.filter(isAnswered).length
+
+  const search = (state: State, lowest: number): boolean => {
+    if (answersLeft === 0) return true
+    while (taken[lowest]) lowest += 1
+    const place = `${lowest} ${maskFrom(taken, lowest)} ${JSON.stringify(state)}`
+    if (tried.has(place)) return false
+    tried.add(place)
+    for (const at of mayComeNext(calls, taken, lowest)) {
+      const recorded = calls[at] as Recorded<Call, Answer>
+      const [next, due] = model.apply(state, recorded.call)
+      if (recorded.answer !== undefined && !model.accepts(due, recorded.answer)) continue
+      taken[at] = true
+      order.push(recorded)
+      if (isAnswered(recorded)) answersLeft -= 1
+      if (search(next, lowest)) return true
+      if (isAnswered(recorded)) answersLeft += 1
+      order.pop()
+      taken[at] = false
+    }
+    return false
+  }
+  return search(initial, 0) ? order : undefined
+}
+
+const isAnswered = ({ answeredAt }: { readonly answeredAt: number }) => answeredAt !== Number.POSITIVE_INFINITY
+
+/** A call may come next only if it was made before every call still to come was answered. Soonest answered first. */
+function mayComeNext(calls: readonly Recorded<unknown, unknown>[], taken: readonly boolean[], lowest: number): readonly number[] {
+  let firstAnswer = Number.POSITIVE_INFINITY
+  const open: number[] = []
+  for (let at = lowest; at < calls.length; at++) {
+    const { calledAt, answeredAt } = calls[at] as Recorded<unknown, unknown>
+    if (calledAt >= firstAnswer) break
+    if (taken[at]) continue
+    open.push(at)
+    firstAnswer = Math.min(firstAnswer, answeredAt)
+  }
+  const answeredAt = (at: number) => calls[at]?.answeredAt ?? 0
+  return open.filter((at) => (calls[at]?.calledAt ?? 0) < firstAnswer).sort((a, b) => answeredAt(a) - answeredAt(b))
+}
+
+function maskFrom(taken: readonly boolean[], lowest: number): string {
+  const last = taken.lastIndexOf(true)
+  let mask = ''
+  for (let at = lowest; at <= last; at++) mask += taken[at] ? '1' : '0'
+  return mask
+}

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Workflow } from '@bonded/contract'
+import pino from 'pino'
+import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
+import { createTenant } from '../../packages/service/src/operations/administer.ts'
+import type { Service, Settings } from '../../packages/service/src/operations/service.ts'
+import type { Clock } from '../../packages/service/src/ports/clock.ts'
+import { type RunningService, startService, wireService } from '../../packages/service/src/wire.ts'
+import { newKey, type TestPhone } from '../../packages/service/tests/phone.ts'
+import type { Exchange } from './exchange.ts'
+import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
+
+const PUBLIC_ORIGIN = 'https://bond.example'
+export const SHOP_ORIGIN = 'https://shop.example'
+export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
+
+/** Without limits: what is looked for is what breaks below them. */
+export const SETTINGS: Settings = { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0', limits: 'off', trustedProxies: 0 }
+
+/** The lifetimes of the model, and a demand that a weak proof misses. */
+const WORKFLOW: Workflow = {
+  name: 'w',
+  actions: ['a'],
+  require: ['local_auth'],
+  session_ttl_seconds: SESSION_TTL_MS / 1_000,
+  bonded_ttl_seconds: BONDED_TTL_MS / 1_000,
+}
+
+/** A folder for one database, on the disk that the system's temporary files are on. */
+export function workFolder(): { readonly path: string; readonly databaseFile: string } & Disposable {
+  const path = mkdtempSync(join(tmpdir(), 'bonded-pressure-'))
+  return { path, databaseFile: join(path, 'bonded.db'), [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export interface Parts {
+  readonly databaseFile: string
+  readonly clock: Clock
+  readonly rootKeys?: readonly RootKey[]
+  /** Puts something between the service and one of its ports. */
+  readonly rewire?: (service: Service) => Service
+}
+
+/** The service as it is wired for everybody, listening. Its log lines are made and thrown away. */
+export function run({ databaseFile, clock, rootKeys = [ROOT_KEY], rewire = (service) => service }: Parts): Promise<RunningService> {
+  const service = rewire(wireService({ databaseFile, rootKeys, settings: SETTINGS, clock }))
+  const log = pino({ level: 'info' }, { write: () => {} })
+  const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
+  return startService(service, { host: '127.0.0.1', port: 0, log, script })
+}
+
+export interface Shop {
+  readonly server: string
+  readonly publishable: string
+}
+
+export async function addShop(service: Service): Promise<Shop> {
+  const { serverCredential, publishableKey } = await createTenant(service, {
+    name: 'Shop',
+    environment: 'sandbox',
+    origins: [SHOP_ORIGIN],
+    workflows: [WORKFLOW],
+    demo: false,
+  })
+  return { server: serverCredential.reveal(), publishable: publishableKey }
+}
+
+export async function registerPhone(exchange: Exchange): Promise<TestPhone> {
+  const { challenge } = (await exchange('POST', '/devices/challenges')).body
+  const { privateKey, public_key } = newKey()
+  const registered = await exchange('POST', '/devices', { body: { format: 'software', challenge, public_key } })
+  if (registered.status !== 201) throw new Error(`registration answered ${registered.status} ${registered.text}`)
+  const { device_id, subject_id, device_token, key_id } = registered.body
+  return { privateKey, device_id, subject_id, device_token, key_id, counter: 0 }
+}

@@ -1,0 +1,45 @@
+import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
+import type { Store } from '../../packages/service/src/ports/store.ts'
+import { run } from './running.ts'
+
+/** Where the process ends by its own hand, and at which write after it was told to begin; without it, it waits to be killed. */
+export interface Fault {
+  readonly between: 'write and commit' | 'commit and reply'
+  readonly atWrite: number
+}
+
+let writes = Number.NaN
+process.once('message', () => {
+  writes = 0
+})
+
+/** The store, and a death in it. The service knows nothing of that: it is given this store for the other. */
+function dying(store: Store, fault: Fault): Store {
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  return {
+    async write(unit) {
+      writes += 1
+      const mine = writes === fault.atWrite
+      const value = await store.write(function* (tables) {
+        const done = yield* unit(tables)
+        if (mine && fault.between === 'write and commit') die()
+        return done
+      })
+      if (mine && fault.between === 'commit and reply') die()
+      return value
+    },
+    read: (unit) => store.read(unit),
+    during: (requestId) => dying(store.during(requestId), fault),
+    health: () => store.health(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
+}
+
+const { databaseFile, fault } = JSON.parse(process.argv[2] ?? '{}') as { databaseFile: string; fault?: Fault }
+const running = await run({
+  databaseFile,
+  clock: systemClock,
+  ...(fault ? { rewire: (service) => ({ ...service, store: dying(service.store, fault) }) } : {}),
+})
+process.on('disconnect', () => process.exit())
+process.send?.(running.port)

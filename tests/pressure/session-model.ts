@@ -1,0 +1,240 @@
+import type { Model } from './linearizability.ts'
+
+/**
+ * One session as protocol.md words it, and nothing taken from the service: its states table, section 4, the order
+ * of checks, section 5, and what each caller sees, section 3. Times are milliseconds since the session was made.
+ */
+export interface Modelled {
+  readonly now: number
+  readonly expiresAt: number
+  /** As written down: a session whose time is up is expired before anybody writes so. */
+  readonly written: State
+  readonly seq: number
+  readonly hint: string | null
+  readonly endedReason: string | null
+  readonly pinned: string | null
+  /** Whether the pinned phone came with the code that was on show. */
+  readonly cameWithShown: boolean
+  readonly validAssertions: number
+  readonly bondedBy: string | null
+  /** By phone: assertions that did not verify, and the last counter taken. */
+  readonly failures: Readonly<Record<string, number>>
+  readonly counters: Readonly<Record<string, number>>
+}
+
+export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'killed' | 'expired'
+/** The code on show, or the n-th step nonce. */
+export type NonceName = 'shown' | `step${number}`
+
+export type Call =
+  | { readonly do: 'claim'; readonly phone: string; readonly nonce: NonceName }
+  | { readonly do: 'decline'; readonly phone: string; readonly nonce: NonceName; readonly reason: 'user_declined' | 'user_unexpected' }
+  | { readonly do: 'evidence'; readonly phone: string; readonly nonce: NonceName; readonly counter: number }
+  | {
+      readonly do: 'attest'
+      readonly phone: string
+      readonly nonce: NonceName
+      readonly counter: number
+      readonly kind: 'good' | 'weak' | 'forged'
+      /** Names the body: the same one again is a replay. */
+      readonly assertion: string
+    }
+  | { readonly do: 'complete'; readonly secret: 'right' | 'wrong' }
+  | { readonly do: 'kill' }
+  | { readonly do: 'read'; readonly as: 'backend' | 'browser' | 'create' }
+  | { readonly do: 'read'; readonly as: 'phone'; readonly phone: string }
+  /** The clock reaches a time. */
+  | { readonly do: 'wait'; readonly until: number }
+  /** The sweeper writes down whose time is up. */
+  | { readonly do: 'sweep' }
+
+/** What a caller can tell of the session from an answer; members that a view does not have are not there. */
+export interface Answer {
+  readonly refused?: string
+  readonly state?: State
+  readonly seq?: number
+  readonly hint?: string | null
+  readonly endedReason?: string | null
+  readonly proved?: boolean
+}
+
+/** The lifetimes of the workflow that these sessions are made for. */
+export const SESSION_TTL_MS = 60_000
+export const BONDED_TTL_MS = 120_000
+
+export const NEW_SESSION: Modelled = {
+  now: 0,
+  expiresAt: SESSION_TTL_MS,
+  written: 'pending',
+  seq: 1,
+  hint: 'waiting_for_scan',
+  endedReason: null,
+  pinned: null,
+  cameWithShown: false,
+  validAssertions: 0,
+  bondedBy: null,
+  failures: {},
+  counters: {},
+}
+
+export const sessionModel: Model<Modelled, Call, Answer> = { apply, accepts }
+
+type Step = readonly [Modelled, Answer]
+
+function apply(session: Modelled, call: Call): Step {
+  switch (call.do) {
+    case 'wait':
+      return [{ ...session, now: Math.max(session.now, call.until) }, {}]
+    case 'sweep': {
+      const due = stateOf(session) === 'expired' && session.written !== 'expired'
+      return [due ? moved(session, 'expired') : session, {}]
+    }
+    case 'claim':
+      return claim(session, call)
+    case 'decline':
+      return decline(session, call)
+    case 'evidence':
+      return evidence(session, call)
+    case 'attest':
+      return attest(session, call)
+    case 'complete':
+      return complete(session, call)
+    case 'kill':
+      return kill(session)
+    case 'read':
+      return [session, read(session, call)]
+  }
+}
+
+/** The answer must hold what is due, member by member, in whatever view it came. */
+function accepts(due: Answer, seen: Answer): boolean {
+  const members = Object.keys(seen) as (keyof Answer)[]
+  return members.every((member) => due[member] === seen[member]) && due.refused === seen.refused
+}
+
+/** Expiry is judged from the times, whether or not it has been written. */
+function stateOf({ written, now, expiresAt }: Modelled): State {
+  const live = written === 'pending' || written === 'step_up_required' || written === 'bonded'
+  return live && now >= expiresAt ? 'expired' : written
+}
+
+const HINTS: Readonly<Partial<Record<State, string>>> = { step_up_required: 'step_up' }
+
+/** One event and one step of `seq`. */
+function moved(session: Modelled, to: State, endedReason: string | null = null): Modelled {
+  return { ...session, written: to, seq: session.seq + 1, hint: HINTS[to] ?? null, endedReason }
+}
+
+function hinted(session: Modelled, hint: string): Modelled {
+  return session.hint === hint ? session : { ...session, hint, seq: session.seq + 1 }
+}
+
+function view(session: Modelled): Answer {
+  return { state: stateOf(session), seq: session.seq }
+}
+
+/** Live, nonce, device usable, pinned: in that order, for every call of a phone. */
+function refusalOf(session: Modelled, { phone, nonce }: { readonly phone: string; readonly nonce: NonceName }): string | undefined {
+  const state = stateOf(session)
+  if (state !== 'pending' && state !== 'step_up_required') return 'session_not_live'
+  const inForce: NonceName = state === 'pending' ? 'shown' : `step${session.validAssertions}`
+  if (nonce !== inForce) return 'challenge_expired'
+  if ((session.failures[phone] ?? 0) >= 5) return 'device_not_usable'
+  return session.pinned !== null && session.pinned !== phone ? 'session_claimed' : undefined
+}
+
+function claim(session: Modelled, call: Call & { do: 'claim' }): Step {
+  const refused = refusalOf(session, call)
+  if (refused !== undefined) return [session, { refused }]
+  if (session.pinned === call.phone) return [session, view(session)]
+  const claimed = { ...session, pinned: call.phone, cameWithShown: true, hint: 'scanned', seq: session.seq + 1 }
+  return [claimed, view(claimed)]
+}
+
+function decline(session: Modelled, call: Call & { do: 'decline' }): Step {
+  const refused = refusalOf(session, call)
+  if (refused !== undefined) return [session, { refused }]
+  const ended = moved(pin(session, call), 'killed', call.reason)
+  return [ended, view(ended)]
+}
+
+function pin(session: Modelled, { phone, nonce }: { readonly phone: string; readonly nonce: NonceName }): Modelled {
+  return { ...session, pinned: phone, cameWithShown: session.cameWithShown || nonce === 'shown' }
+}
+
+/** Taken only where it rises; evidence and bond share it. */
+function raised(session: Modelled, { phone, counter }: { readonly phone: string; readonly counter: number }): Modelled | undefined {
+  if (counter <= (session.counters[phone] ?? 0)) return undefined
+  return { ...session, counters: { ...session.counters, [phone]: counter } }
+}
+
+function evidence(session: Modelled, call: Call & { do: 'evidence' }): Step {
+  const refused = refusalOf(session, call)
+  if (refused !== undefined) return [session, { refused }]
+  const counted = raised(session, call)
+  if (counted === undefined) return [session, { refused: 'assertion_invalid' }]
+  return [session.written === 'pending' ? hinted(counted, 'evaluating') : counted, {}]
+}
+
+function attest(session: Modelled, call: Call & { do: 'attest' }): Step {
+  const state = stateOf(session)
+  if ((state === 'bonded' || state === 'completed') && session.bondedBy === call.assertion) return [session, view(session)]
+  const refused = refusalOf(session, call)
+  if (refused !== undefined) return [session, { refused }]
+  if (call.kind === 'forged') return [miscounted(session, call.phone), { refused: 'assertion_invalid' }]
+  const counted = raised(session, call)
+  if (counted === undefined) return [session, { refused: 'assertion_invalid' }]
+
+  const valid = { ...pin(counted, call), validAssertions: session.validAssertions + 1 }
+  if (call.kind === 'good') {
+    const expiresAt = Math.max(session.expiresAt, session.now + BONDED_TTL_MS)
+    const bonded = moved({ ...valid, bondedBy: call.assertion, expiresAt }, 'bonded')
+    return [bonded, view(bonded)]
+  }
+  if (valid.validAssertions === 3) return [moved(valid, 'killed', 'policy_not_met'), { refused: 'policy_not_met' }]
+  const stepped = state === 'pending' ? moved(valid, 'step_up_required') : valid
+  return [stepped, view(stepped)]
+}
+
+function miscounted(session: Modelled, phone: string): Modelled {
+  const failures = { ...session.failures, [phone]: (session.failures[phone] ?? 0) + 1 }
+  const ended = failures[phone] === 5 && session.pinned === phone
+  return ended ? moved({ ...session, failures }, 'killed', 'too_many_attempts') : { ...session, failures }
+}
+
+function complete(session: Modelled, { secret }: Call & { do: 'complete' }): Step {
+  const state = stateOf(session)
+  if (state === 'expired') return [session, { refused: 'session_not_found' }]
+  if (secret === 'wrong') return [session, { refused: 'completion_secret_mismatch' }]
+  if (state === 'completed') return [session, {}]
+  return state === 'bonded' ? [moved(session, 'completed'), {}] : [session, { refused: 'session_not_bonded' }]
+}
+
+function kill(session: Modelled): Step {
+  const state = stateOf(session)
+  if (state === 'completed' || state === 'expired') return [session, { refused: 'session_not_found' }]
+  return [state === 'killed' ? session : moved(session, 'killed', 'killed_by_tenant'), {}]
+}
+
+function read(session: Modelled, call: Call & { do: 'read' }): Answer {
+  const state = stateOf(session)
+  if (call.as === 'phone') return seesSession(session, call.phone) ? view(session) : { refused: 'session_not_found' }
+  const endedReason = state === 'killed' ? session.endedReason : null
+  return {
+    ...view(session),
+    hint: state === 'expired' ? null : session.hint,
+    endedReason: call.as === 'browser' ? forBrowser(endedReason) : endedReason,
+    proved: call.as !== 'browser' && (state === 'bonded' || state === 'completed'),
+  }
+}
+
+/** A phone that shows the code: while it is accepted anybody's, afterwards only of the one that came with it. */
+function seesSession(session: Modelled, phone: string): boolean {
+  if (session.pinned !== null) return session.pinned === phone && session.cameWithShown
+  return stateOf(session) === 'pending'
+}
+
+function forBrowser(reason: string | null): string | null {
+  if (reason === 'policy_not_met' || reason === 'too_many_attempts') return 'not_verified'
+  return reason === 'killed_by_tenant' ? 'killed' : reason
+}
