@@ -7,8 +7,7 @@ import { keyringOf } from './adapters/keys/keyring.ts'
 import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
-import { appAssertionVerifier } from './adapters/proofs/app-assertion.ts'
-import { softwareRegistrar } from './adapters/proofs/software.ts'
+import type { Proofs } from './adapters/proofs/proofs.ts'
 import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
 import { workInBackground } from './background.ts'
@@ -25,6 +24,7 @@ export interface ServiceParts {
   readonly rootKeys: readonly RootKey[]
   readonly settings: Settings
   readonly clock: Clock
+  readonly proofs: Proofs
   /** Nothing is counted without one. */
   readonly meter?: Meter
   /** How long a write may wait for another process; by default as long as a service may stand still. */
@@ -32,7 +32,7 @@ export interface ServiceParts {
 }
 
 /** The service without its HTTP side: what the command line works on. */
-export function wireService({ databaseFile, rootKeys, settings, clock, meter = noMeter, waitForLockMs }: ServiceParts): Service {
+export function wireService({ databaseFile, rootKeys, settings, clock, proofs, meter = noMeter, waitForLockMs }: ServiceParts): Service {
   const startedAt = clock.now()
   migrate(databaseFile, startedAt)
   const bus = localBus()
@@ -44,8 +44,7 @@ export function wireService({ databaseFile, rootKeys, settings, clock, meter = n
     keys: keyringOf(rootKeys),
     random: systemRandom(),
     limiter: memoryLimiter(clock),
-    verifiers: { software: appAssertionVerifier, 'android-key': appAssertionVerifier },
-    registrar: softwareRegistrar,
+    ...proofs,
     carrier: noCarrier,
     settings,
     startedAt,

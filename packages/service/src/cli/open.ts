@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
+import { proofsOf } from '../adapters/proofs/proofs.ts'
+import { NO_APPS } from '../adapters/proofs/trusted-phones.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
@@ -30,6 +32,7 @@ export function openService(config: Config, given: { waitForLockMs?: number; met
       trustedProxies: config.trustedProxies,
     },
     clock: systemClock,
+    proofs: proofsOf(NO_APPS, { origin: config.publicOrigin, clock: systemClock, fetch }),
     ...given,
   })
 }
