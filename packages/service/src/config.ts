@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import type { TrustedPhones } from './adapters/proofs/trusted-phones.ts'
 import { type Limits, LIMITS_SYNTAX, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
+import { readTrustedPhones } from './trusted-phones.ts'
 
 /** Every setting there is: its name in the environment, its member in the file, and what it takes. */
 export const SETTINGS = [
@@ -45,6 +47,20 @@ export const SETTINGS = [
     expects: 'how many proxies stand in a row before the service, 0 to 9, or their addresses and ranges, separated by commas',
     secret: false,
   },
+  {
+    name: 'BONDED_PHONES',
+    key: 'phones',
+    fallback: 'browsers only',
+    expects: 'a YAML or JSON file of the apps whose phones may register, and of the roots to trust (below)',
+    secret: false,
+  },
+  {
+    name: 'BONDED_TEST_ROOTS',
+    key: 'test_roots',
+    fallback: 'none',
+    expects: 'a YAML or JSON file of test apps and roots, in a sandbox (below)',
+    secret: false,
+  },
   { name: 'BONDED_ENVIRONMENT', key: 'environment', fallback: 'sandbox', expects: 'sandbox or production', secret: false },
 ] as const
 
@@ -82,6 +98,8 @@ export interface Config {
   readonly limits: Limits | 'off'
   /** Whose X-Forwarded-For is believed. */
   readonly trustedProxies: TrustedProxies
+  /** Whose phones may register. */
+  readonly phones: TrustedPhones
 }
 
 /** One thing that is wrong with the configuration. */
@@ -146,6 +164,13 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (limits === undefined) wrong('BONDED_RATE_LIMITS')
   const trustedProxies = parseTrustedProxies(given('BONDED_TRUST_PROXY') ?? '0')
   if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
+  const testRoots = given('BONDED_TEST_ROOTS')
+  const trusted = readTrustedPhones({ phones: given('BONDED_PHONES'), testRoots })
+  for (const { setting, at, expected } of trusted.mistakes) {
+    mistakes.push(
+      at === '' ? { setting, value: JSON.stringify(given(setting)), expected } : { setting: `${setting}: ${at}`, value: 'cannot be used', expected },
+    )
+  }
   const rootKeys = given('BONDED_ROOT_KEYS')
   if (stage === 'production' && rootKeys === undefined) {
     mistakes.push({
@@ -160,6 +185,13 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (stage === 'production' && limits === 'off') {
     mistakes.push({ setting: 'BONDED_RATE_LIMITS', value: '"off"', expected: 'limits in production; they can be raised one by one' })
   }
+  if (stage === 'production' && testRoots !== undefined) {
+    mistakes.push({
+      setting: 'BONDED_TEST_ROOTS',
+      value: JSON.stringify(testRoots),
+      expected: 'no test roots in production: anybody may hold their keys',
+    })
+  }
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return Object.freeze({
     publicOrigin,
@@ -173,6 +205,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,
     trustedProxies: trustedProxies ?? 0,
+    phones: trusted.phones,
   })
 }
 

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Logger } from 'pino'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import { proofsOf } from '../adapters/proofs/proofs.ts'
-import { NO_APPS } from '../adapters/proofs/trusted-phones.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
@@ -19,7 +19,8 @@ export interface Options extends SettingFlags {
 const WAIT_FOR_LOCK_MS = 5_000
 
 /** The service that the configuration describes, without listening. */
-export function openService(config: Config, given: { waitForLockMs?: number; meter?: Meter } = {}): Service {
+export function openService(config: Config, given: { waitForLockMs?: number; meter?: Meter; log?: Logger } = {}): Service {
+  const { log, ...parts } = given
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return wireService({
     databaseFile: config.databaseFile,
@@ -32,8 +33,13 @@ export function openService(config: Config, given: { waitForLockMs?: number; met
       trustedProxies: config.trustedProxies,
     },
     clock: systemClock,
-    proofs: proofsOf(NO_APPS, { origin: config.publicOrigin, clock: systemClock, fetch }),
-    ...given,
+    proofs: proofsOf(config.phones, {
+      origin: config.publicOrigin,
+      clock: systemClock,
+      fetch,
+      onFetchFailure: (failure) => log?.warn({ err: failure }, 'the list of revoked Android certificates could not be fetched'),
+    }),
+    ...parts,
   })
 }
 

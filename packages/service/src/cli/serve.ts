@@ -34,7 +34,7 @@ export async function serve(config: Config, log: ReturnType<typeof openLog>): Pr
   started.use(lockForServing(config.databaseFile))
   quickCheck(config.databaseFile)
   const figures = config.metricsPort === undefined ? undefined : started.use(await openFigures(config.metricsPort))
-  const service = openService(config, figures)
+  const service = openService(config, { ...figures, log })
   const running = started.use(await startService(service, { host: config.host, port: config.port, log, script: hostedScript() }))
   const pidFile = join(config.dataDir, 'service.pid')
   started.defer(() => rmSync(pidFile, { force: true }))
