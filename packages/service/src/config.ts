@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { TrustedPhones } from './adapters/proofs/trusted-phones.ts'
 import { type Limits, LIMITS_SYNTAX, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
@@ -57,7 +58,7 @@ export const SETTINGS = [
   {
     name: 'BONDED_TEST_ROOTS',
     key: 'test_roots',
-    fallback: 'none',
+    fallback: '<data dir>/test-roots.json, where it is there, in a sandbox',
     expects: 'a YAML or JSON file of test apps and roots, in a sandbox (below)',
     secret: false,
   },
@@ -164,11 +165,15 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (limits === undefined) wrong('BONDED_RATE_LIMITS')
   const trustedProxies = parseTrustedProxies(given('BONDED_TRUST_PROXY') ?? '0')
   if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
-  const testRoots = given('BONDED_TEST_ROOTS')
-  const trusted = readTrustedPhones({ phones: given('BONDED_PHONES'), testRoots })
+  const keptTestRoots = join(dataDir, 'test-roots.json')
+  const files = {
+    BONDED_PHONES: given('BONDED_PHONES'),
+    BONDED_TEST_ROOTS: given('BONDED_TEST_ROOTS') ?? (stage !== 'production' && existsSync(keptTestRoots) ? keptTestRoots : undefined),
+  }
+  const trusted = readTrustedPhones(files)
   for (const { setting, at, expected } of trusted.mistakes) {
     mistakes.push(
-      at === '' ? { setting, value: JSON.stringify(given(setting)), expected } : { setting: `${setting}: ${at}`, value: 'cannot be used', expected },
+      at === '' ? { setting, value: JSON.stringify(files[setting]), expected } : { setting: `${setting}: ${at}`, value: 'cannot be used', expected },
     )
   }
   const rootKeys = given('BONDED_ROOT_KEYS')
@@ -185,10 +190,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (stage === 'production' && limits === 'off') {
     mistakes.push({ setting: 'BONDED_RATE_LIMITS', value: '"off"', expected: 'limits in production; they can be raised one by one' })
   }
-  if (stage === 'production' && testRoots !== undefined) {
+  if (stage === 'production' && files.BONDED_TEST_ROOTS !== undefined) {
     mistakes.push({
       setting: 'BONDED_TEST_ROOTS',
-      value: JSON.stringify(testRoots),
+      value: JSON.stringify(files.BONDED_TEST_ROOTS),
       expected: 'no test roots in production: anybody may hold their keys',
     })
   }

@@ -12,12 +12,12 @@ export interface PhonesMistake extends FileMistake {
 }
 
 /** The phones that the two files say may register. Without a file, its parts are empty. */
-export function readTrustedPhones(files: { readonly phones: string | undefined; readonly testRoots: string | undefined }): {
+export function readTrustedPhones(files: Readonly<Record<PhonesMistake['setting'], string | undefined>>): {
   phones: TrustedPhones
   mistakes: readonly PhonesMistake[]
 } {
-  const own = readSections(files.phones === undefined ? {} : parseFile(files.phones), PHONES_FILE)
-  const test = readSections(files.testRoots === undefined ? {} : parseFile(files.testRoots), TEST_ROOTS_FILE)
+  const own = readSections(files.BONDED_PHONES === undefined ? {} : parseFile(files.BONDED_PHONES), PHONES_FILE)
+  const test = readSections(files.BONDED_TEST_ROOTS === undefined ? {} : parseFile(files.BONDED_TEST_ROOTS), TEST_ROOTS_FILE)
   const mistakes = [
     ...own.mistakes.map((mistake) => ({ ...mistake, setting: 'BONDED_PHONES' as const })),
     ...test.mistakes.map((mistake) => ({ ...mistake, setting: 'BONDED_TEST_ROOTS' as const })),

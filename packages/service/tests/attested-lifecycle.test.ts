@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { CreatedSession, TimelineEntry, VerifiedEvidence } from '@bonded/contract'
-import { androidKey, appleKey, asRealMakers, asTestRoots, ATTESTED_KEYS, webauthnKey } from './attested-phones.ts'
+import { androidKey, appleKey, ASK_GOOGLE, asRealMakers, asTestRoots, ATTESTED_KEYS, webauthnKey } from './attested-phones.ts'
 import { type Harness, harness, WORKFLOWS } from './harness.ts'
 import { attestation, carriedSignals, type TestPhone } from './phone.ts'
 
@@ -128,6 +128,19 @@ test('evidence that this test signs is as good as the service’s own', async ()
   const view = (await h.claim(phone, session)).body
   const body = attestation(phone, view, signedEvidence(h, phone, session), h.now())
   assert.equal((await h.api('POST', '/attestations', { token: phone.device_token, body })).body.state, 'bonded')
+})
+
+test('while nobody can say which Android certificates are revoked, a phone is asked to come again, and its challenge still serves', async () => {
+  let google = false
+  const fetch: typeof ASK_GOOGLE = (...asked) => (google ? ASK_GOOGLE(...asked) : Promise.reject(new Error('no way to Google')))
+  await using h = await harness({ proofs: (clock) => asRealMakers(clock, fetch) })
+  const { challenge } = (await h.api('POST', '/devices/challenges')).body
+  const body = { format: 'android-key', challenge, ...androidKey().register(challenge) }
+  const refused = await h.api('POST', '/devices', { body })
+  assert.deepEqual([refused.status, refused.body.error.reason, refused.headers['retry-after']], [503, 'overloaded', '1'])
+  google = true
+  h.clock.advance(30_000)
+  assert.equal((await h.api('POST', '/devices', { body })).status, 201)
 })
 
 test('an App Attest key of the development environment is a sandbox key, also under the real root', async () => {

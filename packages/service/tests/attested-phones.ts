@@ -12,6 +12,7 @@ import {
   pemOf,
   SIMULATED_APP,
 } from '@bonded/phone/simulator'
+import type { FetchText } from '../src/adapters/proofs/android/google-revocations.ts'
 import type { AppleApp } from '../src/adapters/proofs/apple/app.ts'
 import { trustAnchor } from '../src/adapters/proofs/apple/chain.ts'
 import { appleRegistrar } from '../src/adapters/proofs/apple/registrar.ts'
@@ -37,7 +38,8 @@ const APP: AppleApp = {
 const STORE = { category: 4, bundleVersion: '7.1' } as const
 const ANDROID_APPS = [{ package: SIMULATED_APP.package, certificateDigests: [Buffer.from(SIMULATED_APP.certificateDigest).toString('hex')] }]
 
-const ASK_GOOGLE = async () => ({ status: 200, headers: new Headers(), text: async () => '{"entries":{}}' })
+/** Nobody was revoked. */
+export const ASK_GOOGLE: FetchText = async () => ({ status: 200, headers: new Headers(), text: async () => '{"entries":{}}' })
 
 /** A service that knows the makers of these phones for test roots: their phones are sandbox phones. */
 export function asTestRoots(clock: Clock): Proofs {
@@ -52,13 +54,13 @@ export function asTestRoots(clock: Clock): Proofs {
 }
 
 /** A service to which they are what Apple, Google and the makers of authenticators are to a real one. */
-export function asRealMakers(clock: Clock): Proofs {
+export function asRealMakers(clock: Clock, fetch: FetchText = ASK_GOOGLE): Proofs {
   const phones: TrustedPhones = {
     apple: { apps: [APP], testRoots: [] },
     android: { ...NO_APPS.android, apps: ANDROID_APPS, roots: new Set([ANDROID.rootKeyDigest]) },
     webauthn: { packedRoots: [pemOf(MAKER.root)], testRoots: [] },
   }
-  const { verifiers, registrars } = proofsOf(phones, { origin: PUBLIC_ORIGIN, clock, fetch: ASK_GOOGLE })
+  const { verifiers, registrars } = proofsOf(phones, { origin: PUBLIC_ORIGIN, clock, fetch })
   const trust = { apps: [APP], anchors: [trustAnchor(APPLE.root, 'production')], receiptAnchors: [] }
   return { verifiers, registrars: { ...registrars, 'apple-app-attest': appleRegistrar({ trust, clock }) } }
 }

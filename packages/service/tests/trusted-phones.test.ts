@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createAuthenticatorMaker, makeAppAttestAuthority, pemOf } from '@bonded/phone/simulator'
+import { createAuthenticatorMaker, makeAppAttestAuthority, pemOf, testAuthorityIn } from '@bonded/phone/simulator'
 import { GOOGLE_ROOTS } from '../src/adapters/proofs/android/policy.ts'
 import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
 import { ConfigError, readConfig } from '../src/config.ts'
@@ -28,7 +28,16 @@ const mistakesOf = (environment: NodeJS.ProcessEnv): string[] => {
 }
 
 test('without a file no app’s phone may register', () => {
-  assert.deepEqual(readConfig({}).phones, NO_APPS)
+  assert.deepEqual(readConfig({ BONDED_DATA_DIR: '/nowhere' }).phones, NO_APPS)
+})
+
+test('a sandbox trusts the makers of the simulated phone that keeps its keys in the same folder', () => {
+  const BONDED_DATA_DIR = mkdtempSync(join(tmpdir(), 'bonded-phones-'))
+  testAuthorityIn(BONDED_DATA_DIR)
+  const { apple, android } = readConfig({ BONDED_DATA_DIR }).phones
+  assert.deepEqual([apple.apps.length, apple.testRoots.length, android.apps.length, android.testRoots.size], [1, 1, 1, 1])
+  const production = { BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'https://bond.example', BONDED_ROOT_KEYS: `k1:${'A'.repeat(43)}` }
+  assert.deepEqual(readConfig({ ...production, BONDED_DATA_DIR }).phones, NO_APPS)
 })
 
 test('a file names the apps and what is demanded of their phones; what it leaves out has a default', () => {
