@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { LIMIT_NAMES } from '@bonded/contract'
 import pino from 'pino'
 import { systemClock } from '../packages/service/src/adapters/clock/system-clock.ts'
+import { proofsOf } from '../packages/service/src/adapters/proofs/proofs.ts'
+import { NO_APPS } from '../packages/service/src/adapters/proofs/trusted-phones.ts'
 import { parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { createTenant } from '../packages/service/src/operations/administer.ts'
 import { startService, wireService } from '../packages/service/src/wire.ts'
@@ -17,6 +19,7 @@ const service = wireService({
   rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
   settings: { publicOrigin: 'https://bond.example', appScheme: 'pulse', version: 'bench', limits, trustedProxies: 0 },
   clock: systemClock,
+  proofs: proofsOf(NO_APPS, { origin: 'https://bond.example', clock: systemClock, fetch }),
 })
 const { serverCredential } = await createTenant(service, {
   name: 'Bench',

@@ -8,6 +8,7 @@ import { OPERATOR_MEMBERS } from '../packages/service/src/operators-file.ts'
 import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { ASSERTION_WEIGHTS, HIGH_BAND_FROM, PRESENCE_WEIGHTS, SCORING_MODEL } from '../packages/service/src/domain/scoring.ts'
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
+import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/service/src/phones-file.ts'
 import { openApiDocument } from '../packages/service/src/http/openapi.ts'
 import { statusOf } from '../packages/service/src/http/refusal-to-wire.ts'
 
@@ -61,7 +62,19 @@ function configuration(): string {
     ({ name, key, fallback, expects, secret }) =>
       `| \`${name}\` | \`${key}\` | ${expects}${secret ? ' (secret)' : ''} | ${fallback.replaceAll('<', '&lt;')} |`,
   )
-  return `${NOTE}# Configuration\n\nA flag beats the environment, the environment beats the YAML file that \`BONDED_CONFIG\` names. All mistakes are told at once.\n\n| environment | in the file | takes | default |\n|---|---|---|---|\n${rows.join('\n')}\n\n${operators()}`
+  return `${NOTE}# Configuration\n\nA flag beats the environment, the environment beats the YAML file that \`BONDED_CONFIG\` names. All mistakes are told at once.\n\n| environment | in the file | takes | default |\n|---|---|---|---|\n${rows.join('\n')}\n\n## The file of \`BONDED_PHONES\`\n\nWhose phones may register. Without an app, keys of its format are refused with \`format_not_enabled\`. Apple's and Google's roots ship with the program.\n\n${sections(PHONES_FILE)}\n## The file of \`BONDED_TEST_ROOTS\`\n\nRefused in production. A simulated phone writes one about itself: \`test-roots.json\` in its data folder.\n\n${sections(TEST_ROOTS_FILE)}\n${operators()}`
+}
+
+function sections(file: typeof PHONES_FILE | typeof TEST_ROOTS_FILE): string {
+  return Object.entries(file)
+    .map(([name, { about, many, members }]) => {
+      const rows = Object.entries<{ expects: string; fallback?: unknown }>(members).map(([member, { expects, ...rest }]) => {
+        const fallback = 'fallback' in rest ? `\`${JSON.stringify(rest.fallback)}\`` : 'must be there'
+        return `| \`${member}\` | ${expects} | ${fallback} |`
+      })
+      return `### \`${name}\`${many ? ', a list' : ''}\n\n${about}\n\n| member | takes | default |\n|---|---|---|\n${rows.join('\n')}\n`
+    })
+    .join('\n')
 }
 
 function operators(): string {

@@ -11,7 +11,7 @@ import { choose, random } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
 import { eventsOf, explain, foldOf, judgeFile } from './judge.ts'
 import { RecordedSession, type Wire } from './recorder.ts'
-import { addShop, registerPhone, ROOT_KEY, run, SETTINGS, workFolder } from './running.ts'
+import { addShop, proofsAt, registerPhone, ROOT_KEY, run, SETTINGS, workFolder } from './running.ts'
 import type { Fault } from './service-process.ts'
 
 const KILLS = 50
@@ -160,7 +160,13 @@ test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each poin
 
 test('the pragmas that a crash relies on are in effect on the connection that writes', async () => {
   using own = workFolder()
-  const { store } = wireService({ databaseFile: own.databaseFile, rootKeys: [ROOT_KEY], settings: SETTINGS, clock: systemClock })
+  const { store } = wireService({
+    databaseFile: own.databaseFile,
+    rootKeys: [ROOT_KEY],
+    settings: SETTINGS,
+    clock: systemClock,
+    proofs: proofsAt(systemClock),
+  })
   const pragma = (name: string) =>
     store.write(function* () {
       const [row] = (yield { text: `pragma ${name}`, values: [] }) as readonly Readonly<Record<string, unknown>>[]

@@ -20,8 +20,11 @@ export type Exchange = (method: string, path: string, given?: Request) => Promis
 /** Well below the service's own: were both the same, a socket could be closed while it is taken up again. */
 const IDLE_SOCKET_MS = 15_000
 
-/** As many callers at once as there are sockets. */
-export function exchangeWith(port: () => number, sockets = 256): Exchange & Disposable {
+/**
+ * As many callers at once as there are sockets. `hangUp` closes those that are idle: where a test holds up this process
+ * longer than the service keeps a socket, the next call would take up one that the service is about to close.
+ */
+export function exchangeWith(port: () => number, sockets = 256): Exchange & Disposable & { readonly hangUp: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, timeout: IDLE_SOCKET_MS })
   const exchange: Exchange = (method, path, { token, headers = {}, body } = {}) => {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
@@ -51,5 +54,6 @@ export function exchangeWith(port: () => number, sockets = 256): Exchange & Disp
     request.end(payload)
     return promise
   }
-  return Object.assign(exchange, { [Symbol.dispose]: () => agent.destroy() })
+  const hangUp = () => agent.destroy()
+  return Object.assign(exchange, { hangUp, [Symbol.dispose]: hangUp })
 }

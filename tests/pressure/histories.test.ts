@@ -106,6 +106,7 @@ for (let from = 0; from < SESSIONS; from += SESSIONS_A_TEST) {
       clock.advance(SESSION_TTL_MS + BONDED_TTL_MS)
       await expireSessions(service)
     }
+    exchange.hangUp()
     judgeFile(folder.databaseFile)
   })
 }

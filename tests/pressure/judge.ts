@@ -29,7 +29,9 @@ export function judgeFile(databaseFile: string): void {
   using database = new DatabaseSync(databaseFile, { readOnly: true })
   const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   assert.equal(figure('pragma quick_check'), 'ok')
-  const events = 'from session_event where session_event.session_id = session.id and session_event.seq is not null'
+  // By both columns, as they lie: by the session's id alone every event of the file would be looked at for every session.
+  const ofSession = 'session_event.session_began_at = session.created_at and session_event.session_id = session.id'
+  const events = `from session_event where ${ofSession} and session_event.seq is not null`
   assert.equal(figure(`select count(*) from session where seq <> (select count(*) ${events})`), 0, 'one event for each step of seq')
   const last = `select state || coalesce(hint, '') ${events} order by seq desc limit 1`
   assert.equal(figure(`select count(*) from session where state || coalesce(hint, '') <> (${last})`), 0, 'a session is what its last event says')

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { Workflow } from '@bonded/contract'
 import pino from 'pino'
 import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
+import { type Proofs, proofsOf } from '../../packages/service/src/adapters/proofs/proofs.ts'
+import { NO_APPS } from '../../packages/service/src/adapters/proofs/trusted-phones.ts'
 import { createTenant } from '../../packages/service/src/operations/administer.ts'
 import type { Service, Settings } from '../../packages/service/src/operations/service.ts'
 import type { Clock } from '../../packages/service/src/ports/clock.ts'
@@ -18,6 +20,9 @@ export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32
 
 /** Without limits: what is looked for is what breaks below them. */
 export const SETTINGS: Settings = { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0', limits: 'off', trustedProxies: 0 }
+
+/** No app's phones: keys of software only. */
+export const proofsAt = (clock: Clock): Proofs => proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch })
 
 /** The lifetimes of the model, and a demand that a weak proof misses. */
 const WORKFLOW: Workflow = {
@@ -44,7 +49,7 @@ export interface Parts {
 
 /** The service as it is wired for everybody, listening. Its log lines are made and thrown away. */
 export function run({ databaseFile, clock, rootKeys = [ROOT_KEY], rewire = (service) => service }: Parts): Promise<RunningService> {
-  const service = rewire(wireService({ databaseFile, rootKeys, settings: SETTINGS, clock }))
+  const service = rewire(wireService({ databaseFile, rootKeys, settings: SETTINGS, clock, proofs: proofsAt(clock) }))
   const log = pino({ level: 'info' }, { write: () => {} })
   const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
   return startService(service, { host: '127.0.0.1', port: 0, log, script })

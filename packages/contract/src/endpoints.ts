@@ -202,6 +202,7 @@ export const ENDPOINTS = {
     answers: { registered: RegisteredDevice },
     refusals: [
       'challenge_not_usable',
+      'format_not_enabled',
       'public_key_invalid',
       'attestation_invalid',
       'overloaded',

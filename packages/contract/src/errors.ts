@@ -57,6 +57,7 @@ export const REASONS = {
   policy_not_met: { code: 'invalid_request', message: 'The proofs do not meet what this action asks for.' },
   assertion_invalid: { code: 'invalid_request', message: 'The assertion does not verify.' },
   challenge_not_usable: { code: 'invalid_request', message: 'The registration challenge is unknown, used or out of date. Ask for a new one.' },
+  format_not_enabled: { code: 'invalid_request', message: 'This service takes no keys of this format.' },
   public_key_invalid: { code: 'invalid_request', message: 'The public key is not a P-256 key in SPKI form.' },
   attestation_invalid: { code: 'invalid_request', message: 'The attestation of the key does not verify.' },
   key_already_registered: { code: 'invalid_request', message: 'This key belongs to a device already. Make a new key.' },

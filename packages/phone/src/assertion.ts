@@ -1,7 +1,7 @@
 import { type AppAttest, encodeBase64url } from '@bonded/contract'
 import { concat, utf8 } from './bytes.ts'
 import { PhoneError } from './errors.ts'
-import type { PhoneStore, Sha256, Signer } from './ports.ts'
+import type { PhoneStore, Sha256, Signer, SoftwareSigner } from './ports.ts'
 
 /** Protocol 5: what a software key calls its app. */
 const SOFTWARE_APP_ID = 'software'
@@ -28,17 +28,26 @@ export function authenticatorData(appIdHash: Uint8Array, counter: number): Uint8
 }
 
 /**
- * Signs a payload (`P`, or an evidence request) with the registered key and the next counter. Protocol 5: the signature is over
- * authenticator_data ‖ SHA-256(payload). The store has made the counter durable before it is used here.
+ * Signs a payload (`P`, or an evidence request) with the registered key and the next counter, in the form of the key's
+ * format (protocol 5). The store has made the counter durable before it is used here.
  */
-export async function signPayload({ signer, sha256, store }: Asserter, { payload, key_id }: { payload: string; key_id: string }): Promise<AppAttest> {
+export async function signPayload(asserter: Asserter, { payload, key_id }: { payload: string; key_id: string }): Promise<AppAttest> {
+  const { signer, sha256, store } = asserter
   const clientDataHash = await sha256(utf8(payload))
-  const data = authenticatorData(await sha256(utf8(SOFTWARE_APP_ID)), await store.nextCounter())
-  const signature = await signer.sign(concat(data, clientDataHash))
+  const { authenticatorData: data, signature } =
+    'assert' in signer
+      ? await signer.assert(clientDataHash, () => store.nextCounter())
+      : await assertInSoftware({ signer, sha256, store }, clientDataHash)
   return {
     key_id,
     client_data_hash: encodeBase64url(clientDataHash),
     authenticator_data: encodeBase64url(data),
     signature: encodeBase64url(signature),
   }
+}
+
+/** Protocol 5: the signature is over authenticator_data ‖ SHA-256(payload). */
+async function assertInSoftware({ signer, sha256, store }: Asserter & { readonly signer: SoftwareSigner }, clientDataHash: Uint8Array) {
+  const data = authenticatorData(await sha256(utf8(SOFTWARE_APP_ID)), await store.nextCounter())
+  return { authenticatorData: data, signature: await signer.sign(concat(data, clientDataHash)) }
 }

@@ -1,4 +1,5 @@
-import { encodeBase64url } from '@bonded/contract'
+import { decodeBase64url, encodeBase64url } from '@bonded/contract'
+import { PhoneError } from './errors.ts'
 import type { FetchLike, PhoneClock, PhoneStore, Signer } from './ports.ts'
 import { Secret } from './secret.ts'
 import { exchange } from './service/exchange.ts'
@@ -13,7 +14,7 @@ export interface PhoneDevice {
   readonly device_token: Secret
   /** As the service answered it; what every assertion returns. */
   readonly key_id: string
-  readonly format: 'software'
+  readonly format: 'apple-app-attest' | 'android-key' | 'software'
 }
 
 /** What registering takes. */
@@ -36,18 +37,32 @@ export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
   const { origin, signer, store, clock } = phone
   const kept = await store.device()
   if (kept !== undefined) return kept
-  const public_key = encodeBase64url(await signer.publicKey())
   const registered = await patiently(
     async () => {
       // A challenge serves once, so each try takes a new one.
       const challenge = readChallenge(await exchange(phone, { method: 'POST', path: '/api/v1/devices/challenges', body: '{}' }))
-      const body = JSON.stringify({ format: 'software', challenge, public_key })
+      const body = JSON.stringify({ challenge, ...(await proofOf(signer, challenge)) })
       return readRegistered(await exchange(phone, { method: 'POST', path: '/api/v1/devices', body }))
     },
     { clock },
   )
   const { device_id, subject_id, key_id } = registered
-  const device: PhoneDevice = { origin, device_id, subject_id, key_id, format: 'software', device_token: new Secret(registered.device_token) }
+  const device: PhoneDevice = {
+    origin,
+    device_id,
+    subject_id,
+    key_id,
+    format: signer.format ?? 'software',
+    device_token: new Secret(registered.device_token),
+  }
   await store.keep(device)
   return device
+}
+
+/** What the key shows of itself, by its format. A platform vouches for it with this very challenge in its hands. */
+async function proofOf(signer: Signer, challenge: string): Promise<object> {
+  if (!('attest' in signer)) return { format: 'software', public_key: encodeBase64url(await signer.publicKey()) }
+  const bytes = decodeBase64url(challenge)
+  if (bytes === undefined) throw new PhoneError('answer_unreadable', { reason: 'challenge' })
+  return { format: signer.format, ...(await signer.attest(bytes)) }
 }

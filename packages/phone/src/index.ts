@@ -12,7 +12,10 @@ export type {
   PhoneStore,
   RequestLike,
   Sha256,
+  PlatformProof,
+  PlatformSigner,
   Signer,
+  SoftwareSigner,
   WebSocketConstructor,
   WebSocketLike,
 } from './ports.ts'

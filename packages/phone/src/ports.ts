@@ -1,15 +1,42 @@
+import type { RegistrationOf } from '@bonded/contract'
 import type { PhoneDevice } from './device.ts'
 
 /** SHA-256 of bytes: 32 bytes. */
 export type Sha256 = (bytes: Uint8Array) => Promise<Uint8Array> | Uint8Array
 
 /** A P-256 key that never leaves its keeper. One key serves one origin. */
-export interface Signer {
+export type Signer = SoftwareSigner | PlatformSigner
+
+/** A key that nobody vouches for: it serves sandbox tenants only. */
+export interface SoftwareSigner {
+  readonly format?: 'software'
   /** The public key as SubjectPublicKeyInfo (DER). */
   publicKey(): Promise<Uint8Array>
   /** ECDSA P-256 with SHA-256 over the message, as DER. */
   sign(message: Uint8Array): Promise<Uint8Array>
 }
+
+/** A key that the phone's platform keeps and vouches for: App Attest, or the Android keystore. */
+export interface PlatformSigner {
+  readonly format: 'apple-app-attest' | 'android-key'
+  /**
+   * What registers the key beside its format and the challenge.
+   *
+   * @param challenge the 32 bytes that the service gave; App Attest takes their SHA-256
+   */
+  attest(challenge: Uint8Array): Promise<PlatformProof>
+  /**
+   * Signs a payload's SHA-256 as the format does (protocol 5).
+   *
+   * @param nextCounter of the phone's store. App Attest counts by itself and does not ask.
+   */
+  assert(clientDataHash: Uint8Array, nextCounter: () => Promise<number>): Promise<{ authenticatorData: Uint8Array; signature: Uint8Array }>
+}
+
+/** The members of `POST /devices` by which a platform vouches for a key. */
+export type PlatformProof =
+  | Omit<RegistrationOf<'apple-app-attest'>, 'format' | 'challenge'>
+  | Omit<RegistrationOf<'android-key'>, 'format' | 'challenge'>
 
 /** What a phone keeps for one origin. */
 export interface PhoneStore {

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { signPayload } from '../src/assertion.ts'
 import { concat, hashOf, utf8 } from '../src/bytes.ts'
 import { authenticatorData } from '../src/index.ts'
-import { makeKey, sha256, signerOf } from '../src/simulator/software-key.ts'
+import { makeKey, readKey, sha256, softwareSigner } from '../src/simulator/software-key.ts'
 
 const VECTORS = new URL('../../../../shared/vectors/protocol/vectors.json', import.meta.url)
 const skip = existsSync(VECTORS) ? false : 'the shared vectors are not here'
@@ -77,7 +77,7 @@ test('a counter that a UInt32 cannot hold is refused', () => {
 
 test('a new key signs what its public key verifies', async () => {
   const pkcs8 = makeKey()
-  const signer = signerOf(async () => pkcs8)
+  const signer = softwareSigner(async () => readKey(pkcs8))
   const key = createPublicKey({ key: Buffer.from(await signer.publicKey()), format: 'der', type: 'spki' })
   assert.equal(key.asymmetricKeyDetails?.namedCurve, 'prime256v1')
   assert.ok(verify('sha256', utf8('message'), key, await signer.sign(utf8('message'))))

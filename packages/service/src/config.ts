@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { OperatorSettings } from './adapters/carrier/operator.ts'
+import type { TrustedPhones } from './adapters/proofs/trusted-phones.ts'
 import { type Limits, LIMITS_SYNTAX, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
 import { parseOperators } from './operators-file.ts'
+import { readTrustedPhones } from './trusted-phones.ts'
 
 /** Every setting there is: its name in the environment, its member in the file, and what it takes. */
 export const SETTINGS = [
@@ -61,6 +64,20 @@ export const SETTINGS = [
     expects: 'how many proxies stand in a row before the service, 0 to 9, or their addresses and ranges, separated by commas',
     secret: false,
   },
+  {
+    name: 'BONDED_PHONES',
+    key: 'phones',
+    fallback: 'browsers only',
+    expects: 'a YAML or JSON file of the apps whose phones may register, and of the roots to trust (below)',
+    secret: false,
+  },
+  {
+    name: 'BONDED_TEST_ROOTS',
+    key: 'test_roots',
+    fallback: '<data dir>/test-roots.json, where it is there, in a sandbox',
+    expects: 'a YAML or JSON file of test apps and roots, in a sandbox (below)',
+    secret: false,
+  },
   { name: 'BONDED_ENVIRONMENT', key: 'environment', fallback: 'sandbox', expects: 'sandbox or production', secret: false },
 ] as const
 
@@ -102,6 +119,8 @@ export interface Config {
   readonly trustedProxies: TrustedProxies
   /** Who is asked about phones; nobody where there is none. */
   readonly operators: readonly OperatorSettings[]
+  /** Whose phones may register. */
+  readonly phones: TrustedPhones
 }
 
 /** One thing that is wrong with the configuration. */
@@ -171,6 +190,17 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
   const operatorsFile = given('BONDED_CARRIER_OPERATORS')
   const operators = operatorsFile === undefined ? [] : readOperators(operatorsFile, { sandbox: stage !== 'production', mistakes })
+  const keptTestRoots = join(dataDir, 'test-roots.json')
+  const files = {
+    BONDED_PHONES: given('BONDED_PHONES'),
+    BONDED_TEST_ROOTS: given('BONDED_TEST_ROOTS') ?? (stage !== 'production' && existsSync(keptTestRoots) ? keptTestRoots : undefined),
+  }
+  const trusted = readTrustedPhones(files)
+  for (const { setting, at, expected } of trusted.mistakes) {
+    mistakes.push(
+      at === '' ? { setting, value: JSON.stringify(files[setting]), expected } : { setting: `${setting}: ${at}`, value: 'cannot be used', expected },
+    )
+  }
   const rootKeys = given('BONDED_ROOT_KEYS')
   if (stage === 'production' && rootKeys === undefined) {
     mistakes.push({
@@ -184,6 +214,13 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   }
   if (stage === 'production' && limits === 'off') {
     mistakes.push({ setting: 'BONDED_RATE_LIMITS', value: '"off"', expected: 'limits in production; they can be raised one by one' })
+  }
+  if (stage === 'production' && files.BONDED_TEST_ROOTS !== undefined) {
+    mistakes.push({
+      setting: 'BONDED_TEST_ROOTS',
+      value: JSON.stringify(files.BONDED_TEST_ROOTS),
+      expected: 'no test roots in production: anybody may hold their keys',
+    })
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return Object.freeze({
@@ -200,6 +237,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     limits: limits ?? USUAL_LIMITS,
     trustedProxies: trustedProxies ?? 0,
     operators,
+    phones: trusted.phones,
   })
 }
 

@@ -7,10 +7,9 @@ import { keyringOf } from './adapters/keys/keyring.ts'
 import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
-import { appAssertionVerifier } from './adapters/proofs/app-assertion.ts'
 import { passportVerifier } from './adapters/proofs/passport/passport-verifier.ts'
 import { NO_PASSPORT_TRUST, type PassportTrust } from './adapters/proofs/passport/passport-trust.ts'
-import { softwareRegistrar } from './adapters/proofs/software.ts'
+import type { Proofs } from './adapters/proofs/proofs.ts'
 import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
 import { workInBackground } from './background.ts'
@@ -28,6 +27,7 @@ export interface ServiceParts {
   readonly rootKeys: readonly RootKey[]
   readonly settings: Settings
   readonly clock: Clock
+  readonly proofs: Proofs
   /** Nothing is counted without one. */
   readonly meter?: Meter
   /** How long a write may wait for another process; by default as long as a service may stand still. */
@@ -40,7 +40,17 @@ export interface ServiceParts {
 
 /** The service without its HTTP side: what the command line works on. */
 export function wireService(parts: ServiceParts): Service {
-  const { databaseFile, rootKeys, settings, clock, meter = noMeter, carrier = noCarrier, waitForLockMs, passportTrust = NO_PASSPORT_TRUST } = parts
+  const {
+    databaseFile,
+    rootKeys,
+    settings,
+    clock,
+    proofs,
+    meter = noMeter,
+    carrier = noCarrier,
+    waitForLockMs,
+    passportTrust = NO_PASSPORT_TRUST,
+  } = parts
   const startedAt = clock.now()
   migrate(databaseFile, startedAt)
   const bus = localBus()
@@ -53,8 +63,7 @@ export function wireService(parts: ServiceParts): Service {
     keys,
     random: systemRandom(),
     limiter: memoryLimiter(clock),
-    verifiers: { software: appAssertionVerifier, 'android-key': appAssertionVerifier },
-    registrar: softwareRegistrar,
+    ...proofs,
     carrier,
     passports: passportVerifier({ trust: passportTrust, keys, clock }),
     settings,

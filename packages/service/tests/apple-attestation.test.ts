@@ -3,10 +3,11 @@ import { hash, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { attestationObject } from '@bonded/phone/simulator'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
-import { appleTrust, registerAppleKey } from '../src/adapters/proofs/apple/apple.ts'
+import { appleRegistrar, appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
 import { readAttestationObject } from '../src/adapters/proofs/apple/attestation-object.ts'
 import { APP_ATTESTATION_ROOT, APPLE_ROOT_G3 } from '../src/adapters/proofs/apple/roots.ts'
 import { verifyAttestation } from '../src/adapters/proofs/apple/verify-attestation.ts'
+import { clockAt } from './android-trust.ts'
 import { anyBuildOf, attestations, type RecordedAttestation, spkiOf, trustFor } from './apple-recorded.ts'
 import { flipBit } from './flip-bit.ts'
 import { inBatches } from './in-batches.ts'
@@ -128,9 +129,9 @@ test('any bit changed outside the receipt is refused', { skip, timeout: 10 * MIN
 test('a registration names its key as iOS does or as this service does, and is answered with one spelling', { skip }, async () => {
   const recorded = attestations.find(({ name }) => name === 'veehaitch-ios-14.3-beta-3')
   assert.ok(recorded)
-  const trust = appleTrust([anyBuildOf(recorded.appId)])
+  const registrar = appleRegistrar({ trust: appleTrust([anyBuildOf(recorded.appId)]), clock: clockAt(recorded.now) })
   const register = (key_id: string, challenge = 'd3VyemVscGZyb3Bm', attestation_object = recorded.attestationObject.toString('base64url')) =>
-    registerAppleKey({ key_id, challenge, attestation_object }, trust, recorded.now)
+    registrar.register({ key_id, challenge, attestation_object })
   const spelled = recorded.keyId.toString('base64')
   assert.match(spelled, /\+/)
   for (const key_id of [spelled, recorded.keyId.toString('base64url')]) {

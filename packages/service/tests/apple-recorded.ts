@@ -1,7 +1,7 @@
 import { createPublicKey, hash } from 'node:crypto'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import type { AppleApp, AppleEnvironment } from '../src/adapters/proofs/apple/app.ts'
-import { appleTrust } from '../src/adapters/proofs/apple/apple.ts'
+import { appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
 import { bytesOf, decodeCbor, membersOf } from '../src/adapters/proofs/cbor/strict-cbor.ts'
 
 /** What real phones sent, beside the repository; none where the folder is missing. */

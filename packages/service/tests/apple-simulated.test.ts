@@ -14,7 +14,7 @@ import {
   pemOf,
 } from '@bonded/phone/simulator'
 import type { AppleApp } from '../src/adapters/proofs/apple/app.ts'
-import { appleTrust } from '../src/adapters/proofs/apple/apple.ts'
+import { appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
 import { verifyAttestation } from '../src/adapters/proofs/apple/verify-attestation.ts'
 import { anyBuildOf } from './apple-recorded.ts'
 

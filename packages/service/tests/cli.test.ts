@@ -106,6 +106,14 @@ test('what is refused ends with 1, what is asked wrongly with 2, and neither wit
   assert.deepEqual([unknown.status, unknown.stderr.trim()], [1, 'there is no such session'])
 })
 
+test('a phone of a format that nobody vouches for here is told how to be taken', () => {
+  const { folder, run } = commandLine()
+  assert.equal(run('phone', 'register', '--format', 'magic').status, 2)
+  const unreachable = run('phone', 'register', '--format', 'android-key', '--origin', 'http://localhost:1')
+  assert.deepEqual([unreachable.status, /cannot be reached/.test(unreachable.stderr)], [1, true], unreachable.stderr)
+  assert.ok(statSync(join(folder, 'test-roots.json')).isFile())
+})
+
 test('a wrong configuration is told whole, with exit 2', () => {
   const ran = spawnSync(process.execPath, [BIN, 'serve'], {
     encoding: 'utf8',

@@ -68,6 +68,40 @@ test('a key that is not P-256 in SPKI form is refused', async () => {
   }
 })
 
+test('a registration is held to the members of its format, and a mistake is named', async () => {
+  const chain = Array.from({ length: 3 }, () => 'AAAA')
+  const response = { clientDataJSON: 'AAAA', attestationObject: 'AAAA' }
+  const registration = { id: 'AAAA', type: 'public-key', response }
+  const apple = { format: 'apple-app-attest', key_id: 'A'.repeat(43), attestation_object: 'AAAA' }
+  const MISTAKES: readonly (readonly [body: object, reason: string, param: string])[] = [
+    [{ format: 'magic' }, 'invalid_member', 'format'],
+    [{ format: 7 }, 'invalid_member', 'format'],
+    [{ format: undefined }, 'missing_member', 'format'],
+    [{ format: 'apple-app-attest', key_id: 'A'.repeat(43) }, 'missing_member', 'attestation_object'],
+    [{ ...apple, public_key: 'A'.repeat(122) }, 'unknown_member', 'public_key'],
+    [{ ...apple, key_id: `${'A'.repeat(43)}+` }, 'invalid_member', 'key_id'],
+    [{ ...apple, attestation_object: 'A'.repeat(21_847) }, 'invalid_member', 'attestation_object'],
+    [{ format: 'android-key', certificate_chain: [] }, 'invalid_member', 'certificate_chain'],
+    [{ format: 'android-key', certificate_chain: Array(8).fill('AAAA') }, 'invalid_member', 'certificate_chain'],
+    [{ format: 'android-key', certificate_chain: [...chain, 'A'.repeat(10_924)] }, 'invalid_member', 'certificate_chain.3'],
+    [{ format: 'android-key', certificate_chain: ['A+A='] }, 'invalid_member', 'certificate_chain.0'],
+    [{ format: 'webauthn', registration: { ...registration, type: 'password' } }, 'invalid_member', 'registration.type'],
+    [{ format: 'webauthn', registration: { ...registration, surprise: 1 } }, 'unknown_member', 'registration.surprise'],
+    [{ format: 'webauthn', registration: { id: 'AAAA', type: 'public-key' } }, 'missing_member', 'registration.response'],
+    [{ format: 'software', public_key: 'A' }, 'invalid_member', 'public_key'],
+  ]
+  const once = await challenge()
+  for (const [body, reason, param] of MISTAKES) {
+    const { error } = (await register({ challenge: once, ...body })).body
+    assert.deepEqual([error.code, error.reason, error.param], ['invalid_request', reason, param], JSON.stringify(body))
+  }
+  const notHere = (await register({ challenge: once, ...apple })).body.error
+  assert.deepEqual([notHere.reason, notHere.param], ['format_not_enabled', 'format'])
+  assert.equal((await register({ challenge: once, format: 'webauthn', registration })).body.error.reason, 'attestation_invalid')
+  // None of them has used the challenge up.
+  assert.equal((await register({ challenge: once, public_key: newKey().public_key })).status, 201)
+})
+
 test('a device token sent along adds a key to the same subject', async () => {
   const first = await h.register()
   const second = await h.register(first.device_token)

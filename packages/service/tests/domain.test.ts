@@ -26,6 +26,7 @@ const proofsOf = (found: VerifiedEvidence) => ({
   evidence: found,
   localAuth: found.local_auth.result === 'verified',
   method: found.local_auth.method,
+  vouched: true,
 })
 
 test('the weights of each number sum to 1', () => {
@@ -75,7 +76,7 @@ test('taking a proof away never raises a number', () => {
 test('failed local authentication stays in the low band whatever else is proved', () => {
   fc.assert(
     fc.property(evidence, (found) => {
-      assert.equal(score({ evidence: found, localAuth: false, method: found.local_auth.method }).band, 'low')
+      assert.equal(score({ evidence: found, localAuth: false, method: found.local_auth.method, vouched: true }).band, 'low')
     }),
   )
 })

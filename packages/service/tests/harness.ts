@@ -6,16 +6,19 @@ import { Writable } from 'node:stream'
 import { type CreatedSession, credentialChecksum, type EvidenceSignals, makeId, type PhoneSession, type Workflow } from '@bonded/contract'
 import pino from 'pino'
 import { systemRandom } from '../src/adapters/keys/random.ts'
+import { type Proofs, proofsOf } from '../src/adapters/proofs/proofs.ts'
+import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
 import type { Limits } from '../src/domain/limits.ts'
 import type { PassportTrust } from '../src/adapters/proofs/passport/passport-trust.ts'
 import type { Scope, Tenant } from '../src/domain/tenant.ts'
+import type { Clock } from '../src/ports/clock.ts'
 import type { Meter } from '../src/ports/meter.ts'
 import type { TrustedProxies } from '../src/http/client-address.ts'
 import type { CarrierProvider, PassportVerifier } from '../src/ports/proofs.ts'
 import { type RunningService, startService, wireService } from '../src/wire.ts'
 import { Canary } from './canary.ts'
 import { checkReply } from './openapi-replies.ts'
-import { attestation, carriedSignals, evidenceRequest, newKey, type TestPhone } from './phone.ts'
+import { attestation, type AttestedKey, carriedSignals, evidenceRequest, newKey, type TestPhone } from './phone.ts'
 import { TestClock } from './test-clock.ts'
 
 /** The root key of the worked examples. */
@@ -65,6 +68,8 @@ export interface HarnessOptions {
   readonly passportTrust?: PassportTrust
   /** In the place of the real one. */
   readonly passports?: PassportVerifier
+  /** Without it: browsers' keys, and software. */
+  readonly proofs?: (clock: Clock) => Proofs
 }
 
 /** A service on a store of its own, a clock that is moved, tenants, and phones. */
@@ -84,6 +89,7 @@ export async function harness(options: HarnessOptions = {}) {
       trustedProxies: options.trustedProxies ?? 0,
     },
     clock,
+    proofs: options.proofs?.(clock) ?? proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch: nobodyAnswers }),
     ...(options.meter ? { meter: options.meter } : {}),
     ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
     ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
@@ -108,13 +114,15 @@ export async function harness(options: HarnessOptions = {}) {
     return created.body
   }
 
-  const register = async (token?: string): Promise<TestPhone> => {
+  /** Registers a key: a new one of software, unless one is given. */
+  const register = async (token?: string, attested?: AttestedKey): Promise<TestPhone> => {
     const { challenge } = (await api('POST', '/devices/challenges')).body
     const { privateKey, public_key } = newKey()
-    const registered = await api('POST', '/devices', { token, body: { format: 'software', challenge, public_key } })
+    const proof = attested === undefined ? { format: 'software', public_key } : { format: attested.format, ...attested.register(challenge) }
+    const registered = await api('POST', '/devices', { token, body: { challenge, ...proof } })
     if (registered.status !== 201) throw new Error(`registration answered ${registered.status} ${registered.text}`)
     const { device_id, subject_id, device_token, key_id } = registered.body
-    return { privateKey, device_id, subject_id, device_token, key_id, counter: 0 }
+    return { privateKey, device_id, subject_id, device_token, key_id, counter: 0, ...(attested === undefined ? {} : { attested }) }
   }
 
   const now = () => new Date(clock.now()).toISOString()
@@ -204,6 +212,8 @@ export async function harness(options: HarnessOptions = {}) {
     },
   }
 }
+
+const nobodyAnswers = () => Promise.reject(new Error('a test asks nobody outside'))
 
 export type Harness = Awaited<ReturnType<typeof harness>>
 export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'killed' | 'expired'

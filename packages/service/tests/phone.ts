@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import {
+  type AppAttest,
   assertionPayload,
   canonicalJson,
   evidenceRequestPayload,
@@ -20,6 +21,24 @@ export interface TestPhone {
   readonly key_id: string
   /** The last counter used. */
   counter: number
+  /** Software where it is not said. */
+  readonly attested?: AttestedKey
+}
+
+/** What can be wrong about an assertion. */
+export interface Bend {
+  readonly counter?: number
+  readonly appId?: string
+  readonly privateKey?: KeyObject
+  readonly hash?: Buffer
+}
+
+/** A key of a format that somebody vouches for. */
+export interface AttestedKey {
+  readonly format: 'apple-app-attest' | 'android-key' | 'webauthn'
+  /** The members of POST /devices. */
+  register(challenge: string): object
+  assert(payload: string, bend: Bend & { readonly counter: number }): Omit<AppAttest, 'key_id'>
 }
 
 /** A new P-256 key, and its public half as POST /devices takes it. */
@@ -36,8 +55,9 @@ export function authenticatorData(counter: number, appId = 'software'): Buffer {
 }
 
 /** Signs a payload with the phone's next counter. */
-export function assertion(phone: TestPhone, payload: string, bend: { counter?: number; appId?: string; privateKey?: KeyObject; hash?: Buffer } = {}) {
+export function assertion(phone: TestPhone, payload: string, bend: Bend = {}): AppAttest {
   const counter = bend.counter ?? ++phone.counter
+  if (phone.attested !== undefined) return { key_id: phone.key_id, ...phone.attested.assert(payload, { ...bend, counter }) }
   const data = authenticatorData(counter, bend.appId)
   const hash = bend.hash ?? sha256(payload)
   return {
@@ -69,7 +89,8 @@ export function evidenceRequest(phone: TestPhone, view: PhoneSession, signals: E
   const { device_id, subject_id } = phone
   const fields = { session_id: view.id, nonce: view.nonce, device_id, subject_id, issued_at: issuedAt }
   const payload = evidenceRequestPayload({ ...fields, signals: sha(canonicalJson(signals)) })
-  return { ...fields, signals, app_attest: assertion(phone, payload) }
+  // A person at a page is asked once, for the bond.
+  return { ...fields, signals, ...(phone.attested?.format === 'webauthn' ? {} : { app_attest: assertion(phone, payload) }) }
 }
 
 /** The payload that a bond of this view signs. */
@@ -90,13 +111,7 @@ export function payloadOf(phone: TestPhone, view: PhoneSession, evidence: Verifi
 }
 
 /** The body of POST /attestations. */
-export function attestation(
-  phone: TestPhone,
-  view: PhoneSession,
-  evidence: VerifiedEvidence,
-  issuedAt: string,
-  bend: Parameters<typeof assertion>[2] = {},
-) {
+export function attestation(phone: TestPhone, view: PhoneSession, evidence: VerifiedEvidence, issuedAt: string, bend: Bend = {}) {
   return {
     session_id: view.id,
     nonce: view.nonce,

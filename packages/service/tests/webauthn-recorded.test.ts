@@ -5,7 +5,7 @@ import { SettingsService, verifyAuthenticationResponse, verifyRegistrationRespon
 import { parseAuthenticatorData } from '@simplewebauthn/server/helpers'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { verifyWebauthn } from '../src/adapters/proofs/webauthn/assertion.ts'
-import { readCbor } from '../src/adapters/proofs/webauthn/authenticator-data.ts'
+import { decodeCbor } from '../src/adapters/proofs/cbor/strict-cbor.ts'
 import { readCoseKey } from '../src/adapters/proofs/webauthn/cose-key.ts'
 import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
 import { verifyStatement } from '../src/adapters/proofs/webauthn/statement.ts'
@@ -98,7 +98,7 @@ for (const { name, registration, authentication } of w3c.vectors as { name: stri
 for (const { name, registration, authentication } of w3c.vectors as { name: string; registration: Registration; authentication: Authentication }[]) {
   const verdict = W3C_ASSERTIONS[name]
   test(`w3c: ${name}: assertion ${verdict ?? 'of no P-256 key'}`, () => {
-    const object = readCbor(Buffer.from(registration.attestationObject, 'base64url'))
+    const object = decodeCbor(Buffer.from(registration.attestationObject, 'base64url'))
     const { credentialPublicKey = new Uint8Array() } = parseAuthenticatorData(
       Uint8Array.from((object as Map<string, Uint8Array>).get('authData') ?? []),
     )
@@ -160,7 +160,7 @@ async function libraryVerdict(registration: Registration, authentication: Authen
 }
 
 async function statementVerdict({ attestationObject, clientDataJSON }: Registration): Promise<string> {
-  const object = readCbor(Buffer.from(attestationObject, 'base64url'))
+  const object = decodeCbor(Buffer.from(attestationObject, 'base64url'))
   assert.ok(object instanceof Map)
   const authenticatorData = object.get('authData') as Uint8Array
   const { aaguid = new Uint8Array(), credentialPublicKey = new Uint8Array() } = parseAuthenticatorData(Uint8Array.from(authenticatorData))

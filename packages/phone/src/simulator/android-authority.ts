@@ -10,6 +10,8 @@ import { encodeKeyDescription, type KeyDescriptionFields } from './android-descr
 export interface AndroidAuthority {
   /** SHA-256 of the root's public key (SPKI), lower-case hex: what a service is configured with. */
   readonly rootKeyDigest: string
+  /** The root's certificate, DER. */
+  readonly root: Buffer
   /** The chain for a key with this description: leaf, attestation key, intermediate, root. */
   attest(publicKey: KeyObject, description: KeyDescriptionFields): Buffer[]
 }
@@ -60,6 +62,7 @@ export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAu
     extensions: [authority()],
   })
   return {
+    root,
     rootKeyDigest: createHash('sha256')
       .update(rootPublicKey.export({ format: 'der', type: 'spki' }))
       .digest('hex'),

@@ -18,7 +18,16 @@ export { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
 export { type Outcome, OUTCOMES, type Step } from './outcomes.ts'
 export { type HandoffInput, readHandoff } from './read-handoff.ts'
 export { carriedPhone, type Random } from './sensors.ts'
-export { createSimulatedPhone, type RunOptions, type RunResult, type SimulatedPhone, type SimulatedPhoneOptions } from './simulated-phone.ts'
+export {
+  createSimulatedPhone,
+  PHONE_FORMATS,
+  type PhoneFormat,
+  type RunOptions,
+  type RunResult,
+  type SimulatedPhone,
+  type SimulatedPhoneOptions,
+} from './simulated-phone.ts'
+export { type TestAuthority, testAuthorityIn, testRootsIn } from './test-authority.ts'
 export {
   type Assertion,
   assertWith,

@@ -36,7 +36,7 @@ export interface Scene {
   /** Sends the last assertion once more, byte by byte. */
   readonly repeatAssertion: () => Promise<{ readonly status: number; readonly reason?: string; readonly state?: string }>
   /** Another phone, with a key of its own, that the service has just registered. */
-  readonly stranger: () => Phone
+  readonly stranger: () => Promise<Phone>
 }
 
 /** Plays an outcome on a claimed session and gives the session as it stands then. */
@@ -55,7 +55,8 @@ export const PLAY: Record<Outcome, (scene: Scene) => Promise<ClaimedSession>> = 
   'stale-counter': (scene) => approveWith(scene, strong(scene)),
   async 'other-device'(scene) {
     const { id: session_id, nonce } = scene.claimed.session
-    await scene.stranger().claim({ session_id, nonce, origin: undefined }, { signal: scene.signal })
+    const stranger = await scene.stranger()
+    await stranger.claim({ session_id, nonce, origin: undefined }, { signal: scene.signal })
     return scene.claimed
   },
 }

@@ -5,7 +5,7 @@ import { originOf } from '../origin.ts'
 import { createPhone, type Phone } from '../phone.ts'
 import type { AbortSignalLike, FetchLike, PhoneClock, WebSocketConstructor } from '../ports.ts'
 import type { ClaimedSession } from '../session/claimed.ts'
-import { type Enrolled, enrolmentAt } from './enrolment.ts'
+import { type Enrolled, enrolmentAt, formatAt, type KeyKind } from './enrolment.ts'
 import { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
 import { type Outcome, PLAY, refusedStep, type Step } from './outcomes.ts'
 import { type HandoffInput, readHandoff } from './read-handoff.ts'
@@ -14,12 +14,26 @@ import { rememberAssertion } from './remember-assertion.ts'
 import type { Random } from './sensors.ts'
 import { sha256 } from './software-key.ts'
 import { stateInFile, stateInMemory } from './state-file.ts'
+import { passingTestAuthority, type TestAuthority, testAuthorityIn } from './test-authority.ts'
+
+/** The formats that a simulated phone can register. */
+export const PHONE_FORMATS = ['apple-app-attest', 'android-key', 'software'] as const
+export type PhoneFormat = (typeof PHONE_FORMATS)[number]
 
 export interface SimulatedPhoneOptions {
   /** The service that payloads of the app's scheme belong to. A link names its own. */
   readonly origin?: string
   /** Where keys, tokens and counters are kept (mode 0600). Without it they end with the process. */
   readonly stateFile?: string
+  /** What its keys are from now on. A phone that had another registers a new one. */
+  readonly format?: PhoneFormat | undefined
+  /** What its first key for the option's origin is; `software` where nothing is said. */
+  readonly formatOfNewKeys?: PhoneFormat | undefined
+  /**
+   * Where the stand-in for Apple and Google is kept, or made, once a key is not of software. A sandbox service takes its
+   * keys when `BONDED_TEST_ROOTS` names the `test-roots.json` in there.
+   */
+  readonly authorityFolder?: string
   readonly fetch?: FetchLike
   readonly WebSocket?: WebSocketConstructor
   readonly clock?: PhoneClock
@@ -78,45 +92,52 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   const state = options.stateFile === undefined ? stateInMemory() : stateInFile(options.stateFile)
   // As people type it, with or without the slash at its end.
   const own = options.origin?.replace(/\/+$/, '')
-  const phones = new Map<string, Phone>()
+  const phones = new Map<string, { enrolled: Enrolled; phone: Phone }>()
   const assertion = rememberAssertion(fetch)
 
   const make = (origin: string, { signer, store }: Pick<Enrolled, 'signer' | 'store'>) =>
     createPhone({ origin, signer, store, sha256, fetch: assertion.fetch, WebSocket, clock })
-  const throwaway = (origin: string) => enrolmentAt(stateInMemory(), origin)
+  let made: TestAuthority | undefined
+  const authority = () => (made ??= options.authorityFolder === undefined ? passingTestAuthority() : testAuthorityIn(options.authorityFolder))
+  const kindAt = async (origin: string): Promise<KeyKind> => {
+    const format = options.format ?? (await formatAt(state, origin)) ?? (origin === own ? options.formatOfNewKeys : undefined) ?? 'software'
+    return format === 'software' ? { format } : { format, authority }
+  }
+  const throwaway = async (origin: string) => enrolmentAt(stateInMemory(), origin, await kindAt(origin))
 
   /** Kept, so that all runs of this process take turns with the key. */
-  const ownAt = (origin: string) => {
-    const phone = phones.get(origin) ?? make(origin, enrolmentAt(state, origin))
-    phones.set(origin, phone)
-    return phone
+  const ownAt = async (origin: string) => {
+    const enrolled = enrolmentAt(state, origin, await kindAt(origin))
+    const known = phones.get(origin) ?? { enrolled, phone: make(origin, enrolled) }
+    phones.set(origin, known)
+    return known
   }
-  const phoneFor = (outcome: Outcome, origin: string): Phone => {
+  const phoneFor = async (outcome: Outcome, origin: string): Promise<{ enrolled: Enrolled; phone: Phone }> => {
     if (outcome !== 'stale-counter') return ownAt(origin)
     // The service may hold this against the device for ever, so a new one takes the blame.
-    const { signer, store } = throwaway(origin)
-    return make(origin, { signer, store: { ...store, nextCounter: async () => 1 } })
+    const enrolled = await throwaway(origin)
+    return { enrolled, phone: make(origin, { ...enrolled, store: { ...enrolled.store, nextCounter: async () => 1 } }) }
   }
 
   return {
-    register(origin) {
-      const at = originOf({ origin }, own)
-      return renewing(() => ownAt(at).register(), enrolmentAt(state, at))
+    async register(origin) {
+      const { enrolled, phone } = await ownAt(originOf({ origin }, own))
+      return renewing(() => phone.register(), enrolled)
     },
     async run(input, outcome, { onShow, waitForCompletion, signal } = {}) {
       const handoff = readHandoff(input)
       const origin = originOf(handoff, own)
-      const phone = phoneFor(outcome, origin)
+      const { enrolled, phone } = await phoneFor(outcome, origin)
       const steps: Step[] = []
       const note = (step: Step) => void steps.push(step)
       let known: ClaimedSession | undefined
       let refusal: PhoneError | undefined
       try {
-        known = await renewing(() => phone.claim(handoff, { signal }), enrolmentAt(state, origin))
+        known = await renewing(() => phone.claim(handoff, { signal }), enrolled)
         note({ step: 'claimed', state: known.session.state })
         await onShow?.(known.session)
         const claimed = known
-        const stranger = () => make(origin, throwaway(origin))
+        const stranger = async () => make(origin, await throwaway(origin))
         const repeatAssertion = () => assertion.repeat(claimed.session.id)
         known = await PLAY[outcome]({ phone, claimed, clock, random, passport: options.passport, note, signal, repeatAssertion, stranger })
         if (waitForCompletion === true) {

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { Sha256, Signer } from '../ports.ts'
+import type { Sha256, SoftwareSigner } from '../ports.ts'
 
 /** SHA-256 by node:crypto. */
 export const sha256: Sha256 = (bytes) => createHash('sha256').update(bytes).digest()
@@ -9,9 +9,13 @@ export function makeKey(): string {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64url')
 }
 
+/** The kept key as an object. */
+export function readKey(kept: string): KeyObject {
+  return createPrivateKey({ key: Buffer.from(kept, 'base64url'), format: 'der', type: 'pkcs8' })
+}
+
 /** Signs with the key that is current at the moment of signing. */
-export function signerOf(current: () => Promise<string>): Signer {
-  const load = async (): Promise<KeyObject> => createPrivateKey({ key: Buffer.from(await current(), 'base64url'), format: 'der', type: 'pkcs8' })
+export function softwareSigner(load: () => Promise<KeyObject>): SoftwareSigner {
   return {
     publicKey: async () => createPublicKey((await load()).export({ format: 'pem', type: 'pkcs8' })).export({ format: 'der', type: 'spki' }),
     sign: async (message) => sign('sha256', message, await load()),

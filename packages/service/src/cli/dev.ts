@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseId, type SessionId, type TenantId } from '@bonded/contract'
-import { describeRequest } from '@bonded/phone/simulator'
+import { describeRequest, testAuthorityIn } from '@bonded/phone/simulator'
 import { Command } from 'commander'
 import { shownChallenge } from '../domain/challenge.ts'
 import { awaitsPhone, stateAt } from '../domain/session.ts'
@@ -31,8 +31,11 @@ export function devCommand(): Command {
     .description('Runs a sandbox on this machine: the service, a demo bank, a simulated phone.')
     .option('--json', 'print what to open as JSON; then no key is listened to')
     .action(async (options: Options) => {
+      // Before the configuration counts, which finds the roots beside the data: the phone's makers are trusted here.
+      const { dataDir, environment } = readConfig(process.env, options)
+      if (environment === 'production') throw new OperatorError('bonded dev is a sandbox: unset BONDED_ENVIRONMENT')
+      testAuthorityIn(dataDir)
       const config = readConfig(process.env, options)
-      if (config.environment === 'production') throw new OperatorError('bonded dev is a sandbox: unset BONDED_ENVIRONMENT')
       const running = await serve(config, openLog('error', options.json === true ? 'stderr' : 'stdout'))
       try {
         await showSandbox(running, { options, dataDir: config.dataDir })

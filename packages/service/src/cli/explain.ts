@@ -42,6 +42,8 @@ function explainPhone({ code, reason }: PhoneError): string {
     case 'unreachable':
       return 'The service cannot be reached. Is it running, and is its origin right? --origin names another.'
     default:
+      if (reason === 'format_not_enabled' || reason === 'attestation_invalid')
+        return `The service does not take this phone’s key (${reason}). A sandbox service does once it was started with the phone’s test-roots.json as BONDED_TEST_ROOTS; --format software needs none.`
       return `The phone could not go on: ${reason ?? code}.`
   }
 }

@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Logger } from 'pino'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import type { PassportTrust } from '../adapters/proofs/passport/passport-trust.ts'
+import { proofsOf } from '../adapters/proofs/proofs.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
@@ -24,10 +26,12 @@ interface GivenParts {
   readonly meter?: Meter
   readonly carrier?: CarrierProvider
   readonly passportTrust?: PassportTrust
+  readonly log?: Logger
 }
 
 /** The service that the configuration describes, without listening. */
 export function openService(config: Config, given: GivenParts = {}): Service {
+  const { log, ...parts } = given
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return wireService({
     databaseFile: config.databaseFile,
@@ -40,7 +44,13 @@ export function openService(config: Config, given: GivenParts = {}): Service {
       trustedProxies: config.trustedProxies,
     },
     clock: systemClock,
-    ...given,
+    proofs: proofsOf(config.phones, {
+      origin: config.publicOrigin,
+      clock: systemClock,
+      fetch,
+      onFetchFailure: (failure) => log?.warn({ err: failure }, 'the list of revoked Android certificates could not be fetched'),
+    }),
+    ...parts,
   })
 }
 

@@ -6,8 +6,12 @@ import {
   type HandoffInput,
   OUTCOMES,
   type Outcome,
+  PHONE_FORMATS,
+  type PhoneFormat,
   type RunResult,
   type SimulatedPhone,
+  testAuthorityIn,
+  testRootsIn,
 } from '@bonded/phone/simulator'
 import { Command, Option } from 'commander'
 import { readConfig, type SettingFlags } from '../config.ts'
@@ -28,8 +32,9 @@ export function phoneCommand(): Command {
     .command('register')
     .description('Registers the phone’s key with a service.')
     .option('--origin <origin>', 'the service; by default the configured one')
+    .addOption(new Option('--format <format>', 'what kind of key; a phone that had another gets a new one').choices([...PHONE_FORMATS]))
     .option('--json', 'print JSON')
-    .action(async (options: Options & { origin?: string }) => {
+    .action(async (options: Options & { origin?: string; format?: PhoneFormat }) => {
       const { device_id, subject_id, format } = await phoneAt(options).register()
       print(options, { device_id, subject_id, format }, [`registered ${device_id} (${format}) for ${subject_id}`])
     })
@@ -64,10 +69,23 @@ export function tell({ state, refusal, completed }: RunResult): string {
   return state === 'bonded' ? 'Approved. The session is bonded.' : `The session is ${state ?? 'unknown'}.`
 }
 
-/** The phone whose keys lie in the data folder. */
-export function phoneAt(options: SettingFlags & { readonly origin?: string }): SimulatedPhone {
+/**
+ * The phone whose keys lie in the data folder. Beside a service that trusts the folder's test roots it is an iPhone
+ * unless it is told otherwise.
+ */
+export function phoneAt(options: SettingFlags & { readonly origin?: string; readonly format?: PhoneFormat }): SimulatedPhone {
   const { publicOrigin, dataDir } = readConfig(process.env, options)
-  return createSimulatedPhone({ origin: options.origin ?? publicOrigin, stateFile: join(dataDir, 'phone.json') })
+  const { origin, format } = options
+  // Also where the service cannot be asked yet: it may be started with these roots next.
+  if (format !== undefined && format !== 'software') testAuthorityIn(dataDir)
+  const besideItsService = origin === undefined && testRootsIn(dataDir) !== undefined
+  return createSimulatedPhone({
+    origin: origin ?? publicOrigin,
+    stateFile: join(dataDir, 'phone.json'),
+    authorityFolder: dataDir,
+    format,
+    formatOfNewKeys: besideItsService ? 'apple-app-attest' : 'software',
+  })
 }
 
 function handoffOf(text: string): HandoffInput {

@@ -40,7 +40,7 @@ export async function serve(config: Config, log: ReturnType<typeof openLog>): Pr
   const passportTrust = await trustIn(config.cscaDir)
   const figures = config.metricsPort === undefined ? undefined : started.use(await openFigures(config.metricsPort))
   const carrier = config.operators.length === 0 ? undefined : await carrierOf(config.operators)
-  const service = openService(config, { ...(figures && { meter: figures.meter }), ...(carrier && { carrier }), passportTrust })
+  const service = openService(config, { ...(figures && { meter: figures.meter }), ...(carrier && { carrier }), passportTrust, log })
   const running = started.use(await startService(service, { host: config.host, port: config.port, log, script: hostedScript() }))
   const pidFile = join(config.dataDir, 'service.pid')
   started.defer(() => rmSync(pidFile, { force: true }))

@@ -59,16 +59,21 @@ export function judgeIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
 }
 
 /**
- * Protocol 6: an unattested or synced `webauthn` key proves only that the same key came back. That will do where the
- * policy says so, or says `known` and the session names its customer: this key was registered as that one's.
+ * Protocol 6: an unattested or synced `webauthn` key proves only that the same key came back. Where the session names
+ * its customer that will do for a phone: this key was registered as that one's.
  */
+export function vouchesForPhone(session: Pick<Session, 'wantedSubjectRef'>, device: Pick<Device, 'format' | 'webauthn'>): boolean {
+  return device.format !== 'webauthn' || device.webauthn?.attested === true || session.wantedSubjectRef !== null
+}
+
+/** Protocol 6: whether the policy takes such a key at all. */
 export function acceptsKey(session: Pick<Session, 'policy' | 'wantedSubjectRef'>, device: Pick<Device, 'format' | 'webauthn'>): boolean {
   if (device.format !== 'webauthn' || device.webauthn?.attested === true) return true
   switch (session.policy.webauthn) {
     case 'any':
       return true
     case 'known':
-      return session.wantedSubjectRef !== null
+      return vouchesForPhone(session, device)
     case 'attested':
       return false
   }

@@ -5,7 +5,7 @@ export const SCORING_MODEL = 'weights-v1'
 
 /** Where the band `high` begins. `medium` begins where the integrator's rule stops asking for a review. */
 export const HIGH_BAND_FROM = 0.8
-/** The most a bond without local authentication can score: always low. */
+/** The most a bond without local authentication, or by a key that nobody vouches for, can score: always low. */
 export const LOW_BAND_CAP = 0.5499
 
 /** What each proof adds to `assertion_confidence`. They sum to 1; an absent proof adds nothing. */
@@ -33,6 +33,8 @@ export interface Proofs {
   readonly localAuth: boolean
   /** How, where it was. */
   readonly method: VerifiedEvidence['local_auth']['method']
+  /** Whether the key is that of a phone somebody vouches for (`vouchesForPhone`). */
+  readonly vouched: boolean
 }
 
 export interface Scores {
@@ -45,7 +47,7 @@ export interface Scores {
  * The two confidences and the band. Deterministic; removing a proof never raises a number.
  * Figures are 0 to 1 with at most four decimals.
  */
-export function score({ evidence, localAuth, method }: Proofs): Scores {
+export function score({ evidence, localAuth, method, vouched }: Proofs): Scores {
   const { carrier, sensor_continuity } = evidence
   const tier = evidence.passport?.tier ?? 'none'
   const proved = localAuth ? method : 'none'
@@ -61,7 +63,7 @@ export function score({ evidence, localAuth, method }: Proofs): Scores {
     PRESENCE_WEIGHTS.localAuth[proved] +
     PRESENCE_WEIGHTS.sensorContinuity * sensor_continuity.continuity_score +
     PRESENCE_WEIGHTS.passport[tier]
-  const cap = localAuth ? 1 : LOW_BAND_CAP
+  const cap = localAuth && vouched ? 1 : LOW_BAND_CAP
   const humanPresenceConfidence = fourDecimals(Math.min(presence, cap))
   return { assertionConfidence: fourDecimals(Math.min(assertion, cap)), humanPresenceConfidence, band: bandOf(humanPresenceConfidence) }
 }

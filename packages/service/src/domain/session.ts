@@ -84,6 +84,14 @@ export interface Device {
   readonly createdAt: Instant
   /** What the registration of a `webauthn` key showed. Where it is not known, nobody vouches for the key. */
   readonly webauthn?: WebauthnStanding | undefined
+  /** What the registration of an `apple-app-attest` key said of the app, since iOS 27. */
+  readonly build?: AppBuild | undefined
+}
+
+/** Where an app came from (4 is the App Store), and which build of it made the key. */
+export interface AppBuild {
+  readonly category: number | undefined
+  readonly bundleVersion: string | undefined
 }
 
 /** How much a `webauthn` key says of a phone (protocol 6). */

@@ -46,13 +46,18 @@ function refusalOf(failure: FastifyError): Refusal {
 interface Violation {
   readonly keyword: string
   readonly instancePath: string
-  readonly params: { readonly missingProperty?: string; readonly additionalProperty?: string }
+  readonly params: {
+    readonly missingProperty?: string
+    readonly additionalProperty?: string
+    /** The member that names the kind of a body, where it names none. */
+    readonly tag?: string
+  }
 }
 
 function refusalOfValidation({ validation, validationContext }: FastifyError): Refusal {
   const [violation] = (validation ?? []) as unknown as Violation[]
   const at = violation?.instancePath.slice(1).replaceAll('/', '.') ?? ''
-  const named = violation?.params.missingProperty ?? violation?.params.additionalProperty
+  const named = violation?.params.missingProperty ?? violation?.params.additionalProperty ?? violation?.params.tag
   const path = named === undefined ? at : at === '' ? named : `${at}.${named}`
   const param = path === '' ? {} : { param: path.slice(0, 128) }
   switch (validationContext) {

@@ -56,7 +56,16 @@ export function buildServer(service: Service, { script, log, tell, takesUpgrade 
     },
     // The schemas are our own, and the tests hold them: checking them again at every start costs a tenth of it.
     ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false, strict: false, validateSchema: false },
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: false,
+        // A body of several kinds is judged as the kind that it names.
+        discriminator: true,
+        strict: false,
+        validateSchema: false,
+      },
     },
     frameworkErrors: (failure, request, reply) => {
       reply.header('x-request-id', request.id).header('cache-control', 'no-store')

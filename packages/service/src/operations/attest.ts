@@ -1,7 +1,7 @@
 import { assertionPayload, type BondedPairAssertion, canonicalJson, type SessionId } from '@bonded/contract'
 import { evidenceIsCurrent, verify } from '../domain/evidence.ts'
 import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
-import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
+import { judgeIssuedAt, judgePhone, type PhoneAttempt, vouchesForPhone } from '../domain/phone-rules.ts'
 import { unmetRequirements } from '../domain/policy.ts'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { score } from '../domain/scoring.ts'
@@ -11,7 +11,7 @@ import { MOVES } from '../domain/transitions.ts'
 import type { VerifiedAssertion } from '../ports/proofs.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, noteInvalidAssertion, refuseNoted } from './phone-attempt.ts'
+import { loadAttempt, noteInvalidAssertion, raiseCounter, refuseNoted } from './phone-attempt.ts'
 import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
@@ -55,10 +55,10 @@ export async function attest(service: Service, caller: PhoneCaller | BackendCall
         return verified
       }
       // The device's row first, then the session's. The counter stays raised, whatever the verdict after.
-      raised ||= yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt)
       if (!raised) {
-        yield* tables.devices.suspect(device.id, issuedAt)
-        return yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, now })
+        const counted = yield* raiseCounter(tables, { id, device, counter: verified.value.counter, issuedAt, now })
+        if (!counted.ok) return counted
+        raised = true
       }
       const settled = yield* settle(service, tables, { attempt, request, verified: verified.value, digest, now })
       if (settled !== undefined) return settled
@@ -89,7 +89,8 @@ function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<Ph
 
   const byFlag = device.format === 'webauthn' && verified.userVerified
   const localAuth = byFlag || evidence.local_auth.result === 'verified'
-  const proofs = { evidence, localAuth, method: byFlag ? ('passkey' as const) : evidence.local_auth.method }
+  const method = byFlag ? 'passkey' : evidence.local_auth.method
+  const proofs = { evidence, localAuth, method, vouched: vouchesForPhone(session, device) }
   const unmet = unmetRequirements(session.policy, { evidence, localAuth, scores: score(proofs) })
   const pinned = { deviceId: device.id, nonce, validAssertions: session.validAssertions + 1 }
 

@@ -3,6 +3,7 @@ import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { Secret } from '../domain/secret.ts'
 import type { Device, Instant } from '../domain/session.ts'
+import type { RegisteredKey } from '../ports/proofs.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 /** A challenge to register a key with. Nothing is stored: it carries its own proof of being ours. */
@@ -22,8 +23,9 @@ export async function registerDevice(
   if (caller.kind === 'phone' && caller.device.status === 'blocked') return refuse('device_not_usable')
   const expiresAt = keys.deviceChallengeExpiry(request.challenge)
   if (expiresAt === undefined || now >= expiresAt) return refuse('challenge_not_usable', { param: 'challenge' })
-  const proved = await service.registrar.register(request)
+  const proved = await prove(service, request)
   if (!proved.ok) return proved
+  const { keyId, publicKey, environment, appId, counter = 0, webauthn, build, receipt } = proved.value
 
   const tokenId = random.base62(10)
   const token = new Secret(`dt_${tokenId}_${random.base62(43)}`)
@@ -31,23 +33,44 @@ export async function registerDevice(
     id: makeId('dev', random.id()),
     subjectId: caller.kind === 'phone' ? caller.device.subjectId : makeId('sub', random.id()),
     format: request.format,
-    ...proved.value,
+    keyId,
+    publicKey,
+    environment,
+    appId,
     status: 'active',
-    counter: proved.value.counter ?? 0,
+    counter,
     lastIssuedAt: null,
     createdAt: now,
+    webauthn,
+    build,
   }
   return service.store
     .write(function* (tables) {
       // The key first: a challenge is not spent on a key that cannot be taken.
       if (!(yield* tables.devices.register(device, { id: tokenId, hash: keys.digest(token.reveal()) }))) return refuse('key_already_registered')
       if (!(yield* tables.devices.useChallenge(request.challenge, expiresAt))) throw new ChallengeUsed()
+      if (receipt !== undefined) yield* tables.devices.keepReceipt(device.id, receipt)
       return accept({ device, token })
     })
     .catch((failure: unknown) => {
       if (failure instanceof ChallengeUsed) return refuse('challenge_not_usable', { param: 'challenge' })
       throw failure
     })
+}
+
+/** Asks the registrar of the request's format. */
+function prove({ registrars }: Service, request: RegisterDeviceRequest): Promise<Result<RegisteredKey>> | Result<RegisteredKey> {
+  const notEnabled = refuse('format_not_enabled', { param: 'format' })
+  switch (request.format) {
+    case 'apple-app-attest':
+      return registrars[request.format]?.register(request) ?? notEnabled
+    case 'android-key':
+      return registrars[request.format]?.register(request) ?? notEnabled
+    case 'webauthn':
+      return registrars[request.format]?.register(request) ?? notEnabled
+    case 'software':
+      return registrars[request.format]?.register(request) ?? notEnabled
+  }
 }
 
 /** Undoes a registration whose challenge another one used first. */

@@ -5,7 +5,7 @@ import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-ru
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
 import { judgePassport } from './judge-passport.ts'
-import { loadAttempt, refuseNoted } from './phone-attempt.ts'
+import { loadAttempt, raiseCounter, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
@@ -19,7 +19,10 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
   const id = request.session_id as SessionId
   if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
   if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
-  if (app_attest === undefined) return refuse('missing_member', { param: 'app_attest' })
+  // Protocol 7: a person is asked once, for the bond; what a page reports is its own word, signed or not.
+  const isPage = device.format === 'webauthn'
+  if (isPage && app_attest !== undefined) return refuse('unknown_member', { param: 'app_attest' })
+  if (!isPage && app_attest === undefined) return refuse('missing_member', { param: 'app_attest' })
 
   const payload = evidenceRequestPayload({ ...request, signals: service.keys.sha256(canonicalJson(signals)) })
   const issuedAt = Date.parse(request.issued_at)
@@ -29,11 +32,12 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
     if (attempt === undefined) return refuse('session_not_live')
     const early = judgePhone(attempt, now)
     const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
-    const verified = verdict.ok ? verifyAssertion(service, { device, payload, appAttest: app_attest }) : verdict
-    if (!verified.ok) return yield* refuseNoted(tables, id, { refusal: verified.refusal, now })
-    if (!(yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt))) {
-      yield* tables.devices.suspect(device.id, issuedAt)
-      return yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, now })
+    if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
+    if (app_attest !== undefined) {
+      const verified = verifyAssertion(service, { device, payload, appAttest: app_attest })
+      if (!verified.ok) return yield* refuseNoted(tables, id, { refusal: verified.refusal, now })
+      const counted = yield* raiseCounter(tables, { id, device, counter: verified.value.counter, issuedAt, now })
+      if (!counted.ok) return counted
     }
     yield* tables.sessions.hint(attempt.session, 'evaluating', now)
     return accept(attempt)
@@ -54,7 +58,7 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
   if (!passport.ok) return passport
   const unsigned = summarise(
     {
-      signals,
+      signals: isPage ? { ...signals, local_auth: { ...signals.local_auth, result: 'failed', method: 'none' } } : signals,
       requestedAt: Date.parse(request.issued_at),
       carrier: carrier.finding,
       continuity: scoreContinuity(signals.sensor_continuity),

@@ -1,7 +1,7 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
 import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
 import type { PhoneAttempt } from '../domain/phone-rules.ts'
-import type { Refusal, Result } from '../domain/refusal.ts'
+import { accept, type Refusal, type Result } from '../domain/refusal.ts'
 import type { Device } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables, Work } from '../ports/store.ts'
@@ -40,6 +40,23 @@ export function* noteRefusal(tables: Tables, id: SessionId, { refusal, now }: { 
 export function* refuseNoted(tables: Tables, id: SessionId, of: { refusal: Refusal; now: number }): Work<Result<never>> {
   yield* noteRefusal(tables, id, of)
   return { ok: false, refusal: of.refusal }
+}
+
+/**
+ * Raises the counter of a key by an assertion that verified. One that does not rise is refused; where it was signed
+ * after all that were taken, another phone holds the key too, and the device is suspect from then on.
+ */
+export function* raiseCounter(
+  tables: Tables,
+  of: { id: SessionId; device: Device; counter: number; issuedAt: number; now: number },
+): Work<Result<void>> {
+  const { id, device, counter, issuedAt, now } = of
+  if (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) return accept(undefined)
+  const refused = yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, now })
+  if (yield* tables.devices.suspect(device.id, issuedAt)) {
+    yield* tables.sessions.note(id, { at: now, kind: 'note', reason: 'device_suspect', step: 'counter' })
+  }
+  return refused
 }
 
 /** The checks whose failure is counted towards the five (protocol 4): what only a forger gets wrong. */

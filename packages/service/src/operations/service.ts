@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net'
-import type { DeviceFormat, EvidenceContext, RequestId } from '@bonded/contract'
+import type { EvidenceContext, RequestId } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 import type { Limits } from '../domain/limits.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
 import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
-import type { AssertionVerifier, CarrierProvider, KeyRegistrar, PassportVerifier } from '../ports/proofs.ts'
+import type { AssertionVerifiers, CarrierProvider, KeyRegistrars, PassportVerifier } from '../ports/proofs.ts'
 import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
 
 /** What every operation works with. */
@@ -20,8 +20,8 @@ export interface Service {
   readonly keys: Keyring
   readonly random: Random
   readonly limiter: Limiter
-  readonly verifiers: Readonly<Partial<Record<DeviceFormat, AssertionVerifier>>>
-  readonly registrar: KeyRegistrar
+  readonly verifiers: AssertionVerifiers
+  readonly registrars: KeyRegistrars
   readonly carrier: CarrierProvider
   readonly passports: PassportVerifier
   readonly settings: Settings

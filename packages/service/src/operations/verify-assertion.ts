@@ -1,11 +1,10 @@
 import type { AppAttest } from '@bonded/contract'
-import { type Result, refuse } from '../domain/refusal.ts'
+import type { Result } from '../domain/refusal.ts'
 import type { Device } from '../domain/session.ts'
 import type { VerifiedAssertion } from '../ports/proofs.ts'
 import type { Service } from './service.ts'
 
 /** Verifies an assertion by the format stored with the device. The request does not get to choose. */
 export function verifyAssertion(service: Service, assertion: { device: Device; payload: string; appAttest: AppAttest }): Result<VerifiedAssertion> {
-  const verifier = service.verifiers[assertion.device.format]
-  return verifier === undefined ? refuse('assertion_invalid', { step: 'format' }) : verifier.verify(assertion)
+  return service.verifiers[assertion.device.format].verify(assertion)
 }

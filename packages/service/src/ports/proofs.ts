@@ -1,8 +1,8 @@
-import type { AppAttest, EvidenceSignals, PassportSignal, PassportTier, RegisterDeviceRequest } from '@bonded/contract'
+import type { AppAttest, DeviceFormat, EvidenceSignals, PassportSignal, PassportTier, RegistrationOf } from '@bonded/contract'
 import type { CarrierFinding } from '../domain/evidence.ts'
 import type { Result } from '../domain/refusal.ts'
 import type { Secret } from '../domain/secret.ts'
-import type { Device } from '../domain/session.ts'
+import type { Device, Instant } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
 
 /** What a verified assertion says. */
@@ -20,6 +20,9 @@ export interface AssertionVerifier {
   verify(assertion: { device: Device; payload: string; appAttest: AppAttest }): Result<VerifiedAssertion>
 }
 
+/** The verifiers of the formats that this service knows. */
+export type AssertionVerifiers = Readonly<Record<DeviceFormat, AssertionVerifier>>
+
 /** What a registration proves of a key. */
 export interface RegisteredKey {
   readonly keyId: string
@@ -30,16 +33,36 @@ export interface RegisteredKey {
   /** The counter that the registration showed. The first assertion rises above it. */
   readonly counter?: number
   readonly webauthn?: Device['webauthn']
+  readonly build?: Device['build']
+  readonly receipt?: KeyReceipt
 }
 
 /**
- * Verifies the registration of a key of one format. The challenge was judged before: it is ours, fresh and unused.
- * An attestation that does not verify is `attestation_invalid` with the failing `step`. Chains are long work: it is
- * done off the event loop.
+ * What the maker of the phone says of a key beside its attestation: a signal for whoever investigates a fraud, not a
+ * proof. Where it does not verify, the step says at which check.
  */
-export interface KeyRegistrar<Request = RegisterDeviceRequest> {
-  register(request: Request): Promise<Result<RegisteredKey>>
+export type KeyReceipt =
+  | {
+      readonly verified: true
+      readonly receipt: Uint8Array
+      readonly createdAt: Instant
+      readonly expiresAt: Instant
+      readonly fresh: boolean
+      readonly riskMetric: string | undefined
+    }
+  | { readonly verified: false; readonly step: string }
+
+/**
+ * Verifies the registration of a key of one format. The challenge was judged before: it is ours, fresh and unused.
+ * An attestation that does not verify is `attestation_invalid` with the failing `step`; when too many wait for their
+ * turn it is `overloaded`. Chains are long work: signatures are verified off the event loop.
+ */
+export interface KeyRegistrar<Format extends DeviceFormat> {
+  register(request: Omit<RegistrationOf<Format>, 'format'>): Promise<Result<RegisteredKey>>
 }
+
+/** The registrars of the formats that this service takes keys of. */
+export type KeyRegistrars = { readonly [Format in DeviceFormat]?: KeyRegistrar<Format> }
 
 export interface CarrierQuestion {
   /** As the tenant gave it with the session, never as the phone says it. Without one nobody is asked. */

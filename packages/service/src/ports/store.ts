@@ -4,6 +4,7 @@ import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Scope, Tenant } from '../domain/tenant.ts'
 import type { MoveChanges } from '../domain/changes.ts'
 import type { Move } from '../domain/transitions.ts'
+import type { KeyReceipt } from './proofs.ts'
 
 /**
  * A step of a unit of work: written as a generator, so that one driver can run it at a stretch (SQLite) and
@@ -133,14 +134,16 @@ export interface SessionTable {
 export interface DeviceTable {
   /** @returns false where the key belongs to a device already */
   register(device: Device, token: { id: string; hash: Uint8Array }): Work<boolean>
+  /** Keeps what the maker said of a new key, for as long as the device is not removed. */
+  keepReceipt(id: DeviceId, receipt: KeyReceipt): Work<void>
   find(id: DeviceId): Work<Device | undefined>
   findByToken(tokenId: string): Work<{ device: Device; tokenHash: Uint8Array } | undefined>
   /**
    * Raises the counter. False where it would not rise: of two equal ones exactly one is taken. A `webauthn` key that
-   * does not count stays at 0.
+   * does not count stays at 0. The latest `issued_at` of all that were taken is remembered.
    */
   raiseCounter(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
-  /** Marks an active device suspect, if this assertion was signed after the last one taken. */
+  /** Marks an active device suspect, if this assertion was signed after all that were taken. */
   suspect(id: DeviceId, issuedAt: Instant): Work<boolean>
   /** @returns false where there is no such device, it was removed, or it stands so already */
   setStatus(id: DeviceId, status: Device['status']): Work<boolean>

@@ -1,16 +1,19 @@
-/** Runs a piece of work when its turn comes. */
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+import { type Result, refuse } from '../../domain/refusal.ts'
+
+/** Runs a piece of work when its turn comes, or refuses with `overloaded` where too many wait already. */
+export type InTurn = <T>(work: () => Promise<Result<T>>) => Promise<Result<T>>
 
 /**
  * Lets so many pieces of work run at once; the others wait in order. What a piece does on the event loop is short, but
  * fifty of them starting in one turn would hold up every other request.
  */
-export function atMost(count: number): InTurn {
+export function atMost({ running: most, waiting: mostWaiting }: { running: number; waiting: number }): InTurn {
   const waiting: (() => void)[] = []
   let running = 0
   return async (work) => {
+    if (running >= most && waiting.length >= mostWaiting) return refuse('overloaded', { step: 'registrations_waiting' })
     // Whoever is woken takes over the place of the one that ended.
-    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve))
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve))
     else running++
     try {
       return await work()
@@ -22,5 +25,8 @@ export function atMost(count: number): InTurn {
   }
 }
 
-/** Registrations at once. Node verifies signatures on four threads; more would only wait there. */
-export const registrationsInTurn: InTurn = atMost(4)
+/**
+ * Node verifies signatures on four threads; more would only wait there. A registration takes some 5 ms, so who waits
+ * last waits a second, long before the request is given up.
+ */
+export const registrationsInTurn: InTurn = atMost({ running: 4, waiting: 500 })

@@ -10,7 +10,7 @@ const APP_ID = 'software'
  * Registers a key that no hardware holds. It serves sandbox tenants only, so there is nothing to prove but that
  * it is a P-256 key.
  */
-export const softwareRegistrar: KeyRegistrar = {
+export const softwareRegistrar: KeyRegistrar<'software'> = {
   async register(request) {
     const der = decodeBase64url(request.public_key)
     const key = der && readKey(der)

@@ -9,8 +9,9 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
   return {
     *register(device, token) {
       const registered = yield* row(
-        `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at, token_id, token_hash)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (key_id) do nothing returning id`,
+        `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at,
+           token_id, token_hash, webauthn, build)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict (key_id) do nothing returning id`,
         [
           device.id,
           device.subjectId,
@@ -25,9 +26,20 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
           device.createdAt,
           token.id,
           token.hash,
+          jsonOrNull(device.webauthn),
+          jsonOrNull(device.build),
         ],
       )
       return registered !== undefined
+    },
+
+    *keepReceipt(id, finding) {
+      const { receipt, ...told } = finding.verified ? finding : { ...finding, receipt: null }
+      yield* row('insert into device_receipt (device_id, finding, receipt) values ($1, $2, $3) returning device_id', [
+        id,
+        JSON.stringify(told),
+        receipt,
+      ])
     },
 
     *find(id) {
@@ -42,13 +54,16 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
 
     *raiseCounter(id, counter, issuedAt) {
       const raised = yield* changed(
-        // Passkeys count nothing: theirs stays 0.
-        `update device set counter = $2, last_issued_at = $3
+        // Passkeys count nothing: theirs stays 0. Of two sessions' clocks one may run behind, so the time is the latest.
+        `update device set counter = $2, last_issued_at = case when last_issued_at > $3 then last_issued_at else $3 end
          where id = $1 and (counter < $2 or (format = 'webauthn' and counter = 0 and $2 = 0)) and status in ('active', 'suspect')`,
         [id, counter, issuedAt],
       )
       const known = kept.devices.get(id)
-      if (raised === 1 && known !== undefined) kept.devices.set(id, { ...known, device: { ...known.device, counter, lastIssuedAt: issuedAt } })
+      if (raised === 1 && known !== undefined) {
+        const lastIssuedAt = Math.max(known.device.lastIssuedAt ?? issuedAt, issuedAt)
+        kept.devices.set(id, { ...known, device: { ...known.device, counter, lastIssuedAt } })
+      }
       return raised === 1
     },
 
@@ -61,6 +76,7 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
 
     *setStatus(id, status) {
       kept.devices.delete(id)
+      if (status === 'removed') yield* changed('delete from device_receipt where device_id = $1', [id])
       return (yield* changed(`update device set status = $2 where id = $1 and status not in ('removed', $2)`, [id, status])) === 1
     },
 
@@ -123,5 +139,15 @@ function deviceFromRow(found: Row): Device {
     counter: Number(found.counter),
     lastIssuedAt: found.last_issued_at === null ? null : Number(found.last_issued_at),
     createdAt: Number(found.created_at),
+    webauthn: fromJson(found.webauthn) as Device['webauthn'],
+    build: fromJson(found.build) as Device['build'],
   }
+}
+
+function jsonOrNull(facts: object | undefined): string | null {
+  return facts === undefined ? null : JSON.stringify(facts)
+}
+
+function fromJson(text: Row[string] | undefined): unknown {
+  return typeof text === 'string' ? (JSON.parse(text) as unknown) : undefined
 }

@@ -79,4 +79,14 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
       'create unique index session_event_by_seq on session_event (session_began_at, session_id, seq)',
     ],
   },
+  {
+    number: 5,
+    name: 'what a registration proved of a key',
+    statements: [
+      // JSON: read with the device, never searched.
+      'alter table device add column webauthn text',
+      'alter table device add column build text',
+      'create table device_receipt (device_id text primary key, finding text not null, receipt bytea)',
+    ],
+  },
 ]

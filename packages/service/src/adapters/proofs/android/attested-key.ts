@@ -47,8 +47,8 @@ export async function verifyAttestedKey(
   // 4. The key itself is what the description says it is. Written anew: two spellings of one key must not be two keys.
   const key = readPublicKey(leaf.publicKey)
   if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return no('key_algorithm')
-  // 5. Last, for it may have to ask Google: nobody in the chain was revoked.
-  const standing = await revocations.judge(certificates.map(({ serial }) => serial))
+  // 5. Last, for it may have to ask Google: nobody in the chain was revoked. Google lists nobody below a test root.
+  const standing = policy.testRoots.has(root) ? 'good' : await revocations.judge(certificates.map(({ serial }) => serial))
   if (standing === 'unknown') return refuse('overloaded', { step: 'revocation_unknown' })
   if (standing === 'revoked') return no('revoked')
   return accept({ publicKey: key.export({ format: 'der', type: 'spki' }), ...judged.value })

@@ -6,19 +6,11 @@ import { registrationsInTurn } from '../at-most.ts'
 import { type AndroidTrust, verifyAttestedKey } from './attested-key.ts'
 import { MAX_CERTIFICATES } from './chain.ts'
 
-/** The part of a registration of format `android-key` that is judged here. */
-export interface AndroidKeyRegistration {
-  /** Base64url of the 32 bytes that the phone passed to `setAttestationChallenge`. */
-  readonly challenge: string
-  /** DER in base64url, leaf first, root last. */
-  readonly certificate_chain: readonly string[]
-}
-
 /** Base64url of the 8 KiB that a certificate may have. */
 const MAX_CERTIFICATE_LENGTH = 10_923
 
 /** Registers keys of the Android keystore (protocol 6). It asks Google for nothing but its list of revoked certificates. */
-export function androidKeyRegistrar(trust: AndroidTrust): KeyRegistrar<AndroidKeyRegistration> {
+export function androidKeyRegistrar(trust: AndroidTrust): KeyRegistrar<'android-key'> {
   return {
     async register({ challenge, certificate_chain }) {
       // Before anything is decoded: what is too long costs nothing.

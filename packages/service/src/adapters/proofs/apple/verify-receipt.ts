@@ -1,3 +1,4 @@
+import type { KeyReceipt } from '../../../ports/proofs.ts'
 import { oid } from '../der/oid.ts'
 import { readSignedData, type SignedData } from '../cms/signed-data.ts'
 import { childrenOf, readElement, TAG } from '../der/element.ts'
@@ -20,18 +21,7 @@ export interface ReceiptFacts {
  * A receipt with Apple's signature for this very key, or the step at which it turned out not to be one. The
  * attestation does not vouch for the receipt, so anybody on the way may have changed it: a signal, not a proof.
  */
-export type ReceiptFinding =
-  | {
-      readonly verified: true
-      /** To be sent to Apple, within its life, for a risk metric. */
-      readonly receipt: Buffer
-      readonly createdAt: number
-      readonly expiresAt: number
-      /** Made within the last five minutes: Apple's guard against a receipt of earlier days. */
-      readonly fresh: boolean
-      readonly riskMetric: string | undefined
-    }
-  | { readonly verified: false; readonly step: string }
+export type ReceiptFinding = KeyReceipt
 
 /** Apple's figure. */
 const FRESH_FOR_MS = 5 * 60_000

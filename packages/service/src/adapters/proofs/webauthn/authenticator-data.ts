@@ -1,4 +1,4 @@
-import { isoCBOR } from '@simplewebauthn/server/helpers'
+import { decodeCbor } from '../cbor/strict-cbor.ts'
 
 /** What the authenticator says at an assertion. */
 export interface AuthenticatorData {
@@ -35,18 +35,5 @@ export function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData | un
 }
 
 function isOneMap(bytes: Uint8Array): boolean {
-  return readCbor(bytes) instanceof Map
-}
-
-/**
- * Exactly one CBOR item in its shortest form, or undefined. The library's decoder takes truncated strings and what
- * follows the item; what it read is written again and compared.
- */
-export function readCbor(bytes: Uint8Array): unknown {
-  try {
-    const item = isoCBOR.decodeFirst<Parameters<typeof isoCBOR.encode>[0]>(Uint8Array.from(bytes))
-    return Buffer.compare(isoCBOR.encode(item), bytes) === 0 ? item : undefined
-  } catch {
-    return undefined
-  }
+  return decodeCbor(bytes) instanceof Map
 }

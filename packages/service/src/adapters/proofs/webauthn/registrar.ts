@@ -1,27 +1,18 @@
 import { hash } from 'node:crypto'
-import { decodeBase64url, encodeBase64url } from '@bonded/contract'
+import { decodeBase64url, encodeBase64url, type RegistrationOf } from '@bonded/contract'
 import { verifyRegistrationResponse } from '@simplewebauthn/server'
 import { cose, isoCBOR, parseAuthenticatorData } from '@simplewebauthn/server/helpers'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { KeyRegistrar, RegisteredKey } from '../../../ports/proofs.ts'
 import { registrationsInTurn } from '../at-most.ts'
-import { FLAG, readCbor } from './authenticator-data.ts'
+import { decodeCbor } from '../cbor/strict-cbor.ts'
+import { FLAG } from './authenticator-data.ts'
 import { badClientData } from './client-data.ts'
 import { readCoseKey } from './cose-key.ts'
 import { type StatementTrust, verifyStatement } from './statement.ts'
 
-/** The part of a registration of format `webauthn` that is judged here. */
-export interface WebauthnRegistration {
-  /** Base64url of the 32 bytes that the page passed to `navigator.credentials.create`. */
-  readonly challenge: string
-  /** What `PublicKeyCredential.toJSON()` gives. */
-  readonly registration: {
-    readonly id: string
-    readonly type: string
-    readonly response: { readonly clientDataJSON: string; readonly attestationObject: string }
-  }
-}
+type WebauthnRegistration = Omit<RegistrationOf<'webauthn'>, 'format'>
 
 /** In base64url; an attestation with a chain of five certificates is below 14 000. */
 const MAX_ATTESTATION_LENGTH = 22_000
@@ -36,15 +27,7 @@ const MAX_CREDENTIAL_ID_LENGTH = 1024
  *
  * @param origin the service's own; its host is the RP ID
  */
-export function webauthnRegistrar({
-  origin,
-  trust,
-  clock,
-}: {
-  origin: string
-  trust: StatementTrust
-  clock: Clock
-}): KeyRegistrar<WebauthnRegistration> {
+export function webauthnRegistrar({ origin, trust, clock }: { origin: string; trust: StatementTrust; clock: Clock }): KeyRegistrar<'webauthn'> {
   const rpId = new URL(origin).hostname
   const trusted = { origin, rpId, trust, clock }
   return { register: (request) => registrationsInTurn(() => verifyRegistration(request, trusted)) }
@@ -65,7 +48,7 @@ async function verifyRegistration(
   // 2. The attestation object: one CBOR map of three members.
   const object = decodeBase64url(attestationObject)
   if (object === undefined) return no('encoding')
-  const parts = readCbor(object)
+  const parts = decodeCbor(object)
   if (!(parts instanceof Map) || parts.size !== 3) return no('attestation_object')
   const members: unknown = parts.get('attStmt')
   const authenticatorData: unknown = parts.get('authData')
@@ -119,7 +102,7 @@ async function verifyCeremony(
       response: {
         id: registration.id,
         rawId: registration.id,
-        type: registration.type as 'public-key',
+        type: registration.type,
         clientExtensionResults: {},
         response: { clientDataJSON: registration.response.clientDataJSON, attestationObject: encodeBase64url(unattested) },
       },

@@ -1,0 +1,49 @@
+import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto'
+import { authenticatorData } from '../assertion.ts'
+import type { PlatformSigner } from '../ports.ts'
+import { androidAppId, honestDescription, SIMULATED_APP } from './android-description.ts'
+import { assertWith, attestKey } from './app-attest/attested-key.ts'
+import { SIMULATED_APPLE_APP, type TestAuthority } from './test-authority.ts'
+
+/** A key, and who vouches for it. Both are asked for when they are needed: a key can be replaced. */
+interface Keeper {
+  readonly key: () => Promise<KeyObject>
+  readonly authority: () => TestAuthority
+}
+
+/** An iPhone's key, with a counter that the store keeps in place of the Secure Enclave. */
+export function appleSigner({ key, authority }: Keeper): PlatformSigner {
+  const { team_id, bundle_id, category, bundleVersion } = SIMULATED_APPLE_APP
+  const app = { appId: `${team_id}.${bundle_id}`, extensions: { category, bundleVersion } }
+  return {
+    format: 'apple-app-attest',
+    async attest(challenge) {
+      const of = { authority: authority().apple, privateKey: await key(), clientDataHash: sha256(challenge), now: Date.now() }
+      const { keyId, attestationObject } = attestKey({ ...app, environment: 'production' }, of)
+      return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }
+    },
+    async assert(clientDataHash, nextCounter) {
+      return assertWith(app, { privateKey: await key(), counter: await nextCounter(), clientDataHash })
+    },
+  }
+}
+
+/** An Android phone's key: in its trusted environment, with a locked and verified start. */
+export function androidSigner({ key, authority }: Keeper): PlatformSigner {
+  return {
+    format: 'android-key',
+    async attest(challenge) {
+      const publicKey = createPublicKey((await key()).export({ format: 'pem', type: 'pkcs8' }))
+      const chain = authority().android.attest(publicKey, honestDescription(challenge))
+      return { certificate_chain: chain.map((certificate) => certificate.toString('base64url')) }
+    },
+    async assert(clientDataHash, nextCounter) {
+      const data = authenticatorData(sha256(androidAppId(SIMULATED_APP)), await nextCounter())
+      return { authenticatorData: data, signature: sign('sha256', Buffer.concat([data, clientDataHash]), await key()) }
+    },
+  }
+}
+
+function sha256(data: string | Uint8Array): Buffer {
+  return createHash('sha256').update(data).digest()
+}
