@@ -4,9 +4,12 @@ import { connect, type Socket } from 'node:net'
 export class Line implements Disposable {
   readonly #socket: Socket
   #heard: (answer: { status: number; at: bigint }) => void = () => {}
+  #lost: (failure: Error) => void = () => {}
 
   private constructor(socket: Socket) {
     this.#socket = socket
+    socket.on('error', () => {})
+    socket.on('close', () => this.#lost(new Error('the service closed the connection')))
     let answer = ''
     let at = 0n
     socket.on('data', (chunk: Buffer) => {
@@ -32,7 +35,8 @@ export class Line implements Disposable {
   get(path: string, headers: Readonly<Record<string, string>>): Promise<{ status: number; micros: number }> {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     const request = `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${lines.join('')}\r\n`
-    const { promise, resolve } = Promise.withResolvers<{ status: number; micros: number }>()
+    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; micros: number }>()
+    this.#lost = reject
     const sent = process.hrtime.bigint()
     this.#heard = ({ status, at }) => resolve({ status, micros: Number(at - sent) / 1_000 })
     this.#socket.write(request)
