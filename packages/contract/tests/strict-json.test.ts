@@ -4,13 +4,20 @@ import fc from 'fast-check'
 import { parseStrictJson } from '../src/index.ts'
 
 test('a member named twice is refused, at any depth and however it is spelt', () => {
-  for (const text of ['{"a":1,"a":2}', '{"x":[{"a":1,"b":2,"a":3}]}', '{"a":1,"\\u0061":2}', '{"a" :1 , "a"\n:2}', '{"__proto__":1,"__proto__":2}']) {
+  for (const text of [
+    '{"a":1,"a":2}',
+    '{"x":[{"a":1,"b":2,"a":3}]}',
+    '{"a":1,"\\u0061":2}',
+    '{"a" :1 , "a"\n:2}',
+    '{"__proto__":1,"__proto__":2}',
+    '{"a":"\\\\","a":1}',
+  ]) {
     assert.equal((parseStrictJson(text) as { problem: string }).problem, 'duplicate_member', text)
   }
 })
 
 test('the same name in two objects, and a name that is also a value, are fine', () => {
-  for (const text of ['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"x\\":","b":1}']) {
+  for (const text of ['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"x\\":","b":1}', '{"a":"x\\\\","b":1}']) {
     assert.deepEqual(parseStrictJson(text), { value: JSON.parse(text) }, text)
   }
 })

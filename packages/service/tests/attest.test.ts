@@ -84,6 +84,24 @@ const cryptographic: [string, string, (given: Awaited<ReturnType<typeof ready>>)
     ({ phone, view, verified_evidence }) => attestation(phone, { ...view, workflow: 'x' }, verified_evidence, h.now()),
   ],
   [
+    'another action than the session’s',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, action: 'x' }, verified_evidence, h.now()),
+  ],
+  [
+    'another tenant',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, tenant_id: `ten_${'0'.repeat(22)}` }, verified_evidence, h.now()),
+  ],
+  [
+    'another time than was signed',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) => ({
+      ...attestation(phone, view, verified_evidence, new Date(h.clock.now() - 1_000).toISOString()),
+      issued_at: h.now(),
+    }),
+  ],
+  [
     'another origin',
     'client_data_hash',
     ({ phone, view, verified_evidence }) => attestation(phone, { ...view, api_base_url: 'https://evil.example' }, verified_evidence, h.now()),
@@ -106,6 +124,25 @@ for (const [what, step, body] of cryptographic) {
   })
 }
 
+test('evidence of another phone or of another code of the session does not verify', async () => {
+  const session = await h.create()
+  const [phone, other] = [await h.register(), await h.register()]
+  const view = await h.view(phone, session)
+  const { verified_evidence: theirs } = (await h.evidence(other, view)).body
+  const { verified_evidence: early } = (await h.evidence(phone, view)).body
+  h.clock.advance(61_000)
+  const { nonce } = (await h.get(session)).body
+  assert.notEqual(nonce, view.nonce)
+  for (const [evidence, at] of [
+    [theirs, view.nonce],
+    [early, nonce],
+  ]) {
+    const reply = await submit(phone, attestation(phone, { ...view, nonce: at }, evidence, h.now()))
+    assert.equal(reply.body.error.reason, 'assertion_invalid')
+  }
+  assert.deepEqual(await steps(session), ['evidence_mac', 'evidence_mac'])
+})
+
 test('evidence of another session, another device or another nonce does not verify', async () => {
   const a = await ready()
   const b = await ready()
@@ -116,14 +153,41 @@ test('evidence of another session, another device or another nonce does not veri
   assert.deepEqual(await steps(a.session), ['evidence_mac'])
 })
 
-test('evidence that has run out is told apart, so that the phone can fetch it anew', async () => {
-  const session = await h.create({ workflow: 'credit_application' })
+test('evidence lasts 300 s, and is told apart when it has run out, so that the phone can fetch it anew', async () => {
+  await using long = await harness({ workflows: [{ name: 'strict', actions: ['act'], require: ['local_auth'], session_ttl_seconds: 900 }] })
+  for (const [waitMs, reason] of [
+    [299_999, undefined],
+    [300_000, 'evidence_expired'],
+  ] as const) {
+    const { session, phone } = await long.reach('step_up_required')
+    const view = await long.view(phone, session)
+    const { verified_evidence } = (await long.evidence(phone, view)).body
+    long.clock.advance(waitMs)
+    const reply = await long.api('POST', '/attestations', {
+      token: phone.device_token,
+      body: attestation(phone, view, verified_evidence, long.now()),
+    })
+    assert.equal(reply.body.error?.reason, reason)
+  }
+})
+
+test('evidence never outlives its session', async () => {
+  const session = await h.create()
   const phone = await h.register()
-  const view = (await h.claim(phone, session)).body
-  const { verified_evidence } = (await h.evidence(phone, view)).body
-  const bodyLater = () => attestation(phone, view, { ...verified_evidence }, h.now())
-  h.clock.advance(119_000)
-  assert.equal((await submit(phone, bodyLater())).body.state, 'bonded')
+  h.clock.advance(200_000)
+  const { verified_evidence } = (await h.evidence(phone, await h.view(phone, (await h.get(session)).body))).body
+  assert.equal(verified_evidence.expires_at, session.expires_at)
+})
+
+test('an evidence request is taken once, and only with the signals that were signed', async () => {
+  const { session, phone, view } = await ready()
+  const ask = (body: object) => h.api('POST', '/evidence', { token: phone.device_token, body })
+  const body = evidenceRequest(phone, view, carriedSignals(h.clock.now()), h.now())
+  assert.equal((await ask(body)).status, 200)
+  assert.equal((await ask(body)).body.error.reason, 'assertion_invalid')
+  const another = evidenceRequest(phone, view, carriedSignals(h.clock.now(), 6), h.now())
+  assert.equal((await ask({ ...another, signals: carriedSignals(h.clock.now(), 60) })).body.error.reason, 'assertion_invalid')
+  assert.deepEqual(await steps(session), ['counter', 'client_data_hash'])
 })
 
 test('issued_at is taken from 120 s before to 30 s after the service’s time, and the answer tells the time', async () => {
@@ -193,6 +257,7 @@ test('only the phone that claimed may act; the first valid assertion pins like a
   const other = await h.register()
   assert.equal((await h.claim(other, session)).body.error.reason, 'session_claimed')
   assert.equal((await h.decline(other, session)).body.error.reason, 'session_claimed')
+  assert.equal((await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: other.device_token })).status, 404)
   const fresh = await h.create()
   const unclaimed = await h.view(other, fresh)
   assert.equal((await h.attest(other, unclaimed)).body.state, 'bonded')
@@ -227,15 +292,18 @@ test('failed local authentication never leaves the low band', async () => {
   assert.ok(verification.human_presence_confidence < 0.55 && verification.assertion_confidence < 0.55)
 })
 
-test('local authentication older than 120 s, or of the future, is failed', async () => {
-  for (const age of [120_001, -1]) {
+test('local authentication older than 120 s when the phone asked, of the future, or by no method, is failed', async () => {
+  const judged = async (ageMs: number, { askedMsAgo = 0, method = 'biometric' }: { askedMsAgo?: number; method?: 'biometric' | 'none' } = {}) => {
     const { view, phone } = await ready()
-    const signals = carriedSignals(h.clock.now())
-    const at = new Date(h.clock.now() - age).toISOString()
-    const body = evidenceRequest(phone, view, { ...signals, local_auth: { ...signals.local_auth, verified_at: at } }, h.now())
+    const askedAt = h.clock.now() - askedMsAgo
+    const local_auth = { result: 'verified' as const, method, verified_at: new Date(askedAt - ageMs).toISOString() }
+    const body = evidenceRequest(phone, view, { ...carriedSignals(h.clock.now()), local_auth }, new Date(askedAt).toISOString())
     const reply = await h.api('POST', '/evidence', { token: phone.device_token, body })
-    assert.equal(reply.body.verified_evidence.local_auth.result, 'failed')
+    return reply.body.verified_evidence.local_auth.result
   }
+  assert.deepEqual([await judged(120_000), await judged(120_001), await judged(0), await judged(-1)], ['verified', 'failed', 'verified', 'failed'])
+  assert.deepEqual([await judged(120_000, { askedMsAgo: 60_000 }), await judged(-1, { askedMsAgo: 60_000 })], ['verified', 'failed'])
+  assert.equal(await judged(0, { method: 'none' }), 'failed')
 })
 
 test('two tenants know the same phone by different names, and each by the same name again', async () => {
@@ -259,6 +327,7 @@ test('a session for a named customer bonds with no other’s phone, at no step',
   await h.attest(phone, await h.view(phone, known))
   const { subject_ref } = (await h.get(known)).body
   const session = await h.create({ workflow: 'named', subject_ref })
+  assert.equal(session.subject_ref, null, 'wanted, and not bonded yet')
   const stranger = await h.register()
   const shown = { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
   assert.equal((await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: stranger.device_token })).status, 404)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { SessionId } from '@bonded/contract'
 import { harness } from './harness.ts'
 
 const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30, session_ttl_seconds: 120, bonded_ttl_seconds: 60 }] })
@@ -37,6 +38,17 @@ test('a code that is yet to come is a mismatch, not an expired one', async () =>
   const later = await current(session)
   const fresh = await h.create({})
   assert.equal((await h.claim(phone, { id: fresh.id, nonce: later.nonce })).body.error.reason, 'nonce_mismatch')
+  const own = h.service.keys.nonces('k1', fresh.id as SessionId).nonceAt(1)
+  assert.equal((await h.claim(phone, { id: fresh.id, nonce: own })).body.error.reason, 'nonce_mismatch')
+})
+
+test('for the phone that has claimed, any other code that was on show is an expired one', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const view = (await h.claim(phone, session)).body
+  h.clock.advance(65_000)
+  const before = h.service.keys.nonces('k1', session.id as SessionId).nonceAt(1)
+  assert.equal((await h.evidence(phone, { ...view, nonce: before })).body.error.reason, 'challenge_expired')
 })
 
 test('a claimed nonce is the only one taken from its phone, for 120 s from the claim, whatever is on show', async () => {

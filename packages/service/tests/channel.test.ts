@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import type { ServerFrame } from '@bonded/contract'
 import { WebSocket } from 'ws'
 import { Canary } from './canary.ts'
-import { harness, SHOP_ORIGIN } from './harness.ts'
+import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from './harness.ts'
 
 const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30 }] })
 after(() => h[Symbol.asyncDispose]())
@@ -132,6 +132,55 @@ test('who comes back with after.<seq> hears what it missed, and the code on show
   const beyond = watch(session, { protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.99'] })
   assert.equal((await beyond.next()).type, 'hello')
   for (const channel of [back, beyond]) channel.socket.close()
+})
+
+test('who comes back late hears each event as it was when it happened, in order of seq', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  await h.claim(phone, session)
+  await h.attest(phone, await h.view(phone, session))
+  const back = watch(session, { protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.1'] })
+  assert.deepEqual(
+    [brief(await back.next()), brief(await back.next()), brief(await back.next())],
+    [
+      ['hint', 2, 'pending', 'scanned'],
+      ['hint', 3, 'pending', 'evaluating'],
+      ['state', 4, 'bonded', null],
+    ],
+  )
+  back.socket.close()
+})
+
+test('a browser is told that a session was killed, and not by whom', async () => {
+  const session = await h.create({})
+  const channel = watch(session)
+  await channel.next()
+  await h.kill(session)
+  assert.deepEqual((await channel.next()).data, { ended_reason: 'killed' })
+})
+
+test('the service’s own page opens a channel and is not told as the one that asks', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const channel = watch(session, { origin: PUBLIC_ORIGIN })
+  assert.equal((await channel.next()).type, 'hello')
+  assert.equal((await h.view(phone, session)).requesting_origin, SHOP_ORIGIN)
+  channel.socket.close()
+})
+
+test('a channel that opens on a bonded session is told the state, and not what was proved', async () => {
+  const { session } = await h.reach('bonded', {})
+  const channel = watch(session)
+  const hello = await channel.next()
+  assert.ok(hello.type === 'hello')
+  assert.deepEqual([hello.state, hello.data.verification], ['bonded', null])
+  channel.socket.close()
+})
+
+test('an hour after its end a session has no channel any more', async () => {
+  const { session } = await h.reach('killed', {})
+  h.clock.advance(60 * 60_000)
+  assert.equal((await watch(session).refused).status, 404)
 })
 
 test('a channel that opens on an ended session says so and closes', async () => {

@@ -37,7 +37,9 @@ test('a key belongs to its tenant, and lasts as long as its session can be read'
   const headers = { 'idempotency-key': 'shared' }
   const body = { workflow: 'credit_application' }
   const ours = await create(body, headers)
-  assert.notEqual((await create(body, headers, other.server)).body.id, ours.body.id)
+  const theirs = await create(body, headers, other.server)
+  assert.notEqual(theirs.body.id, ours.body.id)
+  assert.equal((await create(body, headers, other.server)).body.id, theirs.body.id)
   h.clock.advance(300_000 + 60 * 60_000 - 1)
   assert.equal((await create(body, headers)).body.id, ours.body.id)
   h.clock.advance(1)
@@ -100,6 +102,12 @@ test('completing checks the secret before the context, and both before the state
   const right = { 'x-bond-completion-secret': session.completion_secret ?? '' }
   assert.equal(await attempt({ ...right, 'x-bond-context-digest': 'e'.repeat(43) }), 'context_mismatch')
   assert.equal(await attempt(right), 'session_not_bonded')
+})
+
+test('a session that is bound to nothing completes with no digest at all', async () => {
+  const { session } = await h.reach('bonded')
+  assert.equal((await h.complete(session, { 'x-bond-context-digest': 'e'.repeat(43) })).body.error.reason, 'context_mismatch')
+  assert.equal((await h.complete(session)).status, 200)
 })
 
 test('a bonded session that runs out cannot be completed any more', async () => {

@@ -124,3 +124,25 @@ test('a blocked device is not usable, even where it had claimed', async () => {
   await h.service.store.write((tables) => tables.devices.setStatus(phone.device_id as never, 'blocked'))
   assert.equal((await h.attest(phone, view)).body.error.reason, 'device_not_usable')
 })
+
+test('a blocked device adds no key to its subject', async () => {
+  const phone = await h.register()
+  await h.service.store.write((tables) => tables.devices.setStatus(phone.device_id as never, 'blocked'))
+  const refused = await register({ challenge: await challenge(), public_key: newKey().public_key }, phone.device_token)
+  assert.equal(refused.body.error.reason, 'device_not_usable')
+})
+
+test('a removed device stays removed, whatever an operator does after it', async () => {
+  const phone = await h.register()
+  const set = (status: 'removed' | 'active') => h.service.store.write((tables) => tables.devices.setStatus(phone.device_id as never, status))
+  assert.deepEqual([await set('removed'), await set('active')], [true, false])
+  assert.equal((await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.error.reason, 'credential_invalid')
+})
+
+test('a device’s record tells when its last assertion was signed', async () => {
+  const phone = await h.register()
+  const session = await h.create()
+  await h.attest(phone, (await h.claim(phone, session)).body)
+  const record = await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })
+  assert.equal(record.body.last_assertion_at, h.now())
+})

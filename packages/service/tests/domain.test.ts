@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { SensorSignal, VerifiedEvidence } from '@bonded/contract'
 import fc from 'fast-check'
 import { scoreContinuity } from '../src/domain/continuity.ts'
-import { ASSERTION_WEIGHTS, bandOf, PRESENCE_WEIGHTS, score } from '../src/domain/scoring.ts'
+import { ASSERTION_WEIGHTS, bandOf, fourDecimals, longLivedContinuity, PRESENCE_WEIGHTS, score } from '../src/domain/scoring.ts'
 import { MOVES, TERMINAL } from '../src/domain/transitions.ts'
 import { carriedSignals } from './phone.ts'
 
@@ -76,7 +76,29 @@ test('taking a proof away never raises a number', () => {
 test('failed local authentication stays in the low band whatever else is proved', () => {
   fc.assert(
     fc.property(evidence, (found) => {
-      assert.equal(score({ evidence: found, localAuth: false, method: found.local_auth.method, vouched: true }).band, 'low')
+      const scores = score({ evidence: found, localAuth: false, method: found.local_auth.method, vouched: true })
+      assert.equal(scores.band, 'low')
+      assert.equal(bandOf(scores.assertionConfidence), 'low')
+    }),
+  )
+})
+
+test('a band begins with its threshold, and rounding never lifts a score over one', () => {
+  assert.deepEqual([0.5499, 0.55, 0.7999, 0.8].map(bandOf), ['low', 'medium', 'medium', 'high'])
+  assert.deepEqual([0.54999, 0.79999, 0.29].map(fourDecimals), [0.5499, 0.7999, 0.29])
+})
+
+test('the long-lived score moves about a third of the way to the newest bond', () => {
+  assert.deepEqual([longLivedContinuity(undefined, 0.5), longLivedContinuity(0.2, 0.8), longLivedContinuity(0.8, 0.2)], [0.5, 0.41, 0.59])
+})
+
+test('a carrier that nobody asked adds nothing, whatever it is said to have said', () => {
+  fc.assert(
+    fc.property(evidence, (found) => {
+      const { carrier, ...rest } = found
+      const silent = { number_verified: false, sim_swap_recent: true, device_status: 'unknown', source: 'none' }
+      const nobody: VerifiedEvidence = { ...rest, carrier: { ...carrier, source: 'none' } }
+      assert.deepEqual(score(proofsOf(nobody)), score(proofsOf({ ...rest, carrier: silent } as VerifiedEvidence)))
     }),
   )
 })
@@ -126,6 +148,8 @@ test('whatever a phone sends, the score lies between 0 and 1, and dropping secon
     }),
   )
   assert.ok(scoreContinuity({ ...carried, features: carried.features.slice(0, 20) }).score < scoreContinuity(carried).score)
+  const tenSeconds = { window_ms: 10_000, features: carried.features.slice(0, 10) }
+  assert.equal(scoreContinuity(tenSeconds).score, fourDecimals(scoreContinuity(carried).score / 3))
 })
 
 test('nothing leads out of a state that has ended, and every other state can end', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import type { SessionId } from '@bonded/contract'
+import type { SessionId, SubjectId, TenantId } from '@bonded/contract'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { keyringOf } from '../src/adapters/keys/keyring.ts'
 import { systemRandom } from '../src/adapters/keys/random.ts'
@@ -10,6 +10,8 @@ import { parseRootKeys, RootKeyError } from '../src/adapters/keys/root-keys.ts'
 import { appAssertionVerifier } from '../src/adapters/proofs/app-assertion.ts'
 import { Secret } from '../src/domain/secret.ts'
 
+const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
+const NEW_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
 const skip = vectorsMissing
 const worked = skip ? undefined : JSON.parse(readVector('protocol', 'vectors.json').toString('utf8'))
 const keys = worked && keyringOf(parseRootKeys(`k1:${worked.root_key}`))
@@ -57,9 +59,46 @@ test('the first root key makes, all verify, and one that is gone is not held', (
   const ring = keyringOf(parseRootKeys(`${text('k2')},${text('k1')}`))
   assert.equal(ring.currentKeyId, 'k2')
   assert.deepEqual([ring.holds('k1'), ring.holds('k2'), ring.holds('k0')], [true, true, false])
-  const challenge = ring.deviceChallenge(1_800_000_000_000)
-  assert.equal(ring.deviceChallengeExpiry(challenge), 1_800_000_000_000)
-  assert.equal(ring.deviceChallengeExpiry(`A${challenge.slice(1)}`), challenge.startsWith('A') ? 1_800_000_000_000 : undefined)
+})
+
+test('a registration challenge is ours under any of the root keys, and with one byte changed under none', () => {
+  const before = keyringOf([ROOT_KEY])
+  const after = keyringOf([NEW_KEY, ROOT_KEY])
+  const challenge = before.deviceChallenge(1_800_000_000_000)
+  assert.deepEqual(
+    [before, after].map((ring) => ring.deviceChallengeExpiry(challenge)),
+    [1_800_000_000_000, 1_800_000_000_000],
+  )
+  assert.equal(keyringOf([NEW_KEY]).deviceChallengeExpiry(challenge), undefined)
+  const bytes = Buffer.from(challenge, 'base64url')
+  for (let at = 0; at < bytes.length; at++) {
+    const changed = Buffer.from(bytes)
+    changed[at] = (bytes[at] ?? 0) ^ 1
+    assert.equal(before.deviceChallengeExpiry(changed.toString('base64url')), undefined, `byte ${at}`)
+  }
+})
+
+test('no two purposes, root keys, sessions or tenants share a value', () => {
+  const ring = keyringOf([NEW_KEY, ROOT_KEY])
+  const [session, other] = ['sess_one', 'sess_two'] as SessionId[]
+  assert.ok(session && other)
+  const subject = 'sub_one' as SubjectId
+  const values = ['k1', 'k2'].flatMap((keyId) =>
+    [session, other].flatMap((id) => {
+      const { nonceAt, stepNonceAt } = ring.nonces(keyId, id)
+      // Without their prefixes, and asked for the same text: only the key may tell them apart.
+      const derived = [ring.completionSecret(keyId, id).reveal().slice(4), ring.watchToken(keyId, id).reveal().slice(4), ring.bodyMac(keyId, id)]
+      return [...derived, nonceAt(0), nonceAt(1), stepNonceAt(0), stepNonceAt(1), ring.bodyMac(keyId, `${id}.0`)]
+    }),
+  )
+  const names = ['ten_one', 'ten_two'].map((tenant) => ring.subjectRef(tenant as TenantId, subject))
+  assert.equal(new Set([...values, ...names]).size, values.length + names.length)
+})
+
+test('two texts are the same where every character is', () => {
+  const ring = keyringOf([ROOT_KEY])
+  const same = (a: string, b: string) => ring.same(a, b)
+  assert.deepEqual([same('secret', 'secret'), same('secret', 'secreT'), same('secret', 'secret '), same('', '')], [true, false, false, true])
 })
 
 test('root keys that are malformed, short, weak or named twice are refused without being quoted', () => {

@@ -225,6 +225,7 @@ test('a preflight is answered for the union of all tenants’ origins, and tells
     const reply = await preflight(origin)
     assert.deepEqual([reply.status, reply.headers['access-control-allow-origin']], [204, origin])
     assert.match(String(reply.headers['access-control-allow-headers']), /X-Bond-Watch/)
+    assert.equal(reply.headers.vary, 'Origin')
   }
   for (const origin of ['https://evil.example', 'null', `${SHOP_ORIGIN}.evil.example`]) {
     const reply = await preflight(origin)
@@ -232,5 +233,6 @@ test('a preflight is answered for the union of all tenants’ origins, and tells
       [reply.status, reply.headers['access-control-allow-origin'], reply.headers['access-control-allow-headers']],
       [204, undefined, undefined],
     )
+    assert.equal(reply.headers.vary, 'Origin', 'a cache keeps a stranger’s answer apart too')
   }
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { CreatedSession } from '@bonded/contract'
+import type { CreatedSession, PhoneSession, VerifiedEvidence } from '@bonded/contract'
 import { harness, type Reply, SHOP_ORIGIN, type State } from './harness.ts'
-import { carriedSignals, type TestPhone } from './phone.ts'
+import { attestation, carriedSignals, type TestPhone } from './phone.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
@@ -162,6 +162,21 @@ test('the third valid assertion that misses the policy ends the session', async 
   assert.deepEqual([ended.state, ended.ended_reason], ['killed', 'policy_not_met'])
 })
 
+test('a phone finds its session by the code it came with, over a step-up and after the bond', async () => {
+  const { session, phone } = await h.reach('step_up_required')
+  const stepping = await h.view(phone, session)
+  assert.equal((await h.attest(phone, stepping)).body.state, 'bonded')
+  assert.equal((await h.view(phone, session)).state, 'bonded')
+})
+
+test('what a session had proved is not shown any more once it was killed', async () => {
+  const { session, phone } = await h.reach('bonded')
+  assert.ok((await h.get(session)).body.verification)
+  await h.kill(session)
+  const { verification, subject_ref } = (await h.get(session)).body
+  assert.deepEqual([verification, subject_ref, (await h.view(phone, session)).verification], [null, null, null])
+})
+
 test('an old step nonce is an expired challenge', async () => {
   const { session, phone } = await h.reach('step_up_required')
   const first = await h.view(phone, session)
@@ -183,6 +198,28 @@ test('the pinned phone’s fifth assertion that does not verify ends the session
   const ended = (await h.get(session)).body
   assert.deepEqual([ended.state, ended.ended_reason], ['killed', 'too_many_attempts'])
 })
+
+test('forged evidence counts towards the five as a forged assertion does', async () => {
+  const { session, phone } = await h.reach('pending')
+  const view = (await h.claim(phone, session)).body
+  const { verified_evidence } = (await h.evidence(phone, view)).body
+  const forged = { ...verified_evidence, sensor_continuity: { ...verified_evidence.sensor_continuity, continuity_score: 0.123 } }
+  for (let attempt = 1; attempt <= 5; attempt++) await h.api('POST', '/attestations', forgery(phone, view, forged))
+  assert.equal((await h.get(session)).body.ended_reason, 'too_many_attempts')
+})
+
+test('a phone with a stale counter is no forger: six repetitions end nothing', async () => {
+  const { session, phone } = await h.reach('pending')
+  const view = (await h.claim(phone, session)).body
+  const { verified_evidence } = (await h.evidence(phone, view)).body
+  for (let attempt = 1; attempt <= 6; attempt++) await h.api('POST', '/attestations', forgery(phone, view, verified_evidence, phone.counter))
+  assert.equal((await h.attest(phone, view)).body.state, 'bonded')
+  assert.equal((await h.get(session)).body.state, 'bonded')
+})
+
+function forgery(phone: TestPhone, view: PhoneSession, evidence: VerifiedEvidence, counter?: number) {
+  return { token: phone.device_token, body: attestation(phone, view, evidence, h.now(), counter === undefined ? {} : { counter }) }
+}
 
 test('another phone’s fifth only shuts that phone out', async () => {
   const { session, phone } = await h.reach('pending')

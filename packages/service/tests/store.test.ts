@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import type { DeviceId, SessionId } from '@bonded/contract'
 import type { Session } from '../src/domain/session.ts'
 import type { Device } from '../src/domain/session.ts'
 import { MOVES } from '../src/domain/transitions.ts'
+import { StoreError } from '../src/ports/store.ts'
 import { MigrationError, migrate, migrationStates } from '../src/adapters/sql/migrate.ts'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { harness } from './harness.ts'
 
 const h = await harness()
@@ -31,6 +32,66 @@ test('a unit that throws undoes only itself, though it shares its transaction wi
   assert.equal(moved?.state, 'killed')
   assert.equal((await h.get(kept)).body.state, 'killed')
   assert.equal((await h.get(doomed)).body.state, 'pending')
+})
+
+test('a commit that fails is told as failed to all who shared it, and nothing of it is told or stored', async () => {
+  const session = await stored(await h.create())
+  const heard: number[] = []
+  h.service.bus.subscribe(session.id, ({ seq }) => heard.push(seq))
+  const broken = failingCommits()
+  const kill = store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
+  const note = store.write((tables) => tables.sessions.note(session.id, { at: clock.now(), kind: 'note' }))
+  const outcomes = await Promise.allSettled([kill, note])
+  broken.restore()
+  for (const outcome of outcomes) assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreError)
+  assert.deepEqual([heard, (await stored(session)).state], [[], 'pending'])
+  const timeline = await store.read((tables) => tables.sessions.timeline(session.id))
+  assert.deepEqual(
+    timeline.map(({ kind }) => kind),
+    ['created'],
+  )
+})
+
+test('what another process has written is seen by the next unit that writes', async () => {
+  const session = await stored(await h.create())
+  using another = new DatabaseSync(h.databaseFile)
+  another.prepare('update session set workflow = ? where id = ?').run('theirs', session.id)
+  const seen = await store.write((tables) => tables.sessions.find(session.id))
+  assert.equal(seen?.workflow, 'theirs')
+})
+
+test('a session ends in the very instant of expires_at, and not a millisecond before', async () => {
+  const session = await stored(await h.create())
+  const expire = (now: number) => store.write((tables) => tables.sessions.move(session, MOVES.expire, { now }))
+  const isOverdue = async (now: number) => (await store.read((tables) => tables.sessions.overdue(now, 1_000))).some(({ id }) => id === session.id)
+  assert.deepEqual([await isOverdue(session.expiresAt - 1), await expire(session.expiresAt - 1)], [false, undefined])
+  assert.equal(await isOverdue(session.expiresAt), true)
+  const expired = await expire(session.expiresAt)
+  assert.deepEqual([expired?.state, expired?.endedAt], ['expired', session.expiresAt])
+})
+
+test('a hint that is there already is not told again', async () => {
+  const session = await stored(await h.create())
+  const hint = (from: Session) => store.write((tables) => tables.sessions.hint(from, 'evaluating', clock.now()))
+  const hinted = await hint(session)
+  assert.equal(hinted?.seq, 2)
+  assert.equal(hinted && (await hint(hinted)), undefined)
+  assert.equal((await stored(session)).seq, 2)
+})
+
+test('the timeline takes 200 lines of a session and no more, however stubborn a phone is', async () => {
+  const session = await stored(await h.create())
+  await store.write(function* (tables) {
+    for (let count = 0; count < 250; count++) yield* tables.sessions.note(session.id, { at: clock.now(), kind: 'refused' })
+  })
+  assert.equal((await store.read((tables) => tables.sessions.timeline(session.id))).length, 200)
+})
+
+test('what a customer is called stays as it was first', async () => {
+  const name = (subjectRef: string, tenantId = h.shop.tenant.id) =>
+    store.write((tables) => tables.devices.pairwise({ tenantId, subjectId: 'sub_named' as Device['subjectId'], subjectRef }))
+  const other = await h.addTenant({ name: 'Namesake', origins: ['https://namesake.example'] })
+  assert.deepEqual([await name('first'), await name('second'), await name('theirs', other.tenant.id)], ['first', 'first', 'theirs'])
 })
 
 test('of two moves at once exactly one gets the session', async () => {
@@ -144,3 +205,13 @@ test('a counter rises; only that of a webauthn key may stay at 0', async () => {
   assert.deepEqual(await raisedBy('webauthn', [0, 0, 7, 7, 0, 8]), [true, true, true, false, false, true])
   assert.deepEqual(await raisedBy('software', [0, 1, 1, 4_294_967_295]), [false, true, false, true])
 })
+
+/** Every commit fails, as on a disk that has gone, until it is restored. */
+function failingCommits(): { restore(): void } {
+  const run = Reflect.get(StatementSync.prototype, 'run') as (...values: unknown[]) => unknown
+  const { mock: broken } = mock.method(StatementSync.prototype, 'run', function (this: StatementSync, ...values: unknown[]) {
+    if (this.sourceSQL === 'commit') throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR' })
+    return Reflect.apply(run, this, values)
+  })
+  return { restore: () => broken.restore() }
+}

@@ -1,0 +1,118 @@
+import { faultsIn } from './fault.ts'
+
+export const AUTH_FAULTS = [
+  ...faultsIn('packages/service/src/operations', { under: 'packages/service/tests' }, [
+    [
+      'a revoked server credential is taken',
+      'authenticate.ts',
+      `if (isRevoked(credential, service.clock.now())) return refuse('credential_invalid')`,
+      '',
+      'credentials',
+    ],
+    [
+      'a revoked publishable key is taken',
+      'authenticate.ts',
+      'if (key === undefined || isRevoked(key, service.clock.now()))',
+      'if (key === undefined)',
+      'credentials',
+    ],
+    [
+      'a server credential’s secret is not compared',
+      'authenticate.ts',
+      'credential === undefined || !service.keys.same(service.keys.digest(token), credential.hash)',
+      'credential === undefined || !service.keys.same(service.keys.digest(token), service.keys.digest(token))',
+      'credentials',
+    ],
+    [
+      'a device token’s secret is not compared',
+      'authenticate.ts',
+      'found === undefined || !service.keys.same(service.keys.digest(token), found.tokenHash)',
+      'found === undefined || !found.tokenHash',
+      'credentials',
+    ],
+    ['a removed phone still opens sessions', 'authenticate.ts', `found.device.status === 'removed'`, `found.device.status === 'blocked'`, 'devices'],
+    [
+      'a server credential is taken from any page',
+      'authenticate.ts',
+      'origin !== undefined && !allowsOrigin(credential.tenant, origin)',
+      `origin === 'null' && !allowsOrigin(credential.tenant, origin)`,
+      'matrix',
+    ],
+    [
+      'a publishable key is taken without an Origin',
+      'authenticate.ts',
+      'origin === undefined || !allowsOrigin(key.tenant, origin)',
+      'origin !== undefined && !allowsOrigin(key.tenant, origin)',
+      'matrix',
+    ],
+    [
+      'a phone’s token is taken from any page',
+      'authenticate.ts',
+      `return fromOwnOrigin(service, origin, { kind: 'phone', device: found.device })`,
+      `return accept({ kind: 'phone', device: found.device })`,
+      'matrix',
+    ],
+    [
+      'a phone’s token is taken where only the backend may call',
+      'authenticate.ts',
+      `return callers.includes('phone') ? phone(`,
+      `return callers.includes('phone') || callers.includes('backend') ? phone(`,
+      'matrix',
+    ],
+    [
+      'a publishable key reads what is for the backend',
+      'authenticate.ts',
+      `return callers.includes('browser') ? browser(`,
+      `return callers.includes('backend') ? browser(`,
+      'matrix',
+    ],
+    [
+      'a session of another tenant is found',
+      'find-session.ts',
+      'session.tenantId === of.tenant.id && isReadable',
+      'session.tenantId !== undefined && isReadable',
+      'matrix',
+    ],
+    ['a session whose root key is gone is found', 'find-session.ts', ' && service.keys.holds(session.rootKeyId)', '', 'rotation'],
+    [
+      'another tenant reads the timeline',
+      'read-timeline.ts',
+      '!session || session.tenantId !== caller.credential.tenant.id',
+      '!session || caller.credential.tenant.id === undefined',
+      'matrix',
+    ],
+    [
+      'any watch token of the right form reads',
+      'read-session.ts',
+      'watchToken === undefined || !service.keys.same(token, watchToken)',
+      'watchToken === undefined || token.length !== watchToken.length',
+      'matrix',
+    ],
+  ]),
+  ...faultsIn('packages/service/src/domain', { under: 'packages/service/tests' }, [
+    [
+      'an Origin that begins like an allowed one is allowed',
+      'tenant.ts',
+      'return tenant.origins.includes(origin)',
+      'return tenant.origins.some((allowed) => origin.startsWith(allowed))',
+      'matrix',
+    ],
+    [
+      'a scope’s actions are not looked at',
+      'tenant.ts',
+      'entry.actions === null || entry.actions.includes(action)',
+      'entry.actions === null || entry.actions.length > 0',
+      'create',
+    ],
+    [
+      'a credential without the workflow names it and gets it',
+      'tenant.ts',
+      `if (!inScope(scope, name)) return refuse('workflow_not_enabled'`,
+      `if (enabled.length === 0) return refuse('workflow_not_enabled'`,
+      'create',
+    ],
+  ]),
+  ...faultsIn('packages/service/src/adapters/sql', { under: 'packages/service/tests' }, [
+    ['a revoked key is remembered', 'tenant-cache.ts', 'revoke: (key, at) => dropping(table.revoke(key, at)),', '', 'store'],
+  ]),
+]
