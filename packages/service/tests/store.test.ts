@@ -207,10 +207,12 @@ test('a counter rises; only that of a webauthn key may stay at 0', async () => {
 })
 
 /** Every commit fails, as on a disk that has gone, until it is restored. */
+const SQLITE_IOERR = 10
+
 function failingCommits(): { restore(): void } {
   const run = Reflect.get(StatementSync.prototype, 'run') as (...values: unknown[]) => unknown
   const { mock: broken } = mock.method(StatementSync.prototype, 'run', function (this: StatementSync, ...values: unknown[]) {
-    if (this.sourceSQL === 'commit') throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR' })
+    if (this.sourceSQL === 'commit') throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_IOERR })
     return Reflect.apply(run, this, values)
   })
   return { restore: () => broken.restore() }
