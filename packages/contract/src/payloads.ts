@@ -17,7 +17,7 @@ export interface EvidenceContext {
 export function evidenceMacInput(context: EvidenceContext, evidence: object): string {
   const { signature: _left, ...signed } = evidence as Record<string, unknown>
   const { session_id, nonce, device_id, subject_id, tenant_id } = context
-  return `bonded-evidence/v1\n${canonicalJson({ context: { session_id, nonce, device_id, subject_id, tenant_id }, evidence: signed })}`
+  return `bonded-evidence/v1\n${canonicalJson({ context: { device_id, nonce, session_id, subject_id, tenant_id }, evidence: signed })}`
 }
 
 /** The members of the payload `P` that an assertion signs. */
@@ -41,19 +41,20 @@ export interface AssertionFields {
 /** `P`: the canonical text that a bond's assertion signs. */
 export function assertionPayload(fields: AssertionFields): string {
   const { session_id, nonce, device_id, subject_id, issued_at, tenant_id, workflow, action, origin, context, evidence } = fields
+  // Named in canonical order, which is written fastest.
   return canonicalJson({
-    typ: 'bonded-assertion/v1',
-    session_id,
-    nonce,
-    device_id,
-    subject_id,
-    issued_at,
-    tenant_id,
-    workflow,
     action,
-    origin,
     context,
+    device_id,
     evidence,
+    issued_at,
+    nonce,
+    origin,
+    session_id,
+    subject_id,
+    tenant_id,
+    typ: 'bonded-assertion/v1',
+    workflow,
   })
 }
 
@@ -71,7 +72,7 @@ export interface EvidenceRequestFields {
 /** The canonical text that an evidence request signs. */
 export function evidenceRequestPayload(fields: EvidenceRequestFields): string {
   const { session_id, nonce, device_id, subject_id, issued_at, signals } = fields
-  return canonicalJson({ typ: 'bonded-evidence-request/v1', session_id, nonce, device_id, subject_id, issued_at, signals })
+  return canonicalJson({ device_id, issued_at, nonce, session_id, signals, subject_id, typ: 'bonded-evidence-request/v1' })
 }
 
 /** What the phone reads from a QR code: session and nonce, behind the app's scheme or the service's `/bond` link. */

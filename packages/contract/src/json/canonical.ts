@@ -15,6 +15,49 @@ export class NotCanonicalError extends TypeError {
  * @example canonicalJson({ b: 1, a: [null] }) // '{"a":[null],"b":1}'
  */
 export function canonicalJson(value: unknown): string {
+  // What the wire brings mostly is in order already, and then V8's own writer gives the same text, many times faster.
+  return isInOrder(value) ? JSON.stringify(value) : written(value)
+}
+
+/** Whether this is a value, with all its members in order, that JSON.stringify writes as RFC 8785 wants it. */
+function isInOrder(value: unknown): boolean {
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed()
+    case 'number':
+      return Number.isFinite(value)
+    case 'boolean':
+      return true
+    case 'object':
+      if (value === null) return true
+      return Array.isArray(value) ? isListInOrder(value) : areMembersInOrder(value)
+    default:
+      return false
+  }
+}
+
+function isListInOrder(items: readonly unknown[]): boolean {
+  for (let at = 0; at < items.length; at++) if (!isInOrder(items[at])) return false
+  return true
+}
+
+function areMembersInOrder(value: object): boolean {
+  if (!isPlain(value)) return false
+  let before: string | undefined
+  for (const name of Object.keys(value)) {
+    if (before !== undefined && name < before) return false
+    if (!isInOrder(name) || !isInOrder((value as Record<string, unknown>)[name])) return false
+    before = name
+  }
+  return true
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function written(value: unknown): string {
   switch (typeof value) {
     case 'string':
       return canonicalString(value)
@@ -43,18 +86,15 @@ function canonicalString(text: string): string {
 function canonicalArray(items: readonly unknown[]): string {
   let text = '['
   // By index: a hole reads as undefined, which is refused; map would skip it.
-  for (let at = 0; at < items.length; at++) text += at === 0 ? canonicalJson(items[at]) : `,${canonicalJson(items[at])}`
+  for (let at = 0; at < items.length; at++) text += at === 0 ? written(items[at]) : `,${written(items[at])}`
   return `${text}]`
 }
 
 function canonicalObject(value: object): string {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw new NotCanonicalError('only plain objects have a canonical form')
-  }
+  if (!isPlain(value)) throw new NotCanonicalError('only plain objects have a canonical form')
   const members = value as Record<string, unknown>
   let text = ''
-  for (const { name, lead } of membersInOrder(Object.keys(members))) text += lead + canonicalJson(members[name])
+  for (const { name, lead } of membersInOrder(Object.keys(members))) text += lead + written(members[name])
   return text === '' ? '{}' : `${text}}`
 }
 

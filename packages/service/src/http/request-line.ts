@@ -29,8 +29,10 @@ export interface RequestLine {
 export type TellRequest = (line: RequestLine, name: RouteName) => void
 
 export function requestTeller(log: Logger, meter: Meter): TellRequest {
-  return ({ refusal, ms, ...line }, name) => {
-    log.info({ ...line, ms: Math.round(ms * 10) / 10, ...(refusal && { reason: refusal.reason, step: refusal.step }) }, 'request')
+  return ({ requestId, traceId, method, route, status, refusal, ms, tenantId, sessionId }, name) => {
+    // Named one by one: members are copied for every request of the service. What is undefined pino leaves out.
+    const line = { requestId, traceId, method, route, status, tenantId, sessionId, ms: Math.round(ms * 10) / 10 }
+    log.info(refusal === undefined ? line : { ...line, reason: refusal.reason, step: refusal.step }, 'request')
     meter.answered({ route: name, ms, reason: refusal?.reason })
   }
 }

@@ -96,7 +96,16 @@ export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call
 function withinTime<T>(answer: Promise<T>, limitMs: number): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const timer = setTimeout(() => reject(new Refused({ reason: 'overloaded' })), limitMs)
-  answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  answer.then(
+    (value) => {
+      clearTimeout(timer)
+      resolve(value)
+    },
+    (failure: unknown) => {
+      clearTimeout(timer)
+      reject(failure)
+    },
+  )
   return promise
 }
 

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
-import { evidenceMacInput } from '@bonded/contract'
+import { evidenceMacInput, type SessionId } from '@bonded/contract'
 import { Secret } from '../../domain/secret.ts'
 import type { Keyring } from '../../ports/keyring.ts'
 import type { RootKey } from './root-keys.ts'
@@ -26,20 +26,30 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   }
   const mac = (keyId: string, purpose: Purpose, text: string | Uint8Array): Buffer =>
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest()
-  // A session's nonce, watch token and completion secret are asked for at almost every call on it.
-  const sessionMac = keepingLatest((keyId: string, purpose: Purpose, text: string) => mac(keyId, purpose, text).toString('base64url'))
+  const textMac = (keyId: string, purpose: Purpose, text: string): string => mac(keyId, purpose, text).toString('base64url')
+  // They are asked for at almost every call on a session.
+  const textsOf = keepingLatest((keyId: string): SessionTexts => ({ keyId, completion: undefined, watch: undefined, nonces: [], stepNonces: [] }))
   const challengeMac = (keyId: string, body: Uint8Array) => mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
 
   return {
     currentKeyId: current.id,
     holds: (keyId) => derived.has(keyId),
-    nonces: (keyId, sessionId) => ({
-      nonceAt: (index) => sessionMac(keyId, 'nonce', `${sessionId}.${index}`),
-      stepNonceAt: (n) => sessionMac(keyId, 'nonce', `${sessionId}.s${n}`),
-      sameText: same,
-    }),
-    completionSecret: (keyId, sessionId) => new Secret(`bcs_${sessionMac(keyId, 'completion', sessionId)}`),
-    watchToken: (keyId, sessionId) => new Secret(`bwt_${sessionMac(keyId, 'watch', sessionId)}`),
+    nonces(keyId, sessionId) {
+      const { nonces, stepNonces } = textsOf(keyId, sessionId)
+      return {
+        nonceAt: (index) => (nonces[index] ??= textMac(keyId, 'nonce', `${sessionId}.${index}`)),
+        stepNonceAt: (n) => (stepNonces[n] ??= textMac(keyId, 'nonce', `${sessionId}.s${n}`)),
+        sameText: same,
+      }
+    },
+    completionSecret(keyId, sessionId) {
+      const texts = textsOf(keyId, sessionId)
+      return new Secret((texts.completion ??= `bcs_${textMac(keyId, 'completion', sessionId)}`))
+    },
+    watchToken(keyId, sessionId) {
+      const texts = textsOf(keyId, sessionId)
+      return new Secret((texts.watch ??= `bwt_${textMac(keyId, 'watch', sessionId)}`))
+    },
     subjectRef: (tenantId, subjectId) => mac(current.id, 'pairwise', `${tenantId}\n${subjectId}`).toString('base64url'),
     documentRef: (issuingState, documentNumber) => mac(current.id, 'document', `${issuingState}\n${documentNumber}`).toString('base64url'),
     evidenceMac: (keyId, context, evidence) => mac(keyId, 'evidence', evidenceMacInput(context, evidence)).toString('base64url'),
@@ -66,23 +76,35 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   }
 }
 
-/** A few hundred sessions at once, a few texts each; about 1 MB. */
-const MAX_KEPT = 4_000
+/** What derives for one session, as far as it was asked for. As secret as the root keys that lie beside it in memory. */
+interface SessionTexts {
+  readonly keyId: string
+  completion: string | undefined
+  watch: string | undefined
+  /** By their index, and by their step. A session shows a few dozen at most. */
+  readonly nonces: string[]
+  readonly stepNonces: string[]
+}
 
-/** The function with its latest results kept. They are as secret as the root keys that lie beside them in memory. */
-function keepingLatest(make: (keyId: string, purpose: Purpose, text: string) => string): typeof make {
-  let latest = new Map<string, string>()
-  let older = new Map<string, string>()
-  return (keyId, purpose, text) => {
-    const name = `${keyId} ${purpose} ${text}`
-    const known = latest.get(name) ?? older.get(name) ?? make(keyId, purpose, text)
+/** Sessions of which the texts are kept; about 1 MB. */
+const MAX_KEPT = 1_000
+
+/** The latest sessions' texts, kept. A session has one root key; asked for under another, they begin anew. */
+function keepingLatest(begin: (keyId: string) => SessionTexts): (keyId: string, sessionId: SessionId) => SessionTexts {
+  let latest = new Map<SessionId, SessionTexts>()
+  let older = new Map<SessionId, SessionTexts>()
+  return (keyId, sessionId) => {
+    const young = latest.get(sessionId)
+    if (young?.keyId === keyId) return young
+    const old = older.get(sessionId)
+    const texts = old?.keyId === keyId ? old : begin(keyId)
     // Two halves: when the newer one is full, the older one goes as a whole. No bookkeeping at each call.
     if (latest.size >= MAX_KEPT / 2) {
       older = latest
       latest = new Map()
     }
-    latest.set(name, known)
-    return known
+    latest.set(sessionId, texts)
+    return texts
   }
 }
 

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { RequestId, Unreadiness } from '@bonded/contract'
 import type { Announcement, Bus } from '../../ports/bus.ts'
