@@ -12,7 +12,7 @@ export const CONTRACT_FAULTS = faultsIn('packages/contract/src', { under: 'packa
   [
     'a device is not in the evidence’s MAC',
     'payloads.ts',
-    'context: { session_id, nonce, device_id, subject_id, tenant_id }, evidence',
+    'context: { device_id, nonce, session_id, subject_id, tenant_id }, evidence',
     'context: { nonce, session_id, tenant_id }, evidence',
     'service/tests/attest',
   ],

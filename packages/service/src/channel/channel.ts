@@ -72,7 +72,10 @@ export class Channel implements AsyncDisposable {
           if (this.#draining) return refused({ reason: 'overloaded' })
           if (!admitted.ok) return refused(admitted.refusal)
           const { session, events } = admitted.value
+          // What accepts the channel and what is told first leave together: one packet, and one turn of the client's loop.
+          socket.cork()
           this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, session, events))
+          socket.uncork()
           answered(SWITCHING_PROTOCOLS, { tenantId: session.tenantId, sessionId: session.id })
         },
         () => refused({ reason: 'store_unavailable' }),
