@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { answerCpuQuestions, type Ready, workFolder } from './process.ts'
+import { answerQuestions, type Ready, workFolder } from './process.ts'
 
 /**
  * The floor: the same six calls with the same bodies over bare node:http and ws, two P-256 verifications, five
@@ -83,5 +83,5 @@ process.on('message', (message: { answers?: typeof answers; publicKey?: string }
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerCpuQuestions({ port, credential: 'none' } satisfies Ready, () => rmSync(folder, { recursive: true, force: true }))
+  answerQuestions({ port, credential: 'none' } satisfies Ready, () => rmSync(folder, { recursive: true, force: true }))
 })

@@ -1,7 +1,7 @@
-import { Agent, request as httpRequest } from 'node:http'
 import { canonicalJson, type CreatedSession, type PhoneSession, type VerifiedEvidence } from '@bonded/contract'
 import { WebSocket } from 'ws'
 import { attestation, carriedSignals, evidenceRequest, newKey, type TestPhone } from '../packages/service/tests/phone.ts'
+import { obey, send } from './http-calls.ts'
 
 /** What the parent asks for. */
 export interface Task {
@@ -21,19 +21,12 @@ export interface Lesson {
 
 /** One key for all phones, so that the floor needs to know one. */
 const key = newKey()
-const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 let answers: Record<string, object> = {}
 
-process.on('message', (task: Task) => {
-  run(task).then(
-    () => process.send?.({ answers, publicKey: key.public_key } satisfies Lesson),
-    (failure: unknown) => {
-      console.error(failure)
-      process.exit(1)
-    },
-  )
+obey(async (task: Task): Promise<Lesson> => {
+  await run(task)
+  return { answers, publicKey: key.public_key }
 })
-process.on('disconnect', () => process.exit())
 
 let phone: TestPhone | undefined
 async function run(task: Task): Promise<void> {
@@ -120,27 +113,14 @@ function watch(task: Task, session: CreatedSession) {
   }
 }
 
-function call(task: Task, method: string, path: string, given: { token?: string; body?: object; secret?: string } = {}): Promise<object> {
-  const { promise, resolve, reject } = Promise.withResolvers<object>()
-  const payload = given.body === undefined ? undefined : canonicalJson(given.body)
+async function call(task: Task, method: string, path: string, given: { token?: string; body?: object; secret?: string } = {}): Promise<object> {
   const headers: Record<string, string> = {}
   if (given.token !== undefined) headers.authorization = `Bearer ${given.token}`
   if (given.secret !== undefined) headers['x-bond-completion-secret'] = given.secret
-  if (payload !== undefined) Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) })
-  const request = httpRequest({ host: '127.0.0.1', port: task.port, method, path: `/api/v1${path}`, headers, agent })
-  request.on('error', reject)
-  request.on('response', (response) => {
-    const chunks: Buffer[] = []
-    response.on('data', (chunk: Buffer) => chunks.push(chunk))
-    response.on('end', () => {
-      const text = Buffer.concat(chunks).toString('utf8')
-      if ((response.statusCode ?? 500) >= 300) return reject(new Error(`${method} ${path} answered ${response.statusCode}: ${text}`))
-      const answer = JSON.parse(text) as object
-      const name = method === 'GET' ? 'get' : path === '/sessions' ? 'create' : (path.split('/').at(-1) ?? '')
-      answers[name] = answer
-      resolve(answer)
-    })
-  })
-  request.end(payload)
-  return promise
+  if (given.body !== undefined) headers['content-type'] = 'application/json'
+  const payload = given.body === undefined ? {} : { payload: canonicalJson(given.body) }
+  const answer = JSON.parse(await send({ port: task.port, method, path: `/api/v1${path}`, headers, ...payload })) as object
+  const name = method === 'GET' ? 'get' : path === '/sessions' ? 'create' : (path.split('/').at(-1) ?? '')
+  answers[name] = answer
+  return answer
 }

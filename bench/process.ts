@@ -14,11 +14,27 @@ export function workFolder(): string {
   return mkdtempSync(join(tmpdir(), 'bonded-bench-'))
 }
 
-/** In a server process: says it is ready, tells its CPU time whenever asked, and ends when its parent does. */
-export function answerCpuQuestions(ready: Ready, end: () => void): void {
-  process.on('message', () => {
+/** What a server process has used so far, and what it holds. */
+export interface Usage {
+  readonly cpuMicros: number
+  readonly rssBytes: number
+  /** In use on V8's heap and beside it. */
+  readonly heapBytes: number
+}
+
+/** What a server process may be asked. */
+export interface UsageQuestion {
+  /** Whether garbage is collected first; for that the process needs `--expose-gc`. */
+  readonly collect?: boolean
+}
+
+/** In a server process: says it is ready, tells what it uses whenever asked, and ends when its parent does. */
+export function answerQuestions(ready: Ready, end: () => void): void {
+  process.on('message', ({ collect = false }: UsageQuestion) => {
+    if (collect) globalThis.gc?.()
     const { user, system } = process.cpuUsage()
-    process.send?.({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() })
+    const { rss, heapUsed, external } = process.memoryUsage()
+    process.send?.({ cpuMicros: user + system, rssBytes: rss, heapBytes: heapUsed + external } satisfies Usage)
   })
   process.on('disconnect', () => {
     end()
@@ -33,7 +49,11 @@ export class Child implements Disposable {
 
   /** @param flags what the runtime is started with; the service's are those it is shipped with */
   constructor(file: string, flags: readonly string[] = []) {
-    this.#process = fork(resolve(import.meta.dirname, file), { execArgv: ['--conditions=@bonded/source', ...flags] })
+    this.#process = fork(resolve(import.meta.dirname, file), {
+      execArgv: ['--conditions=@bonded/source', ...flags],
+      // Standard output is for the figures; what a child has to say goes beside them.
+      stdio: ['ignore', 2, 2, 'ipc'],
+    })
   }
 
   next<T>(): Promise<T> {

@@ -8,7 +8,7 @@ import { NO_APPS } from '../packages/service/src/adapters/proofs/trusted-phones.
 import { parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { createTenant } from '../packages/service/src/operations/administer.ts'
 import { startService, wireService } from '../packages/service/src/wire.ts'
-import { answerCpuQuestions, type Ready, workFolder } from './process.ts'
+import { answerQuestions, type Ready, workFolder } from './process.ts'
 
 /** The service itself, durable, with a tenant, in a process of its own. */
 const folder = workFolder()
@@ -36,6 +36,4 @@ const running = await startService(service, {
   log,
   script: { version: 'bench', load: async () => ({ source: '', integrity: '' }) },
 })
-answerCpuQuestions({ port: running.port, credential: serverCredential.reveal() } satisfies Ready, () =>
-  rmSync(folder, { recursive: true, force: true }),
-)
+answerQuestions({ port: running.port, credential: serverCredential.reveal() } satisfies Ready, () => rmSync(folder, { recursive: true, force: true }))

@@ -1,0 +1,35 @@
+import type { TestPhone } from '../packages/service/tests/phone.ts'
+import { inTurns, obey } from './http-calls.ts'
+import { type Bond, ServiceCalls } from './phones.ts'
+import type { Ready } from './process.ts'
+
+/** The calls of a bond, in their order. */
+export const BOND_STEPS = ['create', 'claim', 'evidence', 'attest', 'get'] as const
+
+/** One call of many bonds at once; the next task takes them on. */
+export interface BondTask extends Ready {
+  readonly step: (typeof BOND_STEPS)[number]
+  readonly flows: number
+  readonly callers: number
+}
+
+let bonds: Bond[] = []
+/** One for each caller: the counters of one rise one by one. */
+const phones: TestPhone[] = []
+
+obey(async (task: BondTask) => {
+  const { callers } = task
+  const service = new ServiceCalls(task)
+  while (phones.length < callers) phones.push(await service.enrol())
+  if (task.step === 'create') {
+    bonds = []
+    await inTurns(Array.from({ length: task.flows }), callers, async (_, at) => {
+      bonds[at] = await service.create(phones[at % callers] as TestPhone)
+    })
+  }
+  if (task.step === 'claim') await inTurns(bonds, callers, (bond) => service.claim(bond))
+  if (task.step === 'evidence') await inTurns(bonds, callers, (bond) => service.fetchEvidence(bond))
+  if (task.step === 'attest') await inTurns(bonds, callers, async (bond) => void (await service.attest(bond, service.sign(bond))))
+  if (task.step === 'get') await inTurns(bonds, callers, async (bond) => void (await service.get(bond)))
+  return {}
+})

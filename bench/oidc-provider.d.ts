@@ -1,0 +1,25 @@
+/** As much of oidc-provider, which comes without types, as its bench uses. */
+declare module 'oidc-provider' {
+  import type { IncomingMessage, ServerResponse } from 'node:http'
+
+  interface BackchannelRequest {
+    readonly accountId: string
+    readonly clientId: string
+  }
+
+  interface Grant {
+    addOIDCScope(scope: string): void
+    save(): Promise<string>
+  }
+
+  export class Provider {
+    constructor(issuer: string, configuration: object)
+    readonly Grant: new (
+      of: BackchannelRequest,
+    ) => Grant
+    readonly BackchannelAuthenticationRequest: { find(id: string): Promise<BackchannelRequest | undefined> }
+    backchannelResult(request: BackchannelRequest, result: Grant): Promise<void>
+    callback(): (request: IncomingMessage, response: ServerResponse) => void
+    on(event: 'server_error', listener: (context: unknown, failure: Error) => void): this
+  }
+}

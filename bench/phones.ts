@@ -1,0 +1,82 @@
+import { canonicalJson, type CreatedSession, type PhoneSession, type VerifiedEvidence } from '@bonded/contract'
+import { attestation, carriedSignals, evidenceRequest, newKey, type TestPhone } from '../packages/service/tests/phone.ts'
+import { send } from './http-calls.ts'
+import type { Ready } from './process.ts'
+
+/** One session on its way to a bond, and the phone that it meets. */
+export interface Bond {
+  readonly phone: TestPhone
+  readonly created: CreatedSession
+  view?: PhoneSession
+  evidence?: VerifiedEvidence
+}
+
+/** The calls of the service, each as its caller makes it. */
+export class ServiceCalls {
+  readonly #port: number
+  readonly #credential: string
+
+  constructor({ port, credential }: Ready) {
+    this.#port = port
+    this.#credential = credential
+  }
+
+  async enrol(): Promise<TestPhone> {
+    const { challenge } = await this.#call<{ challenge: string }>('POST', '/devices/challenges')
+    const { public_key, privateKey } = newKey()
+    const body = { format: 'software', challenge, public_key }
+    return { ...(await this.#call<Omit<TestPhone, 'counter' | 'privateKey'>>('POST', '/devices', { body })), privateKey, counter: 0 }
+  }
+
+  async create(phone: TestPhone): Promise<Bond> {
+    return { phone, created: await this.#call('POST', '/sessions', { token: this.#credential, body: { workflow: 'w', action: 'a' } }) }
+  }
+
+  async claim(bond: Bond): Promise<void> {
+    const { phone, created } = bond
+    const body = { nonce: created.nonce, device_id: phone.device_id }
+    bond.view = await this.#call('POST', `/sessions/${created.id}/claim`, { token: phone.device_token, body })
+  }
+
+  async fetchEvidence(bond: Bond): Promise<void> {
+    const { phone } = bond
+    const view = viewOf(bond)
+    const body = evidenceRequest(phone, view, carriedSignals(Date.parse(view.server_time)), view.server_time)
+    bond.evidence = (
+      await this.#call<{ verified_evidence: VerifiedEvidence }>('POST', '/evidence', { token: phone.device_token, body })
+    ).verified_evidence
+  }
+
+  /** The body of the attestation, signed. A phone signs one at a time: its counter rises. */
+  sign(bond: Bond): string {
+    if (bond.evidence === undefined) throw new Error('a bond needs evidence first')
+    const view = viewOf(bond)
+    return canonicalJson(attestation(bond.phone, view, bond.evidence, view.server_time))
+  }
+
+  async attest({ phone }: Bond, payload: string): Promise<string> {
+    const headers = { authorization: `Bearer ${phone.device_token}`, 'content-type': 'application/json' }
+    const answer = await send({ port: this.#port, method: 'POST', path: '/api/v1/attestations', headers, payload })
+    const { state } = JSON.parse(answer) as PhoneSession
+    if (state !== 'bonded') throw new Error(`the session is ${state}`)
+    return answer
+  }
+
+  get({ created }: Bond): Promise<PhoneSession> {
+    return this.#call('GET', `/sessions/${created.id}`, { token: this.#credential })
+  }
+
+  async #call<T>(method: string, path: string, { token, body }: { token?: string; body?: object } = {}): Promise<T> {
+    const headers: Record<string, string> = {}
+    if (token !== undefined) headers.authorization = `Bearer ${token}`
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    const payload = body === undefined ? {} : { payload: canonicalJson(body) }
+    return JSON.parse(await send({ port: this.#port, method, path: `/api/v1${path}`, headers, ...payload })) as T
+  }
+}
+
+/** Claiming is how these phones learn what they sign. */
+function viewOf({ view, created }: Bond): PhoneSession {
+  if (view === undefined) throw new Error('a phone claims first')
+  return { ...view, id: created.id }
+}
