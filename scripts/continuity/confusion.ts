@@ -48,10 +48,12 @@ export function confusion(firstSeed: number): readonly Row[] {
     })
   }
   for (const [kind, stretches] of Object.entries(DESK)) judge('desk', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
-  for (const [kind, stretches] of Object.entries(NEARLY_DESK)) judge('between', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
+  for (const [kind, stretches] of Object.entries(NEARLY_DESK))
+    judge('between', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
   // A thief repeats what has worked, and takes of every sort.
   const worthy = recorded.filter(({ signal }) => isWorthRepeating(scoreContinuity(signal)))
-  const chosen = (at: number) => worthy[(at * 37) % worthy.length] ?? { recording: { samples: [], touches_ms: [] }, signal: { window_ms: 1_000, features: [] } }
+  const chosen = (at: number) =>
+    worthy[(at * 37) % worthy.length] ?? { recording: { samples: [], touches_ms: [] }, signal: { window_ms: 1_000, features: [] } }
   for (const [of, replays] of [
     ['replay', REPLAYS],
     ['between', HARDER_REPLAYS],
@@ -61,7 +63,9 @@ export function confusion(firstSeed: number): readonly Row[] {
   for (const [kind, script] of Object.entries(EMULATORS)) judge('emulator', kind, (luck) => scoreOf(script(luck)))
   for (const [kind, script] of Object.entries(INFORMED)) judge('between', kind, (luck) => scoreOf(script(luck)))
   for (const seconds of [5, 10, 15, 20, 30]) {
-    judge('between', `from the desk, taken up for the last ${seconds} seconds`, (luck) => scoreOf(featuresOf(recordingOf(takenUp(luck, seconds), luck))))
+    judge('between', `from the desk, taken up for the last ${seconds} seconds`, (luck) =>
+      scoreOf(featuresOf(recordingOf(takenUp(luck, seconds), luck))),
+    )
   }
   return rows
 }
@@ -74,9 +78,13 @@ export function total(rows: readonly Row[], of: Class): { readonly windows: numb
 
 /** What a window scores at a phone that showed the other one some days ago. Without a key the orders are their own marks. */
 function replayScore(before: SensorSignal, now: SensorSignal): number {
-  const memory = withWindow({ keyId: 'k1', windows: [] }, { at: 0, marks: ordersOf(before) })
+  const memory = withWindow({ keyId: 'k1', windows: [] }, { at: 0, marks: marksOf(before) })
   const continuity = scoreContinuity(now)
-  return isRepetition(ordersOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS }) ? repeated(continuity).score : continuity.score
+  return isRepetition(marksOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS }) ? repeated(continuity).score : continuity.score
+}
+
+function marksOf(signal: SensorSignal): readonly string[] {
+  return ordersOf(signal).map(String)
 }
 
 function recordingOf(stretches: readonly Stretch[], luck: Chance): MotionRecording {

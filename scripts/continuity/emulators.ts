@@ -28,7 +28,11 @@ export const EMULATORS: Readonly<Record<string, (luck: Chance) => SensorSignal>>
   'readings: noise in coarse steps': (luck) => {
     const noise = gaussian(luck)
     const step = luck.uniform(0.3, 1)
-    const stepped = (vector: Vector): Vector => [step * Math.round(vector[0] / step), step * Math.round(vector[1] / step), step * Math.round(vector[2] / step)]
+    const stepped = (vector: Vector): Vector => [
+      step * Math.round(vector[0] / step),
+      step * Math.round(vector[1] / step),
+      step * Math.round(vector[2] / step),
+    ]
     return readings(luck, (s) => {
       const { acc, gyro } = noise(s)
       return { acc: stepped(acc), gyro: stepped(gyro) }

@@ -28,12 +28,20 @@ export const CONTINUITY_FACTORS = {
   coverage: { none: 0, full: 1, measure: 'share of the window that its seconds vouch for' },
   carriage: { none: 0, full: 0.5, measure: 'share of the seconds in which the phone was carried' },
   handling: { none: -1, full: 1, measure: '1 where it was touched or turned in a carried second, else 0: what nobody touched counts half' },
-  variety: { none: 0, full: 0.85, measure: 'share of the seconds that are no copy of another, to two digits of both variances' },
+  variety: { none: 0, full: 0.85, measure: 'share of the seconds that are no copy of another, in steps of 4 % of both variances' },
   liveliness: { none: 0.15, full: 0.3, measure: 'standard deviation of ln acc_var: noise and machines are even, people are not' },
   agreement: { none: 0.1, full: 0.35, measure: 'correlation of ln acc_var and ln gyro_var, or of their changes: one hand moves both sensors' },
-  looseness: { none: 0.2, full: 0.32, measure: 'standard deviation of the changes of ln(acc_var / gyro_var): where it is near 0, one was made from the other' },
+  looseness: {
+    none: 0.2,
+    full: 0.32,
+    measure: 'standard deviation of the changes of ln(acc_var / gyro_var): where it is near 0, one was made from the other',
+  },
   steadiness: { none: 1.8, full: 1.4, measure: 'the same measure: where it is large, the two were drawn apart' },
-  novelty: { none: 0.8, full: 0.6, measure: 'the strongest correlation of the changes with themselves, 3 or more seconds later: a loop or a wave comes back' },
+  novelty: {
+    none: 0.8,
+    full: 0.6,
+    measure: 'the strongest correlation of the changes with themselves, 3 or more seconds later: a loop or a wave comes back',
+  },
 } as const satisfies Record<string, Factor>
 
 /** Fewer carried seconds than these say nothing about how they follow each other. */
@@ -70,19 +78,27 @@ function measure({ window_ms, features }: SensorSignal, carried: readonly Sensor
   const gyro = carried.map(({ gyro_var }) => Math.log(gyro_var))
   const [accChanges, gyroChanges] = [differences(acc), differences(gyro)]
   const ratioChanges = spread(accChanges.map((change, at) => change - (gyroChanges[at] ?? 0)))
-  const copies = new Set(features.map(({ acc_var, gyro_var }) => `${acc_var.toPrecision(2)} ${gyro_var.toPrecision(2)}`))
+  const kinds = new Set(features.map(({ acc_var, gyro_var }) => step(acc_var) + APART * step(gyro_var)))
   return {
     length: window_ms,
     coverage: covered(features, window_ms) / window_ms,
     carriage: carried.length / features.length,
     handling: carried.some(({ handling }) => handling > 0) ? 1 : 0,
-    variety: copies.size / features.length,
+    variety: kinds.size / features.length,
     liveliness: spread(acc),
     agreement: Math.max(agreement(acc, gyro), agreement(accChanges, gyroChanges)),
     looseness: ratioChanges,
     steadiness: ratioChanges,
     novelty: repetition(accChanges, gyroChanges),
   }
+}
+
+/** Keeps the steps of two variances apart in one number, so that comparing seconds makes no texts. */
+const APART = 10_000
+
+/** Which step of 4 % a variance lies on; below a millionth all are one. */
+function step(variance: number): number {
+  return Math.round(25 * Math.log(Math.max(variance, 1e-6)))
 }
 
 function counted(value: number, { none, full }: Factor): number {

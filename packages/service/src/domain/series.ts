@@ -7,7 +7,7 @@ export function differences(series: readonly number[]): readonly number[] {
 
 /** The standard deviation. */
 export function spread(series: readonly number[]): number {
-  return series.length === 0 ? 0 : Math.sqrt(products(series, series) / series.length)
+  return series.length === 0 ? 0 : Math.sqrt(moments(series, series, 0).ofA / series.length)
 }
 
 /** The correlation of two series of one length, -1 to 1. */
@@ -29,20 +29,27 @@ export function repetition(a: readonly number[], b: readonly number[]): number {
   return strongest
 }
 
-/** Of the first series with the second one, `lag` numbers later. */
 function correlation(a: readonly number[], b: readonly number[], lag: number): number {
-  const [early, late] = lag === 0 ? [a, b] : [a.slice(0, -lag), b.slice(lag)]
-  const both = Math.sqrt(products(early, early) * products(late, late))
+  const { ofA, ofB, ofBoth } = moments(a, b, lag)
+  const size = Math.sqrt(ofA * ofB)
   // Numbers that differ by rounding only agree with nothing.
-  return both < 1e-12 ? 0 : products(early, late) / both
+  return size < 1e-12 ? 0 : ofBoth / size
 }
 
-/** The sum of the products of what each number has above its series' mean. */
-function products(a: readonly number[], b: readonly number[]): number {
-  const [meanA, meanB] = [meanOf(a), meanOf(b)]
-  return a.reduce((sum, value, at) => sum + (value - meanA) * ((b[at] ?? meanB) - meanB), 0)
-}
-
-function meanOf(series: readonly number[]): number {
-  return series.reduce((sum, value) => sum + value, 0) / series.length
+/** Sums of squares and products around the means, of the first series and what stands `lag` later in the second one. */
+function moments(a: readonly number[], b: readonly number[], lag: number): { ofA: number; ofB: number; ofBoth: number } {
+  const pairs = a.length - lag
+  let [meanA, meanB] = [0, 0]
+  for (let at = 0; at < pairs; at++) {
+    meanA += (a[at] ?? 0) / pairs
+    meanB += (b[at + lag] ?? 0) / pairs
+  }
+  let [ofA, ofB, ofBoth] = [0, 0, 0]
+  for (let at = 0; at < pairs; at++) {
+    const [fromA, fromB] = [(a[at] ?? 0) - meanA, (b[at + lag] ?? 0) - meanB]
+    ofA += fromA * fromA
+    ofB += fromB * fromB
+    ofBoth += fromA * fromB
+  }
+  return { ofA, ofB, ofBoth }
 }
