@@ -5,6 +5,8 @@ import type { Chance } from './chance.ts'
 export const RATE_HZ = 50
 const DT_S = 1 / RATE_HZ
 const GRAVITY_MS2 = 9.81
+/** Between minus and plus this, evenly, is variance 1. */
+const WIDEST = Math.sqrt(3)
 
 export type Vector = [number, number, number]
 
@@ -55,7 +57,8 @@ export function record(stretches: readonly Stretch[], { luck, grade }: { luck: C
       began ??= turn
       const angle: Vector = [held[0] + turn[0] - began[0], held[1] + turn[1] - began[1], held[2] + turn[2] - began[2]]
       const pull = rotated(down, angle)
-      const noise = (deviation: number) => deviation * luck.normal()
+      // Only its variance over a second is ever looked at.
+      const noise = (deviation: number) => luck.uniform(-WIDEST, WIDEST) * deviation
       samples.push({
         t_ms,
         acc: [
@@ -80,11 +83,10 @@ export function record(stretches: readonly Stretch[], { luck, grade }: { luck: C
 export function wander(luck: Chance, { deviation, forgetsS }: { deviation: number; forgetsS: number }): () => number {
   const keep = Math.exp(-DT_S / forgetsS)
   const kick = Math.sqrt(1 - keep * keep)
-  // Uniform kicks of variance 1: added up they are as good as normal ones, and cost a fifth.
-  const widest = Math.sqrt(3)
+  // Added up, uniform kicks are as good as normal ones, and cost a fifth.
   let [drive, value] = [luck.normal(), 0]
   return () => {
-    drive = keep * drive + kick * luck.uniform(-widest, widest)
+    drive = keep * drive + kick * luck.uniform(-WIDEST, WIDEST)
     value += (drive - value) * (1 - keep) * 3
     return deviation * value
   }

@@ -28,7 +28,7 @@ export const CONTINUITY_FACTORS = {
   coverage: { none: 0, full: 1, measure: 'share of the window that its seconds vouch for' },
   carriage: { none: 0, full: 0.5, measure: 'share of the seconds in which the phone was carried' },
   handling: { none: -1, full: 1, measure: '1 where it was touched or turned in a carried second, else 0: what nobody touched counts half' },
-  variety: { none: 0, full: 0.85, measure: 'share of the seconds that are no copy of another, in steps of 4 % of both variances' },
+  variety: { none: 0, full: 0.85, measure: 'share of the carried seconds that are no copy of another, in steps of 4 % of both variances' },
   liveliness: { none: 0.15, full: 0.3, measure: 'standard deviation of ln acc_var: noise and machines are even, people are not' },
   agreement: { none: 0.1, full: 0.35, measure: 'correlation of ln acc_var and ln gyro_var, or of their changes: one hand moves both sensors' },
   looseness: {
@@ -78,13 +78,13 @@ function measure({ window_ms, features }: SensorSignal, carried: readonly Sensor
   const gyro = carried.map(({ gyro_var }) => Math.log(gyro_var))
   const [accChanges, gyroChanges] = [differences(acc), differences(gyro)]
   const ratioChanges = spread(accChanges.map((change, at) => change - (gyroChanges[at] ?? 0)))
-  const kinds = new Set(features.map(({ acc_var, gyro_var }) => step(acc_var) + APART * step(gyro_var)))
+  const kinds = new Set(carried.map(({ acc_var, gyro_var }) => step(acc_var) + APART * step(gyro_var)))
   return {
     length: window_ms,
     coverage: covered(features, window_ms) / window_ms,
     carriage: carried.length / features.length,
     handling: carried.some(({ handling }) => handling > 0) ? 1 : 0,
-    variety: kinds.size / features.length,
+    variety: kinds.size / carried.length,
     liveliness: spread(acc),
     agreement: Math.max(agreement(acc, gyro), agreement(accChanges, gyroChanges)),
     looseness: ratioChanges,
@@ -96,9 +96,9 @@ function measure({ window_ms, features }: SensorSignal, carried: readonly Sensor
 /** Keeps the steps of two variances apart in one number, so that comparing seconds makes no texts. */
 const APART = 10_000
 
-/** Which step of 4 % a variance lies on; below a millionth all are one. */
+/** Which step of 4 % a variance lies on. */
 function step(variance: number): number {
-  return Math.round(25 * Math.log(Math.max(variance, 1e-6)))
+  return Math.round(25 * Math.log(variance))
 }
 
 function counted(value: number, { none, full }: Factor): number {
