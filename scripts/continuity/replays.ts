@@ -26,13 +26,7 @@ export const REPLAYS: Readonly<Record<string, (recorded: Recorded, luck: Chance)
     const louder = changed(signal, ({ acc_var, gyro_var }) => ({ acc_var: acc_var * size, gyro_var: gyro_var * size }))
     return changed(jittered(louder, luck, 0.01), () => ({ handling: luck.happens(0.3) ? 1 : 0 }))
   },
-}
-
-/** Replays that are changed more than the marks of a window endure. */
-export const HARDER_REPLAYS: typeof REPLAYS = {
-  'a replay with 5 % of jitter': ({ signal }, luck) => jittered(signal, luck, 0.05),
-  'a replay with 10 % of jitter': ({ signal }, luck) => jittered(signal, luck, 0.1),
-  'a recording played into the sensors, its seconds cut elsewhere': ({ recording }, luck) => {
+  'the recording played into the sensors, with their noise': ({ recording }, luck) => {
     const cut = Math.floor(luck.uniform(10, 40))
     const noisy = (value: number, deviation: number) => value + deviation * luck.normal()
     const samples = recording.samples.slice(0, -cut).map(({ t_ms, acc, gyro }) => ({
@@ -42,6 +36,12 @@ export const HARDER_REPLAYS: typeof REPLAYS = {
     }))
     return motionFeatures({ ...recording, samples }) ?? { window_ms: 60_000, features: [] }
   },
+}
+
+/** Replays that are changed more than the marks of a window endure. */
+export const HARDER_REPLAYS: typeof REPLAYS = {
+  'a replay with 5 % of jitter': ({ signal }, luck) => jittered(signal, luck, 0.05),
+  'a replay with 10 % of jitter': ({ signal }, luck) => jittered(signal, luck, 0.1),
 }
 
 function jittered(signal: SensorSignal, luck: Chance, deviation: number): SensorSignal {

@@ -131,7 +131,11 @@ test('seconds out of order, doubled or beyond the window vouch for nothing', () 
   const { window_ms, features } = windowOf(60, walk)
   const [first, second, ...others] = features
   assert.ok(first && second)
-  const bent: readonly (readonly SensorFeature[])[] = [[second, first, ...others], [first, first, ...others], [first, ...others, { ...second, t_ms: window_ms + 1 }]]
+  const bent: readonly (readonly SensorFeature[])[] = [
+    [second, first, ...others],
+    [first, first, ...others],
+    [first, ...others, { ...second, t_ms: window_ms + 1 }],
+  ]
   for (const wrong of bent) assert.equal(scored({ window_ms, features: wrong as SensorFeature[] }), 0)
 })
 
@@ -149,10 +153,13 @@ test('one number that is none makes all of it no evidence', () => {
 const anyFeature = fc.record({ t_ms: fc.double(), acc_var: fc.double(), gyro_var: fc.double(), handling: fc.double() })
 /** Seconds that the schema takes, most of them carried. */
 const soundSignal = fc
-  .array(fc.record({ acc_var: fc.double({ min: 0, max: 20, noNaN: true }), gyro_var: fc.double({ min: 0, max: 2, noNaN: true }), handling: fc.nat(3) }), {
-    minLength: 1,
-    maxLength: 90,
-  })
+  .array(
+    fc.record({ acc_var: fc.double({ min: 0, max: 20, noNaN: true }), gyro_var: fc.double({ min: 0, max: 2, noNaN: true }), handling: fc.nat(3) }),
+    {
+      minLength: 1,
+      maxLength: 90,
+    },
+  )
   .map((seconds): SensorSignal => ({ window_ms: seconds.length * 1_000, features: seconds.map((second, at) => ({ ...second, t_ms: at * 1_000 })) }))
 /** Some of a carried minute, bent here and there: scores of every height. */
 const nearlyCarried = fc.array(fc.tuple(fc.nat(59), fc.double({ min: 0.05, max: 20, noNaN: true })), { maxLength: 20 }).map((bends): SensorSignal => {
@@ -163,11 +170,14 @@ const nearlyCarried = fc.array(fc.tuple(fc.nat(59), fc.double({ min: 0.05, max: 
 
 test('whatever is sent, nothing is thrown, and the score is a number from 0 to 1 with at most four decimals', () => {
   fc.assert(
-    fc.property(fc.oneof(soundSignal, nearlyCarried, fc.record({ window_ms: fc.double(), features: fc.array(anyFeature, { maxLength: 80 }) })), (signal) => {
-      const { score } = scoreContinuity(signal)
-      assert.ok(score >= 0 && score <= 1)
-      assert.equal(score, fourDecimals(score))
-    }),
+    fc.property(
+      fc.oneof(soundSignal, nearlyCarried, fc.record({ window_ms: fc.double(), features: fc.array(anyFeature, { maxLength: 80 }) })),
+      (signal) => {
+        const { score } = scoreContinuity(signal)
+        assert.ok(score >= 0 && score <= 1)
+        assert.equal(score, fourDecimals(score))
+      },
+    ),
   )
 })
 

@@ -21,6 +21,7 @@ export interface MotionRecording {
 export const WINDOW_S = 60
 /** A second with fewer readings says too little of its variance. Phones read 50 to 200 times a second. */
 const MIN_SAMPLES_A_SECOND = 10
+const REST_MS2 = 9.81
 /** The mean pull in a second of a phone near the ground. Outside, gravity was left out, the unit is not m/s², or the values are made up. */
 const GRAVITY_MS2 = [6, 15] as const
 /** A second in which the phone was turned by more than about 35 degrees counts as handling. */
@@ -38,19 +39,22 @@ const MAX_HANDLING = 100
  */
 export function motionFeatures({ samples, touches_ms }: MotionRecording): SensorSignal | undefined {
   const usable = forwardOnly(samples)
-  const [first, last] = [usable[0], usable.at(-1)]
-  if (first === undefined || last === undefined) return undefined
-  const seconds = Math.min(WINDOW_S, Math.floor((last.t_ms - first.t_ms) / 1_000))
-  if (seconds === 0) return undefined
+  const [first, last, jolt] = [usable[0], usable.at(-1), strongestOf(usable)]
+  if (first === undefined || last === undefined || jolt === undefined) return undefined
+  // Where the seconds are cut follows from what was recorded, not from when it was read: the same movement, played into
+  // the sensors again, gives the same seconds, and the service knows them again.
+  const end = last.t_ms - modulo(last.t_ms - jolt.t_ms - 500, 1_000)
+  const seconds = Math.min(WINDOW_S, Math.floor((end - first.t_ms) / 1_000))
+  if (seconds < 1) return undefined
 
-  // Seconds are counted back from the end: the touch that approves belongs to a whole one.
-  const start = last.t_ms - seconds * 1_000
-  const secondOf = (t_ms: number) => Math.ceil((t_ms - start) / 1_000) - 1
+  const start = end - seconds * 1_000
+  const secondOf = (t_ms: number) => Math.floor((t_ms - start) / 1_000)
   const read = Array.from({ length: seconds }, (): MotionSample[] => [])
   for (const sample of usable) read[secondOf(sample.t_ms)]?.push(sample)
   const touched = Array.from({ length: seconds }, () => 0)
   for (const t_ms of touches_ms) {
-    const second = secondOf(t_ms)
+    // The touch that approves is the last thing that happens; it belongs to the last whole second.
+    const second = t_ms <= last.t_ms ? Math.min(secondOf(t_ms), seconds - 1) : seconds
     if (second in touched) touched[second] = (touched[second] ?? 0) + 1
   }
   const features = read.flatMap((inSecond, second) => featureOf(inSecond, { second, touches: touched[second] ?? 0 }) ?? [])
@@ -68,6 +72,18 @@ function featureOf(samples: readonly MotionSample[], { second, touches }: { seco
     gyro_var: bounded(variance(samples, 'gyro')),
     handling: Math.min(MAX_HANDLING, touches + turned),
   }
+}
+
+/** The reading that is furthest from rest. */
+function strongestOf(samples: readonly MotionSample[]): MotionSample | undefined {
+  const jolt = ({ acc }: MotionSample) => Math.abs(lengthOf(acc) - REST_MS2)
+  let strongest: MotionSample | undefined
+  for (const sample of samples) if (strongest === undefined || jolt(sample) > jolt(strongest)) strongest = sample
+  return strongest
+}
+
+function modulo(value: number, by: number): number {
+  return ((value % by) + by) % by
 }
 
 function forwardOnly(samples: readonly MotionSample[]): readonly MotionSample[] {
