@@ -11,6 +11,7 @@ import { MOVES } from '../packages/service/src/domain/transitions.ts'
 import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/service/src/phones-file.ts'
 import { openApiDocument } from '../packages/service/src/http/openapi.ts'
 import { statusOf } from '../packages/service/src/http/refusal-to-wire.ts'
+import { continuityPage } from './continuity/page.ts'
 
 /** What commander makes; the library is the service's. */
 type Command = Awaited<ReturnType<typeof bondedProgram>>
@@ -30,6 +31,7 @@ const files = new Map<string, string>([
   ['storage.md', storage()],
   ['states.md', states()],
   ['scores.md', scores()],
+  ['continuity.md', `${NOTE}${continuityPage()}\n`],
   ['reasons/README.md', reasonIndex()],
   ...(Object.keys(REASONS) as Reason[]).map((reason): [string, string] => [`reasons/${reason}.md`, reasonPage(reason)]),
 ])
@@ -149,7 +151,7 @@ function scores(): string {
         typeof weight === 'number' ? [`| ${proof} | ${weight} |`] : Object.entries(weight).map(([kind, value]) => `| ${proof}: ${kind} | ${value} |`),
       )
       .join('\n')
-  return `${NOTE}# Scores (model \`${SCORING_MODEL}\`)\n\nEach number is the sum of its proofs' weights; \`sensorContinuity\` is multiplied by the continuity score. Without local authentication both stay below 0.55. \`assertion_band\` is that of \`human_presence_confidence\`: low below 0.55, medium below ${HIGH_BAND_FROM}, high from there.\n\n## assertion_confidence\n\n| proof | weight |\n|---|---|\n${rows(ASSERTION_WEIGHTS)}\n\n## human_presence_confidence\n\n| proof | weight |\n|---|---|\n${rows(PRESENCE_WEIGHTS)}\n`
+  return `${NOTE}# Scores (model \`${SCORING_MODEL}\`)\n\nEach number is the sum of its proofs' weights; \`sensorContinuity\` is multiplied by the [continuity score](continuity.md). Without local authentication both stay below 0.55. \`assertion_band\` is that of \`human_presence_confidence\`: low below 0.55, medium below ${HIGH_BAND_FROM}, high from there.\n\n## assertion_confidence\n\n| proof | weight |\n|---|---|\n${rows(ASSERTION_WEIGHTS)}\n\n## human_presence_confidence\n\n| proof | weight |\n|---|---|\n${rows(PRESENCE_WEIGHTS)}\n`
 }
 
 function reasonIndex(): string {

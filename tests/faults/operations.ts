@@ -190,6 +190,27 @@ export const OPERATION_FAULTS = faultsIn('packages/service/src/operations', { un
   ['a phone removes another one', 'devices.ts', 'if (caller.device.id !== id) return', 'if (id === undefined) return', 'matrix'],
   ['an evidence request can be sent again', 'fetch-evidence.ts', 'if (!counted.ok) return counted', '', 'attest'],
   [
+    'a repetition is remembered and not held against the phone',
+    'judge-continuity.ts',
+    'return repeated(continuity)',
+    'return continuity',
+    'motion-memory',
+  ],
+  [
+    'marks of a root key that is gone are compared',
+    'judge-continuity.ts',
+    'stored !== undefined && keys.holds(stored.keyId)',
+    'stored !== undefined',
+    'motion-memory',
+  ],
+  [
+    'a rotation of the root keys forgets how phones were moved',
+    'judge-continuity.ts',
+    'keys.holds(stored.keyId)',
+    'keys.currentKeyId === stored.keyId',
+    'motion-memory',
+  ],
+  [
     'a local authentication is judged by when the service answers',
     'fetch-evidence.ts',
     'requestedAt: Date.parse(request.issued_at),',

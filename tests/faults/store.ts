@@ -46,6 +46,13 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
     'continuity',
   ],
   [
+    'a removed phone’s movements are kept',
+    'device-table.ts',
+    `yield* changed('delete from device_motion where device_id = $1', [id])`,
+    '',
+    'motion-memory',
+  ],
+  [
     'a session that expires now is not overdue',
     'session-table.ts',
     'ended_at is null and expires_at <= $1',

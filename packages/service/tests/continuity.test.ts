@@ -18,22 +18,22 @@ async function bond(phone: TestPhone, seconds: number, keys: TenantKeys = h.shop
 
 test('the long-lived score is the decayed mean over all bonds of a phone with a tenant', async () => {
   const phone = await h.register()
-  const first = await bond(phone, 60)
+  const first = await bond(phone, 120)
   assert.equal(first.longLived, first.latest)
-  const second = await bond(phone, 6)
+  const second = await bond(phone, 12)
   assert.ok(second.latest < first.latest)
   const afterTwo = fourDecimals(first.latest + LONG_LIVED_DECAY * (second.latest - first.latest))
   assert.equal(second.longLived, afterTwo)
-  const third = await bond(phone, 6)
+  const third = await bond(phone, 12)
   assert.equal(third.longLived, fourDecimals(afterTwo + LONG_LIVED_DECAY * (third.latest - afterTwo)))
 })
 
 test('what a phone showed one tenant counts nothing at another', async () => {
   const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
   const phone = await h.register()
-  await bond(phone, 60)
-  const there = await bond(phone, 6, other)
+  await bond(phone, 120)
+  const there = await bond(phone, 12, other)
   assert.equal(there.longLived, there.latest)
-  const here = await bond(phone, 6)
+  const here = await bond(phone, 12)
   assert.ok(here.longLived > here.latest)
 })

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SensorSignal, VerifiedEvidence } from '@bonded/contract'
+import type { EvidenceSignals, VerifiedEvidence } from '@bonded/contract'
 import fc from 'fast-check'
 import { scoreContinuity } from '../src/domain/continuity.ts'
+import { summarise, verify } from '../src/domain/evidence.ts'
 import { ASSERTION_WEIGHTS, bandOf, fourDecimals, longLivedContinuity, PRESENCE_WEIGHTS, score } from '../src/domain/scoring.ts'
 import { MOVES, TERMINAL } from '../src/domain/transitions.ts'
 import { carriedSignals } from './phone.ts'
 
-const carried = carriedSignals(Date.parse('2026-11-21T09:30:00.000Z')).sensor_continuity as SensorSignal
+const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const evidence = fc.record({
   local_auth: fc.record({
     result: fc.constantFrom('verified', 'failed'),
@@ -92,6 +93,65 @@ test('the long-lived score moves about a third of the way to the newest bond', (
   assert.deepEqual([longLivedContinuity(undefined, 0.5), longLivedContinuity(0.2, 0.8), longLivedContinuity(0.8, 0.2)], [0.5, 0.41, 0.59])
 })
 
+test('the long-lived score lies between what it was and the newest bond, and no bond raises it by showing less', () => {
+  const figure = fc.integer({ min: 0, max: 10_000 }).map((value) => value / 10_000)
+  fc.assert(
+    fc.property(figure, figure, figure, (previous, one, other) => {
+      const longLived = longLivedContinuity(previous, one)
+      // Rounded down, so up to one in the last decimal below.
+      assert.ok(longLived >= Math.min(previous, one) - 0.0001 && longLived <= Math.max(previous, one))
+      assert.ok(longLivedContinuity(previous, Math.min(one, other)) <= longLivedContinuity(previous, Math.max(one, other)))
+      assert.equal(longLivedContinuity(undefined, one), one)
+    }),
+  )
+})
+
+test('a phone that reports less is never judged better, by any of the four numbers', () => {
+  const judge = (signals: EvidenceSignals, passport: 'none' | 'document' | 'chip' | undefined, carrier: object) => {
+    const found = summarise(
+      {
+        signals,
+        requestedAt: NOW,
+        carrier: { number_verified: false, sim_swap_recent: true, device_status: 'unknown', source: 'none', ...carrier },
+        continuity: scoreContinuity(signals.sensor_continuity),
+        passport,
+        sessionExpiresAt: NOW + 300_000,
+        keyId: 'k1',
+      },
+      NOW,
+    )
+    const numbers = verify(proofsOf({ ...found, signature: '' }), 0.5)
+    return [
+      numbers.assertion_confidence,
+      numbers.human_presence_confidence,
+      numbers.continuity_score_long_lived,
+      numbers.sensor_continuity.continuity_score,
+    ]
+  }
+  const asked = { number_verified: true, sim_swap_recent: false, device_status: 'active', source: 'camara' }
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 60 }),
+      fc.constantFrom('biometric' as const, 'device_credential' as const, 'passkey' as const),
+      fc.constantFrom(undefined, 'none' as const, 'document' as const, 'chip' as const),
+      (seconds, method, passport) => {
+        const { local_auth, sensor_continuity } = carriedSignals(NOW, seconds)
+        const whole = { local_auth: { ...local_auth, method }, ...(sensor_continuity && { sensor_continuity }) }
+        const best = judge(whole, passport, asked)
+        const lesser = [
+          judge({ local_auth: whole.local_auth }, passport, asked),
+          judge({ ...whole, local_auth: { ...whole.local_auth, result: 'failed' } }, passport, asked),
+          judge({ ...whole, local_auth: { ...whole.local_auth, method: 'none' } }, passport, asked),
+          judge(whole, undefined, asked),
+          judge(whole, passport, {}),
+        ]
+        for (const less of lesser) assert.ok(less.every((value, at) => value <= (best[at] ?? 0)))
+        for (const value of best) assert.ok(value >= 0 && value <= 1)
+      },
+    ),
+  )
+})
+
 test('a carrier that nobody asked adds nothing, whatever it is said to have said', () => {
   fc.assert(
     fc.property(evidence, (found) => {
@@ -110,46 +170,6 @@ test('a biometric, a carried phone and no carrier are at least medium', () => {
     sensor_continuity: { continuity_score: 0.6 },
   } as VerifiedEvidence
   assert.notEqual(score(proofsOf(found)).band, 'low')
-})
-
-test('a carried phone passes the integrator’s 0.6; one on a desk, one untouched and a looped recording do not', () => {
-  const change = (bend: (feature: SensorSignal['features'][number], at: number) => object): SensorSignal => ({
-    ...carried,
-    features: carried.features.map((feature, at) => ({ ...feature, ...bend(feature, at) })),
-  })
-  assert.ok(scoreContinuity(carried).score >= 0.6)
-  const desk = change(() => ({ acc_var: 0.001, gyro_var: 0.00001 }))
-  assert.deepEqual([scoreContinuity(desk).score, scoreContinuity(desk).motionPresent], [0, false])
-  assert.ok(scoreContinuity(change(() => ({ handling: 0 }))).score < 0.6)
-  assert.ok(scoreContinuity(change((_, at) => ({ acc_var: 1 + (at % 5), gyro_var: 0.1 }))).score < 0.6)
-  assert.equal(scoreContinuity(change(() => ({ acc_var: 5_000 }))).score, 0)
-})
-
-test('seconds out of order, doubled or beyond the window vouch for nothing', () => {
-  const [first, second] = carried.features
-  assert.ok(first && second)
-  for (const features of [[second, first], [first, first], [{ ...first, t_ms: carried.window_ms + 1 }]]) {
-    assert.equal(scoreContinuity({ ...carried, features }).score, 0)
-  }
-  assert.equal(scoreContinuity(undefined).score, 0)
-})
-
-test('whatever a phone sends, the score lies between 0 and 1, and dropping seconds never raises it', () => {
-  const feature = fc.record({
-    t_ms: fc.nat(300_000),
-    acc_var: fc.double({ min: 0, max: 10_000, noNaN: true }),
-    gyro_var: fc.double({ min: 0, max: 10_000, noNaN: true }),
-    handling: fc.nat(100),
-  })
-  fc.assert(
-    fc.property(fc.record({ window_ms: fc.integer({ min: 1_000, max: 600_000 }), features: fc.array(feature, { maxLength: 300 }) }), (signal) => {
-      const { score: value } = scoreContinuity(signal)
-      assert.ok(value >= 0 && value <= 1)
-    }),
-  )
-  assert.ok(scoreContinuity({ ...carried, features: carried.features.slice(0, 20) }).score < scoreContinuity(carried).score)
-  const tenSeconds = { window_ms: 10_000, features: carried.features.slice(0, 10) }
-  assert.equal(scoreContinuity(tenSeconds).score, fourDecimals(scoreContinuity(carried).score / 3))
 })
 
 test('nothing leads out of a state that has ended, and every other state can end', () => {

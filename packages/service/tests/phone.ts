@@ -8,6 +8,7 @@ import {
   type PhoneSession,
   type VerifiedEvidence,
 } from '@bonded/contract'
+import { seeded } from './seeded.ts'
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
 const sha = (text: string) => sha256(text).toString('base64url')
@@ -68,18 +69,19 @@ export function assertion(phone: TestPhone, payload: string, bend: Bend = {}): A
   }
 }
 
-/** What a carried phone reports: a minute of walking and handling, no two seconds alike. */
+/** What a carried phone reports: a minute of walking and handling, no two seconds alike, nor two minutes. */
 export function carriedSignals(now: number, seconds = 60): EvidenceSignals {
+  const next = seeded(now % 2 ** 32)
+  const any = () => next(10_000) / 10_000
   return {
     local_auth: { result: 'verified', method: 'biometric', verified_at: new Date(now - 1_000).toISOString() },
     sensor_continuity: {
       window_ms: seconds * 1_000,
-      features: Array.from({ length: seconds }, (_, second) => ({
-        t_ms: second * 1_000,
-        acc_var: 0.4 + ((second * 7919) % 1000) / 500,
-        gyro_var: 0.02 + ((second * 104_729) % 1000) / 5_000,
-        handling: second % 11 === 0 ? 1 : 0,
-      })),
+      features: Array.from({ length: seconds }, (_, second) => {
+        // One hand moves both sensors, and neither quite as much as the other.
+        const vigour = Math.exp(2 * any())
+        return { t_ms: second * 1_000, acc_var: 0.3 * vigour, gyro_var: 0.03 * vigour * (0.5 + any()), handling: second % 11 === 0 ? 1 : 0 }
+      }),
     },
   }
 }

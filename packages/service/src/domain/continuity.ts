@@ -1,19 +1,53 @@
-import type { SensorSignal } from '@bonded/contract'
+import type { SensorFeature, SensorSignal } from '@bonded/contract'
 import { fourDecimals } from './scoring.ts'
+import { agreement, differences, repetition, spread } from './series.ts'
 
-/** Names the model below. It stands in every evidence summary. */
-export const CONTINUITY_MODEL = 'carry-v1'
+/** Names the model below, with all its numbers. It stands in every evidence summary. */
+export const CONTINUITY_MODEL = 'carry-v2'
 
-/** Variance of acceleration, (m/s²)², above which a second was not spent on a table: sensor noise lies near 0.001. */
-export const STILL_ACC_VAR = 0.01
-/** The same for rotation rate, (rad/s)². */
-export const STILL_GYRO_VAR = 0.0005
-/** Shaking stronger than this is a machine or a fall, not carrying. */
-export const WILD_ACC_VAR = 150
-/** A window shorter than this says little, whatever it holds. */
-export const FULL_WINDOW_MS = 30_000
+/** What a second must show to count as carried. Outside, somebody's hand or body is not what moves the phone. */
+export const CARRIED_SECOND = {
+  /** (m/s²)². The noise of a phone on a table lies near 0.001, beyond 150 it is a machine or a fall. */
+  accVar: { above: 0.01, below: 150 },
+  /** (rad/s)². A desk shakes, but it does not turn: cheap sensors lie below 0.0001 there, a hand above 0.002. */
+  gyroVar: { above: 0.0005, below: 150 },
+  /** acc_var for each gyro_var. Who turns a phone turns gravity in it, by at least 0.02 up to 11 Hz; above 300 it is shaken and not held. */
+  ratio: { above: 0.02, below: 300 },
+} as const
+
+/** Where a measure of the window counts for nothing, and from where it counts fully; in between evenly. */
+interface Factor {
+  readonly none: number
+  readonly full: number
+  readonly measure: string
+}
+
+/** The score is the product of these, so each of them can only lower it. */
+export const CONTINUITY_FACTORS = {
+  length: { none: 0, full: 30_000, measure: 'milliseconds in the window' },
+  coverage: { none: 0, full: 1, measure: 'share of the window that its seconds vouch for' },
+  carriage: { none: 0, full: 0.5, measure: 'share of the seconds in which the phone was carried' },
+  handling: { none: -1, full: 1, measure: '1 where it was touched or turned in a carried second, else 0: what nobody touched counts half' },
+  variety: { none: 0, full: 0.85, measure: 'share of the carried seconds that are no copy of another, in steps of 4 % of both variances' },
+  liveliness: { none: 0.15, full: 0.3, measure: 'standard deviation of ln acc_var: noise and machines are even, people are not' },
+  agreement: { none: 0.1, full: 0.35, measure: 'correlation of ln acc_var and ln gyro_var, or of their changes: one hand moves both sensors' },
+  looseness: {
+    none: 0.2,
+    full: 0.32,
+    measure: 'standard deviation of the changes of ln(acc_var / gyro_var): where it is near 0, one was made from the other',
+  },
+  steadiness: { none: 1.8, full: 1.4, measure: 'the same measure: where it is large, the two were drawn apart' },
+  novelty: {
+    none: 0.8,
+    full: 0.6,
+    measure: 'the strongest correlation of the changes with themselves, 3 or more seconds later: a loop or a wave comes back',
+  },
+} as const satisfies Record<string, Factor>
+
+/** Fewer carried seconds than these say nothing about how they follow each other. */
+export const MIN_CARRIED_SECONDS = 10
 /** One entry a second, give or take: a longer hole counts as time nobody vouches for. */
-const MAX_GAP_MS = 2_500
+export const MAX_GAP_MS = 2_500
 
 export interface Continuity {
   readonly motionPresent: boolean
@@ -25,50 +59,70 @@ export interface Continuity {
 /** No signal: the phone proves nothing, and nothing is held against it. */
 export const NO_CONTINUITY: Continuity = { motionPresent: false, score: 0, windowMs: 0, samples: 0 }
 
-/**
- * How plainly a phone was carried by a person through the window: 0 to 1. The product of
- * coverage (seconds vouched for), carriage (seconds with motion of a person's kind), variety (a person never
- * repeats a second; a recording does) and handling (somebody took the phone in hand to approve).
- * The client's own opinion is never asked.
- */
+/** How plainly a phone was carried by a person through the window: 0 to 1. The client's own opinion is never asked. */
 export function scoreContinuity(signal: SensorSignal | undefined): Continuity {
   if (signal === undefined || signal.features.length === 0) return NO_CONTINUITY
-  const { features, window_ms } = signal
-  if (!isOrdered(signal)) return { motionPresent: false, score: 0, windowMs: window_ms, samples: features.length }
+  const nothing = { motionPresent: false, score: 0, windowMs: signal.window_ms, samples: signal.features.length }
+  if (!isSound(signal)) return nothing
+  const carried = signal.features.filter(isCarried)
+  if (carried.length < MIN_CARRIED_SECONDS) return { ...nothing, motionPresent: carried.length > 0 }
 
-  const moving = features.filter(isCarried).length
-  const carriage = moving / features.length
-  const score = coverage(signal) * Math.min(1, carriage / 0.6) * variety(signal) * handling(signal)
-  return { motionPresent: moving > 0, score: fourDecimals(score), windowMs: window_ms, samples: features.length }
+  const measures = measure(signal, carried)
+  const factors = Object.entries(CONTINUITY_FACTORS).map(([name, factor]) => counted(measures[name as keyof typeof measures], factor))
+  const score = factors.reduce((product, factor) => product * factor, 1)
+  return { ...nothing, motionPresent: true, score: fourDecimals(score) }
 }
 
-function isCarried({ acc_var, gyro_var }: SensorSignal['features'][number]): boolean {
-  return acc_var > STILL_ACC_VAR && gyro_var > STILL_GYRO_VAR && acc_var < WILD_ACC_VAR
-}
-
-function isOrdered({ features, window_ms }: SensorSignal): boolean {
-  return features.every((feature, at) => feature.t_ms <= window_ms && (at === 0 || feature.t_ms > (features[at - 1]?.t_ms ?? 0)))
-}
-
-function coverage({ features, window_ms }: SensorSignal): number {
-  let covered = 0
-  for (const [at, feature] of features.entries()) {
-    const next = features[at + 1]?.t_ms ?? window_ms
-    covered += Math.min(next - feature.t_ms, MAX_GAP_MS)
+function measure({ window_ms, features }: SensorSignal, carried: readonly SensorFeature[]): Record<keyof typeof CONTINUITY_FACTORS, number> {
+  const acc = carried.map(({ acc_var }) => Math.log(acc_var))
+  const gyro = carried.map(({ gyro_var }) => Math.log(gyro_var))
+  const [accChanges, gyroChanges] = [differences(acc), differences(gyro)]
+  const ratioChanges = spread(accChanges.map((change, at) => change - (gyroChanges[at] ?? 0)))
+  const kinds = new Set(carried.map(({ acc_var, gyro_var }) => step(acc_var) + APART * step(gyro_var)))
+  return {
+    length: window_ms,
+    coverage: covered(features, window_ms) / window_ms,
+    carriage: carried.length / features.length,
+    handling: carried.some(({ handling }) => handling > 0) ? 1 : 0,
+    variety: kinds.size / carried.length,
+    liveliness: spread(acc),
+    agreement: Math.max(agreement(acc, gyro), agreement(accChanges, gyroChanges)),
+    looseness: ratioChanges,
+    steadiness: ratioChanges,
+    novelty: repetition(accChanges, gyroChanges),
   }
-  return Math.min(1, covered / window_ms) * Math.min(1, window_ms / FULL_WINDOW_MS)
 }
 
-/** Keeps the two variances of a second apart in one number, so that comparing seconds makes no texts. */
-const GYRO_APART = 7_919
+/** Keeps the steps of two variances apart in one number, so that comparing seconds makes no texts. */
+const APART = 10_000
 
-/** The share of seconds that are not a copy of another. A person's are all different; half copies is a loop. */
-function variety({ features }: SensorSignal): number {
-  const distinct = new Set(features.map(({ acc_var, gyro_var }) => acc_var + GYRO_APART * gyro_var)).size
-  return Math.min(1, distinct / features.length / 0.9)
+/** Which step of 4 % a variance lies on. */
+function step(variance: number): number {
+  return Math.round(25 * Math.log(variance))
 }
 
-/** A phone nobody touched before it approved was not approved by hand. */
-function handling({ features }: SensorSignal): number {
-  return features.some(({ handling: events }) => events > 0) ? 1 : 0.5
+function counted(value: number, { none, full }: Factor): number {
+  return Math.max(0, Math.min(1, (value - none) / (full - none)))
+}
+
+function isCarried({ acc_var, gyro_var }: SensorFeature): boolean {
+  const { accVar, gyroVar, ratio } = CARRIED_SECOND
+  return isWithin(acc_var, accVar) && isWithin(gyro_var, gyroVar) && isWithin(acc_var / gyro_var, ratio)
+}
+
+function isWithin(value: number, { above, below }: { above: number; below: number }): boolean {
+  return value > above && value < below
+}
+
+/** Numbers that can be, in order and within the window; otherwise all of it is no evidence. */
+function isSound({ features, window_ms }: SensorSignal): boolean {
+  if (!Number.isFinite(window_ms) || window_ms <= 0) return false
+  return features.every(({ t_ms, acc_var, gyro_var, handling }, at) => {
+    const numbers = [t_ms, acc_var, gyro_var, handling]
+    return numbers.every((value) => Number.isFinite(value) && value >= 0) && t_ms <= window_ms && (at === 0 || t_ms > (features[at - 1]?.t_ms ?? 0))
+  })
+}
+
+function covered(features: readonly SensorFeature[], window_ms: number): number {
+  return features.reduce((sum, { t_ms }, at) => sum + Math.min((features[at + 1]?.t_ms ?? window_ms) - t_ms, MAX_GAP_MS), 0)
 }

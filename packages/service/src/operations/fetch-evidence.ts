@@ -1,13 +1,20 @@
 import { canonicalJson, type EvidenceRequest, evidenceRequestPayload, type SessionId, type VerifiedEvidence } from '@bonded/contract'
-import { scoreContinuity } from '../domain/continuity.ts'
+import type { Continuity } from '../domain/continuity.ts'
 import { summarise } from '../domain/evidence.ts'
 import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
+import { judgeContinuity } from './judge-continuity.ts'
 import { judgePassport } from './judge-passport.ts'
 import { loadAttempt, raiseCounter, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
+
+/** What is known once the request has been taken. */
+interface Admitted {
+  readonly attempt: PhoneAttempt
+  readonly continuity: Continuity
+}
 
 /**
  * Judges a phone's signals and signs a summary for this session, this device and this nonce. The phone relays
@@ -26,7 +33,7 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
 
   const payload = evidenceRequestPayload({ ...request, signals: service.keys.sha256(canonicalJson(signals)) })
   const issuedAt = Date.parse(request.issued_at)
-  const admitted = await service.store.write(function* (tables): Work<Result<PhoneAttempt>> {
+  const admitted = await service.store.write(function* (tables): Work<Result<Admitted>> {
     const now = service.clock.now()
     const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
     if (attempt === undefined) return refuse('session_not_live')
@@ -40,16 +47,17 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
       if (!counted.ok) return counted
     }
     yield* tables.sessions.hint(attempt.session, 'evaluating', now)
-    return accept(attempt)
+    return accept({ attempt, continuity: yield* judgeContinuity(service, tables, { id, device, signal: signals.sensor_continuity, now }) })
   })
   if (!admitted.ok) return admitted
-  const { session } = admitted.value
+  const { attempt, continuity } = admitted.value
+  const { session } = attempt
 
   const { sealedPhoneNumber: sealed } = session
   const phoneNumber = sealed === null ? null : service.keys.openNumber(session.rootKeyId, session.id, sealed)
   const [carrier, passport] = await Promise.all([
     service.carrier.check({ phoneNumber, signal: signals.carrier }),
-    judgePassport(service, admitted.value, signals.passport),
+    judgePassport(service, attempt, signals.passport),
   ])
   const { note } = carrier
   if (note !== undefined) {
@@ -61,7 +69,7 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
       signals: isPage ? { ...signals, local_auth: { ...signals.local_auth, result: 'failed', method: 'none' } } : signals,
       requestedAt: Date.parse(request.issued_at),
       carrier: carrier.finding,
-      continuity: scoreContinuity(signals.sensor_continuity),
+      continuity,
       passport: passport.value,
       sessionExpiresAt: session.expiresAt,
       keyId: service.keys.currentKeyId,

@@ -1,5 +1,6 @@
 import type { DeviceId, RequestId, SessionId, SessionState, SubjectId, TenantId, Timeline, Unreadiness } from '@bonded/contract'
 import type { SomeLimits } from '../domain/limits.ts'
+import type { MotionMemory } from '../domain/motion-memory.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Scope, Tenant } from '../domain/tenant.ts'
 import type { MoveChanges } from '../domain/changes.ts'
@@ -153,6 +154,10 @@ export interface DeviceTable {
   useChallenge(challenge: string, expiresAt: Instant): Work<boolean>
   /** Deletes used challenges that nobody could use again, at most `limit`. @returns how many */
   forgetChallenges(now: Instant, limit: number): Work<number>
+  /** How the device was moved before; undefined where nothing is remembered. */
+  motion(id: DeviceId): Work<MotionMemory | undefined>
+  /** Remembers this instead, for as long as the device is not removed. */
+  rememberMotion(id: DeviceId, memory: MotionMemory): Work<void>
   /** What a subject is called towards a tenant: the stored name, or the given one, stored now. */
   pairwise(row: { tenantId: TenantId; subjectId: SubjectId; subjectRef: string }): Work<string>
 }

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import { evidenceMacInput, type SessionId } from '@bonded/contract'
 import { Secret } from '../../domain/secret.ts'
 import type { Keyring } from '../../ports/keyring.ts'
@@ -6,12 +6,26 @@ import type { RootKey } from './root-keys.ts'
 import { seal, unseal } from './seal.ts'
 
 const SALT = 'bonded-sessions/v1'
-const PURPOSES = ['nonce', 'completion', 'watch', 'evidence', 'pairwise', 'device-challenge', 'idempotency', 'phone-number', 'document'] as const
+const PURPOSES = [
+  'nonce',
+  'completion',
+  'watch',
+  'evidence',
+  'pairwise',
+  'device-challenge',
+  'idempotency',
+  'phone-number',
+  'document',
+  'motion',
+] as const
 type Purpose = (typeof PURPOSES)[number]
 
 const EXPIRY_BYTES = 6
 const SALT_BYTES = 10
 const CHALLENGE_MAC_BYTES = 16
+const BLOCK_BYTES = 16
+/** Of the few hundred marks of a phone two are hardly ever the same by chance, and many movements share each. */
+const MARK_BYTES = 3
 
 /** The keyring over node:crypto. Key objects are made once: making one costs more than the MAC it is used for. */
 export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
@@ -57,6 +71,14 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     bodyMac: (keyId, canonicalBody) => textMac(keyId, 'idempotency', canonicalBody),
     sealNumber: (keyId, sessionId, number) => seal(keyFor(keyId, 'phone-number'), number, sessionId),
     openNumber: (keyId, sessionId, sealed) => new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
+    motionMarks(keyId, deviceId, orders) {
+      // A block cipher under a key of the device is a keyed hash of one block, and a tenth of the work of a MAC for each.
+      const cipher = createCipheriv('aes-128-ecb', mac(keyId, 'motion', deviceId).subarray(0, BLOCK_BYTES), null).setAutoPadding(false)
+      const blocks = Buffer.alloc(orders.length * BLOCK_BYTES)
+      for (const [at, order] of orders.entries()) blocks.writeUInt32BE(order, at * BLOCK_BYTES)
+      const hashed = cipher.update(blocks)
+      return orders.map((_, at) => hashed.toString('base64url', at * BLOCK_BYTES, at * BLOCK_BYTES + MARK_BYTES))
+    },
     deviceChallenge(expiresAt) {
       const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)
       body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)

@@ -1,4 +1,5 @@
 import type { DeviceId } from '@bonded/contract'
+import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device } from '../../domain/session.ts'
 import type { DeviceTable, Work } from '../../ports/store.ts'
 import type { KeptDevice, KeptRows } from './kept.ts'
@@ -76,7 +77,10 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
 
     *setStatus(id, status) {
       kept.devices.delete(id)
-      if (status === 'removed') yield* changed('delete from device_receipt where device_id = $1', [id])
+      if (status === 'removed') {
+        yield* changed('delete from device_receipt where device_id = $1', [id])
+        yield* changed('delete from device_motion where device_id = $1', [id])
+      }
       return (yield* changed(`update device set status = $2 where id = $1 and status not in ('removed', $2)`, [id, status])) === 1
     },
 
@@ -100,6 +104,20 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
       return yield* changed(
         'delete from used_challenge where challenge in (select challenge from used_challenge where expires_at <= $1 order by expires_at limit $2)',
         [now, limit],
+      )
+    },
+
+    *motion(id) {
+      const found = yield* row('select root_key_id, windows from device_motion where device_id = $1', [id])
+      if (found === undefined) return undefined
+      return { keyId: String(found.root_key_id), windows: JSON.parse(String(found.windows)) as MotionMemory['windows'] }
+    },
+
+    *rememberMotion(id, { keyId, windows }) {
+      yield* changed(
+        `insert into device_motion (device_id, root_key_id, windows) values ($1, $2, $3)
+         on conflict (device_id) do update set root_key_id = excluded.root_key_id, windows = excluded.windows`,
+        [id, keyId, JSON.stringify(windows)],
       )
     },
 

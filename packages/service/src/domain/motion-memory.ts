@@ -1,0 +1,74 @@
+import { MIN_CONTINUITY_SCORE, type SensorSignal } from '@bonded/contract'
+import type { Continuity } from './continuity.ts'
+import { LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
+import type { Instant } from './session.ts'
+
+/** So many windows of a phone are remembered: the newest that were worth repeating. */
+export const WINDOWS_KEPT = 8
+/** So many seconds in a row make one mark. */
+export const SECONDS_A_MARK = 6
+/** People share one mark in thirty by chance; a recording with 2 % of jitter keeps half of its own. */
+export const REPEATED_FROM = 0.2
+/** What a phone sends may have lain on it as long as its local authentication may. */
+const MAX_LAIN_MS = LOCAL_AUTH_MAX_AGE_MS
+
+/** What is kept of a phone's motion. Nothing of it tells how the phone was moved, only whether it was moved so before. */
+export interface MotionMemory {
+  /** The root key that the marks were made under. */
+  readonly keyId: string
+  /** Oldest first. */
+  readonly windows: readonly RememberedWindow[]
+}
+
+export interface RememberedWindow {
+  readonly at: Instant
+  readonly marks: readonly string[]
+}
+
+/**
+ * What is hashed into the marks of a window: for each six seconds in a row, which of any two was the calmer one, for
+ * both sensors; 30 bits. Louder, quieter, cut or slightly changed, a recording keeps most of its orders.
+ */
+export function ordersOf({ features }: SensorSignal): readonly number[] {
+  const orders: number[] = []
+  for (let first = 0; first + SECONDS_A_MARK <= features.length; first++) {
+    const seconds = features.slice(first, first + SECONDS_A_MARK)
+    let order = 0
+    for (const [at, earlier] of seconds.entries()) {
+      for (const later of seconds.slice(at + 1)) {
+        order = order * 4 + (earlier.acc_var < later.acc_var ? 2 : 0) + (earlier.gyro_var < later.gyro_var ? 1 : 0)
+      }
+    }
+    orders.push(order)
+  }
+  return orders
+}
+
+/** Whether the window would pass a policy: no other is worth repeating, so no other is remembered, or pushes one out. */
+export function isWorthRepeating({ score }: Continuity): boolean {
+  return score >= MIN_CONTINUITY_SCORE
+}
+
+/**
+ * Whether the phone was moved in this very way before. A window may honestly overlap with one that was sent not long
+ * ago; and who repeats that one has carried the phone just now.
+ */
+export function isRepetition(marks: readonly string[], { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant }): boolean {
+  return memory.windows.some(({ at, marks: known }) => now - at > windowMs + MAX_LAIN_MS && isAlike(marks, known))
+}
+
+/** The memory with this window in it, unless it holds it: sent again and again, one window pushes no other out. */
+export function withWindow(memory: MotionMemory, window: RememberedWindow): MotionMemory {
+  if (memory.windows.some(({ marks }) => isAlike(window.marks, marks))) return memory
+  return { ...memory, windows: [...memory.windows, window].slice(-WINDOWS_KEPT) }
+}
+
+/** A repetition shows nothing of now. */
+export function repeated(continuity: Continuity): Continuity {
+  return { ...continuity, motionPresent: false, score: 0 }
+}
+
+function isAlike(marks: readonly string[], known: readonly string[]): boolean {
+  const before = new Set(known)
+  return marks.length > 0 && marks.filter((mark) => before.has(mark)).length >= REPEATED_FROM * marks.length
+}

@@ -1,0 +1,96 @@
+import { MIN_CONTINUITY_SCORE, type SensorSignal } from '@bonded/contract'
+import { motionFeatures, type MotionRecording } from '@bonded/phone'
+import { scoreContinuity } from '../../packages/service/src/domain/continuity.ts'
+import { isRepetition, isWorthRepeating, ordersOf, repeated, withWindow } from '../../packages/service/src/domain/motion-memory.ts'
+import { record, sensorGrade, type Stretch } from './body.ts'
+import { CARRIED } from './carried.ts'
+import { chance, type Chance } from './chance.ts'
+import { DESK, NEARLY_DESK, takenUp } from './desk.ts'
+import { EMULATORS, INFORMED } from './emulators.ts'
+import { HARDER_REPLAYS, REPLAYS } from './replays.ts'
+
+/** What is carried, and what only looks like it. `between` belongs to neither: it shows where the model ends. */
+export const CLASSES = ['carried', 'desk', 'replay', 'emulator', 'between'] as const
+export type Class = (typeof CLASSES)[number]
+
+/** How the windows of one kind were judged. */
+export interface Row {
+  readonly of: Class
+  readonly kind: string
+  readonly windows: number
+  /** Those that meet the policy's `sensor_continuity`. */
+  readonly accepted: number
+}
+
+/** The numbers of the model were chosen on the first half; what is published comes from the second. */
+export const HALVES = { chosenOn: 1, heldOut: 500_001 } as const
+/** Enough for a percent in a class, few enough for a few seconds in all. */
+const WINDOWS_A_KIND = 18
+const DAY_MS = 86_400_000
+
+/** Every kind of every class, with the same windows in every run. */
+export function confusion(firstSeed: number): readonly Row[] {
+  let seed = firstSeed
+  const rows: Row[] = []
+  const judge = (of: Class, kind: string, score: (luck: Chance, at: number) => number) => {
+    const scores = Array.from({ length: WINDOWS_A_KIND }, (_, at) => score(chance(seed++), at))
+    rows.push({ of, kind, windows: scores.length, accepted: scores.filter((value) => value >= MIN_CONTINUITY_SCORE).length })
+  }
+  const scoreOf = (signal: SensorSignal) => scoreContinuity(signal).score
+
+  const recorded: { recording: MotionRecording; signal: SensorSignal }[] = []
+  for (const [kind, stretches] of Object.entries(CARRIED)) {
+    judge('carried', kind, (luck) => {
+      const recording = recordingOf(stretches(luck), luck)
+      const signal = featuresOf(recording)
+      recorded.push({ recording, signal })
+      return scoreOf(signal)
+    })
+  }
+  for (const [kind, stretches] of Object.entries(DESK)) judge('desk', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
+  for (const [kind, stretches] of Object.entries(NEARLY_DESK))
+    judge('between', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
+  // A thief repeats what has worked, and takes of every sort.
+  const worthy = recorded.filter(({ signal }) => isWorthRepeating(scoreContinuity(signal)))
+  const chosen = (at: number) =>
+    worthy[(at * 37) % worthy.length] ?? { recording: { samples: [], touches_ms: [] }, signal: { window_ms: 1_000, features: [] } }
+  for (const [of, replays] of [
+    ['replay', REPLAYS],
+    ['between', HARDER_REPLAYS],
+  ] as const) {
+    for (const [kind, replay] of Object.entries(replays)) judge(of, kind, (luck, at) => replayScore(chosen(at).signal, replay(chosen(at), luck)))
+  }
+  for (const [kind, script] of Object.entries(EMULATORS)) judge('emulator', kind, (luck) => scoreOf(script(luck)))
+  for (const [kind, script] of Object.entries(INFORMED)) judge('between', kind, (luck) => scoreOf(script(luck)))
+  for (const seconds of [5, 10, 15, 20, 30]) {
+    judge('between', `from the desk, taken up for the last ${seconds} seconds`, (luck) =>
+      scoreOf(featuresOf(recordingOf(takenUp(luck, seconds), luck))),
+    )
+  }
+  return rows
+}
+
+/** The rows of a class as one. */
+export function total(rows: readonly Row[], of: Class): { readonly windows: number; readonly accepted: number } {
+  const those = rows.filter((row) => row.of === of)
+  return { windows: those.reduce((sum, { windows }) => sum + windows, 0), accepted: those.reduce((sum, { accepted }) => sum + accepted, 0) }
+}
+
+/** What a window scores at a phone that showed the other one some days ago. Without a key the orders are their own marks. */
+function replayScore(before: SensorSignal, now: SensorSignal): number {
+  const memory = withWindow({ keyId: 'k1', windows: [] }, { at: 0, marks: marksOf(before) })
+  const continuity = scoreContinuity(now)
+  return isRepetition(marksOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS }) ? repeated(continuity).score : continuity.score
+}
+
+function marksOf(signal: SensorSignal): readonly string[] {
+  return ordersOf(signal).map(String)
+}
+
+function recordingOf(stretches: readonly Stretch[], luck: Chance): MotionRecording {
+  return record(stretches, { luck, grade: sensorGrade(luck) })
+}
+
+function featuresOf(recording: MotionRecording): SensorSignal {
+  return motionFeatures(recording) ?? { window_ms: 1_000, features: [] }
+}

@@ -1,0 +1,135 @@
+import { direction, type Movement, type Stretch, sum, times, type Vector, wander, wander3 } from './body.ts'
+import { inHand, seatedPocket, takingOut, together, vehicle } from './carried.ts'
+import type { Chance } from './chance.ts'
+
+/** Phones that lie somewhere. Nobody has them in the hand. */
+export const DESK: Readonly<Record<string, (luck: Chance) => readonly Stretch[]>> = {
+  'nothing happens': (luck) => lying(luck, resting),
+  'somebody types beside it': (luck) => lying(luck, typing(luck)),
+  'a machine runs on the desk': (luck) => lying(luck, machine(luck)),
+  'on the table of a train': (luck) => lying(luck, trainTable(luck)),
+  'it buzzes now and then': (luck) => lying(luck, buzzing(luck)),
+  'typed beside, knocked against, tapped once as it lies': (luck) => lying(luck, together(typing(luck), knocks(luck), tapped(luck))),
+}
+
+/** Nobody holds these, and yet they are moved or touched as if. */
+export const NEARLY_DESK: typeof DESK = {
+  'on the desk, read and scrolled as it lies': (luck) => lying(luck, scrolled(luck)),
+  'on a sofa beside somebody, tapped once': (luck) => lying(luck, together(cushion(luck), tapped(luck))),
+  'in a holder in a moving car, tapped once': (luck) => lying(luck, together(vehicle(luck, { shakesMs2: [0.1, 0.5] }), tapped(luck))),
+}
+
+/** Lay there, then somebody took it up for so long. */
+export function takenUp(luck: Chance, inHandS: number): readonly Stretch[] {
+  return [
+    { seconds: 62 - inHandS - 1.5, movement: resting },
+    { seconds: 1.5, movement: takingOut(luck) },
+    { seconds: inHandS, movement: inHand(luck) },
+  ]
+}
+
+function lying(luck: Chance, movement: Movement): readonly Stretch[] {
+  return [{ seconds: luck.uniform(61, 66), movement }]
+}
+
+const NONE: Vector = [0, 0, 0]
+const resting: Movement = () => ({ push: NONE, turn: NONE })
+
+/** A key is hit: the board rings for a moment, and rocks by far less than a hand does. */
+function typing(luck: Chance): Movement {
+  return strokes(luck, { everyS: luck.uniform(0.15, 0.35), pushMs2: [0.05, 0.4], rockRad: luck.logUniform(0.00001, 0.0001) })
+}
+
+function knocks(luck: Chance): Movement {
+  return strokes(luck, { everyS: luck.uniform(15, 30), pushMs2: [0.5, 4], rockRad: luck.logUniform(0.0005, 0.002) })
+}
+
+function strokes(luck: Chance, of: { everyS: number; pushMs2: readonly [number, number]; rockRad: number }): Movement {
+  const [up, axis] = [direction(luck), direction(luck)]
+  const ringHz = luck.uniform(12, 24)
+  let [age, size, next] = [1, 0, luck.uniform(0, of.everyS)]
+  return (sinceS) => {
+    if (sinceS >= next) {
+      ;[age, size] = [0, luck.logUniform(...of.pushMs2)]
+      next = sinceS - of.everyS * Math.log(luck.uniform(0.001, 1))
+    }
+    age += 0.02
+    const ring = Math.exp(-age / 0.06) * Math.sin(2 * Math.PI * ringHz * age)
+    return { push: times(size * ring, up), turn: times(of.rockRad * ring * size, axis) }
+  }
+}
+
+/** A fan, a printer, a washing machine below. */
+function machine(luck: Chance): Movement {
+  const hz = luck.uniform(7, 23)
+  const [up, axis] = [direction(luck), direction(luck)]
+  const [pushMs2, rockRad] = [luck.logUniform(0.05, 1), luck.logUniform(0.000005, 0.0001)]
+  const load = wander(luck, { deviation: 0.2, forgetsS: 8 })
+  return (sinceS) => {
+    const size = Math.exp(load()) * Math.sin(2 * Math.PI * hz * sinceS)
+    return { push: times(pushMs2 * size, up), turn: times(rockRad * size, axis) }
+  }
+}
+
+/** The table goes with the carriage: rumble and a slow roll, smaller than in a standing passenger's hand. */
+function trainTable(luck: Chance): Movement {
+  const rumble = wander3(luck, { deviation: luck.logUniform(0.08, 0.4), forgetsS: 0.03 })
+  const sway = wander3(luck, { deviation: luck.uniform(0.1, 0.3), forgetsS: 0.8 })
+  const roll = wander3(luck, { deviation: luck.logUniform(0.001, 0.006), forgetsS: 0.8 })
+  const speed = wander(luck, { deviation: 0.6, forgetsS: 12 })
+  return () => {
+    const size = Math.exp(speed())
+    return { push: times(size, sum(rumble(), sway())), turn: times(size, roll()) }
+  }
+}
+
+/** Its own motor, for a second, a few times a minute. */
+function buzzing(luck: Chance): Movement {
+  const everyS = luck.uniform(8, 30)
+  const [pushMs2, turnRad] = [luck.uniform(1, 4), luck.logUniform(0.0001, 0.001)]
+  const [up, axis] = [direction(luck), direction(luck)]
+  const phase = luck.uniform(0, everyS)
+  return (sinceS) => {
+    const on = (sinceS + phase) % everyS < 0.8 ? Math.sin(2 * Math.PI * 19 * sinceS) : 0
+    return { push: times(pushMs2 * on, up), turn: times(turnRad * on, axis) }
+  }
+}
+
+/** Fingers on the glass: a phone on a hard table gives way at an edge, by a few thousandths. */
+function scrolled(luck: Chance): Movement {
+  const everyS = luck.uniform(0.6, 2)
+  const hit = strokes(luck, { everyS, pushMs2: [0.3, 1.5], rockRad: luck.logUniform(0.0005, 0.003) })
+  let next = luck.uniform(0, everyS)
+  return (sinceS, touch) => {
+    if (sinceS >= next) {
+      touch()
+      next = sinceS - everyS * Math.log(luck.uniform(0.001, 1))
+    }
+    return hit(sinceS, touch)
+  }
+}
+
+/** What is left of a person's movements two hands further on. */
+function cushion(luck: Chance): Movement {
+  const person = seatedPocket(luck)
+  const left = luck.uniform(0.05, 0.3)
+  return (sinceS, touch) => {
+    const { push, turn } = person(sinceS, touch)
+    return { push: times(left, push), turn: times(left, turn) }
+  }
+}
+
+/** The one touch that approves, on a phone that stays where it is. */
+function tapped(luck: Chance): Movement {
+  const atS = luck.uniform(55, 60)
+  const way = direction(luck)
+  let done = false
+  return (sinceS, touch) => {
+    if (sinceS >= atS && !done) {
+      done = true
+      touch()
+    }
+    const ring = sinceS < atS ? 0 : Math.exp(-(sinceS - atS) / 0.05)
+    return { push: times(1.2 * ring, way), turn: times(0.004 * ring, way) }
+  }
+}
