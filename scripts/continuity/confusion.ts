@@ -83,8 +83,8 @@ function replayScore(before: SensorSignal, now: SensorSignal): number {
   return isRepetition(marksOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS }) ? repeated(continuity).score : continuity.score
 }
 
-function marksOf(signal: SensorSignal): readonly string[] {
-  return ordersOf(signal).map(String)
+function marksOf(signal: SensorSignal): readonly number[] {
+  return ordersOf(signal)
 }
 
 function recordingOf(stretches: readonly Stretch[], luck: Chance): MotionRecording {

@@ -78,7 +78,7 @@ function measure({ window_ms, features }: SensorSignal, carried: readonly Sensor
   const gyro = carried.map(({ gyro_var }) => Math.log(gyro_var))
   const [accChanges, gyroChanges] = [differences(acc), differences(gyro)]
   const ratioChanges = spread(accChanges.map((change, at) => change - (gyroChanges[at] ?? 0)))
-  const kinds = new Set(carried.map(({ acc_var, gyro_var }) => step(acc_var) + APART * step(gyro_var)))
+  const kinds = new Set(acc.map((lnAcc, at) => step(lnAcc) + APART * step(gyro[at] ?? 0)))
   return {
     length: window_ms,
     coverage: covered(features, window_ms) / window_ms,
@@ -97,8 +97,8 @@ function measure({ window_ms, features }: SensorSignal, carried: readonly Sensor
 const APART = 10_000
 
 /** Which step of 4 % a variance lies on. */
-function step(variance: number): number {
-  return Math.round(25 * Math.log(variance))
+function step(lnVariance: number): number {
+  return Math.round(25 * lnVariance)
 }
 
 function counted(value: number, { none, full }: Factor): number {
@@ -117,10 +117,17 @@ function isWithin(value: number, { above, below }: { above: number; below: numbe
 /** Numbers that can be, in order and within the window; otherwise all of it is no evidence. */
 function isSound({ features, window_ms }: SensorSignal): boolean {
   if (!Number.isFinite(window_ms) || window_ms <= 0) return false
-  return features.every(({ t_ms, acc_var, gyro_var, handling }, at) => {
-    const numbers = [t_ms, acc_var, gyro_var, handling]
-    return numbers.every((value) => Number.isFinite(value) && value >= 0) && t_ms <= window_ms && (at === 0 || t_ms > (features[at - 1]?.t_ms ?? 0))
-  })
+  let before = -1
+  for (const { t_ms, acc_var, gyro_var, handling } of features) {
+    if (!(isMeasured(t_ms) && isMeasured(acc_var) && isMeasured(gyro_var) && isMeasured(handling))) return false
+    if (t_ms <= before || t_ms > window_ms) return false
+    before = t_ms
+  }
+  return true
+}
+
+function isMeasured(value: number): boolean {
+  return Number.isFinite(value) && value >= 0
 }
 
 function covered(features: readonly SensorFeature[], window_ms: number): number {

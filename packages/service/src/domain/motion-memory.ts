@@ -22,7 +22,7 @@ export interface MotionMemory {
 
 export interface RememberedWindow {
   readonly at: Instant
-  readonly marks: readonly string[]
+  readonly marks: readonly number[]
 }
 
 /**
@@ -32,16 +32,21 @@ export interface RememberedWindow {
 export function ordersOf({ features }: SensorSignal): readonly number[] {
   const orders: number[] = []
   for (let first = 0; first + SECONDS_A_MARK <= features.length; first++) {
-    const seconds = features.slice(first, first + SECONDS_A_MARK)
-    let order = 0
-    for (const [at, earlier] of seconds.entries()) {
-      for (const later of seconds.slice(at + 1)) {
-        order = order * 4 + (earlier.acc_var < later.acc_var ? 2 : 0) + (earlier.gyro_var < later.gyro_var ? 1 : 0)
-      }
-    }
-    orders.push(order)
+    orders.push(orderFrom(features, first))
   }
   return orders
+}
+
+function orderFrom(features: SensorSignal['features'], first: number): number {
+  let order = 0
+  for (let at = first; at < first + SECONDS_A_MARK; at++) {
+    const { acc_var = 0, gyro_var = 0 } = features[at] ?? {}
+    for (let next = at + 1; next < first + SECONDS_A_MARK; next++) {
+      const later = features[next]
+      if (later !== undefined) order = order * 4 + (acc_var < later.acc_var ? 2 : 0) + (gyro_var < later.gyro_var ? 1 : 0)
+    }
+  }
+  return order
 }
 
 /** Whether the window would pass a policy: no other is worth repeating, so no other is remembered, or pushes one out. */
@@ -53,7 +58,7 @@ export function isWorthRepeating({ score }: Continuity): boolean {
  * Whether the phone was moved in this very way before. A window may honestly overlap with one that was sent not long
  * ago; and who repeats that one has carried the phone just now.
  */
-export function isRepetition(marks: readonly string[], { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant }): boolean {
+export function isRepetition(marks: readonly number[], { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant }): boolean {
   return memory.windows.some(({ at, marks: known }) => now - at > windowMs + MAX_LAIN_MS && isAlike(marks, known))
 }
 
@@ -68,7 +73,8 @@ export function repeated(continuity: Continuity): Continuity {
   return { ...continuity, motionPresent: false, score: 0 }
 }
 
-function isAlike(marks: readonly string[], known: readonly string[]): boolean {
-  const before = new Set(known)
-  return marks.length > 0 && marks.filter((mark) => before.has(mark)).length >= REPEATED_FROM * marks.length
+function isAlike(marks: readonly number[], known: readonly number[]): boolean {
+  let before = 0
+  for (const mark of marks) if (known.includes(mark)) before++
+  return marks.length > 0 && before >= REPEATED_FROM * marks.length
 }

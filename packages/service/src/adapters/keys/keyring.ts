@@ -77,7 +77,7 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       const blocks = Buffer.alloc(orders.length * BLOCK_BYTES)
       for (const [at, order] of orders.entries()) blocks.writeUInt32BE(order, at * BLOCK_BYTES)
       const hashed = cipher.update(blocks)
-      return orders.map((_, at) => hashed.toString('base64url', at * BLOCK_BYTES, at * BLOCK_BYTES + MARK_BYTES))
+      return orders.map((_, at) => hashed.readUIntBE(at * BLOCK_BYTES, MARK_BYTES))
     },
     deviceChallenge(expiresAt) {
       const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)

@@ -3,10 +3,11 @@ import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device } from '../../domain/session.ts'
 import type { DeviceTable, Work } from '../../ports/store.ts'
 import type { KeptDevice, KeptRows } from './kept.ts'
+import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
 import { changed, type Row, row, rows } from './statement.ts'
 
 /** The registered keys, and what their subjects are called towards each tenant. */
-export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): DeviceTable {
+export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'motions'>): DeviceTable {
   return {
     *register(device, token) {
       const registered = yield* row(
@@ -80,6 +81,7 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
       if (status === 'removed') {
         yield* changed('delete from device_receipt where device_id = $1', [id])
         yield* changed('delete from device_motion where device_id = $1', [id])
+        kept.motions.delete(id)
       }
       return (yield* changed(`update device set status = $2 where id = $1 and status not in ('removed', $2)`, [id, status])) === 1
     },
@@ -108,17 +110,23 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>): D
     },
 
     *motion(id) {
+      const known = kept.motions.get(id)
+      if (known !== undefined) return known
       const found = yield* row('select root_key_id, windows from device_motion where device_id = $1', [id])
       if (found === undefined) return undefined
-      return { keyId: String(found.root_key_id), windows: JSON.parse(String(found.windows)) as MotionMemory['windows'] }
+      const memory: MotionMemory = { keyId: String(found.root_key_id), windows: windowsFromBytes(found.windows as Uint8Array) }
+      kept.motions.set(id, memory)
+      return memory
     },
 
-    *rememberMotion(id, { keyId, windows }) {
+    *rememberMotion(id, memory) {
+      const { keyId, windows } = memory
       yield* changed(
         `insert into device_motion (device_id, root_key_id, windows) values ($1, $2, $3)
          on conflict (device_id) do update set root_key_id = excluded.root_key_id, windows = excluded.windows`,
-        [id, keyId, JSON.stringify(windows)],
+        [id, keyId, windowsToBytes(windows)],
       )
+      kept.motions.set(id, memory)
     },
 
     *pairwise({ tenantId, subjectId, subjectRef }) {

@@ -1,9 +1,12 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
+import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device, Session } from '../../domain/session.ts'
 
 /** A session of this process lives a few minutes: these are the ones that somebody is about to ask for again. */
 const MAX_SESSIONS = 4_096
 const MAX_DEVICES = 4_096
+/** Some 4 KB each. */
+const MAX_MOTIONS = 1_024
 /** A bound; far more keys than one node's tenants hold. */
 const MAX_TENANT_ROWS = 10_000
 
@@ -17,6 +20,7 @@ export interface KeptRows {
   readonly devices: Kept<DeviceId, KeptDevice>
   /** Which device has a token. */
   readonly deviceTokens: Kept<string, DeviceId>
+  readonly motions: Kept<DeviceId, MotionMemory>
   readonly tenants: Kept<string, unknown>
   clear(): void
 }
@@ -32,6 +36,7 @@ export function keptRows(): KeptRows {
     sessions: new Kept<SessionId, Session>(MAX_SESSIONS),
     devices: new Kept<DeviceId, KeptDevice>(MAX_DEVICES),
     deviceTokens: new Kept<string, DeviceId>(MAX_DEVICES),
+    motions: new Kept<DeviceId, MotionMemory>(MAX_MOTIONS),
     tenants: new Kept<string, unknown>(MAX_TENANT_ROWS),
   }
   return {

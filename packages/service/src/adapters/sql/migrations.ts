@@ -92,7 +92,7 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
   {
     number: 6,
     name: 'how a phone was moved before, as keyed marks',
-    // JSON: at most eight windows, read and written together. The features themselves are not stored.
-    statements: ['create table device_motion (device_id text primary key, root_key_id text not null, windows text not null)'],
+    // At most eight windows, read and written together. The features themselves are not stored.
+    statements: ['create table device_motion (device_id text primary key, root_key_id text not null, windows bytea not null)'],
   },
 ]

@@ -1,0 +1,40 @@
+import type { RememberedWindow } from '../../domain/motion-memory.ts'
+
+/** When it was (two words), and how many marks follow. */
+const HEAD_WORDS = 3
+const WORD_BYTES = 4
+const WORD = 2 ** 32
+
+/** Windows as they rest in their column: words of 32 bits, little-endian. A text of them would be three times as long. */
+export function windowsToBytes(windows: readonly RememberedWindow[]): Uint8Array {
+  const words = windows.reduce((sum, { marks }) => sum + HEAD_WORDS + marks.length, 0)
+  const view = new DataView(new ArrayBuffer(words * WORD_BYTES))
+  let at = 0
+  const put = (word: number) => {
+    view.setUint32(at, word, true)
+    at += WORD_BYTES
+  }
+  for (const window of windows) {
+    put(Math.floor(window.at / WORD))
+    put(window.at % WORD)
+    put(window.marks.length)
+    for (const mark of window.marks) put(mark)
+  }
+  return new Uint8Array(view.buffer)
+}
+
+/** @throws {RangeError} where the bytes end in the middle of a window */
+export function windowsFromBytes(bytes: Uint8Array): readonly RememberedWindow[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let at = 0
+  const take = (): number => {
+    at += WORD_BYTES
+    return view.getUint32(at - WORD_BYTES, true)
+  }
+  const windows: RememberedWindow[] = []
+  while (at < bytes.length) {
+    const time = take() * WORD + take()
+    windows.push({ at: time, marks: Array.from({ length: take() }, take) })
+  }
+  return windows
+}
