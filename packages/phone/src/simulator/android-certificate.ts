@@ -46,7 +46,7 @@ export function certify(request: CertificateRequest): Buffer {
     sequence(time(request.notBefore), time(request.notAfter)),
     nameOf(request.subject),
     publicHalf(request.publicKey).export({ format: 'der', type: 'spki' }),
-    explicit(3, sequence(...request.extensions.map(extensionOf))),
+    ...(request.extensions.length === 0 ? [] : [explicit(3, sequence(...request.extensions.map(extensionOf)))]),
   )
   return sequence(content, algorithm, bits(sign('sha256', content, request.issuerKey)))
 }
