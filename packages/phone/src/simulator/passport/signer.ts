@@ -1,5 +1,5 @@
 import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { element, explicit, integer, oid, sequence } from './mint/der.ts'
+import { element, explicit, integer, oid, sequence } from '../mint/der.ts'
 
 export type PassportDigest = 'sha1' | 'sha224' | 'sha256' | 'sha384' | 'sha512'
 
