@@ -1,5 +1,6 @@
 import { readHeader } from '../authenticator-header.ts'
-import { bytesOf, decodeFirstCbor } from '../cbor/strict-cbor.ts'
+import { pointOf } from '../cbor/cose-key.ts'
+import { decodeFirstCbor } from '../cbor/strict-cbor.ts'
 import { type Extensions, readExtensions } from './extensions.ts'
 
 const ATTESTED_CREDENTIAL_FLAG = 0x40
@@ -41,12 +42,4 @@ export function readAttestedData(bytes: Buffer): AttestedData | undefined {
   if (point === undefined || extensions === undefined) return undefined
   const aaguid = rest.subarray(0, CREDENTIAL_ID_LENGTH_AT)
   return { appIdHash, counter, aaguid, credentialId: rest.subarray(CREDENTIAL_ID_AT, COSE_KEY_AT), point, extensions }
-}
-
-/** A COSE key of type EC2, algorithm ES256, curve P-256: these five members and no other. */
-function pointOf(key: unknown): Buffer | undefined {
-  if (!(key instanceof Map) || key.size !== 5) return undefined
-  if (key.get(1) !== 2 || key.get(3) !== -7 || key.get(-1) !== 1) return undefined
-  const [x, y] = [bytesOf(key.get(-2)), bytesOf(key.get(-3))]
-  return x?.length === 32 && y?.length === 32 ? Buffer.concat([Buffer.of(4), x, y]) : undefined
 }

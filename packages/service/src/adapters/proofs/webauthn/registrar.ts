@@ -7,10 +7,10 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { KeyRegistrar, RegisteredKey } from '../../../ports/proofs.ts'
 import { registrationsInTurn } from '../at-most.ts'
 import { readHeader } from '../authenticator-header.ts'
+import { readCoseKey } from '../cbor/cose-key.ts'
 import { decodeCbor } from '../cbor/strict-cbor.ts'
 import { FLAG } from './authenticator-data.ts'
 import { badClientData } from './client-data.ts'
-import { readCoseKey } from './cose-key.ts'
 import { type StatementTrust, verifyStatement } from './statement.ts'
 
 type WebauthnRegistration = Omit<RegistrationOf<'webauthn'>, 'format'>
