@@ -57,7 +57,7 @@ for (const path of recordings) {
   })
 
   test(`recorded: ${name} says what its description says`, () => {
-    const [leaf] = certificatesOf(readVector('android-key', 'testdata', path).toString()).map(readCertificate)
+    const [leaf] = certificatesOf(readVector('android-key', 'testdata', path).toString()).map((one) => readCertificate(one))
     const description = readKeyDescription(leaf?.extensions.get(KEY_DESCRIPTION)?.value ?? new Uint8Array())
     const said = recordedDescription(name)
     if (said !== undefined) assert.deepEqual(description && published(description), said)

@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
-import { type Certificate, readCertificate } from '../src/adapters/proofs/passport/certificate.ts'
+import { readStateCertificate } from '../src/adapters/proofs/passport/certificate.ts'
+import type { Certificate } from '../src/adapters/proofs/x509/certificate.ts'
 
 /** A certificate that must be readable: a test that goes on without it would show nothing. */
 export function certificate(der: Uint8Array): Certificate {
-  const read = readCertificate(Buffer.from(der))
+  const read = readStateCertificate(der)
   if (read === undefined) throw new Error('a recorded certificate is not read')
   return read
 }

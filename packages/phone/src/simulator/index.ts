@@ -1,6 +1,6 @@
-export { type AndroidAuthority, createAndroidAuthority } from './android-authority.ts'
-export { authority, type CertificateExtension, type CertificateRequest, certify, type Name, notAuthority } from './android-certificate.ts'
-export * as der from './android-der.ts'
+export { type AndroidAuthority, createAndroidAuthority } from './android/authority.ts'
+export { authority, type CertificateExtension, type CertificateRequest, certify, type Name, notAuthority, pemOf } from './mint/certificate.ts'
+export * as der from './mint/der.ts'
 export {
   androidAppId,
   encodeApplicationId,
@@ -11,7 +11,7 @@ export {
   SIMULATED_APP,
   type SimulatedApp,
   type Tags,
-} from './android-description.ts'
+} from './android/description.ts'
 export { describeRequest } from '../session/request.ts'
 export { PhoneError } from '../errors.ts'
 export { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
@@ -38,23 +38,22 @@ export {
 } from './app-attest/attested-key.ts'
 export { type AppExtensions, assertedData, attestedData, keyIdOf } from './app-attest/authenticator-data.ts'
 export { type AppAttestAuthority, certifyKey, makeAppAttestAuthority } from './app-attest/authority.ts'
-export { type CertificateWish, type Issuer, mintCertificate, pemOf } from './mint/certificate.ts'
+export { type CertificateWish, type Issuer, mintCertificate } from './app-attest/certificate.ts'
 export {
   type Attestation,
   type Authenticator,
-  type AuthenticatorMaker,
   type AuthenticatorOptions,
   createAuthenticator,
-  createAuthenticatorMaker,
   itself,
   nobody,
   WEBAUTHN_FLAGS,
   type WebauthnRegistrationJson,
-} from './webauthn-authenticator.ts'
-export { type CborValue, encodeCbor } from './webauthn-cbor.ts'
-export { makePassportAuthority, type PassportAuthority, type PassportAuthorityWish } from './passport-authority.ts'
-export { makePassportChip, type PassportChip, type PassportChipWish } from './passport-chip.ts'
-export { mintPassport, type PassportWish, type SimulatedPassport } from './passport-document.ts'
-export { mintMasterList } from './passport-master-list.ts'
-export { mintMrz, type MrzWish } from './passport-mrz.ts'
-export { makePassportSigner, type PassportSignatureWish } from './passport-signer.ts'
+} from './webauthn/authenticator.ts'
+export { type AuthenticatorMaker, createAuthenticatorMaker } from './webauthn/maker.ts'
+export { type CborValue, encodeCbor } from './mint/cbor.ts'
+export { makePassportAuthority, type PassportAuthority, type PassportAuthorityWish } from './passport/authority.ts'
+export { makePassportChip, type PassportChip, type PassportChipWish } from './passport/chip.ts'
+export { mintPassport, type PassportWish, type SimulatedPassport } from './passport/document.ts'
+export { mintMasterList } from './passport/master-list.ts'
+export { mintMrz, type MrzWish } from './passport/mrz.ts'
+export { makePassportSigner, type PassportSignatureWish } from './passport/signer.ts'

@@ -3,8 +3,8 @@ import type { Phone } from '../phone.ts'
 import type { AbortSignalLike, PhoneClock } from '../ports.ts'
 import type { ClaimedSession } from '../session/claimed.ts'
 import type { GatherSignals } from '../session/signals.ts'
-import type { SimulatedPassport } from './passport-document.ts'
-import { passportReader } from './passport-reader.ts'
+import type { SimulatedPassport } from './passport/document.ts'
+import { passportReader } from './passport/reader.ts'
 import { carriedPhone, type Random } from './sensors.ts'
 
 /** What a simulated phone can do with a session. */

@@ -1,8 +1,9 @@
-import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto'
+import { hash, type KeyObject, sign } from 'node:crypto'
 import { authenticatorData } from '../assertion.ts'
 import type { PlatformSigner } from '../ports.ts'
-import { androidAppId, honestDescription, SIMULATED_APP } from './android-description.ts'
+import { androidAppId, honestDescription, SIMULATED_APP } from './android/description.ts'
 import { assertWith, attestKey } from './app-attest/attested-key.ts'
+import { publicHalf } from './mint/key.ts'
 import { SIMULATED_APPLE_APP, type TestAuthority } from './test-authority.ts'
 
 /** A key, and who vouches for it. Both are asked for when they are needed: a key can be replaced. */
@@ -33,8 +34,7 @@ export function androidSigner({ key, authority }: Keeper): PlatformSigner {
   return {
     format: 'android-key',
     async attest(challenge) {
-      const publicKey = createPublicKey((await key()).export({ format: 'pem', type: 'pkcs8' }))
-      const chain = authority().android.attest(publicKey, honestDescription(challenge))
+      const chain = authority().android.attest(publicHalf(await key()), honestDescription(challenge))
       return { certificate_chain: chain.map((certificate) => certificate.toString('base64url')) }
     },
     async assert(clientDataHash, nextCounter) {
@@ -45,5 +45,5 @@ export function androidSigner({ key, authority }: Keeper): PlatformSigner {
 }
 
 function sha256(data: string | Uint8Array): Buffer {
-  return createHash('sha256').update(data).digest()
+  return hash('sha256', data, 'buffer')
 }

@@ -9,7 +9,7 @@ import { type Enrolled, enrolmentAt, formatAt, type KeyKind } from './enrolment.
 import { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
 import { type Outcome, PLAY, refusedStep, type Step } from './outcomes.ts'
 import { type HandoffInput, readHandoff } from './read-handoff.ts'
-import type { SimulatedPassport } from './passport-document.ts'
+import type { SimulatedPassport } from './passport/document.ts'
 import { rememberAssertion } from './remember-assertion.ts'
 import type { Random } from './sensors.ts'
 import { sha256 } from './software-key.ts'

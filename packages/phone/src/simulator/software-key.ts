@@ -1,12 +1,13 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import type { Sha256, SoftwareSigner } from '../ports.ts'
+import { newKey, publicHalf } from './mint/key.ts'
 
 /** SHA-256 by node:crypto. */
 export const sha256: Sha256 = (bytes) => createHash('sha256').update(bytes).digest()
 
 /** A new P-256 private key as PKCS #8 in base64url: what a state file keeps. */
 export function makeKey(): string {
-  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64url')
+  return newKey().export({ format: 'der', type: 'pkcs8' }).toString('base64url')
 }
 
 /** The kept key as an object. */
@@ -17,7 +18,7 @@ export function readKey(kept: string): KeyObject {
 /** Signs with the key that is current at the moment of signing. */
 export function softwareSigner(load: () => Promise<KeyObject>): SoftwareSigner {
   return {
-    publicKey: async () => createPublicKey((await load()).export({ format: 'pem', type: 'pkcs8' })).export({ format: 'der', type: 'spki' }),
+    publicKey: async () => publicHalf(await load()).export({ format: 'der', type: 'spki' }),
     sign: async (message) => sign('sha256', message, await load()),
   }
 }

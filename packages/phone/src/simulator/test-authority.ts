@@ -1,10 +1,11 @@
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AppAttestAuthority, makeAppAttestAuthority } from './app-attest/authority.ts'
-import { type AndroidAuthority, createAndroidAuthority } from './android-authority.ts'
-import { SIMULATED_APP } from './android-description.ts'
+import { type AndroidAuthority, createAndroidAuthority } from './android/authority.ts'
+import { SIMULATED_APP } from './android/description.ts'
 import { pemOf } from './mint/certificate.ts'
+import { newKey } from './mint/key.ts'
 
 /** What Apple and Google are to a real phone. Whoever runs the simulated one holds its keys. */
 export interface TestAuthority {
@@ -56,8 +57,7 @@ function authorityOf({ apple, android_root_key }: KeptAuthority): TestAuthority 
 }
 
 function newAuthority(): KeptAuthority {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return { apple: makeAppAttestAuthority(Date.now()), android_root_key: privateKey.export({ format: 'pem', type: 'pkcs8' }) }
+  return { apple: makeAppAttestAuthority(Date.now()), android_root_key: newKey().export({ format: 'pem', type: 'pkcs8' }) }
 }
 
 function testRootsOf({ apple, android }: TestAuthority): object {

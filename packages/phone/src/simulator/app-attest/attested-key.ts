@@ -1,5 +1,7 @@
-import { createPublicKey, hash, type KeyObject, sign } from 'node:crypto'
-import { type Cbor, encodeCbor } from '../mint/cbor.ts'
+import { hash, type KeyObject, sign } from 'node:crypto'
+import type { CborValue } from '../mint/cbor.ts'
+import { publicHalf } from '../mint/key.ts'
+import { encodeAttestation } from '../webauthn/authenticator-data.ts'
 import { type AppExtensions, assertedData, attestedData, keyIdOf } from './authenticator-data.ts'
 import { type AppAttestAuthority, certifyKey } from './authority.ts'
 
@@ -22,7 +24,7 @@ export function attestKey(
   app: SimulatedApp & { readonly environment: 'development' | 'production' },
   of: { authority: AppAttestAuthority; privateKey: KeyObject; clientDataHash: Uint8Array; now: number },
 ): Attestation {
-  const publicKey = publicKeyOf(of.privateKey)
+  const publicKey = publicHalf(of.privateKey)
   const keyId = keyIdOf(publicKey)
   const authenticatorData = attestedData({ ...app, publicKey })
   const nonce = hash('sha256', Buffer.concat([authenticatorData, of.clientDataHash]), 'buffer')
@@ -32,17 +34,11 @@ export function attestKey(
 
 /** The envelope of an attestation. */
 export function attestationObject(of: { chain: readonly Uint8Array[]; receipt: Uint8Array; authenticatorData: Uint8Array }): Buffer {
-  const statement = new Map<string, Cbor>([
+  const statement = new Map<string, CborValue>([
     ['x5c', of.chain],
     ['receipt', of.receipt],
   ])
-  return encodeCbor(
-    new Map<string, Cbor>([
-      ['fmt', 'apple-appattest'],
-      ['attStmt', statement],
-      ['authData', of.authenticatorData],
-    ]),
-  )
+  return encodeAttestation('apple-appattest', statement, of.authenticatorData)
 }
 
 export interface Assertion {
@@ -55,9 +51,4 @@ export function assertWith(app: SimulatedApp, of: { privateKey: KeyObject; count
   const authenticatorData = assertedData({ ...app, counter: of.counter })
   const nonce = hash('sha256', Buffer.concat([authenticatorData, of.clientDataHash]), 'buffer')
   return { authenticatorData, signature: sign('sha256', nonce, of.privateKey) }
-}
-
-/** Node derives a public key from a private one; its types know PEM only. */
-function publicKeyOf(privateKey: KeyObject): KeyObject {
-  return createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
 }

@@ -1,5 +1,6 @@
 import { hash, type KeyObject } from 'node:crypto'
 import { encodeCbor } from '../mint/cbor.ts'
+import { coordinatesOf, credentialOf, headerOf } from '../webauthn/authenticator-data.ts'
 
 /** What iOS 27 adds; earlier phones add nothing. */
 export interface AppExtensions {
@@ -14,7 +15,7 @@ const AAGUID = { development: Buffer.from('appattestdevelop'), production: Buffe
 
 /** The authenticator data of an assertion. */
 export function assertedData(of: { appId: string; counter: number; extensions: AppExtensions | undefined }): Buffer {
-  return Buffer.concat([headerOf(of), extensionMap(of.extensions)])
+  return Buffer.concat([appHeaderOf(of), extensionMap(of.extensions)])
 }
 
 /** The authenticator data of an attestation: with the credential, and with a counter at 0. */
@@ -24,16 +25,8 @@ export function attestedData(of: {
   publicKey: KeyObject
   extensions: AppExtensions | undefined
 }): Buffer {
-  const { x, y } = coordinatesOf(of.publicKey)
-  const key = new Map<number, number | Uint8Array>([
-    [1, 2],
-    [3, -7],
-    [-1, 1],
-    [-2, x],
-    [-3, y],
-  ])
-  const credential = Buffer.concat([AAGUID[of.environment], Buffer.of(0, 32), keyIdOf(of.publicKey)])
-  return Buffer.concat([headerOf({ ...of, counter: 0 }), credential, encodeCbor(key), extensionMap(of.extensions)])
+  const credential = credentialOf({ aaguid: AAGUID[of.environment], id: keyIdOf(of.publicKey), publicKey: of.publicKey })
+  return Buffer.concat([appHeaderOf({ ...of, counter: 0 }), credential, extensionMap(of.extensions)])
 }
 
 /** SHA-256 of the key as an uncompressed point: App Attest's name of a key. */
@@ -42,10 +35,8 @@ export function keyIdOf(publicKey: KeyObject): Buffer {
   return hash('sha256', Buffer.concat([Buffer.of(4), x, y]), 'buffer')
 }
 
-function headerOf(of: { appId: string; counter: number; extensions: AppExtensions | undefined }): Buffer {
-  const counter = Buffer.alloc(4)
-  counter.writeUInt32BE(of.counter)
-  return Buffer.concat([hash('sha256', of.appId, 'buffer'), Buffer.of(of.extensions === undefined ? FLAGS.plain : FLAGS.extended), counter])
+function appHeaderOf({ appId, counter, extensions }: { appId: string; counter: number; extensions: AppExtensions | undefined }): Buffer {
+  return headerOf({ appId, counter, flags: extensions === undefined ? FLAGS.plain : FLAGS.extended })
 }
 
 function extensionMap(extensions: AppExtensions | undefined): Buffer {
@@ -57,9 +48,4 @@ function extensionMap(extensions: AppExtensions | undefined): Buffer {
     ['apple_validation_category_01', category],
   ])
   return encodeCbor(map)
-}
-
-function coordinatesOf(publicKey: KeyObject): { x: Buffer; y: Buffer } {
-  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
-  return { x: Buffer.from(x, 'base64url'), y: Buffer.from(y, 'base64url') }
 }

@@ -1,6 +1,8 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { explicit, octets, sequence } from '../mint/der.ts'
-import { mintCertificate, pemOf } from '../mint/certificate.ts'
+import { pemOf } from '../mint/certificate.ts'
+import { newKey } from '../mint/key.ts'
+import { mintCertificate } from './certificate.ts'
 
 /** A stand-in for Apple: what signs the certificates of simulated phones' keys. Plain data, to be kept in a file. */
 export interface AppAttestAuthority {
@@ -22,18 +24,18 @@ const NONCE_EXTENSION = '1.2.840.113635.100.8.2'
 
 /** A new root and an issuer below it, both P-384, as Apple's are. */
 export function makeAppAttestAuthority(now: number): AppAttestAuthority {
-  const [root, issuer] = [generateKeyPairSync('ec', { namedCurve: 'P-384' }), generateKeyPairSync('ec', { namedCurve: 'P-384' })]
+  const [root, issuer] = [newKey('P-384'), newKey('P-384')]
   const common = {
-    issuer: { name: ROOT_NAME, privateKey: root.privateKey },
+    issuer: { name: ROOT_NAME, privateKey: root },
     digest: 'sha384',
     notBefore: now - DAY_MS,
     notAfter: now + ROOT_DAYS * DAY_MS,
     authority: true,
   } as const
   return {
-    root: pemOf(mintCertificate({ ...common, subject: ROOT_NAME, publicKey: root.publicKey })),
-    issuer: pemOf(mintCertificate({ ...common, subject: ISSUER_NAME, publicKey: issuer.publicKey })),
-    issuerKey: issuer.privateKey.export({ format: 'pem', type: 'pkcs8' }),
+    root: pemOf(mintCertificate({ ...common, subject: ROOT_NAME, publicKey: root })),
+    issuer: pemOf(mintCertificate({ ...common, subject: ISSUER_NAME, publicKey: issuer })),
+    issuerKey: issuer.export({ format: 'pem', type: 'pkcs8' }),
   }
 }
 

@@ -1,53 +1,93 @@
+import { Buffer } from 'node:buffer'
 import { type KeyObject, randomBytes, sign } from 'node:crypto'
-import { bits, explicit, integer, octets, oid, sequence, set, text, time, yes, element } from './der.ts'
+import { bits, boolean, explicit, integer, octets, oid, printable, sequence, setOf, time, utf8 } from './der.ts'
+import { publicHalf } from './key.ts'
 
-/** Who signs a certificate. */
-export interface Issuer {
-  readonly name: string
-  readonly privateKey: KeyObject
+/** A name as pairs of attribute and text. */
+export type Name = readonly (readonly [keyof typeof ATTRIBUTES, string])[]
+
+const ATTRIBUTES = {
+  country: '2.5.4.6',
+  organization: '2.5.4.10',
+  unit: '2.5.4.11',
+  commonName: '2.5.4.3',
+  serialNumber: '2.5.4.5',
+  title: '2.5.4.12',
+} as const
+
+export interface CertificateExtension {
+  readonly id: string
+  readonly value: Uint8Array
+  readonly critical?: boolean
 }
 
-export interface CertificateWish {
-  readonly subject: string
+interface CertificateContent {
+  readonly serial: bigint
+  readonly subject: Name
+  readonly issuer: Name
   readonly publicKey: KeyObject
-  readonly issuer: Issuer
-  readonly digest: 'sha256' | 'sha384'
-  readonly notBefore: number
-  readonly notAfter: number
-  /** Whether it may issue others. */
-  readonly authority: boolean
-  /** By OID; the value is DER. None of them critical. */
-  readonly extensions?: Readonly<Record<string, Uint8Array>>
+  readonly notBefore: Date | number
+  readonly notAfter: Date | number
+  readonly extensions: readonly CertificateExtension[]
+}
+
+export interface CertificateRequest extends CertificateContent {
+  /** The issuer's; it signs with ECDSA. */
+  readonly issuerKey: KeyObject
+  /** SHA-256 where nothing is said. */
+  readonly digest?: 'sha256' | 'sha384'
+}
+
+/** How an issuer signs, where that is not plain ECDSA. */
+export interface CertificateSigner {
+  /** AlgorithmIdentifier, DER. */
+  readonly algorithm: Buffer
+  sign(message: Uint8Array): Buffer
 }
 
 const ECDSA_WITH = { sha256: '1.2.840.10045.4.3.2', sha384: '1.2.840.10045.4.3.3' } as const
-const SERIAL_BYTES = 15
-/** Signing certificates and revocation lists, or what App Attest keys may do. */
-const KEY_USAGE = { authority: bits(Buffer.of(0x06), 1), key: bits(Buffer.of(0xf0), 4) } as const
 
-/** An X.509 certificate, version 3, signed with ECDSA. */
-export function mintCertificate(wish: CertificateWish): Buffer {
-  const algorithm = sequence(oid(ECDSA_WITH[wish.digest]))
+/** Signs a certificate (X.509 version 3, DER). */
+export function certify({ issuerKey, digest = 'sha256', ...content }: CertificateRequest): Buffer {
+  return certifyBy({ algorithm: sequence(oid(ECDSA_WITH[digest])), sign: (message) => sign(digest, message, issuerKey) }, content)
+}
+
+/** The same, signed in a way of the issuer's own. */
+export function certifyBy(signer: CertificateSigner, content: CertificateContent): Buffer {
   const body = sequence(
     explicit(0, integer(2)),
-    // The first bit must not be set, or the number would be negative.
-    element(0x02, Buffer.concat([Buffer.of(0x01), randomBytes(SERIAL_BYTES)])),
-    algorithm,
-    nameOf(wish.issuer.name),
-    sequence(time(wish.notBefore), time(wish.notAfter)),
-    nameOf(wish.subject),
-    wish.publicKey.export({ format: 'der', type: 'spki' }),
-    explicit(
-      3,
-      sequence(
-        sequence(oid('2.5.29.19'), yes(), octets(wish.authority ? sequence(yes()) : sequence())),
-        sequence(oid('2.5.29.15'), yes(), octets(wish.authority ? KEY_USAGE.authority : KEY_USAGE.key)),
-        ...Object.entries(wish.extensions ?? {}).map(([id, value]) => sequence(oid(id), octets(value))),
-      ),
-    ),
+    integer(content.serial),
+    signer.algorithm,
+    nameOf(content.issuer),
+    sequence(time(content.notBefore), time(content.notAfter)),
+    nameOf(content.subject),
+    publicHalf(content.publicKey).export({ format: 'der', type: 'spki' }),
+    // A list without extensions may not be there at all.
+    ...(content.extensions.length === 0 ? [] : [explicit(3, sequence(...content.extensions.map(extensionOf)))]),
   )
-  return sequence(body, algorithm, bits(sign(wish.digest, body, wish.issuer.privateKey)))
+  return sequence(body, signer.algorithm, bits(signer.sign(body)))
 }
+
+/** A serial number that nobody has. */
+export function newSerial(): bigint {
+  return BigInt(`0x${randomBytes(15).toString('hex')}`)
+}
+
+/** May issue certificates, at most `pathLength` authorities deep. */
+export function authority(pathLength?: number): CertificateExtension {
+  return { id: '2.5.29.19', critical: true, value: sequence(boolean(true), ...(pathLength === undefined ? [] : [integer(pathLength)])) }
+}
+
+/** May not. */
+export const notAuthority: CertificateExtension = { id: '2.5.29.19', critical: true, value: sequence() }
+
+/** What the key may do: the bits of KeyUsage, of which the last ones are not used. */
+export function keyUsage(flags: number, unused: number): CertificateExtension {
+  return { id: '2.5.29.15', critical: true, value: bits(Buffer.of(flags), unused) }
+}
+
+/** Signing certificates and revocation lists. */
+export const SIGNS_CERTIFICATES = keyUsage(0x06, 1)
 
 /** A certificate as text. */
 export function pemOf(certificate: Uint8Array): string {
@@ -58,6 +98,12 @@ export function pemOf(certificate: Uint8Array): string {
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
 }
 
-function nameOf(commonName: string): Buffer {
-  return sequence(set(sequence(oid('2.5.4.3'), text(commonName))))
+function nameOf(name: Name): Buffer {
+  return sequence(
+    ...name.map(([attribute, text]) => setOf(sequence(oid(ATTRIBUTES[attribute]), attribute === 'country' ? printable(text) : utf8(text)))),
+  )
+}
+
+function extensionOf({ id, value, critical = false }: CertificateExtension): Buffer {
+  return sequence(oid(id), ...(critical ? [boolean(true)] : []), octets(value))
 }

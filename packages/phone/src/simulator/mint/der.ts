@@ -1,48 +1,59 @@
-/** One DER element. */
-export function element(tag: number, ...contents: readonly Uint8Array[]): Buffer {
-  const content = Buffer.concat(contents)
-  return Buffer.concat([Buffer.of(tag), lengthOf(content.length), content])
+import { Buffer } from 'node:buffer'
+
+/** One element of DER: the octets of its tag as one number, its length, its parts. */
+export function element(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat(parts)
+  return Buffer.concat([bigEndian(tag), lengthOf(content.length), content])
 }
 
-export const sequence = (...contents: readonly Uint8Array[]): Buffer => element(0x30, ...contents)
-export const set = (...contents: readonly Uint8Array[]): Buffer => element(0x31, ...contents)
-export const octets = (content: Uint8Array): Buffer => element(0x04, content)
-export const bits = (content: Uint8Array, unused = 0): Buffer => element(0x03, Buffer.of(unused), content)
-export const text = (content: string): Buffer => element(0x0c, Buffer.from(content))
-export const yes = (): Buffer => element(0x01, Buffer.of(0xff))
-export const explicit = (number: number, ...contents: readonly Uint8Array[]): Buffer => element(0xa0 | number, ...contents)
-
-/** A natural number of up to 48 bits. */
-export function integer(value: number): Buffer {
-  const bytes = Buffer.alloc(7)
-  bytes.writeUIntBE(value, 1, 6)
-  let from = 0
-  // As short as it can be without looking negative.
-  while (from < 6 && bytes[from] === 0 && (bytes[from + 1] ?? 0) < 0x80) from++
-  return element(0x02, bytes.subarray(from))
+function lengthOf(length: number): Buffer {
+  if (length < 0x80) return Buffer.of(length)
+  const octets = bigEndian(length)
+  return Buffer.concat([Buffer.of(0x80 | octets.length), octets])
 }
 
+function bigEndian(value: bigint | number): Buffer {
+  const hex = value.toString(16)
+  return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')
+}
+
+export const sequence = (...parts: readonly Uint8Array[]): Buffer => element(0x30, ...parts)
+export const setOf = (...parts: readonly Uint8Array[]): Buffer => element(0x31, ...parts)
+export const octets = (bytes: Uint8Array | string): Buffer => element(0x04, Buffer.from(bytes as Uint8Array))
+export const boolean = (value: boolean): Buffer => element(0x01, Buffer.of(value ? 0xff : 0))
+export const nothing = (): Buffer => element(0x05)
+export const bits = (bytes: Uint8Array, unused = 0): Buffer => element(0x03, Buffer.of(unused), bytes)
+export const utf8 = (text: string): Buffer => element(0x0c, Buffer.from(text, 'utf8'))
+export const printable = (text: string): Buffer => element(0x13, Buffer.from(text, 'latin1'))
+export const integer = (value: bigint | number): Buffer => element(0x02, unsigned(value))
+export const enumerated = (value: bigint | number): Buffer => element(0x0a, unsigned(value))
+
+/** Nothing that is written here is negative; a leading one bit would make it so. */
+function unsigned(value: bigint | number): Buffer {
+  const bytes = bigEndian(value)
+  return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes
+}
+
+/** Wraps parts in a context tag. Numbers from 31 on stand in septets of their own. */
+export function explicit(number: number, ...parts: readonly Uint8Array[]): Buffer {
+  const tag = number < 0x1f ? Buffer.of(0xa0 | number) : Buffer.of(0xbf, ...base128(number))
+  return element(tag.readUIntBE(0, tag.length), ...parts)
+}
+
+/** An object identifier from dotted numbers. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
   return element(0x06, Buffer.from([first * 40 + second, ...rest].flatMap(base128)))
 }
 
-/** Two digits of the year until 2049, four from then on (RFC 5280). */
-export function time(instantMs: number): Buffer {
-  const digits = `${new Date(instantMs).toISOString().slice(0, 19).replaceAll(/\D/g, '')}Z`
-  return digits < '2050' ? element(0x17, Buffer.from(digits.slice(2))) : element(0x18, Buffer.from(digits))
-}
-
-function lengthOf(length: number): Buffer {
-  if (length < 0x80) return Buffer.of(length)
-  const octets = length < 0x1_00 ? 1 : length < 0x1_00_00 ? 2 : 3
-  const bytes = Buffer.alloc(octets + 1, 0x80 | octets)
-  bytes.writeUIntBE(length, 1, octets)
-  return bytes
-}
-
-function base128(arc: number): number[] {
-  const septets = [arc & 0x7f]
-  for (let left = arc >>> 7; left > 0; left >>>= 7) septets.unshift((left & 0x7f) | 0x80)
+function base128(value: number): number[] {
+  const septets = [value & 0x7f]
+  for (let left = value >>> 7; left > 0; left >>>= 7) septets.unshift((left & 0x7f) | 0x80)
   return septets
+}
+
+/** A time: two digits of the year until 2049, four after (RFC 5280). */
+export function time(at: Date | number): Buffer {
+  const digits = `${new Date(at).toISOString().replaceAll(/\D/g, '').slice(0, 14)}Z`
+  return digits < '2050' ? element(0x17, Buffer.from(digits.slice(2))) : element(0x18, Buffer.from(digits))
 }

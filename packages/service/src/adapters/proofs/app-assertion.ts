@@ -2,11 +2,8 @@ import { hash, verify } from 'node:crypto'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
 import type { AssertionVerifier } from '../../ports/proofs.ts'
+import { readHeader } from './authenticator-header.ts'
 import { publicKeyOf } from './public-keys.ts'
-
-/** SHA-256 of the app id, one byte of flags, a 32-bit counter. */
-const AUTHENTICATOR_DATA_BYTES = 37
-const COUNTER_AT = 33
 
 /**
  * Assertions of the formats `software` and `android-key` (protocol 5): WebAuthn's form, signature over authenticator
@@ -20,7 +17,8 @@ export const appAssertionVerifier: AssertionVerifier = {
     if (appAttest.client_data_json !== undefined) return no('client_data_json')
     const authenticatorData = decodeBase64url(appAttest.authenticator_data)
     const signature = decodeBase64url(appAttest.signature)
-    if (authenticatorData?.length !== AUTHENTICATOR_DATA_BYTES || signature === undefined) return no('encoding')
+    const header = authenticatorData && readHeader(authenticatorData)
+    if (authenticatorData === undefined || header === undefined || header.rest.length > 0 || signature === undefined) return no('encoding')
     // 2. The hash is of the payload rebuilt here; the one sent is only compared.
     const clientDataHash = hash('sha256', payload, 'buffer')
     if (clientDataHash.toString('base64url') !== appAttest.client_data_hash) return no('client_data_hash')
@@ -28,8 +26,8 @@ export const appAssertionVerifier: AssertionVerifier = {
     const signed = Buffer.concat([authenticatorData, clientDataHash])
     if (!verify('sha256', signed, publicKeyOf(device), signature)) return no('signature')
     // 4. The app.
-    if (!appIdHashOf(device.appId).equals(authenticatorData.subarray(0, 32))) return no('app_id')
-    return accept({ counter: Buffer.from(authenticatorData).readUInt32BE(COUNTER_AT), userVerified: false })
+    if (!appIdHashOf(device.appId).equals(header.appIdHash)) return no('app_id')
+    return accept({ counter: header.counter, userVerified: false })
   },
 }
 

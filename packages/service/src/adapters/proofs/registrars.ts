@@ -1,5 +1,3 @@
-import { X509Certificate } from 'node:crypto'
-import type { Device } from '../../domain/session.ts'
 import type { KeyRegistrar } from '../../ports/proofs.ts'
 import type { AndroidTrust } from './android/attested-key.ts'
 import { googleRevocations } from './android/google-revocations.ts'
@@ -8,10 +6,8 @@ import { KNOWN_BAD_SERIALS } from './android/revocation-snapshot.ts'
 import { appleRegistrar, appleTrust } from './apple/registrar.ts'
 import type { ProofMeans } from './proofs.ts'
 import type { TrustedPhones } from './trusted-phones.ts'
-import type { AttestationRoot } from './webauthn/path.ts'
 import { webauthnRegistrar } from './webauthn/registrar.ts'
-import { appleWebauthnRoots, BROWSER_KEY_KEEPERS } from './webauthn/trust.ts'
-import { readCertificate } from './x509/certificate.ts'
+import { appleWebauthnRoots, BROWSER_KEY_KEEPERS, rootsOf } from './webauthn/trust.ts'
 
 /** The registrars of everything that chains to a root. */
 export interface Registrars {
@@ -32,12 +28,4 @@ export function makeRegistrars({ apple, android, webauthn }: TrustedPhones, { or
     android: androidKeyRegistrar(androidTrust),
     webauthn: webauthnRegistrar({ origin, clock, trust: { packed, apple: appleWebauthnRoots(), android: browsers } }),
   }
-}
-
-function rootsOf(pems: readonly string[], environment: Device['environment']): AttestationRoot[] {
-  return pems.map((pem) => {
-    const certificate = readCertificate(new X509Certificate(pem).raw)
-    if (certificate === undefined) throw new RangeError('a configured root is not a certificate that can be read')
-    return { certificate, environment }
-  })
 }

@@ -1,7 +1,8 @@
-import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
 import type { KeyRegistrar } from '../../ports/proofs.ts'
+import { readPublicKey } from './x509/public-key.ts'
 
 /** What a software key's assertions name instead of an app. */
 const APP_ID = 'software'
@@ -13,18 +14,10 @@ const APP_ID = 'software'
 export const softwareRegistrar: KeyRegistrar<'software'> = {
   async register(request) {
     const der = decodeBase64url(request.public_key)
-    const key = der && readKey(der)
+    const key = der && readPublicKey(der)
     if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return refuse('public_key_invalid', { param: 'public_key' })
     // Written anew: two spellings of one key must not be two keys.
     const publicKey = key.export({ format: 'der', type: 'spki' })
     return accept({ keyId: hash('sha256', publicKey, 'base64url'), publicKey, environment: 'sandbox', appId: APP_ID })
   },
-}
-
-function readKey(der: Uint8Array): KeyObject | undefined {
-  try {
-    return createPublicKey({ key: Buffer.from(der), format: 'der', type: 'spki' })
-  } catch {
-    return undefined
-  }
 }

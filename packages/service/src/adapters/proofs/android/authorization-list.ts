@@ -1,16 +1,5 @@
-import {
-  type DerElement,
-  MalformedDer,
-  readBoolean,
-  readDer,
-  readEnumerated,
-  readExplicit,
-  readInteger,
-  readNull,
-  readOctets,
-  readSequence,
-  readSetOf,
-} from '../x509/der.ts'
+import { childrenOf, type Element, Malformed, readElement, TAG } from '../der/element.ts'
+import { onlyOf, readBoolean, readEnumerated, readInteger, readNull, readOctets, readSequence, readSetOf } from '../der/values.ts'
 
 /** How the phone was started. */
 export interface RootOfTrust {
@@ -32,7 +21,7 @@ export interface AttestationApplicationId {
 const integer = readInteger
 const octets = readOctets
 const flag = readNull
-const integers = (element: DerElement): readonly bigint[] => readSetOf(element).map((one) => readInteger(one))
+const integers = (element: Element): readonly bigint[] => readSetOf(element).map((one) => readInteger(one))
 
 /**
  * Every tag that a list may hold, with its type: attestation versions 1 to 4 (Keymaster) and 100 to 500 (KeyMint).
@@ -89,30 +78,31 @@ const TAGS = {
 } as const
 
 type Tag = (typeof TAGS)[keyof typeof TAGS]
+const BY_TAG = new Map(Object.entries(TAGS).map(([number, tag]): [number, Tag] => [TAG.context(Number(number)), tag]))
 /** What a list says of a key: only what stands in it is there. */
 export type AuthorizationList = { readonly [Name in Tag['name']]?: ReturnType<Extract<Tag, { name: Name }>['read']> }
 
 /**
  * Reads a list. Tags must be known and ascend, so that no tag stands twice and no two readers see two lists.
  *
- * @throws {MalformedDer}
+ * @throws {Malformed}
  */
-export function readAuthorizationList(list: DerElement | undefined): AuthorizationList {
+export function readAuthorizationList(list: Element | undefined): AuthorizationList {
   const read: Record<string, unknown> = {}
   let last = 0
   for (const element of readSequence(list)) {
-    const known = (TAGS as Readonly<Record<number, Tag>>)[element.tag]
-    if (known === undefined || element.tagClass !== 'context') throw new MalformedDer('unknown tag')
-    if (element.tag <= last) throw new MalformedDer('tags do not ascend')
+    const known = BY_TAG.get(element.tag)
+    if (known === undefined) throw new Malformed('unknown tag')
+    if (element.tag <= last) throw new Malformed('tags do not ascend')
     last = element.tag
-    read[known.name] = known.read(readExplicit(element))
+    read[known.name] = known.read(onlyOf(childrenOf(element, element.tag)))
   }
   return read
 }
 
-function readRootOfTrust(element: DerElement): RootOfTrust {
+function readRootOfTrust(element: Element): RootOfTrust {
   const [bootKey, locked, state, bootHash, ...rest] = readSequence(element)
-  if (rest.length > 0) throw new MalformedDer('root of trust')
+  if (rest.length > 0) throw new Malformed('root of trust')
   return {
     verifiedBootKey: readOctets(bootKey),
     deviceLocked: readBoolean(locked),
@@ -122,13 +112,13 @@ function readRootOfTrust(element: DerElement): RootOfTrust {
 }
 
 /** An OCTET STRING that holds DER of its own: the operating system writes it, not the secure hardware. */
-function readApplicationId(element: DerElement): AttestationApplicationId {
-  const [packages, signatures, ...rest] = readSequence(readDer(readOctets(element)))
-  if (rest.length > 0) throw new MalformedDer('application id')
+function readApplicationId(element: Element): AttestationApplicationId {
+  const [packages, signatures, ...rest] = readSequence(readElement(readOctets(element)))
+  if (rest.length > 0) throw new Malformed('application id')
   return {
     packages: readSetOf(packages).map((one) => {
       const [name, version, ...more] = readSequence(one)
-      if (more.length > 0) throw new MalformedDer('package')
+      if (more.length > 0) throw new Malformed('package')
       return { name: Buffer.from(readOctets(name)).toString('utf8'), version: readInteger(version) }
     }),
     signatures: readSetOf(signatures).map((one) => readOctets(one)),

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Instant } from '../../../domain/session.ts'
-import { type Certificate, readCertificate } from '../x509/certificate.ts'
-import { brokenLink, hasForeignCriticalExtension, isSelfIssued, isValidAt } from '../x509/links.ts'
+import { type Certificate, isValidAt, readCertificate } from '../x509/certificate.ts'
+import { EXTENSION, hasForeignCriticalExtension } from '../x509/extensions.ts'
+import { brokenLink, isSelfIssued } from '../x509/links.ts'
+import { ATTRIBUTE } from '../x509/name.ts'
 import { KEY_DESCRIPTION } from './key-description.ts'
 
 /** A chain that leads to a root named by the configuration. */
@@ -20,12 +22,9 @@ export interface AndroidChain {
 const MIN_CERTIFICATES = 3
 export const MAX_CERTIFICATES = 7
 
-const COMMON_NAME = '2.5.4.3'
-const ORGANIZATION = '2.5.4.10'
-const SERIAL_NUMBER = '2.5.4.5'
 const PROVISIONING_INFO = '1.3.6.1.4.1.11129.2.1.30'
 /** What may be marked critical. Another one demands something that nobody here would do. */
-const UNDERSTOOD: ReadonlySet<string> = new Set(['2.5.29.15', '2.5.29.19', KEY_DESCRIPTION, PROVISIONING_INFO])
+const UNDERSTOOD: ReadonlySet<string> = new Set([EXTENSION.keyUsage, EXTENSION.basicConstraints, KEY_DESCRIPTION, PROVISIONING_INFO])
 
 /**
  * Verifies a chain of the Android keystore, as `KeyStore.getCertificateChain` gives it. Signatures are verified on
@@ -80,7 +79,7 @@ export async function verifyChain(
  * Certificates put in at the factory name their authority by a serial number. Those provisioned remotely come from
  * "Droid CA2" of "Google LLC". What is neither is held to its dates.
  */
-function isFactoryProvisioned({ subjectAttributes }: Certificate): boolean {
-  const remote = subjectAttributes.get(ORGANIZATION) === 'Google LLC' && (subjectAttributes.get(COMMON_NAME) ?? '').startsWith('Droid CA')
-  return !remote && subjectAttributes.has(SERIAL_NUMBER)
+function isFactoryProvisioned({ subject: { attributes } }: Certificate): boolean {
+  const remote = attributes.get(ATTRIBUTE.organization) === 'Google LLC' && (attributes.get(ATTRIBUTE.commonName) ?? '').startsWith('Droid CA')
+  return !remote && attributes.has(ATTRIBUTE.serialNumber)
 }

@@ -1,4 +1,5 @@
-import { MalformedDer, readDer, readEnumerated, readInteger, readOctets, readSequence } from '../x509/der.ts'
+import { readElement, unlessMalformed } from '../der/element.ts'
+import { readEnumerated, readInteger, readOctets, readSequence } from '../der/values.ts'
 import { type AuthorizationList, readAuthorizationList } from './authorization-list.ts'
 
 /** The extension that describes a key of the Android keystore. */
@@ -24,8 +25,8 @@ const KNOWN_VERSIONS: ReadonlySet<bigint> = new Set([1n, 2n, 3n, 4n, 100n, 200n,
 
 /** Reads the extension's value. Undefined for what is not a description of a known version in strict DER. */
 export function readKeyDescription(value: Uint8Array): KeyDescription | undefined {
-  try {
-    const [version, level, keyMintVersion, keyMintLevel, challenge, uniqueId, software, hardware, ...rest] = readSequence(readDer(value))
+  return unlessMalformed(() => {
+    const [version, level, keyMintVersion, keyMintLevel, challenge, uniqueId, software, hardware, ...rest] = readSequence(readElement(value))
     const attestationVersion = readInteger(version)
     if (rest.length > 0 || !KNOWN_VERSIONS.has(attestationVersion)) return undefined
     return {
@@ -38,8 +39,5 @@ export function readKeyDescription(value: Uint8Array): KeyDescription | undefine
       softwareEnforced: readAuthorizationList(software),
       hardwareEnforced: readAuthorizationList(hardware),
     }
-  } catch (failure) {
-    if (failure instanceof MalformedDer) return undefined
-    throw failure
-  }
+  })
 }

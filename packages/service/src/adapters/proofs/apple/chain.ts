@@ -1,7 +1,9 @@
-import { hash, X509Certificate } from 'node:crypto'
+import { hash, type KeyObject, X509Certificate } from 'node:crypto'
 import type { Device } from '../../../domain/session.ts'
-import { oid } from '../der/oid.ts'
-import { type Certificate, isSignedBy, isValidAt, readCertificate } from './certificate.ts'
+import { schemeOf } from '../x509/algorithm.ts'
+import { type Certificate, isValidAt, readCertificate } from '../x509/certificate.ts'
+import { EXTENSION, hasForeignCriticalExtension } from '../x509/extensions.ts'
+import { isSignedBy } from '../x509/links.ts'
 
 /** A root that registrations may chain to. What chains to a `sandbox` one never serves a production tenant. */
 export interface TrustAnchor {
@@ -15,33 +17,55 @@ export function trustAnchor(pem: string, environment: Device['environment']): Tr
 }
 
 export interface VerifiedChain {
-  readonly leaf: Certificate
+  readonly leaf: AppleCertificate
   readonly anchor: TrustAnchor
 }
 
-/** Basic constraints and key usage: the only critical extensions that are judged here, by OpenSSL. */
-const JUDGED = [oid('2.5.29.19'), oid('2.5.29.15')].map((id) => id.toString('hex'))
+/** A certificate as Apple writes them, read twice: OpenSSL judges who may have issued it, by names, key ids, constraints and usage. */
+export interface AppleCertificate extends Certificate {
+  readonly x509: X509Certificate
+  readonly key: KeyObject
+}
+
+const UNDERSTOOD: ReadonlySet<string> = new Set([EXTENSION.basicConstraints, EXTENSION.keyUsage])
+
+/** Undefined for what is not version 3, signed with ECDSA without parameters: Apple writes no other. */
+export function readAppleCertificate(der: Uint8Array): AppleCertificate | undefined {
+  const certificate = readCertificate(der)
+  if (certificate?.version !== 3 || certificate.extensions.size === 0) return undefined
+  const { algorithm } = certificate.signed
+  if (algorithm.parameters !== undefined || schemeOf(algorithm)?.scheme !== 'ecdsa') return undefined
+  try {
+    const x509 = new X509Certificate(der)
+    return { ...certificate, x509, key: x509.publicKey }
+  } catch {
+    return undefined
+  }
+}
 
 /** A leaf, the one authority that issued it, and a pinned root: by position, never by what a certificate calls itself. */
 export async function verifyChain(
   [leafDer, issuerDer]: readonly [Buffer, Buffer],
   { anchors, now }: { anchors: readonly TrustAnchor[]; now: number },
 ): Promise<VerifiedChain | undefined> {
-  const leaf = readCertificate(leafDer)
-  const issuer = readCertificate(issuerDer)
+  const leaf = readAppleCertificate(leafDer)
+  const issuer = readAppleCertificate(issuerDer)
   if (leaf === undefined || issuer === undefined || leaf.x509.ca || !issuer.x509.ca) return undefined
-  if (![leaf, issuer].every((one) => isValidAt(one, now) && criticalsAreJudged(one))) return undefined
+  if ([leaf, issuer].some((one) => !isValidAt(one, now) || hasForeignCriticalExtension(one, UNDERSTOOD))) return undefined
   // Also holds the issuer to its key usage.
   if (!leaf.x509.checkIssued(issuer.x509)) return undefined
   const anchor = await anchorOf(issuer, { anchors, now })
   // The issuer first: only Apple can make the service go on to the leaf.
-  return anchor !== undefined && (await isSignedBy(leaf, issuer.publicKey)) ? { leaf, anchor } : undefined
+  return anchor !== undefined && (await isSignedBy(leaf, issuer.key)) ? { leaf, anchor } : undefined
 }
 
 /** Issuers known to be signed by a root. Nobody but its owner can add one, so they stay few; dates are judged every time. */
 const known = new WeakMap<TrustAnchor, Set<string>>()
 
-async function anchorOf(issuer: Certificate, { anchors, now }: { anchors: readonly TrustAnchor[]; now: number }): Promise<TrustAnchor | undefined> {
+async function anchorOf(
+  issuer: AppleCertificate,
+  { anchors, now }: { anchors: readonly TrustAnchor[]; now: number },
+): Promise<TrustAnchor | undefined> {
   const fingerprint = hash('sha256', issuer.x509.raw)
   for (const anchor of anchors) {
     const { x509 } = anchor
@@ -53,8 +77,4 @@ async function anchorOf(issuer: Certificate, { anchors, now }: { anchors: readon
     }
   }
   return undefined
-}
-
-function criticalsAreJudged({ extensions }: Certificate): boolean {
-  return [...extensions].every(([id, { critical }]) => !critical || JUDGED.includes(id))
 }

@@ -63,7 +63,7 @@ export async function verifyAttestation(facts: AttestationFacts, trust: AppleTru
   // 4. The certificate vouches for that nonce.
   if (nonceOf(chain.leaf)?.equals(nonce) !== true) return no('nonce')
   // 5. The key id is the hash of the certified key, a point of P-256.
-  const certified = pointOf(chain.leaf.publicKey)
+  const certified = pointOf(chain.leaf.key)
   if (certified === undefined || !hash('sha256', certified, 'buffer').equals(keyId)) return no('key_id')
   // 6. It was made by one of our apps.
   const app = trust.apps.find((one) => appIdHashOf(one).equals(data.appIdHash))
@@ -80,7 +80,7 @@ export async function verifyAttestation(facts: AttestationFacts, trust: AppleTru
   if (!takesCategory(app, data.extensions)) return no('validation_category')
   if (!takesBundleVersion(app, data.extensions)) return no('bundle_version')
 
-  const publicKey = chain.leaf.publicKey.export({ format: 'der', type: 'spki' })
+  const publicKey = chain.leaf.key.export({ format: 'der', type: 'spki' })
   const { appId } = app
   return accept({
     publicKey,

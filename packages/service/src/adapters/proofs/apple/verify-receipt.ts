@@ -1,9 +1,8 @@
 import type { KeyReceipt } from '../../../ports/proofs.ts'
-import { oid } from '../der/oid.ts'
 import { readSignedData, type SignedData } from '../cms/signed-data.ts'
-import { childrenOf, readElement, TAG } from '../der/element.ts'
-import { readCertificate, verifyOffLoop } from './certificate.ts'
-import { type TrustAnchor, verifyChain } from './chain.ts'
+import { schemeOf } from '../x509/algorithm.ts'
+import { verifyOffLoop } from '../x509/public-key.ts'
+import { readAppleCertificate, type TrustAnchor, verifyChain } from './chain.ts'
 import type { AppleEnvironment } from './app.ts'
 import { readReceiptFields } from './receipt-fields.ts'
 
@@ -28,7 +27,7 @@ const FRESH_FOR_MS = 5 * 60_000
 /** Between Apple's clock and ours. */
 const CLOCK_TOLERANCE_MS = 60_000
 /** Marks the certificates that may sign receipts. */
-const RECEIPT_SIGNER = oid('1.2.840.113635.100.12.15').toString('hex')
+const RECEIPT_SIGNER = '1.2.840.113635.100.12.15'
 /** The signer, its issuer, the root; more would be work for whoever sends them. */
 const MAX_CERTIFICATES = 4
 /** What Apple's data servers call the two environments. */
@@ -38,7 +37,7 @@ const ENVIRONMENT: Readonly<Record<AppleEnvironment, string>> = { development: '
 export async function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchors: readonly TrustAnchor[]): Promise<ReceiptFinding> {
   const { now } = facts
   const no = (step: string) => ({ verified: false, step }) as const
-  const signedData = readSignedData(receipt)
+  const signedData = readReceipt(receipt)
   if (signedData === undefined || signedData.certificates.length > MAX_CERTIFICATES) return no('structure')
 
   // 2. The signer's chain to Apple's root, and the mark that it signs receipts.
@@ -46,8 +45,8 @@ export async function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchor
   if (signer === undefined) return no('certificate_chain')
   if (!signer.extensions.has(RECEIPT_SIGNER)) return no('signer')
   // 1. The signature, over the content itself.
-  const { content, signer: signed } = signedData
-  if (!(await verifyOffLoop({ body: content, digest: signed.digest, signature: signed.signature, key: signer.publicKey }))) return no('signature')
+  const { content } = signedData
+  if (!(await verifyOffLoop({ message: content, digest: DIGEST, signature: signedData.signer.signature, key: signer.key }))) return no('signature')
   // 3. The fields.
   const fields = readReceiptFields(content)
   if (fields === undefined) return no('fields')
@@ -58,7 +57,7 @@ export async function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchor
   // 5. It is in force. How old it is, is told apart.
   if (now < fields.createdAt - CLOCK_TOLERANCE_MS || now >= fields.expiresAt) return no('time')
   // 6. It is for the key, and for our challenge.
-  const key = readCertificate(fields.certificate)?.publicKey.export({ format: 'der', type: 'spki' })
+  const key = readAppleCertificate(fields.certificate)?.key.export({ format: 'der', type: 'spki' })
   if (key?.equals(facts.publicKey) !== true) return no('public_key')
   if (!fields.clientDataHash.equals(facts.clientDataHash)) return no('client_data_hash')
 
@@ -66,17 +65,24 @@ export async function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchor
   return { verified: true, receipt, createdAt, expiresAt, fresh: now - createdAt <= FRESH_FOR_MS, riskMetric }
 }
 
+const DATA = '1.2.840.113549.1.7.1'
+const DIGEST = 'sha256'
+
+/** As Apple writes them: plain data, one signer who signed the content itself and not attributes of it, ECDSA with SHA-256. */
+function readReceipt(receipt: Buffer): SignedData | undefined {
+  const read = readSignedData(receipt)
+  if (read === undefined || read.contentType !== DATA || read.hasRevocationLists || read.signers !== 1) return undefined
+  const { signedAttributes, hasUnsignedAttributes, digest, algorithm } = read.signer
+  if (signedAttributes !== undefined || hasUnsignedAttributes || digest !== DIGEST || algorithm.parameters !== undefined) return undefined
+  const { scheme, digest: signed } = schemeOf(algorithm) ?? {}
+  return scheme === 'ecdsa' && signed === DIGEST ? read : undefined
+}
+
 /** The certificate that the signer names by issuer and serial number, where one of those sent along leads it to a root. */
-async function signerOf({ certificates, signer }: SignedData, trust: { anchors: readonly TrustAnchor[]; now: number }) {
-  const leaf = certificates.find((certificate) => {
-    const fields = childrenOf(childrenOf(readElement(certificate), TAG.sequence)?.[0], TAG.sequence)
-    return fields?.[1]?.content.equals(signer.serial) === true && fields[3]?.whole.equals(signer.issuer) === true
-  })
-  const opened = leaf && readCertificate(leaf)
-  if (leaf === undefined || opened === undefined) return undefined
-  const issuer = certificates.find((certificate) => {
-    const candidate = readCertificate(certificate)
-    return candidate !== undefined && opened.x509.checkIssued(candidate.x509)
-  })
-  return issuer && (await verifyChain([leaf, issuer], trust))?.leaf
+async function signerOf({ certificates, signer: { named } }: SignedData, trust: { anchors: readonly TrustAnchor[]; now: number }) {
+  if (named === undefined || 'keyId' in named) return undefined
+  const read = certificates.flatMap((certificate) => readAppleCertificate(certificate) ?? [])
+  const leaf = read.find(({ serial, issuer }) => serial === named.serial && issuer.encoded.equals(named.issuer.encoded))
+  const issuer = leaf && read.find(({ x509 }) => leaf.x509.checkIssued(x509))
+  return issuer && (await verifyChain([leaf.encoded, issuer.encoded], trust))?.leaf
 }

@@ -1,60 +1,88 @@
-import { childrenOf, type Element, isElement, readElement, TAG } from '../der/element.ts'
-import { oid } from '../der/oid.ts'
-import { digestOf } from '../apple/certificate.ts'
+import { childrenOf, type Element, Malformed, readElement, TAG, unlessMalformed } from '../der/element.ts'
+import { onlyOf, readExplicit, readOctets, readOid, readSequence, readSetOf, readSmall } from '../der/values.ts'
+import { type AlgorithmIdentifier, type Digest, digestOf, readAlgorithm } from '../x509/algorithm.ts'
+import { serialOf } from '../x509/certificate.ts'
+import { type Name, readName } from '../x509/name.ts'
 
-/** CMS SignedData with one signer who signed the content itself (RFC 5652), in BER. */
+/** CMS SignedData (RFC 5652), in BER. What of it must be there, who signs and how, says who reads it. */
 export interface SignedData {
+  readonly version: number
+  readonly digests: readonly (Digest | undefined)[]
+  readonly contentType: string
   readonly content: Buffer
   readonly certificates: readonly Buffer[]
-  readonly signer: {
-    readonly issuer: Buffer
-    readonly serial: Buffer
-    readonly digest: string
-    readonly signature: Buffer
+  readonly hasRevocationLists: boolean
+  /** The first of them. */
+  readonly signer: SignerInfo
+  readonly signers: number
+}
+
+export interface SignerInfo {
+  readonly version: number
+  /** How it names its certificate. Undefined where that cannot be read: then it names none, and the signature decides. */
+  readonly named: { readonly issuer: Name; readonly serial: string } | { readonly keyId: Buffer } | undefined
+  readonly digest: Digest | undefined
+  readonly signedAttributes: Element | undefined
+  readonly algorithm: AlgorithmIdentifier
+  readonly signature: Buffer
+  readonly hasUnsignedAttributes: boolean
+}
+
+const SIGNED_DATA = '1.2.840.113549.1.7.2'
+const KEY_ID = 0x80
+
+/** Undefined for what is not SignedData with its content in it and a signer. */
+export function readSignedData(bytes: Uint8Array): SignedData | undefined {
+  return unlessMalformed(() => {
+    const [type, wrapped, ...after] = readSequence(readElement(bytes, 'ber'))
+    if (readOid(type) !== SIGNED_DATA || after.length > 0) throw new Malformed('content type')
+    return parse(readExplicit(wrapped, 0))
+  })
+}
+
+function parse(signedData: Element): SignedData {
+  const [version, digests, encapsulated, ...rest] = readSequence(signedData)
+  const [contentType, content, ...more] = readSequence(encapsulated)
+  const certificates = takeContext(rest, 0)
+  const revocationLists = takeContext(rest, 1)
+  const signers = readSetOf(onlyOf(rest))
+  if (more.length > 0) throw new Malformed('content')
+  return {
+    version: readSmall(version),
+    digests: readSetOf(digests).map((digest) => digestOf(readAlgorithm(digest))),
+    contentType: readOid(contentType),
+    content: readOctets(readExplicit(content, 0)),
+    certificates: certificates === undefined ? [] : childrenOf(certificates, certificates.tag).map(({ whole }) => whole),
+    hasRevocationLists: revocationLists !== undefined,
+    signer: signerOf(signers[0]),
+    signers: signers.length,
   }
 }
 
-const SIGNED_DATA = oid('1.2.840.113549.1.7.2')
-const DATA = oid('1.2.840.113549.1.7.1')
-const SHA256 = oid('2.16.840.1.101.3.4.2.1')
-
-/** Version, digest algorithms, content, certificates, signer infos: no revocation lists, which nobody here would read. */
-export function readSignedData(bytes: Buffer): SignedData | undefined {
-  const [type, wrapped] = ber(readElement(bytes, 'ber'), TAG.sequence)
-  if (!isElement(type, TAG.oid, SIGNED_DATA)) return undefined
-  const fields = ber(ber(wrapped, TAG.context(0))[0], TAG.sequence)
-  const [version, digests, encapsulated, certificates, signers] = fields
-  if (fields.length !== 5 || version?.tag !== TAG.integer || digests?.tag !== TAG.set) return undefined
-  const content = contentOf(encapsulated)
-  const [signerInfo, ...others] = ber(signers, TAG.set)
-  const signer = signerOf(signerInfo)
-  if (content === undefined || signer === undefined || others.length > 0) return undefined
-  return { content, certificates: ber(certificates, TAG.context(0)).map(({ whole }) => whole), signer }
+function signerOf(info: Element | undefined): SignerInfo {
+  const [version, named, digest, ...rest] = readSequence(info)
+  const signedAttributes = takeContext(rest, 0)
+  const [algorithm, signature, ...unsigned] = rest
+  const hasUnsignedAttributes = takeContext(unsigned, 1) !== undefined
+  if (unsigned.length > 0) throw new Malformed('signer')
+  return {
+    version: readSmall(version),
+    named: named?.tag === KEY_ID ? { keyId: named.content } : unlessMalformed(() => issuerAndSerial(named)),
+    digest: digestOf(readAlgorithm(digest)),
+    signedAttributes,
+    algorithm: readAlgorithm(algorithm),
+    signature: readOctets(signature),
+    hasUnsignedAttributes,
+  }
 }
 
-/** The content, which BER may cut into pieces. */
-function contentOf(encapsulated: Element | undefined): Buffer | undefined {
-  const [type, wrapped] = ber(encapsulated, TAG.sequence)
-  const [octets, ...more] = ber(wrapped, TAG.context(0))
-  if (!isElement(type, TAG.oid, DATA) || more.length > 0) return undefined
-  if (octets?.tag === TAG.octetString) return octets.content
-  const pieces = ber(octets, TAG.constructedOctetString)
-  if (pieces.length === 0 || pieces.some(({ tag }) => tag !== TAG.octetString)) return undefined
-  return Buffer.concat(pieces.map((piece) => piece.content))
+function issuerAndSerial(element: Element | undefined): { issuer: Name; serial: string } {
+  const [issuer, serial, ...more] = readSequence(element)
+  if (more.length > 0) throw new Malformed('signer')
+  return { issuer: readName(issuer), serial: serialOf(serial) }
 }
 
-/** Version, issuer and serial, digest, signature algorithm, signature: no signed attributes, so the content is what is signed. */
-function signerOf(info: Element | undefined): SignedData['signer'] | undefined {
-  const fields = ber(info, TAG.sequence)
-  const [version, named, digestAlgorithm, signatureAlgorithm, signature] = fields
-  const [issuer, serial] = ber(named, TAG.sequence)
-  const digest = digestOf(signatureAlgorithm)
-  if (fields.length !== 5 || version?.tag !== TAG.integer || signature?.tag !== TAG.octetString) return undefined
-  if (!isElement(ber(digestAlgorithm, TAG.sequence)[0], TAG.oid, SHA256) || digest !== 'sha256') return undefined
-  if (issuer?.tag !== TAG.sequence || serial?.tag !== TAG.integer) return undefined
-  return { issuer: issuer.whole, serial: serial.content, digest, signature: signature.content }
-}
-
-function ber(element: Element | undefined, tag: number): readonly Element[] {
-  return childrenOf(element, tag, 'ber') ?? []
+/** The first of these elements, where it has this tag. */
+function takeContext(elements: Element[], number: number): Element | undefined {
+  return elements[0]?.tag === TAG.context(number) ? elements.shift() : undefined
 }

@@ -1,87 +1,129 @@
-/** One element of DER or BER: a tag, and what it holds. */
+/** Bytes that are not what a reader expects. It stays inside the readers: each turns it into a refusal. */
+export class Malformed extends Error {}
+
+/**
+ * How freely an element may be written. `der`: one value has one spelling, so that nobody can write what another reader
+ * would see differently. `file`: lengths may be longer than needed, as on chips (ISO/IEC 7816-4). `ber`: they may also be
+ * left open, as in Apple's and some states' CMS.
+ */
+export type Encoding = 'der' | 'file' | 'ber'
+
+/** One element: a tag, and what it holds. Its bytes are views of what was read. */
 export interface Element {
-  /** The identifier octet: class, constructed bit and number. */
+  /** The identifier octets as one number: class, constructed bit and number. */
   readonly tag: number
   readonly content: Buffer
-  /** Tag, length and content, as they came. */
+  /** Tag, length and content, as they came: what is hashed, signed or compared. */
   readonly whole: Buffer
+  /** That of the elements inside, too. */
+  readonly encoding: Encoding
 }
-
-/** `ber` also takes indefinite lengths and lengths written longer than needed: Apple's and some states' CMS has them. */
-export type Encoding = 'der' | 'ber'
 
 export const TAG = {
   boolean: 0x01,
   integer: 0x02,
   bitString: 0x03,
   octetString: 0x04,
+  null: 0x05,
   oid: 0x06,
+  enumerated: 0x0a,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  bmpString: 0x1e,
+  constructedOctetString: 0x24,
   sequence: 0x30,
   set: 0x31,
-  constructedOctetString: 0x24,
-  /** Explicit, or constructed implicit. */
-  context: (number: number) => 0xa0 | number,
+  /** Explicit, or constructed implicit. Numbers from 31 on stand in septets of their own. */
+  context: (number: number) =>
+    number < 0x1f ? 0xa0 | number : number < 0x80 ? 0xbf00 | number : 0xbf_80_00 | ((number >> 7) << 8) | (number & 0x7f),
 } as const
 
 const CONSTRUCTED = 0x20
-/** Lengths of more octets than this are of no object that fits a request. */
+/** Two septets of tag number reach 16383; the highest that Android uses is 724. */
+const MAX_TAG_SEPTETS = 2
+/** Three reach 16 MiB: no object that fits a request is longer. */
 const MAX_LENGTH_OCTETS = 3
-/** What is recorded nests 4 deep inside an indefinite length; the search for its end must not overflow the stack. */
-const MAX_DEPTH = 32
+/** What is recorded nests 4 deep inside an open length; neither the search for its end nor a rewriting may overflow the stack. */
+export const MAX_DEPTH = 32
 
-/** The only element of these bytes; undefined where there is another, more, or none. */
-export function readElement(bytes: Buffer, encoding: Encoding = 'der'): Element | undefined {
-  const element = elementAt(bytes, { encoding, depth: 0 })
-  return element?.whole.length === bytes.length ? element : undefined
+/**
+ * Reads exactly one element, with nothing after it.
+ *
+ * @throws {Malformed}
+ */
+export function readElement(bytes: Uint8Array, encoding: Encoding = 'der'): Element {
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const element = elementAt(whole, { encoding, depth: 0 })
+  if (element.whole.length !== whole.length) throw new Malformed('more than one element')
+  return element
 }
 
-/** The elements inside a constructed one; undefined where its tag is another or its content is not elements to the end. */
-export function childrenOf(element: Element | undefined, tag: number, encoding: Encoding = 'der'): Element[] | undefined {
-  if (element?.tag !== tag) return undefined
+/** The elements inside one with this tag. */
+export function childrenOf(element: Element | undefined, tag: number): Element[] {
+  if (element?.tag !== tag) throw new Malformed('another tag')
   const children: Element[] = []
   for (let rest = element.content; rest.length > 0; ) {
-    const child = elementAt(rest, { encoding, depth: 0 })
-    if (child === undefined) return undefined
+    const child = elementAt(rest, { encoding: element.encoding, depth: 0 })
     children.push(child)
     rest = rest.subarray(child.whole.length)
   }
   return children
 }
 
-/** Whether an element is this and nothing but this. */
-export function isElement(element: Element | undefined, tag: number, content: Buffer): boolean {
-  return element?.tag === tag && element.content.equals(content)
+export function isConstructed({ whole }: Element): boolean {
+  return (whole.readUInt8() & CONSTRUCTED) !== 0
 }
 
-function elementAt(bytes: Buffer, { encoding, depth }: { encoding: Encoding; depth: number }): Element | undefined {
-  const [tag, first] = bytes
-  // Tag numbers from 31 on are written otherwise; nothing read here has one. Tag 0 ends an indefinite length.
-  if (tag === undefined || first === undefined || (tag & 0x1f) === 0x1f || tag === 0 || depth > MAX_DEPTH) return undefined
-  if (first === 0x80) return encoding === 'ber' && (tag & CONSTRUCTED) !== 0 ? indefinite(bytes, tag, depth) : undefined
-  if (first < 0x80) return definite(bytes, { tag, from: 2, length: first })
-
-  const octets = first & 0x7f
-  const from = 2 + octets
-  if (octets > MAX_LENGTH_OCTETS || bytes.length < from) return undefined
-  const length = bytes.readUIntBE(2, octets)
-  // One length has one spelling.
-  const shortest = length >= 0x80 && bytes[2] !== 0
-  if (encoding === 'der' && !shortest) return undefined
-  return definite(bytes, { tag, from, length })
-}
-
-function definite(bytes: Buffer, { tag, from, length }: { tag: number; from: number; length: number }): Element | undefined {
-  const to = from + length
-  if (to > bytes.length) return undefined
-  return { tag, content: bytes.subarray(from, to), whole: bytes.subarray(0, to) }
-}
-
-function indefinite(bytes: Buffer, tag: number, depth: number): Element | undefined {
-  for (let at = 2; at + 1 < bytes.length; ) {
-    if (bytes[at] === 0 && bytes[at + 1] === 0) return { tag, content: bytes.subarray(2, at), whole: bytes.subarray(0, at + 2) }
-    const child = elementAt(bytes.subarray(at), { encoding: 'ber', depth: depth + 1 })
-    if (child === undefined) return undefined
-    at += child.whole.length
+/** What a reader has read; undefined where the bytes are not what it expects. */
+export function unlessMalformed<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (failure) {
+    if (failure instanceof Malformed) return undefined
+    throw failure
   }
-  return undefined
+}
+
+function elementAt(bytes: Buffer, { encoding, depth }: { encoding: Encoding; depth: number }): Element {
+  if (depth > MAX_DEPTH) throw new Malformed('too deep')
+  const [tag, lengthAt] = tagAt(bytes)
+  const first = bytes[lengthAt]
+  if (first === undefined) throw new Malformed('truncated')
+  const octets = first < 0x80 ? 0 : first & 0x7f
+  const from = lengthAt + 1 + octets
+  if (first === 0x80) {
+    if (encoding !== 'ber' || (bytes.readUInt8() & CONSTRUCTED) === 0) throw new Malformed('open length')
+    const to = openEnd(bytes, { from, depth })
+    return { tag, content: bytes.subarray(from, to), whole: bytes.subarray(0, to + 2), encoding }
+  }
+  if (octets > MAX_LENGTH_OCTETS || bytes.length < from) throw new Malformed('length')
+  const length = octets === 0 ? first : bytes.readUIntBE(lengthAt + 1, octets)
+  // The shortest form only: below 128 in one byte, and no leading zero.
+  if (encoding === 'der' && octets > 0 && (length < 0x80 || bytes[lengthAt + 1] === 0)) throw new Malformed('padded length')
+  if (bytes.length < from + length) throw new Malformed('truncated')
+  return { tag, content: bytes.subarray(from, from + length), whole: bytes.subarray(0, from + length), encoding }
+}
+
+/** The tag, and where the length begins. */
+function tagAt(bytes: Buffer): readonly [tag: number, lengthAt: number] {
+  const [first] = bytes
+  // Tag 0 ends an open length and is nothing else.
+  if (first === undefined || first === 0) throw new Malformed('no tag')
+  if ((first & 0x1f) !== 0x1f) return [first, 1]
+  let tag = first
+  for (let at = 1; at <= MAX_TAG_SEPTETS; at++) {
+    const septet = bytes[at] ?? 0
+    tag = tag * 0x100 + septet
+    // The first septet must say something, and numbers below 31 have the short form.
+    if (at === 1 && (septet === 0x80 || septet < 0x1f)) throw new Malformed('padded tag')
+    if (septet < 0x80) return [tag, at + 1]
+  }
+  throw new Malformed('tag too large')
+}
+
+/** Where the mark that ends an open length begins. */
+function openEnd(bytes: Buffer, { from, depth }: { from: number; depth: number }): number {
+  let at = from
+  while (bytes[at] !== 0 || bytes[at + 1] !== 0) at += elementAt(bytes.subarray(at), { encoding: 'ber', depth: depth + 1 }).whole.length
+  return at
 }

@@ -1,15 +1,15 @@
 import { verify } from 'node:crypto'
-import { TAG } from '../der/element.ts'
-import { oid } from '../der/oid.ts'
-import { idOf, inside, numberOf, readBer, sequence } from './ber.ts'
+import { readElement, unlessMalformed } from '../der/element.ts'
+import { onlyOf, readOid, readSequence, readSetOf, readSmall } from '../der/values.ts'
+import { type Digest, schemeOf } from '../x509/algorithm.ts'
 import { contentOf, FILE_TAG } from './elementary-file.ts'
 import { recoversWith } from './iso-9796-2.ts'
-import { readPublicKey } from './public-key.ts'
-import { algorithmNamed, type SignatureAlgorithm } from './signature.ts'
+import { passportKey } from './public-key.ts'
+import { attempt } from './signature.ts'
 import { type ActiveStep, type Checked, found, no } from './step.ts'
 
 /** SecurityInfo of the chip's own key (Doc 9303-11, section 9.2). */
-const ACTIVE_AUTHENTICATION = oid('2.23.136.1.1.5').toString('hex')
+const ACTIVE_AUTHENTICATION = '2.23.136.1.1.5'
 
 export interface ActiveProof {
   /** What passive authentication has shown to be the state's. */
@@ -25,7 +25,7 @@ export function authenticateChip({ dg14, dg15, challenge, signature }: ActivePro
   // 1. The chip was asked, and its key is one that the state has listed.
   if (signature === undefined) return no('aa_not_sent')
   if (dg15 === undefined) return no('dg15_not_listed')
-  const key = readPublicKey(contentOf(dg15, FILE_TAG.dg15) ?? Buffer.alloc(0))
+  const key = passportKey(contentOf(dg15, FILE_TAG.dg15) ?? Buffer.alloc(0))
   if (key === undefined) return no('dg15')
 
   // 2. RSA: the signature gives back the chip's part of the message, and covers the challenge.
@@ -33,27 +33,18 @@ export function authenticateChip({ dg14, dg15, challenge, signature }: ActivePro
 
   // 3. ECDSA: r and s side by side, over the challenge, with the digest that DG14 names.
   if (dg14 === undefined) return no('dg14_not_listed')
-  const algorithm = chipAlgorithm(dg14)
-  if (algorithm === undefined || key.asymmetricKeyType !== 'ec') return no('aa_algorithm')
-  return isSignedPlain(algorithm, { challenge, signature, key }) ? found('original') : no('aa_signature')
+  const digest = chipDigest(dg14)
+  if (digest === undefined || key.asymmetricKeyType !== 'ec') return no('aa_algorithm')
+  return attempt(() => verify(digest, challenge, { key, dsaEncoding: 'ieee-p1363' }, signature)) ? found('original') : no('aa_signature')
 }
 
-/** The signature algorithm of the chip's key: of the only ActiveAuthenticationInfo in DG14. */
-function chipAlgorithm(dg14: Buffer): SignatureAlgorithm | undefined {
-  const infos = inside(readBer(contentOf(dg14, FILE_TAG.dg14) ?? Buffer.alloc(0)), TAG.set).map(sequence)
-  const [info, ...more] = infos.filter(([protocol]) => idOf(protocol) === ACTIVE_AUTHENTICATION)
-  if (info === undefined || more.length > 0 || numberOf(info[1]) !== 1) return undefined
-  const algorithm = algorithmNamed(info[2])
-  return algorithm?.scheme === 'ecdsa-plain' ? algorithm : undefined
-}
-
-function isSignedPlain(
-  { digest }: SignatureAlgorithm,
-  { challenge, signature, key }: { challenge: Buffer; signature: Buffer; key: Parameters<typeof recoversWith>[1]['key'] },
-): boolean {
-  try {
-    return verify(digest, challenge, { key, dsaEncoding: 'ieee-p1363' }, signature)
-  } catch {
-    return false
-  }
+/** The digest of the chip's signatures: of the only ActiveAuthenticationInfo in DG14, whose algorithm stands there without parameters. */
+function chipDigest(dg14: Buffer): Digest | undefined {
+  return unlessMalformed(() => {
+    const infos = readSetOf(readElement(contentOf(dg14, FILE_TAG.dg14) ?? Buffer.alloc(0), 'ber'))
+    const info = onlyOf(infos.filter((one) => readOid(readSequence(one)[0]) === ACTIVE_AUTHENTICATION))
+    const [, version, id] = readSequence(info)
+    const known = schemeOf({ id: readOid(id), parameters: undefined })
+    return readSmall(version) === 1 && known?.scheme === 'ecdsa-plain' ? known.digest : undefined
+  })
 }

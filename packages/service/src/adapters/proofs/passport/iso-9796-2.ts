@@ -1,5 +1,5 @@
 import { constants, createHash, type KeyObject, publicEncrypt, timingSafeEqual } from 'node:crypto'
-import type { Digest } from './digest.ts'
+import type { Digest } from '../x509/algorithm.ts'
 
 /** Trailers and the digests they stand for (ISO/IEC 9796-2, and Doc 9303-11, section 6.1). One byte alone is SHA-1. */
 const ONE_BYTE_TRAILER = 0xbc

@@ -1,9 +1,10 @@
 import type { Instant } from '../../../domain/session.ts'
-import { TAG } from '../der/element.ts'
-import { oid } from '../der/oid.ts'
-import { inside, numberOf, readBer, sequence } from './ber.ts'
-import { asksForMore, type Certificate, isIssuedBy, isValidAt, maySign, purposesOf, readCertificate } from './certificate.ts'
-import { coversContent, isSignedWith, readSignedData, signerCandidates, signingTime } from './signed-data.ts'
+import { readElement, unlessMalformed } from '../der/element.ts'
+import { readSequence, readSetOf, readSmall } from '../der/values.ts'
+import { type Certificate, isValidAt } from '../x509/certificate.ts'
+import { purposesOf } from '../x509/extensions.ts'
+import { asksForMore, isIssuedBy, maySign, readStateCertificate } from './certificate.ts'
+import { coversContent, isSignedWith, readSignedDocument, signerCandidates, signingTime } from './signed-document.ts'
 import { type Checked, found, no } from './step.ts'
 import { CountryTrust } from './trust.ts'
 
@@ -17,9 +18,9 @@ export type MasterListStep =
   | 'signer_validity'
   | 'content'
 
-const MASTER_LIST = oid('2.23.136.1.1.2').toString('hex')
+const MASTER_LIST = '2.23.136.1.1.2'
 /** The purpose of whoever may sign master lists. */
-const MASTER_LIST_SIGNING = oid('2.23.136.1.1.3').toString('hex')
+const MASTER_LIST_SIGNING = '2.23.136.1.1.3'
 
 export interface MasterList {
   readonly certificates: readonly Certificate[]
@@ -30,7 +31,7 @@ export interface MasterList {
 /** Reads a CSCA master list (Doc 9303-12, section 9) whose signer chains to one of the roots. */
 export function readMasterList(bytes: Buffer, { roots, now }: { roots: readonly Certificate[]; now: Instant }): Checked<MasterList, MasterListStep> {
   // 1. It is CMS SignedData.
-  const list = readSignedData(bytes)
+  const list = readSignedDocument(bytes)
   if (list === undefined) return no('signed_data')
   // 2. It is a master list.
   if (list.contentType !== MASTER_LIST) return no('content_type')
@@ -47,9 +48,13 @@ export function readMasterList(bytes: Buffer, { roots, now }: { roots: readonly 
   // 7. Both were valid: the signer when it signed, its issuer when it issued.
   if (!isValidAt(signer, signingTime(list) ?? now) || !isValidAt(root, signer.notBefore)) return no('signer_validity')
   // 8. The list itself. One state's odd certificate must not shut out the others.
-  const [version, entries] = sequence(readBer(list.content))
-  if (numberOf(version) === undefined || entries === undefined) return no('content')
-  const encoded = inside(entries, TAG.set).map(({ whole }) => whole)
-  const certificates = encoded.flatMap((entry) => readCertificate(entry) ?? [])
-  return certificates.length === 0 ? no('content') : found({ certificates, unreadable: encoded.length - certificates.length })
+  const entries = unlessMalformed(() => entriesOf(list.content)) ?? []
+  const certificates = entries.flatMap((entry) => readStateCertificate(entry) ?? [])
+  return certificates.length === 0 ? no('content') : found({ certificates, unreadable: entries.length - certificates.length })
+}
+
+function entriesOf(content: Buffer): readonly Buffer[] {
+  const [version, entries] = readSequence(readElement(content, 'ber'))
+  readSmall(version)
+  return readSetOf(entries).map(({ whole }) => whole)
 }

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Instant } from '../../../domain/session.ts'
-import { asksForMore, type Certificate, isIssuedBy, isValidAt, maySign, purposesOf } from './certificate.ts'
+import { type Certificate, isValidAt } from '../x509/certificate.ts'
+import { purposesOf } from '../x509/extensions.ts'
+import { asksForMore, countryOf, isIssuedBy, maySign } from './certificate.ts'
 import { isCountryOf } from './country.ts'
 import { contentOf, FILE_TAG, MRZ_TAG } from './elementary-file.ts'
 import { type Mrz, readMrz } from './mrz.ts'
 import { readSecurityObject, SECURITY_OBJECT_TYPES, type SecurityObject } from './security-object.ts'
-import { coversContent, isSignedWith, readSignedData, signerCandidates, signingTime } from './signed-data.ts'
+import { coversContent, isSignedWith, readSignedDocument, signerCandidates, signingTime } from './signed-document.ts'
 import { type Checked, found, no, type PassiveStep } from './step.ts'
 import type { CountryTrust } from './trust.ts'
 
@@ -23,7 +25,7 @@ export function authenticateSecurityObject(
   // 1. EF.SOD holds CMS SignedData. Some readers have already taken the file's own tag off.
   const unwrapped = sod[0] === FILE_TAG.sod ? contentOf(sod, FILE_TAG.sod) : sod
   if (unwrapped === undefined || unwrapped.length === 0) return no('sod_unwrap')
-  const signed = readSignedData(unwrapped)
+  const signed = readSignedDocument(unwrapped)
   if (signed === undefined) return no('sod_signed_data')
 
   // 2. What is signed is an LDS security object.
@@ -51,7 +53,7 @@ export function authenticateSecurityObject(
   // 7. It was valid when it signed, as far as that is known, and its issuer when it issued it.
   if (!isValidAtSigning(signer, signingTime(signed), now) || !isValidAt(issuer, signer.notBefore)) return no('dsc_validity')
 
-  return found({ ...object, country: signer.subject.country ?? signer.issuer.country })
+  return found({ ...object, country: countryOf(signer) })
 }
 
 /** The data groups that came along, as they were read from the chip. */

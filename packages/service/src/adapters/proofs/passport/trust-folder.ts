@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { Instant } from '../../../domain/session.ts'
-import { type Certificate, mayIssue, readCertificate } from './certificate.ts'
+import type { Certificate } from '../x509/certificate.ts'
+import { mayIssue, readStateCertificate } from './certificate.ts'
 import { readMasterList } from './master-list.ts'
 import { type PassportTrust, PassportTrustError } from './passport-trust.ts'
 
@@ -38,7 +39,7 @@ function readFolder(folder: string, { now, mistakes }: { now: Instant; mistakes:
 }
 
 function readRoots(path: string, mistakes: string[]): Certificate[] {
-  const roots = certificatesIn(readFileSync(path)).map(readCertificate)
+  const roots = certificatesIn(readFileSync(path)).map(readStateCertificate)
   const usable = roots.filter((root) => root !== undefined).filter(mayIssue)
   if (usable.length === 0 || usable.length < roots.length) mistakes.push(`${path} is no certificate of a country that may sign others`)
   return usable

@@ -1,4 +1,6 @@
-import { type Certificate, keyIdOf, mayIssue } from './certificate.ts'
+import type { Certificate } from '../x509/certificate.ts'
+import { keyIdOf } from '../x509/extensions.ts'
+import { mayIssue } from './certificate.ts'
 
 /** The country signing certificates that are trusted, found by name. */
 export class CountryTrust {

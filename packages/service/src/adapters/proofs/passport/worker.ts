@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { decodeBase64url, type PassportSignal } from '@bonded/contract'
-import { readCertificate } from './certificate.ts'
+import { readStateCertificate } from './certificate.ts'
 import { judgePassport, type PassportProof, type PassportVerdict } from './judge-passport.ts'
 import type { PassportQuestion } from './question.ts'
 import { CountryTrust } from './trust.ts'
@@ -8,7 +8,7 @@ import type { PassportTrust } from './passport-trust.ts'
 
 /** Runs in a thread of its own: judges one passport after the other. */
 const trusted = workerData as PassportTrust
-const read = (certificates: readonly Uint8Array[]) => certificates.flatMap((encoded) => readCertificate(Buffer.from(encoded)) ?? [])
+const read = (certificates: readonly Uint8Array[]) => certificates.flatMap((encoded) => readStateCertificate(encoded) ?? [])
 const production = read(trusted.production)
 const trust = { production: new CountryTrust(production), sandbox: new CountryTrust([...production, ...read(trusted.sandbox)]) }
 

@@ -1,7 +1,8 @@
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Device, Instant } from '../../../domain/session.ts'
-import { type Certificate, readCertificate } from '../x509/certificate.ts'
-import { brokenLink, hasForeignCriticalExtension, isValidAt } from '../x509/links.ts'
+import { type Certificate, isValidAt, readCertificate } from '../x509/certificate.ts'
+import { EXTENSION, hasForeignCriticalExtension } from '../x509/extensions.ts'
+import { brokenLink } from '../x509/links.ts'
 
 /** A root that may vouch for authenticators. */
 export interface AttestationRoot {
@@ -12,7 +13,7 @@ export interface AttestationRoot {
 
 /** An attestation key, an authority or two, and perhaps the root. */
 const MAX_CERTIFICATES = 5
-const UNDERSTOOD: ReadonlySet<string> = new Set(['2.5.29.15', '2.5.29.19'])
+const UNDERSTOOD: ReadonlySet<string> = new Set([EXTENSION.keyUsage, EXTENSION.basicConstraints])
 
 /**
  * Verifies an `x5c` to one of the roots, which it may or may not include. Not left to the library: that one reads the
@@ -31,7 +32,7 @@ export async function verifyPath(
     if (certificate === undefined) return no('certificate')
     path.push(certificate)
   }
-  const included = roots.find(({ certificate }) => Buffer.compare(certificate.encoded, path.at(-1)?.encoded ?? new Uint8Array()) === 0)
+  const included = roots.find(({ certificate }) => path.at(-1)?.encoded.equals(certificate.encoded) === true)
   if (included !== undefined) path.pop()
   const [leaf] = path
   const last = path.at(-1)

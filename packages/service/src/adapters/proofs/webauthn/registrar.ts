@@ -6,10 +6,11 @@ import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { KeyRegistrar, RegisteredKey } from '../../../ports/proofs.ts'
 import { registrationsInTurn } from '../at-most.ts'
+import { readHeader } from '../authenticator-header.ts'
+import { readCoseKey } from '../cbor/cose-key.ts'
 import { decodeCbor } from '../cbor/strict-cbor.ts'
 import { FLAG } from './authenticator-data.ts'
 import { badClientData } from './client-data.ts'
-import { readCoseKey } from './cose-key.ts'
 import { type StatementTrust, verifyStatement } from './statement.ts'
 
 type WebauthnRegistration = Omit<RegistrationOf<'webauthn'>, 'format'>
@@ -122,8 +123,9 @@ async function verifyCeremony(
 
 /** Which check of the ceremony has refused, for the log. */
 function ceremonyStep(authenticatorData: Uint8Array, rpId: string): string {
-  const flags = authenticatorData[32] ?? 0
-  if (!hash('sha256', rpId, 'buffer').equals(authenticatorData.subarray(0, 32))) return 'app_id'
+  const header = readHeader(authenticatorData)
+  if (header === undefined || !hash('sha256', rpId, 'buffer').equals(header.appIdHash)) return 'app_id'
+  const { flags } = header
   if ((flags & FLAG.userPresent) === 0) return 'user_present'
   if ((flags & FLAG.userVerified) === 0) return 'user_verified'
   return (flags & (FLAG.backupEligible | FLAG.backedUp)) === FLAG.backedUp ? 'backup_flags' : 'ceremony'

@@ -2,9 +2,13 @@ import { type KeyObject, hash, verify } from 'node:crypto'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Device, Instant } from '../../../domain/session.ts'
 import { type AndroidTrust, verifyAttestedKey } from '../android/attested-key.ts'
-import { type Certificate, readPublicKey } from '../x509/certificate.ts'
-import { MalformedDer, readDer, readExplicit, readOctets, readSequence } from '../x509/der.ts'
-import { authorityOf } from '../x509/links.ts'
+import { nonceOf } from '../apple/nonce-extension.ts'
+import { readOctets } from '../der/values.ts'
+import type { Certificate } from '../x509/certificate.ts'
+import { EXTENSION, extensionOf } from '../x509/extensions.ts'
+import { isAuthority } from '../x509/links.ts'
+import { ATTRIBUTE } from '../x509/name.ts'
+import { readPublicKey } from '../x509/public-key.ts'
 import { type AttestationRoot, verifyPath } from './path.ts'
 
 /** A statement, and what it is about. */
@@ -82,8 +86,6 @@ async function verifyAndroidKey(statement: Statement, { android }: StatementTrus
   return accept({ attested: true, environment: attested.value.environment })
 }
 
-const APPLE_NONCE = '1.2.840.113635.100.8.2'
-
 async function verifyApple(statement: Statement, trust: StatementTrust, now: Instant): Promise<Result<Standing>> {
   const x5c = bytesList(statement.members.get('x5c'))
   if (x5c === undefined || !hasExactly(statement.members, ['x5c'])) return no('statement')
@@ -91,27 +93,23 @@ async function verifyApple(statement: Statement, trust: StatementTrust, now: Ins
   if (!path.ok) return path
   const { leaf, environment } = path.value
   const nonce = hash('sha256', Buffer.concat([statement.authenticatorData, statement.clientDataHash]), 'buffer')
-  const said = readExtension(leaf, APPLE_NONCE, (value) => readOctets(readExplicit(onlyOf(readSequence(readDer(value))))))
-  if (said === undefined || !nonce.equals(said)) return no('statement_nonce')
+  if (nonceOf(leaf)?.equals(nonce) !== true) return no('statement_nonce')
   const key = readPublicKey(leaf.publicKey)
   if (key === undefined || !isSameKey(key.export({ format: 'der', type: 'spki' }), statement.publicKey)) return no('statement_key')
   return accept({ attested: true, environment })
 }
 
-const SUBJECT = { country: '2.5.4.6', organization: '2.5.4.10', unit: '2.5.4.11', commonName: '2.5.4.3' } as const
-const BASIC_CONSTRAINTS = '2.5.29.19'
-
 /** WebAuthn 8.2.1: what a certificate must say to attest authenticators. */
 function isPackedCertificate(leaf: Certificate): boolean {
-  const { subjectAttributes: subject } = leaf
+  const { attributes } = leaf.subject
   return (
     leaf.version === 3 &&
-    /^[A-Z]{2}$/.test(subject.get(SUBJECT.country) ?? '') &&
-    (subject.get(SUBJECT.organization) ?? '') !== '' &&
-    subject.get(SUBJECT.unit) === 'Authenticator Attestation' &&
-    (subject.get(SUBJECT.commonName) ?? '') !== '' &&
-    leaf.extensions.has(BASIC_CONSTRAINTS) &&
-    authorityOf(leaf) === undefined
+    /^[A-Z]{2}$/.test(attributes.get(ATTRIBUTE.country) ?? '') &&
+    (attributes.get(ATTRIBUTE.organization) ?? '') !== '' &&
+    attributes.get(ATTRIBUTE.unit) === 'Authenticator Attestation' &&
+    (attributes.get(ATTRIBUTE.commonName) ?? '') !== '' &&
+    leaf.extensions.has(EXTENSION.basicConstraints) &&
+    !isAuthority(leaf)
   )
 }
 
@@ -119,23 +117,7 @@ const AAGUID = '1.3.6.1.4.1.45724.1.1.4'
 
 /** Where a certificate names a model, it is the authenticator's. */
 function agreesOnModel(leaf: Certificate, aaguid: Uint8Array): boolean {
-  const named = readExtension(leaf, AAGUID, (value) => readOctets(readDer(value)))
-  return leaf.extensions.has(AAGUID) ? named !== undefined && Buffer.compare(named, aaguid) === 0 : true
-}
-
-function readExtension<T>(certificate: Certificate, id: string, read: (value: Uint8Array) => T): T | undefined {
-  const value = certificate.extensions.get(id)?.value
-  try {
-    return value && read(value)
-  } catch (failure) {
-    if (failure instanceof MalformedDer) return undefined
-    throw failure
-  }
-}
-
-function onlyOf<T>([only, ...rest]: readonly T[]): T {
-  if (only === undefined || rest.length > 0) throw new MalformedDer('not one')
-  return only
+  return !leaf.extensions.has(AAGUID) || extensionOf(leaf, AAGUID, readOctets)?.equals(aaguid) === true
 }
 
 function isSigned(

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { SettingsService } from '@simplewebauthn/server'
 import type { AndroidApp } from '../android/policy.ts'
 import { readCertificate } from '../x509/certificate.ts'
@@ -15,10 +16,16 @@ export const BROWSER_KEY_KEEPERS: readonly AndroidApp[] = ['com.google.android.g
   certificateDigests: [PLAY_SERVICES_SIGNER],
 }))
 
+/** @param pems from configuration, or the library's; one that cannot be read stops the start */
+export function rootsOf(pems: readonly string[], environment: AttestationRoot['environment']): AttestationRoot[] {
+  return pems.map((pem) => {
+    const certificate = readCertificate(new X509Certificate(pem).raw)
+    if (certificate === undefined) throw new RangeError('a configured root is not a certificate that can be read')
+    return { certificate, environment }
+  })
+}
+
 /** Apple's root for WebAuthn, as the library pins it. */
 export function appleWebauthnRoots(): readonly AttestationRoot[] {
-  return SettingsService.getRootCertificates({ identifier: 'apple' }).flatMap((pem) => {
-    const certificate = readCertificate(Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64'))
-    return certificate === undefined ? [] : [{ certificate, environment: 'production' as const }]
-  })
+  return rootsOf(SettingsService.getRootCertificates({ identifier: 'apple' }), 'production')
 }

@@ -1,11 +1,8 @@
-import type { Instant } from '../../../domain/session.ts'
-import { type Certificate, isSignedBy, readPublicKey } from './certificate.ts'
-import { MalformedDer, readBoolean, readDer, readInteger, readSequence } from './der.ts'
-
-const BASIC_CONSTRAINTS = '2.5.29.19'
-const KEY_USAGE = '2.5.29.15'
-/** Bit 5 of KeyUsage, counted from the left: keyCertSign. */
-const MAY_SIGN_CERTIFICATES = 0x04
+import type { KeyObject } from 'node:crypto'
+import { schemeOf } from './algorithm.ts'
+import type { Certificate } from './certificate.ts'
+import { keyUsageOf, pathLengthOf, USAGE } from './extensions.ts'
+import { readPublicKey, verifyOffLoop } from './public-key.ts'
 
 /** What is wrong with a link of a chain, in one word. */
 export type BrokenLink = 'issuer_name' | 'issuer_not_ca' | 'path_length' | 'issuer_key' | 'signature'
@@ -16,47 +13,33 @@ export type BrokenLink = 'issuer_name' | 'issuer_not_ca' | 'path_length' | 'issu
  * @param authoritiesBelow how many authorities stand between the issuer and the chain's leaf
  */
 export async function brokenLink(certificate: Certificate, issuer: Certificate, authoritiesBelow: number): Promise<BrokenLink | undefined> {
-  if (Buffer.compare(certificate.issuer, issuer.subject) !== 0) return 'issuer_name'
-  const authority = authorityOf(issuer)
-  if (authority === undefined) return 'issuer_not_ca'
-  if (authoritiesBelow > authority.pathLength) return 'path_length'
+  if (!certificate.issuer.encoded.equals(issuer.subject.encoded)) return 'issuer_name'
+  const pathLength = isAuthority(issuer) ? pathLengthOf(issuer) : undefined
+  if (pathLength === undefined) return 'issuer_not_ca'
+  if (authoritiesBelow > pathLength) return 'path_length'
   const key = readPublicKey(issuer.publicKey)
   if (key === undefined) return 'issuer_key'
   return (await isSignedBy(certificate, key)) ? undefined : 'signature'
 }
 
-/** What a certificate says of issuing others; undefined where it must not. */
-export function authorityOf({ extensions }: Certificate): { readonly pathLength: number } | undefined {
-  try {
-    const constraints = extensions.get(BASIC_CONSTRAINTS)
-    const usage = extensions.get(KEY_USAGE)
-    if (constraints === undefined) return undefined
-    const [isAuthority, pathLength] = readSequence(readDer(constraints.value))
-    if (isAuthority === undefined || !readBoolean(isAuthority)) return undefined
-    if (usage !== undefined && !maySignCertificates(usage.value)) return undefined
-    return { pathLength: pathLength === undefined ? Number.POSITIVE_INFINITY : Number(readInteger(pathLength)) }
-  } catch (failure) {
-    if (failure instanceof MalformedDer) return undefined
-    throw failure
-  }
-}
-
-function maySignCertificates(value: Uint8Array): boolean {
-  const usage = readDer(value)
-  // The first byte counts the unused bits of the last one.
-  return usage.tagClass === 'universal' && usage.tag === 3 && ((usage.content[1] ?? 0) & MAY_SIGN_CERTIFICATES) !== 0
+/** Whether it may issue others: by its constraints, and by its key usage where it has one. */
+export function isAuthority(certificate: Certificate): boolean {
+  const usage = keyUsageOf(certificate) ?? USAGE.certificateSigning
+  return pathLengthOf(certificate) !== undefined && (usage & USAGE.certificateSigning) !== 0
 }
 
 /** Whether somebody signed it with the name it bears itself. */
 export function isSelfIssued({ issuer, subject }: Certificate): boolean {
-  return Buffer.compare(issuer, subject) === 0
+  return issuer.encoded.equals(subject.encoded)
 }
 
-export function isValidAt({ notBefore, notAfter }: Certificate, now: Instant): boolean {
-  return notBefore <= now && now <= notAfter
-}
+/** What phones' chains are signed with, and the kind of key for it. SHA-1 is not among it, and neither is what only passports use. */
+const KEY_TYPE = { pkcs1: 'rsa', ecdsa: 'ec', 'ecdsa-plain': null } as const
+const DIGESTS: readonly string[] = ['sha256', 'sha384', 'sha512']
 
-/** Whether it demands something that is not understood here. */
-export function hasForeignCriticalExtension({ extensions }: Certificate, understood: ReadonlySet<string>): boolean {
-  return [...extensions].some(([id, { critical }]) => critical && !understood.has(id))
+/** Whether the key signed the certificate. */
+export function isSignedBy({ signed: { message, algorithm, signature } }: Certificate, key: KeyObject): Promise<boolean> {
+  const known = schemeOf(algorithm)
+  if (known === undefined || KEY_TYPE[known.scheme] !== key.asymmetricKeyType || !DIGESTS.includes(known.digest)) return Promise.resolve(false)
+  return verifyOffLoop({ message, digest: known.digest, signature, key })
 }

@@ -1,7 +1,8 @@
 import type { Buffer } from 'node:buffer'
-import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { authority, certify, type Name } from './android-certificate.ts'
-import { encodeKeyDescription, type KeyDescriptionFields } from './android-description.ts'
+import { hash, type KeyObject } from 'node:crypto'
+import { authority, certify, type Name } from '../mint/certificate.ts'
+import { newKey, publicHalf } from '../mint/key.ts'
+import { encodeKeyDescription, type KeyDescriptionFields } from './description.ts'
 
 /**
  * What Google and a phone's maker are to a real phone: a root, an intermediate and an attestation key. The root is a
@@ -41,7 +42,6 @@ export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAu
   const intermediateKey = newKey()
   const attestationKey = newKey()
   const dates = { notBefore: FROM, notAfter: UNTIL }
-  const rootPublicKey = createPublicKey(rootKey.export({ format: 'pem', type: 'pkcs8' }))
   const root = certify({ serial: 1n, subject: ROOT, issuer: ROOT, publicKey: rootKey, issuerKey: rootKey, ...dates, extensions: [authority()] })
   const intermediate = certify({
     serial: 2n,
@@ -63,9 +63,7 @@ export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAu
   })
   return {
     root,
-    rootKeyDigest: createHash('sha256')
-      .update(rootPublicKey.export({ format: 'der', type: 'spki' }))
-      .digest('hex'),
+    rootKeyDigest: hash('sha256', publicHalf(rootKey).export({ format: 'der', type: 'spki' }), 'hex'),
     attest(publicKey, description) {
       const extensions = [{ id: KEY_DESCRIPTION, value: encodeKeyDescription(description) }]
       // A real leaf has the serial 1 and dates of the phone's clock.
@@ -73,8 +71,4 @@ export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAu
       return [leaf, attestation, intermediate, root]
     },
   }
-}
-
-function newKey(): KeyObject {
-  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { element, explicit, integer, octets, oid, sequence, set, time } from './mint/der.ts'
-import { digestIdentifier, type PassportSigner } from './passport-signer.ts'
+import { element, explicit, integer, octets, oid, sequence, setOf, time } from '../mint/der.ts'
+import { digestIdentifier, type PassportSigner } from './signer.ts'
 
 /** What CMS SignedData is made of. */
 export interface SignedDataWish {
@@ -19,7 +19,7 @@ export interface SignedDataWish {
 export function mintSignedData(wish: SignedDataWish): Buffer {
   const { contentType, content, signer, indefinite = false } = wish
   const wrap = indefinite ? openEnded : element
-  const attribute = (type: string, value: Uint8Array) => sequence(oid(`1.2.840.113549.1.9.${type}`), set(value))
+  const attribute = (type: string, value: Uint8Array) => sequence(oid(`1.2.840.113549.1.9.${type}`), setOf(value))
   const attributes = [
     attribute('3', oid(contentType)),
     attribute('4', octets(hash(signer.digest, content, 'buffer'))),
@@ -31,16 +31,16 @@ export function mintSignedData(wish: SignedDataWish): Buffer {
     digestIdentifier(signer.digest),
     explicit(0, ...attributes),
     signer.algorithm,
-    octets(signer.sign(set(...attributes))),
+    octets(signer.sign(setOf(...attributes))),
   )
   const pieces = indefinite ? wrap(0x24, octets(content.subarray(0, 20)), octets(content.subarray(20))) : octets(content)
   const signedData = wrap(
     0x30,
     integer(3),
-    set(digestIdentifier(signer.digest)),
+    setOf(digestIdentifier(signer.digest)),
     wrap(0x30, oid(contentType), wrap(0xa0, pieces)),
     explicit(0, ...wish.certificates),
-    set(signerInfo),
+    setOf(signerInfo),
   )
   return wrap(0x30, oid('1.2.840.113549.1.7.2'), wrap(0xa0, signedData))
 }

@@ -1,6 +1,6 @@
 import { constants, generateKeyPairSync, hash, type KeyObject, privateEncrypt, randomBytes, sign } from 'node:crypto'
-import { element, integer, oid, sequence, set } from './mint/der.ts'
-import { type PassportDigest, PLAIN_ECDSA } from './passport-signer.ts'
+import { element, integer, oid, sequence, setOf } from '../mint/der.ts'
+import { DIGEST_BYTES, type PassportDigest, PLAIN_ECDSA } from './signer.ts'
 
 /** The key of a chip for Active Authentication, with the data groups that speak of it. */
 export interface PassportChip {
@@ -19,7 +19,6 @@ export function makePassportChip(wish: PassportChipWish): PassportChip {
   return wish.kind === 'rsa' ? rsaChip(wish) : ecdsaChip(wish)
 }
 
-const DIGEST_BYTES = { sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 } as const
 const TRAILER = {
   sha1: Buffer.of(0xbc),
   sha224: Buffer.of(0x38, 0xcc),
@@ -47,7 +46,7 @@ function ecdsaChip({ digest = 'sha256', curve = 'brainpoolP256r1' }: { readonly 
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: curve })
   const info = sequence(oid('2.23.136.1.1.5'), integer(1), oid(`0.4.0.127.0.7.1.1.4.1.${PLAIN_ECDSA[digest]}`))
   return {
-    dg14: element(0x6e, set(info)),
+    dg14: element(0x6e, setOf(info)),
     dg15: dg15Of(publicKey),
     answer: (challenge) => sign(digest, challenge, { key: privateKey, dsaEncoding: 'ieee-p1363' }),
   }

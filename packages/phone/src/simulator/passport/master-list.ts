@@ -1,7 +1,7 @@
-import { integer, sequence, set } from './mint/der.ts'
-import type { PassportAuthority } from './passport-authority.ts'
-import { mintSignedData } from './passport-signed-data.ts'
-import { makePassportSigner, USUAL_SIGNATURE } from './passport-signer.ts'
+import { integer, sequence, setOf } from '../mint/der.ts'
+import type { PassportAuthority } from './authority.ts'
+import { mintSignedData } from './signed-data.ts'
+import { makePassportSigner, USUAL_SIGNATURE } from './signer.ts'
 
 const MASTER_LIST = '2.23.136.1.1.2'
 const MASTER_LIST_SIGNING = '2.23.136.1.1.3'
@@ -15,7 +15,7 @@ export function mintMasterList(
   const signer = makePassportSigner(USUAL_SIGNATURE)
   const { publicKey } = signer
   const signerCertificate = authority.issue({ publicKey, name: 'Simulated List Signer', notBefore: now - DAY_MS, notAfter: now + DAY_MS, purposes })
-  const content = sequence(integer(0), set(...certificates))
+  const content = sequence(integer(0), setOf(...certificates))
   const all = [signerCertificate, authority.countryCertificate]
   return mintSignedData({ contentType: MASTER_LIST, content, certificates: all, signerCertificate, signer, signingTime: now })
 }

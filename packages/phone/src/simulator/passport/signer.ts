@@ -1,5 +1,5 @@
 import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { element, explicit, integer, oid, sequence } from './mint/der.ts'
+import { element, explicit, integer, oid, sequence } from '../mint/der.ts'
 
 export type PassportDigest = 'sha1' | 'sha224' | 'sha256' | 'sha384' | 'sha512'
 
@@ -38,7 +38,7 @@ const DIGEST_ID = {
   sha384: '2.16.840.1.101.3.4.2.2',
   sha512: '2.16.840.1.101.3.4.2.3',
 } as const
-const DIGEST_BYTES = { sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 } as const
+export const DIGEST_BYTES = { sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 } as const
 
 /** A new key that signs in this way. */
 export function makePassportSigner(wish: PassportSignatureWish): PassportSigner {

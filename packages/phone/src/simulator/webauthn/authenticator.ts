@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
-import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { hash, type KeyObject, randomBytes, sign } from 'node:crypto'
 import type { AppAttest } from '@bonded/contract'
-import { authority, type CertificateExtension, certify, type Name, notAuthority } from './android-certificate.ts'
-import { octets } from './android-der.ts'
-import { type CborValue, encodeCbor } from './webauthn-cbor.ts'
+import type { CborValue } from '../mint/cbor.ts'
+import { newKey, publicHalf } from '../mint/key.ts'
+import { credentialOf, encodeAttestation, ES256, headerOf } from './authenticator-data.ts'
 
 /** What a page sends to `POST /devices` as `registration`. */
 export interface WebauthnRegistrationJson {
@@ -50,32 +50,22 @@ export interface Authenticator {
 /** Makes an authenticator with a new key. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { origin, attestation = nobody, aaguid = Buffer.alloc(16), flags = PRESENT_AND_VERIFIED, counts = true } = options
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const privateKey = newKey()
   const credential = randomBytes(32)
   const credentialId = credential.toString('base64url')
   let counter = 0
 
-  const authenticatorData = (flagBits: number, count: number, ...more: readonly Uint8Array[]): Buffer => {
-    const fixed = Buffer.alloc(5, flagBits)
-    fixed.writeUInt32BE(count, 1)
-    return Buffer.concat([sha256(new URL(origin).hostname), fixed, ...more])
-  }
+  const appId = new URL(origin).hostname
 
   return {
     credentialId,
     privateKey,
     register(challenge) {
       const clientData = Buffer.from(JSON.stringify({ type: 'webauthn.create', challenge, origin, crossOrigin: false }))
-      const length = Buffer.of(credential.length >> 8, credential.length & 0xff)
-      const data = authenticatorData(flags | ATTESTED_CREDENTIAL, counter, aaguid, length, credential, coseKeyOf(privateKey))
+      const header = headerOf({ appId, flags: flags | ATTESTED_CREDENTIAL, counter })
+      const data = Buffer.concat([header, credentialOf({ aaguid, id: credential, publicKey: publicHalf(privateKey) })])
       const [format, members] = attestation({ privateKey, authenticatorData: data, clientDataHash: sha256(clientData) })
-      const object = encodeCbor(
-        new Map<string, CborValue>([
-          ['fmt', format],
-          ['attStmt', members],
-          ['authData', data],
-        ]),
-      )
+      const object = encodeAttestation(format, members, data)
       return {
         id: credentialId,
         rawId: credentialId,
@@ -88,7 +78,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const challenge = sha256(payload).toString('base64url')
       const clientData = Buffer.from(JSON.stringify({ type: 'webauthn.get', challenge, origin, crossOrigin: false, ...bend.clientData }))
       if (counts) counter += 1
-      const data = authenticatorData(bend.flags ?? flags, bend.counter ?? counter)
+      const data = headerOf({ appId, flags: bend.flags ?? flags, counter: bend.counter ?? counter })
       const clientDataHash = sha256(clientData)
       return {
         key_id: credentialId,
@@ -113,66 +103,6 @@ export const itself: Attestation = ({ privateKey, authenticatorData, clientDataH
   ]),
 ]
 
-const ES256 = -7
-const ROOT: Name = [['commonName', 'Bonded Sessions test root for authenticators']]
-const MODEL: Name = [
-  ['country', 'AA'],
-  ['organization', 'Bonded Sessions'],
-  ['unit', 'Authenticator Attestation'],
-  ['commonName', 'Simulated authenticator'],
-]
-const AAGUID_EXTENSION = '1.3.6.1.4.1.45724.1.1.4'
-const DATES = { notBefore: new Date('2020-01-01T00:00:00Z'), notAfter: new Date('2049-12-31T23:59:59Z') }
-
-/** A maker of authenticators under a test root: only a sandbox may trust it. */
-export interface AuthenticatorMaker {
-  /** DER. */
-  readonly root: Buffer
-  /** Vouches in the format `packed`, with the chain of its attestation key. */
-  readonly attestation: Attestation
-}
-
-/** Makes a root and an attestation key for one model. */
-export function createAuthenticatorMaker(aaguid: Uint8Array, bend: { readonly subject?: Name } = {}): AuthenticatorMaker {
-  const rootKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
-  const modelKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
-  const model: CertificateExtension = { id: AAGUID_EXTENSION, value: octets(aaguid) }
-  const root = certify({ serial: 1n, subject: ROOT, issuer: ROOT, publicKey: rootKey, issuerKey: rootKey, ...DATES, extensions: [authority()] })
-  const certificate = certify({
-    serial: 2n,
-    subject: bend.subject ?? MODEL,
-    issuer: ROOT,
-    publicKey: modelKey,
-    issuerKey: rootKey,
-    ...DATES,
-    extensions: [notAuthority, model],
-  })
-  return {
-    root,
-    attestation: ({ authenticatorData, clientDataHash }) => [
-      'packed',
-      new Map<string, CborValue>([
-        ['alg', ES256],
-        ['sig', sign('sha256', Buffer.concat([authenticatorData, clientDataHash]), modelKey)],
-        ['x5c', [certificate]],
-      ]),
-    ],
-  }
-}
-
-function coseKeyOf(privateKey: KeyObject): Buffer {
-  const { x = '', y = '' } = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' })).export({ format: 'jwk' })
-  return encodeCbor(
-    new Map<number, CborValue>([
-      [1, 2],
-      [3, ES256],
-      [-1, 1],
-      [-2, Buffer.from(x, 'base64url')],
-      [-3, Buffer.from(y, 'base64url')],
-    ]),
-  )
-}
-
 function sha256(data: string | Uint8Array): Buffer {
-  return createHash('sha256').update(data).digest()
+  return hash('sha256', data, 'buffer')
 }

@@ -1,6 +1,7 @@
-import { hash, type KeyObject, randomBytes } from 'node:crypto'
-import { bits, element, explicit, integer, octets, oid, sequence, set, text, time, yes } from './mint/der.ts'
-import { makePassportSigner, type PassportSignatureWish, type PassportSigner, USUAL_SIGNATURE } from './passport-signer.ts'
+import { hash, type KeyObject } from 'node:crypto'
+import { authority, certifyBy, type CertificateExtension, keyUsage, type Name, newSerial, SIGNS_CERTIFICATES } from '../mint/certificate.ts'
+import { element, octets, oid, sequence } from '../mint/der.ts'
+import { makePassportSigner, type PassportSignatureWish, type PassportSigner, USUAL_SIGNATURE } from './signer.ts'
 
 /** A made-up state: the country certificate that a sandbox is told to trust, and the key below it that signs documents. */
 export interface PassportAuthority {
@@ -46,7 +47,7 @@ export function makePassportAuthority(now: number, wish: PassportAuthorityWish =
   const root = makePassportSigner(countrySignature)
   const signer = makePassportSigner(documentSignature)
   const issuer = nameOf({ country, name: 'Simulated Country Signing CA' })
-  const certify = (of: IssueWish, subject: Buffer) => certificateOf(of, { subject, issuer, root })
+  const certify = (of: IssueWish, subject: Name) => certificateOf(of, { subject, issuer, root })
   const issue = (of: IssueWish) => certify(of, nameOf({ country: of.country ?? country, name: of.name }))
   const validity = wish.signerValidity ?? { notBefore: now - DAY_MS, notAfter: now + SIGNER_YEARS * YEAR_MS }
   return {
@@ -61,37 +62,27 @@ export function makePassportAuthority(now: number, wish: PassportAuthorityWish =
   }
 }
 
-const USAGE = { authority: bits(Buffer.of(0x06), 1), signer: bits(Buffer.of(0x80), 7) } as const
-const SERIAL_BYTES = 9
+const SIGNS_DOCUMENTS = keyUsage(0x80, 7)
 
-function certificateOf(wish: IssueWish, { subject, issuer, root }: { subject: Buffer; issuer: Buffer; root: PassportSigner }): Buffer {
-  const extensions = [
-    sequence(oid('2.5.29.14'), octets(octets(keyId(wish.publicKey)))),
-    sequence(oid('2.5.29.35'), octets(sequence(element(0x80, keyId(root.publicKey))))),
-    sequence(oid('2.5.29.15'), yes(), octets(wish.authority === true ? USAGE.authority : USAGE.signer)),
-    ...(wish.authority === true ? [sequence(oid('2.5.29.19'), yes(), octets(sequence(yes(), integer(0))))] : []),
-    ...(wish.purposes === undefined ? [] : [sequence(oid('2.5.29.37'), yes(), octets(sequence(...wish.purposes.map(oid))))]),
+function certificateOf(wish: IssueWish, { subject, issuer, root }: { subject: Name; issuer: Name; root: PassportSigner }): Buffer {
+  const { publicKey, notBefore, notAfter, purposes } = wish
+  const extensions: CertificateExtension[] = [
+    { id: '2.5.29.14', value: octets(keyId(publicKey)) },
+    { id: '2.5.29.35', value: sequence(element(0x80, keyId(root.publicKey))) },
+    ...(wish.authority === true ? [SIGNS_CERTIFICATES, authority(0)] : [SIGNS_DOCUMENTS]),
+    ...(purposes === undefined ? [] : [{ id: '2.5.29.37', critical: true, value: sequence(...purposes.map(oid)) }]),
   ]
-  const body = sequence(
-    explicit(0, integer(2)),
-    // The first bit must not be set, or the number would be negative.
-    element(0x02, Buffer.concat([Buffer.of(0x01), randomBytes(SERIAL_BYTES)])),
-    root.algorithm,
-    issuer,
-    sequence(time(wish.notBefore), time(wish.notAfter)),
-    subject,
-    wish.publicKey.export({ format: 'der', type: 'spki' }),
-    explicit(3, sequence(...extensions)),
-  )
-  return sequence(body, root.algorithm, bits(root.sign(body)))
+  return certifyBy(root, { serial: newSerial(), subject, issuer, publicKey, notBefore, notAfter, extensions })
 }
 
 function keyId(key: KeyObject): Buffer {
   return hash('sha1', key.export({ format: 'der', type: 'spki' }), 'buffer')
 }
 
-/** Country as a PrintableString, as Doc 9303-12 wants it. */
-function nameOf({ country, name }: { country: string; name: string }): Buffer {
-  const part = (type: string, value: Buffer) => set(sequence(oid(type), value))
-  return sequence(part('2.5.4.6', element(0x13, Buffer.from(country))), part('2.5.4.10', text('Simulated')), part('2.5.4.3', text(name)))
+function nameOf({ country, name }: { country: string; name: string }): Name {
+  return [
+    ['country', country],
+    ['organization', 'Simulated'],
+    ['commonName', name],
+  ]
 }

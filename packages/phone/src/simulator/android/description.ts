@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { boolean, enumerated, explicit, integer, nothing, octets, sequence, setOf } from './android-der.ts'
+import { boolean, enumerated, explicit, integer, nothing, octets, sequence, setOf } from '../mint/der.ts'
 
 /** What is inside one of the two lists: an already encoded value by tag. Written in ascending order. */
 export type Tags = Readonly<Record<number, Uint8Array>>

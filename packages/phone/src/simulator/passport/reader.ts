@@ -1,6 +1,6 @@
 import { encodeBase64url } from '@bonded/contract'
-import type { ReadPassport } from '../session/signals.ts'
-import type { SimulatedPassport } from './passport-document.ts'
+import type { ReadPassport } from '../../session/signals.ts'
+import type { SimulatedPassport } from './document.ts'
 
 /** Holds a simulated passport to the phone. */
 export function passportReader({ sod, dg1, dg14, dg15, chip }: SimulatedPassport): ReadPassport {

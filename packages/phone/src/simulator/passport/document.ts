@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import { element, integer, octets, sequence } from './mint/der.ts'
-import type { PassportAuthority } from './passport-authority.ts'
-import type { PassportChip } from './passport-chip.ts'
-import { type MrzWish, mintMrz } from './passport-mrz.ts'
-import { mintSignedData } from './passport-signed-data.ts'
-import { digestIdentifier, type PassportDigest } from './passport-signer.ts'
+import { element, integer, octets, sequence } from '../mint/der.ts'
+import type { PassportAuthority } from './authority.ts'
+import type { PassportChip } from './chip.ts'
+import { type MrzWish, mintMrz } from './mrz.ts'
+import { mintSignedData } from './signed-data.ts'
+import { digestIdentifier, type PassportDigest } from './signer.ts'
 
 /** What a reader gets from a chip, and the chip itself where it has a key. */
 export interface SimulatedPassport {
@@ -53,10 +53,5 @@ export function mintPassport(authority: PassportAuthority, wish: PassportWish = 
 }
 
 function dg1Of(mrz: string): Buffer {
-  return Buffer.concat([Buffer.of(0x61), lengthThen(Buffer.concat([Buffer.of(0x5f, 0x1f), lengthThen(Buffer.from(mrz))]))])
-}
-
-/** Length and content: what follows a tag, also one of two bytes. */
-function lengthThen(content: Buffer): Buffer {
-  return element(0, content).subarray(1)
+  return element(0x61, element(0x5f1f, Buffer.from(mrz)))
 }

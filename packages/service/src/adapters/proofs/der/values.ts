@@ -1,0 +1,123 @@
+import type { Instant } from '../../../domain/session.ts'
+import { childrenOf, type Element, Malformed, TAG } from './element.ts'
+
+// All of these throw Malformed for an element of another type, or a value that is not spelled as its encoding demands.
+
+export function readSequence(element: Element | undefined): Element[] {
+  return childrenOf(element, TAG.sequence)
+}
+
+/** Neither real phones nor states sort what they put in a SET OF, so its order is not judged. */
+export function readSetOf(element: Element | undefined): Element[] {
+  return childrenOf(element, TAG.set)
+}
+
+/** What an EXPLICIT context tag wraps. */
+export function readExplicit(element: Element | undefined, number: number): Element {
+  return onlyOf(childrenOf(element, TAG.context(number)))
+}
+
+/** The one element of a list that may have no other. */
+export function onlyOf<T>([only, ...more]: readonly T[]): T {
+  if (only === undefined || more.length > 0) throw new Malformed('not one')
+  return only
+}
+
+/** The bytes of an OCTET STRING, which BER may cut into pieces. */
+export function readOctets(element: Element | undefined): Buffer {
+  if (element?.encoding !== 'ber' || element.tag !== TAG.constructedOctetString) return primitive(element, TAG.octetString)
+  const pieces = childrenOf(element, TAG.constructedOctetString)
+  if (pieces.length === 0) throw new Malformed('no pieces')
+  return Buffer.concat(pieces.map((piece) => primitive(piece, TAG.octetString)))
+}
+
+export function readInteger(element: Element | undefined): bigint {
+  return integerOf(primitive(element, TAG.integer))
+}
+
+/** A natural number that JavaScript's numbers hold. */
+export function readSmall(element: Element | undefined): number {
+  const value = readInteger(element)
+  if (value < 0n || value > 0xff_ff_ff_ffn) throw new Malformed('not small')
+  return Number(value)
+}
+
+export function readEnumerated(element: Element | undefined): bigint {
+  return integerOf(primitive(element, TAG.enumerated))
+}
+
+function integerOf(content: Buffer): bigint {
+  const [first, second] = content
+  if (first === undefined) throw new Malformed('empty integer')
+  // Nine equal leading bits say nothing: the byte is padding.
+  if (second !== undefined && ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80))) throw new Malformed('padded integer')
+  return BigInt.asIntN(content.length * 8, BigInt(`0x${content.toString('hex')}`))
+}
+
+/** DER knows one true and one false; a phone that writes another byte does not know what it says. BER takes any for true. */
+export function readBoolean(element: Element | undefined): boolean {
+  const [value, ...more] = primitive(element, TAG.boolean)
+  if (value === undefined || more.length > 0) throw new Malformed('boolean')
+  if (element?.encoding === 'der' && value !== 0 && value !== 0xff) throw new Malformed('boolean')
+  return value !== 0
+}
+
+export function readNull(element: Element | undefined): true {
+  if (primitive(element, TAG.null).length > 0) throw new Malformed('null')
+  return true
+}
+
+/** A BIT STRING of whole bytes: keys and signatures. */
+export function readBits(element: Element | undefined): Buffer {
+  const content = primitive(element, TAG.bitString)
+  if (content[0] !== 0) throw new Malformed('bit string')
+  return content.subarray(1)
+}
+
+/** The first eight bits of a BIT STRING of flags. The byte before them counts the unused bits of the last. */
+export function readFlags(element: Element | undefined): number {
+  return primitive(element, TAG.bitString)[1] ?? 0
+}
+
+/** An object identifier as dotted numbers. */
+export function readOid(element: Element | undefined): string {
+  const arcs: number[] = []
+  let arc = 0
+  let open = false
+  for (const byte of primitive(element, TAG.oid)) {
+    if (!open && byte === 0x80) throw new Malformed('padded identifier')
+    if (arc >= 2 ** 24) throw new Malformed('identifier')
+    arc = arc * 128 + (byte & 0x7f)
+    open = (byte & 0x80) !== 0
+    if (!open) {
+      arcs.push(arc)
+      arc = 0
+    }
+  }
+  const [first] = arcs
+  if (open || first === undefined) throw new Malformed('identifier')
+  const root = Math.min(2, Math.floor(first / 40))
+  return [root, first - root * 40, ...arcs.slice(1)].join('.')
+}
+
+const TIMES = new Map([
+  [TAG.utcTime as number, /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?Z$/],
+  [TAG.generalizedTime, /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?Z$/],
+])
+
+/** UTCTime or GeneralizedTime. DER has the seconds; BER may leave them out. */
+export function readTime(element: Element | undefined): Instant {
+  const parts = TIMES.get(element?.tag ?? 0)?.exec(element?.content.toString('latin1') ?? '')
+  const [, year = '', month, day, hour, minute, second] = parts ?? []
+  if (second === undefined && (parts === null || element?.encoding !== 'ber')) throw new Malformed('time')
+  // RFC 5280: two digits from 50 on are of the last century.
+  const century = year.length === 4 ? '' : Number(year) >= 50 ? '19' : '20'
+  const time = Date.parse(`${century}${year}-${month}-${day}T${hour}:${minute}:${second ?? '00'}Z`)
+  if (Number.isNaN(time)) throw new Malformed('time')
+  return time
+}
+
+function primitive(element: Element | undefined, tag: number): Buffer {
+  if (element?.tag !== tag) throw new Malformed('another tag')
+  return element.content
+}
