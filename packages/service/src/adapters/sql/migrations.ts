@@ -95,4 +95,12 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
     // JSON: at most eight windows, read and written together. The features themselves are not stored.
     statements: ['create table device_motion (device_id text primary key, root_key_id text not null, windows text not null)'],
   },
+  {
+    number: 7,
+    name: 'no phone number rests plain',
+    statements: [
+      // Until step 5 numbers were stored as they were given. Every E.164 number begins with a plus, no sealed one does.
+      `update session set phone_number = null where phone_number like '+%'`,
+    ],
+  },
 ]
