@@ -57,6 +57,11 @@ const VERDICTS: readonly (readonly [what: string, change: Partial<Sent>, verdict
   ['another secret', { secret: `whsec_${Buffer.alloc(24, 1).toString('base64')}` }, 'signature_mismatch'],
   ['a right signature without its version', withHeader('webhook-signature', RIGHT.slice(3)), 'signature_mismatch'],
   ['a right signature with junk behind it', withHeader('webhook-signature', `${RIGHT}A`), 'signature_mismatch'],
+  [
+    'a right signature with bytes behind it',
+    withHeader('webhook-signature', `v1,${Buffer.concat([Buffer.from(RIGHT.slice(3), 'base64'), Buffer.of(0)]).toString('base64')}`),
+    'signature_mismatch',
+  ],
   ['a header sent twice', withHeader('webhook-signature', [RIGHT, RIGHT]), 'header_missing'],
   ['a timestamp with a fraction', at(`${SIGN.timestamp}.5`), 'timestamp_malformed'],
   ['a timestamp below zero', at('-1'), 'timestamp_malformed'],

@@ -1,5 +1,6 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
 import type { Device, Session } from '../../domain/session.ts'
+import type { DeviceToken } from '../../ports/store.ts'
 
 /** A session of this process lives a few minutes: these are the ones that somebody is about to ask for again. */
 const MAX_SESSIONS = 4_096
@@ -15,7 +16,7 @@ const MAX_TENANT_ROWS = 10_000
 export interface KeptRows {
   readonly sessions: Kept<SessionId, Session>
   readonly devices: Kept<DeviceId, KeptDevice>
-  /** Which device has a token. */
+  /** Which device has a token, or is offered one. */
   readonly deviceTokens: Kept<string, DeviceId>
   readonly tenants: Kept<string, unknown>
   clear(): void
@@ -23,8 +24,9 @@ export interface KeptRows {
 
 export interface KeptDevice {
   readonly device: Device
-  readonly tokenId: string
-  readonly tokenHash: Uint8Array
+  readonly token: DeviceToken
+  /** Waits to be used for the first time. */
+  readonly offered: DeviceToken | undefined
 }
 
 export function keptRows(): KeptRows {
