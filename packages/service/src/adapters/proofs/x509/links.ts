@@ -20,6 +20,12 @@ export async function brokenLink(certificate: Certificate, issuer: Certificate, 
   const authority = authorityOf(issuer)
   if (authority === undefined) return 'issuer_not_ca'
   if (authoritiesBelow > authority.pathLength) return 'path_length'
+  return brokenSignature(certificate, issuer)
+}
+
+/** Whether the issuer signed the certificate, whatever it was allowed to. Undefined where it did. */
+export async function brokenSignature(certificate: Certificate, issuer: Certificate): Promise<BrokenLink | undefined> {
+  if (Buffer.compare(certificate.issuer, issuer.subject) !== 0) return 'issuer_name'
   const key = readPublicKey(issuer.publicKey)
   if (key === undefined) return 'issuer_key'
   return (await isSignedBy(certificate, key)) ? undefined : 'signature'
