@@ -101,13 +101,13 @@ export const DEVICE_FAULTS = [
     ['an empty webhook secret is one', 'signature.ts', 'bytes === undefined || bytes.length === 0', 'bytes === undefined', 'webhook'],
     ['the id of a webhook is not signed', 'signature.ts', '`${id}.${timestamp}.`', '`${id.slice(0, 4)}.${timestamp}.`', 'webhook'],
   ]),
-  ...(['session_id', 'nonce', 'device_id', 'subject_id', 'tenant_id'] as const).flatMap((member) =>
+  ...(['device_id', 'nonce', 'session_id', 'subject_id', 'tenant_id'] as const).flatMap((member) =>
     faultsIn('packages/contract/src', { under: 'packages/service/tests' }, [
       [
         `evidence is good for any ${member}`,
         'payloads.ts',
-        'canonicalJson({ context: { session_id, nonce, device_id, subject_id, tenant_id }, evidence: signed })',
-        `canonicalJson({ context: { ${['session_id', 'nonce', 'device_id', 'subject_id', 'tenant_id'].filter((one) => one !== member).join(', ')} }, evidence: signed })`,
+        'canonicalJson({ context: { device_id, nonce, session_id, subject_id, tenant_id }, evidence: signed })',
+        `canonicalJson({ context: { ${['device_id', 'nonce', 'session_id', 'subject_id', 'tenant_id'].filter((one) => one !== member).join(', ')} }, evidence: signed })`,
         'evidence-property',
       ],
     ]),
