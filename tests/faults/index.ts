@@ -1,4 +1,5 @@
 import { AUTH_FAULTS } from './auth.ts'
+import { DEVICE_FAULTS } from './devices.ts'
 import { DOMAIN_FAULTS } from './domain.ts'
 import { CHANNEL_FAULTS, CONTRACT_FAULTS, HTTP_FAULTS, KEYRING_FAULTS } from './edges.ts'
 import type { Fault } from './fault.ts'
@@ -10,6 +11,7 @@ export const FAULTS: readonly Fault[] = [
   ...DOMAIN_FAULTS,
   ...OPERATION_FAULTS,
   ...AUTH_FAULTS,
+  ...DEVICE_FAULTS,
   ...STORE_FAULTS,
   ...CONTRACT_FAULTS,
   ...HTTP_FAULTS,

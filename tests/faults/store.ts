@@ -175,11 +175,11 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
   [
     'a phone that was blocked is remembered as it was',
     'device-table.ts',
-    `    *setStatus(id, status) {\n      kept.devices.delete(id)`,
-    `    *setStatus(id, status) {`,
+    `    *move(id, { from, to }) {\n      kept.devices.delete(id)`,
+    `    *move(id, { from, to }) {`,
     'devices',
   ],
-  ['a removed phone comes back', 'device-table.ts', `where id = $1 and status not in ('removed', $2)`, 'where id = $1 and status <> $2', 'devices'],
+  ['a removed phone comes back', 'device-table.ts', 'where id = $1 and status in (${states})', 'where id = $1 and status <> $2', 'devices'],
   ['a challenge serves again', 'device-table.ts', 'return used !== undefined', 'return used !== null', 'devices'],
   [
     'a customer’s name changes with its next bond',

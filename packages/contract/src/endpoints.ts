@@ -2,7 +2,7 @@ import { type TSchema, Type } from './schemas/type.ts'
 import type { Reason } from './errors.ts'
 import type { LimitName } from './limits.ts'
 import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/evidence.ts'
-import { DeviceChallenge, DeviceRecord, RegisterDeviceRequest, RegisteredDevice } from './schemas/device.ts'
+import { DeviceChallenge, DeviceRecord, RegisterDeviceRequest, RegisteredDevice, RotatedToken, RotateTokenRequest } from './schemas/device.ts'
 import { closed, id } from './schemas/primitives.ts'
 import { Health, Version } from './schemas/service.ts'
 import {
@@ -221,6 +221,18 @@ export const ENDPOINTS = {
     status: 200,
     answers: { device: DeviceRecord },
     refusals: ['device_not_found'],
+  }),
+  rotateDeviceToken: define({
+    method: 'POST',
+    path: `${API}/devices/{device_id}/token`,
+    summary: 'Gives the device a new token. The old one works until the new one is first used.',
+    callers: ['phone'],
+    limits: ['device'],
+    params: device,
+    body: { schema: RotateTokenRequest, limitBytes: BODY_LIMIT_BYTES },
+    status: 201,
+    answers: { rotated: RotatedToken },
+    refusals: ['device_not_found', 'device_not_usable', 'issued_at_out_of_range', 'assertion_invalid'],
   }),
   removeDevice: define({
     method: 'DELETE',

@@ -16,7 +16,7 @@ export const LIMITS = {
   create: { per: 'server credential', quota: 600, every: 'minute', burst: 100 },
   create_address: { per: '`end_user_address` of a tenant', quota: 60, every: 'minute' },
   get: { per: 'session and caller: a watch token, or a device. A backend is not limited', quota: 120, every: 'minute' },
-  device: { per: 'device: claim, evidence and attestation together', quota: 20, every: 'minute' },
+  device: { per: 'device: claim, evidence, attestation and new token together', quota: 20, every: 'minute' },
   evidence: { per: 'session and device', quota: 6, every: 'session' },
   challenge: { per: 'network address', quota: 30, every: 'minute' },
   register: { per: 'network address', quota: 10, every: 'minute' },

@@ -75,6 +75,20 @@ export function evidenceRequestPayload(fields: EvidenceRequestFields): string {
   return canonicalJson({ device_id, issued_at, nonce, session_id, signals, subject_id, typ: 'bonded-evidence-request/v1' })
 }
 
+/** The members of what asks for a new device token. */
+export interface DeviceTokenFields {
+  readonly device_id: string
+  readonly subject_id: string
+  readonly issued_at: string
+  /** The service's public origin. */
+  readonly origin: string
+}
+
+/** The canonical text that a phone signs for a new device token. */
+export function deviceTokenPayload({ device_id, subject_id, issued_at, origin }: DeviceTokenFields): string {
+  return canonicalJson({ typ: 'bonded-device-token/v1', device_id, subject_id, issued_at, origin })
+}
+
 /** What the phone reads from a QR code: session and nonce, behind the app's scheme or the service's `/bond` link. */
 export interface Handoff {
   readonly session_id: string

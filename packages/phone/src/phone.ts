@@ -7,6 +7,7 @@ import { type Approving, approve } from './session/approve.ts'
 import { claim, type ClaimedSession, type Instruments, look } from './session/claimed.ts'
 import { waitForEnd } from './session/completion.ts'
 import { type DeclineReason, decline } from './session/decline.ts'
+import { renewToken } from './session/renew-token.ts'
 
 /** What a phone is made of. One phone serves one origin, with a key of its own: what is signed for one service means nothing to another. */
 export type PhoneOptions = Instruments
@@ -35,6 +36,13 @@ export interface Phone {
   approve(claimed: ClaimedSession, options: Approving): Promise<ClaimedSession>
   /** Says no. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
   decline(claimed: ClaimedSession, options: Waiting & { readonly reason: DeclineReason }): Promise<ClaimedSession>
+  /**
+   * Gets a new device token by the key and keeps it: go on with what this returns. What was claimed before carries the
+   * old token, which ends when the new one is first used.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+   */
+  renewToken(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
   /** Waits for `completed`, `killed` or `expired`. @throws {PhoneError} `refused`, `unreachable`, `cancelled` */
   waitForEnd(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
 }
@@ -66,6 +74,7 @@ export function createPhone(options: PhoneOptions): Phone {
     look: (claimed, waiting) => look(phone, claimed, { ...waiting }),
     approve: (claimed, approving) => approve(phone, claimed, { ...approving, oneAtATime }),
     decline: (claimed, declining) => decline(phone, claimed, declining),
+    renewToken: (claimed, waiting) => oneAtATime(() => renewToken(phone, claimed, { ...waiting })),
     waitForEnd: (claimed, waiting) => waitForEnd(phone, claimed, waiting),
   }
 }

@@ -4,12 +4,14 @@ import {
   assertionPayload,
   type BondedPairAssertion,
   canonicalJson,
+  deviceTokenPayload,
   encodeBase62,
   evidenceMacInput,
   evidenceRequestPayload,
   type EvidenceRequest,
   type PhoneSession,
   type Reason,
+  type RotateTokenRequest,
   type SessionContext,
 } from '@bonded/contract'
 import type { AnswerLike, FetchLike, RequestLike } from '../src/index.ts'
@@ -26,7 +28,9 @@ export const CONTEXT: SessionContext = {
 interface Device {
   readonly device_id: string
   readonly subject_id: string
-  readonly device_token: string
+  device_token: string
+  /** Waits to be used for the first time. */
+  offered_token: string | undefined
   readonly key: KeyObject
   counter: number
 }
@@ -136,7 +140,9 @@ export function fakeService(origin = ORIGIN): FakeService {
 
   const deviceOf = (request: RequestLike): Device => {
     const token = request.headers.authorization?.replace('Bearer ', '')
-    const device = [...devices.values()].find(({ device_token }) => device_token === token)
+    const device = [...devices.values()].find(({ device_token, offered_token }) => device_token === token || offered_token === token)
+    // The first use of a new token ends the old one.
+    if (device?.offered_token !== undefined && device.offered_token === token) device.device_token = device.offered_token
     if (device === undefined) throw new Refused('credential_invalid')
     return device
   }
@@ -249,14 +255,23 @@ export function fakeService(origin = ORIGIN): FakeService {
       if (format !== 'software' || !challenges.delete(challenge)) throw new Refused('challenge_not_usable')
       if (devices.has(public_key)) throw new Refused('key_already_registered')
       const key = createPublicKey({ key: Buffer.from(public_key, 'base64url'), format: 'der', type: 'spki' })
-      const device = { device_id: newId('dev'), subject_id: newId('sub'), device_token: `dt_0123456789_${nonceOf(public_key)}`, key, counter: 0 }
+      const device_token = `dt_0123456789_${nonceOf(public_key)}`
+      const device = { device_id: newId('dev'), subject_id: newId('sub'), device_token, offered_token: undefined, key, counter: 0 }
       devices.set(public_key, device)
-      const { device_id, subject_id, device_token } = device
+      const { device_id, subject_id } = device
       return ok({ device_id, subject_id, device_token, key_id: 'key', format, environment: 'sandbox' }, 201)
     }
     const device = deviceOf(request)
     if (bare === '/api/v1/evidence') return ok(evidence(device, body as unknown as EvidenceRequest))
     if (bare === '/api/v1/attestations') return ok(attest(device, body as unknown as BondedPairAssertion))
+    if (bare === `/api/v1/devices/${device.device_id}/token`) {
+      const { issued_at, app_attest } = body as unknown as RotateTokenRequest
+      verifyTime(issued_at)
+      const { device_id, subject_id } = device
+      verifySignature(device, deviceTokenPayload({ device_id, subject_id, issued_at, origin }), app_attest)
+      device.offered_token = `dt_0123456789_${nonceOf(`${device_id} ${device.counter}`)}`
+      return ok({ device_id, device_token: device.offered_token }, 201)
+    }
     if (!bare.startsWith(`/api/v1/sessions/${id}`)) throw new Refused('session_not_live')
     if (method === 'GET') {
       const parameters = new URLSearchParams(query)

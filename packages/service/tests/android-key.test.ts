@@ -284,14 +284,34 @@ test('android-key: certificates put in at the factory outlive their dates, remot
 })
 
 test('android-key: an authority that may not issue, not so deep, or demands what nobody knows, is refused', async () => {
+  const subject = [
+    ['organization', 'Google LLC'],
+    ['commonName', 'Droid CA2'],
+  ] as const
   const attested = (extensions: Parameters<typeof certify>[0]['extensions']) =>
-    register(chainWith(honestExtension.value, chainKeys({ attestation: { extensions } })))
+    register(chainWith(honestExtension.value, chainKeys({ attestation: { subject, extensions } })))
   assert.equal(wordOf(await attested([])), 'issuer_not_ca')
   assert.equal(wordOf(await attested([authority(0)])), 'ok')
-  assert.equal(wordOf(await attested([authority(), { id: '2.5.29.15', value: der.element(0x03, Buffer.of(7, 0x80)) }])), 'issuer_not_ca')
+  assert.equal(wordOf(await attested([authority(), onlySigns])), 'issuer_not_ca')
   assert.equal(wordOf(await attested([authority(), { id: '2.5.29.15', value: der.element(0x03, Buffer.of(2, 0x04)) }])), 'ok')
   assert.equal(wordOf(await attested([authority(), { id: '1.2.3.4', critical: true, value: nothing() }])), 'critical_extension')
   assert.equal(wordOf(await attested([authority(), { id: '1.2.3.4', value: nothing() }])), 'ok')
+})
+
+const onlySigns = { id: '2.5.29.15', value: der.element(0x03, Buffer.of(7, 0x80)) }
+
+test('android-key: an attestation key from the factory may be none that calls itself an authority, if nobody could have made it one', async () => {
+  const attested = (attestation: Partial<Parameters<typeof certify>[0]>) => register(chainWith(honestExtension.value, chainKeys({ attestation })))
+  assert.equal(wordOf(await attested({ extensions: [onlySigns] })), 'ok')
+  assert.equal(wordOf(await attested({ extensions: [onlySigns, honestExtension] })), 'key_description_elsewhere')
+  assert.equal(wordOf(await attested({ extensions: [onlySigns], subject: [['commonName', 'mine']], notAfter: DATES.notAfter })), 'issuer_not_ca')
+  // Above it, who issues must be allowed to.
+  const { root, attestation, leaf } = chainKeys({ attestation: { extensions: [onlySigns] } })
+  const key = newKey().privateKey
+  const subject = [['serialNumber', 'bb']] as const
+  const above = certify({ ...leaf, subject, publicKey: key, extensions: [authority()] })
+  const below = certify({ ...leaf, issuer: subject, issuerKey: key, extensions: [honestExtension] })
+  assert.equal(wordOf(await register([below, above, attestation, root])), 'issuer_not_ca')
 })
 
 test('android-key: a chain below an authority that may have none below it is refused', async () => {

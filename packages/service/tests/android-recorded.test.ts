@@ -73,7 +73,8 @@ test('recordings: the folder is not empty', { skip: vectorsMissing }, () => {
 function recordedDescription(name: string): any {
   if (!listVectors('android-key', 'testdata').includes(`${name}.json`)) return undefined
   const text = readVector('android-key', 'testdata', `${name}.json`).toString()
-  return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''))
+  // Some recordings say of their lists that the tags ascend. Here a list whose tags do not is no description at all.
+  return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''), (member, value: unknown) => (member === 'areTagsOrdered' ? undefined : value))
 }
 
 const LEVELS = ['SOFTWARE', 'TRUSTED_ENVIRONMENT', 'STRONG_BOX']

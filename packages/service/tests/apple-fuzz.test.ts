@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, hash, randomInt } from 'node:crypto'
+import { generateKeyPairSync, hash } from 'node:crypto'
 import { test } from 'node:test'
 import { assertWith, attestKey, makeAppAttestAuthority } from '@bonded/phone/simulator'
 import { appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
@@ -8,14 +8,7 @@ import { verifyAssertion } from '../src/adapters/proofs/apple/verify-assertion.t
 import { verifyAttestation } from '../src/adapters/proofs/apple/verify-attestation.ts'
 import { verifyReceipt } from '../src/adapters/proofs/apple/verify-receipt.ts'
 import { anyBuildOf, attestations } from './apple-recorded.ts'
-import { type Bytes, mutator } from './mutate-bytes.ts'
-
-/** For each verifier; a night's run sets it higher. */
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? 5)
-/** Named in a failure; set it to see the same inputs again. */
-const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
-/** The slowest honest input takes 5 ms; this is a hang. */
-const HANG_MS = 2_000
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
 
 const APP_ID = 'TEAM123456.example.bank'
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
@@ -28,40 +21,19 @@ const keyId = Buffer.from(minted.keyId, 'base64')
 const app = anyBuildOf(APP_ID)
 const trust = appleTrust([app], [authority.root])
 
-/** Feeds changed inputs until the time is up. Whatever is thrown, or takes long, fails with the seed and the input. */
-async function fuzz(samples: readonly Bytes[], judge: (input: Buffer) => unknown): Promise<number> {
-  const next = mutator(samples, SEED)
-  const until = performance.now() + SECONDS * 1_000
-  let inputs = 0
-  while (performance.now() < until) {
-    const input = next()
-    const from = performance.now()
-    try {
-      await judge(input)
-    } catch (cause) {
-      throw new Error(`seed ${SEED}, input ${inputs}: ${input.toString('hex').slice(0, 2_000)}`, { cause })
-    }
-    assert.ok(performance.now() - from < HANG_MS, `seed ${SEED}, input ${inputs} took too long`)
-    inputs++
-  }
-  return inputs
-}
-
-const timeout = SECONDS * 1_000 + 60_000
-
 test('nothing comes out of the attestation verifier but a verdict', { timeout }, async (t) => {
   const recorded = attestations.map(({ attestationObject }) => attestationObject)
-  const inputs = await fuzz([minted.attestationObject, ...recorded], async (attestationObject) => {
+  const told = await fuzz([minted.attestationObject, ...recorded], async (attestationObject) => {
     const result = await verifyAttestation({ attestationObject, keyId, clientDataHash, now: NOW }, trust)
     if (result.ok) assert.ok(sameButReceipt(attestationObject), 'a changed object was taken')
     else assert.equal(result.refusal.reason, 'attestation_invalid')
   })
-  t.diagnostic(`${inputs} inputs`)
+  t.diagnostic(told)
 })
 
 test('nothing comes out of the assertion verifier but a verdict', { timeout }, async (t) => {
   const { authenticatorData, signature } = assertWith({ appId: APP_ID, extensions }, { privateKey, counter: 7, clientDataHash })
-  const inputs = await fuzz([authenticatorData, signature], (input) => {
+  const told = await fuzz([authenticatorData, signature], (input) => {
     for (const change of [
       { authenticatorData: input, signature },
       { authenticatorData, signature: input },
@@ -71,7 +43,7 @@ test('nothing comes out of the assertion verifier but a verdict', { timeout }, a
       else assert.equal(result.refusal.reason, 'assertion_invalid')
     }
   })
-  t.diagnostic(`${inputs} inputs`)
+  t.diagnostic(told)
 })
 
 test('nothing comes out of the receipt verifier but a finding', { timeout }, async (t) => {
@@ -83,13 +55,13 @@ test('nothing comes out of the receipt verifier but a finding', { timeout }, asy
     clientDataHash,
     now: NOW,
   } as const
-  const inputs = await fuzz(
+  const told = await fuzz(
     [Buffer.from('3080', 'hex'), Buffer.alloc(16_000, 0x30), Buffer.alloc(16_000, Buffer.from('2480', 'hex')), ...receipts],
     async (receipt) => {
       assert.equal((await verifyReceipt(receipt, facts, trust.receiptAnchors)).verified, false)
     },
   )
-  t.diagnostic(`${inputs} inputs`)
+  t.diagnostic(told)
 })
 
 /** The receipt is covered by nothing: a registration with a changed one is as good. */

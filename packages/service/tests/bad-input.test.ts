@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
-import { harness, type Reply } from './harness.ts'
-import { attestation, carriedSignals, evidenceRequest, newKey } from './phone.ts'
+import { harness, PUBLIC_ORIGIN, type Reply } from './harness.ts'
+import { attestation, carriedSignals, evidenceRequest, newKey, tokenRequest } from './phone.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
@@ -20,6 +20,7 @@ const GOOD: Partial<Record<EndpointName, Record<string, unknown>>> = {
   declineSession: { nonce: session.nonce, device_id: phone.device_id, reason: 'user_declined' },
   fetchEvidence: evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
   attest: attestation(phone, shown, verified_evidence, h.now()),
+  rotateDeviceToken: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
   registerDevice: { format: 'software', challenge, public_key: newKey().public_key },
 }
 const BODIED = Object.keys(GOOD) as EndpointName[]

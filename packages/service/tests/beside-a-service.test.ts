@@ -128,6 +128,17 @@ test('a blocked device is refused with its next call, its session says so, and a
   assert.equal(m.run('device', 'block', device_id).status, 1)
   assert.equal(m.json('device', 'list', '--status', 'blocked').length, 1)
 
+  assert.deepEqual(m.json('device', 'unblock', device_id), { device_id, status: 'active', sessions: [session.id] })
+  assert.equal((await claim()).status, 200)
+
   m.json('device', 'remove', device_id)
+  const changes = (m.json('device', 'timeline', device_id) as { kind: string; step: string | null }[]).map(({ kind, step }) => [kind, step])
+  assert.deepEqual(changes, [
+    ['registered', null],
+    ['blocked', 'operator'],
+    ['unblocked', 'operator'],
+    ['removed', 'operator'],
+  ])
+  assert.match(m.run('device', 'timeline', device_id).stdout, /unblocked {2}\(operator\)/)
   assert.equal((await claim()).status, 401)
 })

@@ -9,7 +9,7 @@ import { machine } from './process.ts'
 
 const RELIED_ON = [
   'dev|serve|completion|migrate up|migrate status|config check|config print|tenant create|tenant list|tenant show',
-  'key issue|key roll|key revoke|key list|device list|device show|device block|device remove',
+  'key issue|key roll|key revoke|key list|device list|device show|device timeline|device block|device unblock|device remove',
   'session show|session timeline|session kill|phone register|phone approve|phone decline',
 ].flatMap((line) => line.split('|'))
 const SHELLS = ['bash', 'zsh', 'fish'] as const

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PhoneSession, TimelineEntry } from '@bonded/contract'
+import { DEVICE_MOVES } from '../src/domain/device-moves.ts'
+import { moveDevice } from '../src/operations/operate-devices.ts'
 import { asTestRoots, ATTESTED_KEYS } from './attested-phones.ts'
 import { type Harness, harness, WORKFLOWS } from './harness.ts'
 import { attestation, carriedSignals, evidenceRequest, type TestPhone } from './phone.ts'
@@ -96,7 +98,7 @@ test('a repetition is no clone where another session’s clock runs behind', asy
 test('a blocked device is refused at every call and adds no key; a removed one is unknown', async () => {
   await using h = await setUp()
   const phone = await h.register()
-  await h.service.store.write((tables) => tables.devices.setStatus(phone.device_id as never, 'blocked'))
+  await h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES.block))
   const session = await h.create()
   assert.equal((await h.claim(phone, session)).body.error.reason, 'device_not_usable')
   assert.deepEqual(await notesOf(h, session), [['refused', 'device_not_usable', 'device_blocked']])
@@ -105,4 +107,83 @@ test('a blocked device is refused at every call and adds no key; a removed one i
   assert.equal((await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status, 204)
   const gone = await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })
   assert.equal(gone.body.error.reason, 'credential_invalid')
+})
+
+/** What became of a device, and by whom. */
+const eventsOf = async (h: Harness, phone: TestPhone) =>
+  (await h.service.store.read((tables) => tables.devices.events(phone.device_id as never))).map(({ seq, kind, step }) => [seq, kind, step])
+const reasonsOf = async (h: Harness, session: { id: string }) => (await notesOf(h, session)).map(([, reason]) => reason)
+
+test('every change of a device is an event of its own, and stands in the timeline of each session that it holds', async () => {
+  await using h = await setUp()
+  const phone = await h.register()
+  const copy = { ...phone }
+  const [held, found, other] = [await h.create(), await h.create(), await h.create()]
+  await h.claim(await h.register(), other)
+  const view = (await h.claim(phone, held)).body
+  assert.equal((await h.evidence(phone, view)).status, 200)
+  await h.register(phone.device_token)
+  h.clock.advance(1_000)
+  // The copy tries a session that nobody holds.
+  const unheld = { ...found, tenant_name: '', requesting_origin: null, created_at: found.server_time }
+  assert.equal((await h.evidence(copy, unheld)).body.error.reason, 'assertion_invalid')
+  for (const verb of ['block', 'unblock'] as const) await moveDevice(h.service, phone.device_id as never, verb)
+  assert.equal((await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status, 204)
+
+  assert.deepEqual(await eventsOf(h, phone), [
+    [1, 'registered', null],
+    [2, 'key_added', null],
+    [3, 'suspect', 'counter'],
+    [4, 'blocked', 'operator'],
+    [5, 'unblocked', 'operator'],
+    [6, 'removed', 'phone'],
+  ])
+  assert.deepEqual(await reasonsOf(h, held), ['device_key_added', 'device_suspect', 'device_blocked', 'device_unblocked', 'device_removed'])
+  assert.deepEqual(await reasonsOf(h, found), ['assertion_invalid', 'device_suspect'])
+  assert.deepEqual(await reasonsOf(h, other), [])
+})
+
+test('a device moves along its table and no other way, whoever asks', async () => {
+  await using h = await setUp()
+  const STATES = { active: [], suspect: ['suspect'], blocked: ['block'], removed: ['remove'] } as const
+  const TABLE: Readonly<Record<string, readonly string[]>> = {
+    suspect: ['active'],
+    block: ['active', 'suspect'],
+    unblock: ['suspect', 'blocked'],
+    remove: ['active', 'suspect', 'blocked'],
+  }
+  const move = (phone: TestPhone, name: keyof typeof DEVICE_MOVES) =>
+    h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]))
+  for (const [state, way] of Object.entries(STATES)) {
+    for (const name of Object.keys(DEVICE_MOVES) as (keyof typeof DEVICE_MOVES)[]) {
+      const phone = await h.register()
+      for (const step of way) await move(phone, step)
+      assert.equal(await move(phone, name), TABLE[name]?.includes(state), `${name} of one that is ${state}`)
+    }
+  }
+})
+
+test('a device that was blocked or suspect by mistake serves again once an operator says so', async () => {
+  await using h = await setUp()
+  const phone = await h.register()
+  for (const name of ['block', 'suspect'] as const) {
+    await h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]))
+    assert.equal((await h.claim(phone, await h.create())).body.error.reason, 'device_not_usable')
+    await moveDevice(h.service, phone.device_id as never, 'unblock')
+    const session = await h.create()
+    assert.equal((await h.attest(phone, (await h.claim(phone, session)).body)).body.state, 'bonded')
+  }
+  await assert.rejects(moveDevice(h.service, phone.device_id as never, 'unblock'), /is active already/)
+  await moveDevice(h.service, phone.device_id as never, 'remove')
+  await assert.rejects(moveDevice(h.service, phone.device_id as never, 'unblock'), /is removed already/)
+})
+
+test('of a device that changes for ever the latest 200 changes are kept', async () => {
+  await using h = await setUp()
+  const phone = await h.register()
+  await h.service.store.write(function* (tables) {
+    for (let at = 1; at <= 250; at++) yield* tables.devices.record(phone.device_id as never, { at, kind: 'token_offered', step: null })
+  })
+  const events = await eventsOf(h, phone)
+  assert.deepEqual([events.length, events[0]?.[0], events.at(-1)?.[0]], [200, 52, 251])
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, test } from 'node:test'
+import { DEVICE_MOVES } from '../src/domain/device-moves.ts'
 import { harness } from './harness.ts'
 import { newKey } from './phone.ts'
 
@@ -121,21 +122,22 @@ test('a blocked device is not usable, even where it had claimed', async () => {
   const phone = await h.register()
   const session = await h.create()
   const view = (await h.claim(phone, session)).body
-  await h.service.store.write((tables) => tables.devices.setStatus(phone.device_id as never, 'blocked'))
+  await h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES.block))
   assert.equal((await h.attest(phone, view)).body.error.reason, 'device_not_usable')
 })
 
 test('a blocked device adds no key to its subject', async () => {
   const phone = await h.register()
-  await h.service.store.write((tables) => tables.devices.setStatus(phone.device_id as never, 'blocked'))
+  await h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES.block))
   const refused = await register({ challenge: await challenge(), public_key: newKey().public_key }, phone.device_token)
   assert.equal(refused.body.error.reason, 'device_not_usable')
 })
 
 test('a removed device stays removed, whatever an operator does after it', async () => {
   const phone = await h.register()
-  const set = (status: 'removed' | 'active') => h.service.store.write((tables) => tables.devices.setStatus(phone.device_id as never, status))
-  assert.deepEqual([await set('removed'), await set('active')], [true, false])
+  const move = (name: keyof typeof DEVICE_MOVES) =>
+    h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]))
+  assert.deepEqual([await move('remove'), await move('unblock'), await move('block')], [true, false, false])
   assert.equal((await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.error.reason, 'credential_invalid')
 })
 

@@ -6,6 +6,7 @@ import { Writable } from 'node:stream'
 import { type CreatedSession, credentialChecksum, type EvidenceSignals, makeId, type PhoneSession, type Workflow } from '@bonded/contract'
 import pino from 'pino'
 import { systemRandom } from '../src/adapters/keys/random.ts'
+import type { RootKey } from '../src/adapters/keys/root-keys.ts'
 import { type Proofs, proofsOf } from '../src/adapters/proofs/proofs.ts'
 import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
 import type { Limits } from '../src/domain/limits.ts'
@@ -66,6 +67,8 @@ export interface HarnessOptions {
   /** Nobody is asked without one. It is given the clock that is moved. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
   readonly passportTrust?: PassportTrust
+  /** The first makes, all verify. */
+  readonly rootKeys?: readonly RootKey[]
   /** In the place of the real one. */
   readonly passports?: PassportVerifier
   /** Without it: browsers' keys, and software. */
@@ -80,7 +83,7 @@ export async function harness(options: HarnessOptions = {}) {
   const log = pino({ level: 'info' }, new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }))
   const wired = wireService({
     databaseFile: join(folder, 'bonded.db'),
-    rootKeys: [ROOT_KEY],
+    rootKeys: options.rootKeys ?? [ROOT_KEY],
     settings: {
       publicOrigin: PUBLIC_ORIGIN,
       appScheme: 'pulse',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from './harness.ts'
-import { attestation, carriedSignals, evidenceRequest, newKey } from './phone.ts'
+import { attestation, carriedSignals, evidenceRequest, newKey, tokenRequest } from './phone.ts'
 
 const OTHER_ORIGIN = 'https://other.example'
 const h = await harness()
@@ -69,6 +69,7 @@ async function scene() {
     declineSession: () => ({ nonce: session.nonce, device_id: phone.device_id, reason: 'user_declined' }),
     fetchEvidence: () => evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
     attest: async () => attestation(phone, shown, (await h.evidence(phone, shown)).body.verified_evidence, h.now()),
+    rotateDeviceToken: () => tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
     registerDevice: () => ({ format: 'software', challenge, public_key: newKey().public_key }),
   }
   return { session, phone, tokens, bodies }
@@ -96,7 +97,7 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
     if (!ownOrNone) return [403, 'origin_not_allowed']
     if (!foreign) return ok(endpoint)
     if (name === 'registerDevice' || name === 'getSession') return ok(endpoint)
-    if (name === 'getDevice' || name === 'removeDevice') return [404, 'device_not_found']
+    if (name === 'getDevice' || name === 'removeDevice' || name === 'rotateDeviceToken') return [404, 'device_not_found']
     return [400, 'device_not_usable']
   }
   const itsOrigin = foreign ? 'other' : 'shop'

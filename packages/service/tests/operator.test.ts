@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
 import { killSessionByOperator } from '../src/operations/kill-session-by-operator.ts'
-import { stopDevice } from '../src/operations/operate-devices.ts'
+import { moveDevice } from '../src/operations/operate-devices.ts'
 import { rollKey } from '../src/operations/roll-key.ts'
 import { harness } from './harness.ts'
 
@@ -66,7 +66,7 @@ for (const state of ['completed', 'expired'] as const) {
 test('what stops a device is noted in the sessions it holds, and in no other', async () => {
   const { session, phone } = await h.reach('bonded')
   const other = await h.reach('bonded')
-  const { holds } = await stopDevice(h.service, phone.device_id as never, 'blocked')
+  const { holds } = await moveDevice(h.service, phone.device_id as never, 'block')
   assert.deepEqual(
     holds.map(({ id }) => id),
     [session.id],

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { makePassportAuthority, makePassportChip, mintMasterList, mintPassport } from '@bonded/phone/simulator'
 import { vectorsMissing } from '../../contract/tests/vectors.ts'
@@ -7,15 +6,8 @@ import { authenticateChip } from '../src/adapters/proofs/passport/active-authent
 import { judgePassport } from '../src/adapters/proofs/passport/judge-passport.ts'
 import { readMasterList } from '../src/adapters/proofs/passport/master-list.ts'
 import { CountryTrust } from '../src/adapters/proofs/passport/trust.ts'
-import { mutator } from './mutate-bytes.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
 import { certificate, erika, states, synthetic } from './passport-recorded.ts'
-
-/** For each of three readers; a night's run sets it higher. */
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? 7)
-/** Named in a failure; set it to see the same inputs again. */
-const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
-/** The slowest honest document takes 18 ms; this is a hang. */
-const HANG_MS = 2_000
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const CHALLENGE = Buffer.alloc(8, 7)
@@ -25,30 +17,11 @@ const trust = new CountryTrust([root, ...states.map(({ csca }) => csca)])
 const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) => mintPassport(authority, { chip: makePassportChip({ kind }) }))
 assert.ok(rsa && ecdsa)
 
-/** Feeds changed inputs until the time is up. Whatever is thrown, or takes long, fails with the seed and the input. */
-function fuzz(samples: readonly Buffer[], judge: (input: Buffer) => void): number {
-  const next = mutator(samples, SEED)
-  const until = performance.now() + SECONDS * 1_000
-  let inputs = 0
-  for (; performance.now() < until; inputs++) {
-    const input = next()
-    const from = performance.now()
-    try {
-      judge(input)
-    } catch (cause) {
-      throw new Error(`seed ${SEED}, input ${inputs}: ${input.toString('hex').slice(0, 2_000)}`, { cause })
-    }
-    assert.ok(performance.now() - from < HANG_MS, `seed ${SEED}, input ${inputs} took too long: ${input.toString('hex').slice(0, 2_000)}`)
-  }
-  return inputs
-}
-
-const timeout = SECONDS * 1_000 + 60_000
 const openEnded = [Buffer.from('77803080', 'hex'), Buffer.alloc(16_000, Buffer.from('3080', 'hex')), Buffer.alloc(16_000, Buffer.from('2480', 'hex'))]
 
-test('nothing comes out of passive authentication but a tier, and no changed data group gets beyond none', { timeout }, (t) => {
+test('nothing comes out of passive authentication but a tier, and no changed data group gets beyond none', { timeout }, async (t) => {
   const recorded = vectorsMissing ? [] : [erika('SOD'), erika('DG14'), ...states.map(({ sod }) => sod), ...synthetic.map(({ sod }) => sod)]
-  const inputs = fuzz(
+  const told = await fuzz(
     [ecdsa.sod, ecdsa.dg1, ecdsa.dg14, ecdsa.dg15, ...openEnded, ...recorded].filter((file) => file !== undefined),
     (input) => {
       const proof = { ...ecdsa, challenge: CHALLENGE }
@@ -59,12 +32,12 @@ test('nothing comes out of passive authentication but a tier, and no changed dat
       }
     },
   )
-  t.diagnostic(`${inputs} inputs`)
+  t.diagnostic(told)
 })
 
-test('nothing comes out of active authentication but a refusal, whatever the key, the algorithm and the answer', { timeout }, (t) => {
+test('nothing comes out of active authentication but a refusal, whatever the key, the algorithm and the answer', { timeout }, async (t) => {
   const samples = [rsa, ecdsa].flatMap(({ dg14, dg15, chip }) => [dg14, dg15, chip?.answer(CHALLENGE)]).filter((file) => file !== undefined)
-  const inputs = fuzz([...samples, ...openEnded], (input) => {
+  const told = await fuzz([...samples, ...openEnded], (input) => {
     for (const { dg14, dg15, chip } of [rsa, ecdsa]) {
       const honest = { ...(dg14 && { dg14 }), ...(dg15 && { dg15 }), challenge: CHALLENGE, signature: chip?.answer(Buffer.alloc(8)) }
       for (const change of [{ dg14: input }, { dg15: input }, { signature: input }]) {
@@ -74,12 +47,12 @@ test('nothing comes out of active authentication but a refusal, whatever the key
       }
     }
   })
-  t.diagnostic(`${inputs} inputs`)
+  t.diagnostic(told)
 })
 
-test('nothing comes out of the reader of master lists but a list that is as it was signed, or a refusal', { timeout }, (t) => {
+test('nothing comes out of the reader of master lists but a list that is as it was signed, or a refusal', { timeout }, async (t) => {
   const list = mintMasterList(authority, { certificates: [authority.countryCertificate], now: NOW })
-  const inputs = fuzz([list, ...openEnded], (input) => {
+  const told = await fuzz([list, ...openEnded], (input) => {
     const result = readMasterList(input, { roots: [root], now: NOW })
     if (result.ok)
       assert.deepEqual(
@@ -87,5 +60,5 @@ test('nothing comes out of the reader of master lists but a list that is as it w
         [authority.countryCertificate],
       )
   })
-  t.diagnostic(`${inputs} inputs`)
+  t.diagnostic(told)
 })

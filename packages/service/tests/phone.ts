@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import {
   type AppAttest,
   assertionPayload,
+  deviceTokenPayload,
   canonicalJson,
   evidenceRequestPayload,
   type EvidenceSignals,
@@ -93,6 +94,12 @@ export function evidenceRequest(phone: TestPhone, view: PhoneSession, signals: E
   const payload = evidenceRequestPayload({ ...fields, signals: sha(canonicalJson(signals)) })
   // A person at a page is asked once, for the bond.
   return { ...fields, signals, ...(phone.attested?.format === 'webauthn' ? {} : { app_attest: assertion(phone, payload) }) }
+}
+
+/** The body of POST /devices/{device_id}/token. */
+export function tokenRequest(phone: TestPhone, issuedAt: string, { origin, ...bend }: Bend & { origin: string }) {
+  const { device_id, subject_id } = phone
+  return { issued_at: issuedAt, app_attest: assertion(phone, deviceTokenPayload({ device_id, subject_id, issued_at: issuedAt, origin }), bend) }
 }
 
 /** The payload that a bond of this view signs. */

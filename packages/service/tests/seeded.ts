@@ -37,17 +37,3 @@ export function bent(bytes: Uint8Array, next: (below: number) => number): Buffer
       return bytes.length === 0 ? Buffer.alloc(1) : flipped(bytes, next(bytes.length), next(8))
   }
 }
-
-/** How long each fuzz test runs. */
-export const FUZZ_MS = Number(process.env.BONDED_FUZZ_SECONDS ?? 20) * 1000
-
-/** Asks again and again until the time is up, with a cap on how many wait at once. Returns how many were asked. */
-export async function untilTimeIsUp(ask: () => Promise<void>): Promise<number> {
-  const end = performance.now() + FUZZ_MS
-  let asked = 0
-  while (performance.now() < end) {
-    await Promise.all(Array.from({ length: 32 }, ask))
-    asked += 32
-  }
-  return asked
-}

@@ -1,4 +1,5 @@
 import { type Static, Type } from './type.ts'
+import { AppAttest } from './evidence.ts'
 import { base64url, Bytes32, closed, id, nullable, Timestamp, word } from './primitives.ts'
 
 /** How a device proves its key. The verifier is chosen by the format stored at registration, never by a request. */
@@ -95,6 +96,14 @@ const device = {
 /** The answer to a registration: the only one that carries the device token. */
 export const RegisteredDevice = closed({ ...device, device_token: Type.String() })
 export type RegisteredDevice = Static<typeof RegisteredDevice>
+
+/** Asks for a new device token, by an assertion over `bonded-device-token/v1`. */
+export const RotateTokenRequest = closed({ issued_at: Timestamp, app_attest: AppAttest })
+export type RotateTokenRequest = Static<typeof RotateTokenRequest>
+
+/** The new token. The old one works until this one is first used. */
+export const RotatedToken = closed({ device_id: id('dev'), device_token: Type.String() })
+export type RotatedToken = Static<typeof RotatedToken>
 
 export const DeviceRecord = closed({
   ...device,

@@ -56,6 +56,11 @@ export function readChallenge(body: unknown): string {
   return read(body, { challenge: isText }).challenge as string
 }
 
+/** Reads the answer to a new token. @throws {PhoneError} `answer_unreadable` */
+export function readToken(body: unknown): string {
+  return read(body, { device_token: isText }).device_token as string
+}
+
 /**
  * Reads an evidence summary. It is the very object that came, unknown members included: its MAC covers them.
  *

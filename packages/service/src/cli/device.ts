@@ -2,7 +2,7 @@ import { type DeviceId, parseId, type SubjectId } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Device } from '../domain/session.ts'
 import { OperatorError } from '../operations/administer.ts'
-import { type HeldDevice, inspectDevice, listDevices, stopDevice } from '../operations/operate-devices.ts'
+import { DEVICE_VERBS, type HeldDevice, inspectDevice, listDevices, moveDevice } from '../operations/operate-devices.ts'
 import { type Options, print, withService } from './open.ts'
 
 /** A screenful, and a bound on what one call prints. */
@@ -46,21 +46,47 @@ export function deviceCommand(): Command {
         Object.entries(document).map(([name, value]) => `${name.padEnd(17)} ${Array.isArray(value) ? value.join(' ') : String(value)}`),
       )
     })
-  addStop(command, { name: 'block', status: 'blocked', description: 'Blocks a device: its next call is refused.' })
-  addStop(command, { name: 'remove', status: 'removed', description: 'Removes a device for good: its key and its token stop working.' })
+  command
+    .command('timeline <device>')
+    .description('Shows what became of a device.')
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: Options) => {
+      const { events } = await withService(options, (service) => inspectDevice(service, deviceIdOf(id)))
+      const entries = events.map(({ at, requestId, ...event }) => ({ at: new Date(at).toISOString(), ...event, request_id: requestId }))
+      const line = ({ at, seq, kind, step, request_id }: (typeof entries)[number]) => [
+        at,
+        String(seq).padStart(3),
+        kind,
+        step && `(${step})`,
+        request_id,
+      ]
+      print(
+        options,
+        entries,
+        entries.map((entry) =>
+          line(entry)
+            .filter((part) => part !== null)
+            .join('  '),
+        ),
+      )
+    })
+  addVerb(command, 'block', 'Blocks a device: its next call is refused.')
+  addVerb(command, 'unblock', 'Lets a blocked or suspect device serve again.')
+  addVerb(command, 'remove', 'Removes a device for good: its key and its token stop working.')
   return command
 }
 
-function addStop(parent: Command, { name, status, description }: { name: string; status: 'blocked' | 'removed'; description: string }): void {
+function addVerb(parent: Command, verb: keyof typeof DEVICE_VERBS, description: string): void {
   parent
-    .command(`${name} <device>`)
+    .command(`${verb} <device>`)
     .description(description)
     .option('--json', 'print JSON')
     .action(async (id: string, options: Options) => {
-      const { device, holds } = await withService(options, (service) => stopDevice(service, deviceIdOf(id), status))
-      print(options, { device_id: device.id, status, sessions: holds.map((session) => session.id) }, [
-        `${status} ${device.id}`,
-        ...whatItHolds(holds),
+      const { device, holds } = await withService(options, (service) => moveDevice(service, deviceIdOf(id), verb))
+      const stopped = verb !== 'unblock'
+      print(options, { device_id: device.id, status: device.status, sessions: holds.map((session) => session.id) }, [
+        `${DEVICE_VERBS[verb]} ${device.id}`,
+        ...(stopped ? whatItHolds(holds) : []),
       ])
     })
 }

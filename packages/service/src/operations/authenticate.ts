@@ -1,7 +1,8 @@
-import { DEVICE_TOKEN, type Endpoint, isServerCredential, PUBLISHABLE_KEY, SERVER_CREDENTIAL } from '@bonded/contract'
+import { DEVICE_TOKEN, type DeviceId, type Endpoint, isServerCredential, PUBLISHABLE_KEY, SERVER_CREDENTIAL } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { allowsOrigin, isRevoked } from '../domain/tenant.ts'
 import type { Caller, Service } from './service.ts'
+import { tellDeviceChange } from './tell-device-change.ts'
 
 /** What a request shows of its sender. */
 export interface Presented {
@@ -54,7 +55,17 @@ async function phone(service: Service, token: string, origin: string | undefined
   const found = await service.store.read((tables) => tables.devices.findByToken(tokenId))
   if (found === undefined || !service.keys.same(service.keys.digest(token), found.tokenHash)) return refuse('credential_invalid')
   if (found.device.status === 'removed') return refuse('credential_invalid')
+  if (found.offered && !(await beginToken(service, found.device.id, tokenId))) return refuse('credential_invalid')
   return fromOwnOrigin(service, origin, { kind: 'phone', device: found.device })
+}
+
+/** The first use of a new token ends the old one: the phone has it. False where a still newer one was offered meanwhile. */
+function beginToken(service: Service, id: DeviceId, tokenId: string): Promise<boolean> {
+  return service.store.write(function* (tables) {
+    const begun = yield* tables.devices.useToken(id, tokenId)
+    if (begun === 'now') yield* tellDeviceChange(tables, id, { at: service.clock.now(), kind: 'token_rotated', step: null })
+    return begun !== 'never'
+  })
 }
 
 /** An app sends no Origin; a page that speaks for a phone is the service's own. */

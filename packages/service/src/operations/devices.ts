@@ -1,10 +1,13 @@
 import { type DeviceId, makeId, type RegisterDeviceRequest } from '@bonded/contract'
+import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { Secret } from '../domain/secret.ts'
 import type { Device, Instant } from '../domain/session.ts'
 import type { RegisteredKey } from '../ports/proofs.ts'
+import type { DeviceToken } from '../ports/store.ts'
 import type { PhoneCaller, Service } from './service.ts'
+import { tellDeviceChange } from './tell-device-change.ts'
 
 /** A challenge to register a key with. Nothing is stored: it carries its own proof of being ours. */
 export function challengeDevice(service: Service): { challenge: string; expiresAt: Instant } {
@@ -19,7 +22,7 @@ export async function registerDevice(
   request: RegisterDeviceRequest,
 ): Promise<Result<{ device: Device; token: Secret }>> {
   const now = service.clock.now()
-  const { keys, random } = service
+  const { keys } = service
   if (caller.kind === 'phone' && caller.device.status === 'blocked') return refuse('device_not_usable')
   const expiresAt = keys.deviceChallengeExpiry(request.challenge)
   if (expiresAt === undefined || now >= expiresAt) return refuse('challenge_not_usable', { param: 'challenge' })
@@ -27,11 +30,10 @@ export async function registerDevice(
   if (!proved.ok) return proved
   const { keyId, publicKey, environment, appId, counter = 0, webauthn, build, receipt } = proved.value
 
-  const tokenId = random.base62(10)
-  const token = new Secret(`dt_${tokenId}_${random.base62(43)}`)
+  const { row, token } = mintDeviceToken(service)
   const device: Device = {
-    id: makeId('dev', random.id()),
-    subjectId: caller.kind === 'phone' ? caller.device.subjectId : makeId('sub', random.id()),
+    id: makeId('dev', service.random.id()),
+    subjectId: caller.kind === 'phone' ? caller.device.subjectId : makeId('sub', service.random.id()),
     format: request.format,
     keyId,
     publicKey,
@@ -47,15 +49,25 @@ export async function registerDevice(
   return service.store
     .write(function* (tables) {
       // The key first: a challenge is not spent on a key that cannot be taken.
-      if (!(yield* tables.devices.register(device, { id: tokenId, hash: keys.digest(token.reveal()) }))) return refuse('key_already_registered')
+      if (!(yield* tables.devices.register(device, row))) return refuse('key_already_registered')
       if (!(yield* tables.devices.useChallenge(request.challenge, expiresAt))) throw new ChallengeUsed()
       if (receipt !== undefined) yield* tables.devices.keepReceipt(device.id, receipt)
+      yield* tables.devices.record(device.id, { at: now, kind: 'registered', step: null })
+      // Whoever holds a token can add a key to its subject: the phone that had it should be able to find that out.
+      if (caller.kind === 'phone') yield* tellDeviceChange(tables, caller.device.id, { at: now, kind: 'key_added', step: null })
       return accept({ device, token })
     })
     .catch((failure: unknown) => {
       if (failure instanceof ChallengeUsed) return refuse('challenge_not_usable', { param: 'challenge' })
       throw failure
     })
+}
+
+/** A new device token: the row that is stored, and the token, which is shown once. */
+export function mintDeviceToken({ keys, random }: Service): { row: DeviceToken; token: Secret } {
+  const id = random.base62(10)
+  const token = new Secret(`dt_${id}_${random.base62(43)}`)
+  return { row: { id, hash: keys.digest(token.reveal()) }, token }
 }
 
 /** Asks the registrar of the request's format. */
@@ -84,6 +96,9 @@ export function readDevice(caller: PhoneCaller, id: DeviceId | undefined): Resul
 /** Removes a device for good: its key and its token stop working. */
 export async function removeDevice(service: Service, caller: PhoneCaller, id: DeviceId | undefined): Promise<Result<void>> {
   if (caller.device.id !== id) return refuse('device_not_found')
-  await service.store.write((tables) => tables.devices.setStatus(id, 'removed'))
+  await service.store.write(function* (tables) {
+    const at = service.clock.now()
+    if (yield* tables.devices.move(id, DEVICE_MOVES.remove)) yield* tellDeviceChange(tables, id, { at, kind: DEVICE_MOVES.remove.to, step: 'phone' })
+  })
   return accept(undefined)
 }

@@ -1,4 +1,5 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
+import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
 import type { PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Refusal, type Result } from '../domain/refusal.ts'
@@ -6,6 +7,7 @@ import type { Device } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import { noncesOf, type Service } from './service.ts'
+import { tellDeviceChange } from './tell-device-change.ts'
 
 /** All the facts that the rules for phones ask for; undefined where there is no such session. */
 export function* loadAttempt(service: Service, tables: Tables, of: { id: SessionId; device: Device; nonce: string }): Work<PhoneAttempt | undefined> {
@@ -54,7 +56,11 @@ export function* raiseCounter(
   if (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) return accept(undefined)
   const refused = yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, now })
   if (yield* tables.devices.suspect(device.id, issuedAt)) {
-    yield* tables.sessions.note(id, { at: now, kind: 'note', reason: 'device_suspect', step: 'counter' })
+    const change = { at: now, kind: DEVICE_MOVES.suspect.to, step: 'counter' }
+    const holds = yield* tellDeviceChange(tables, device.id, change)
+    // A phone that has claimed nothing may try a session that it does not hold.
+    if (!holds.some((session) => session.id === id))
+      yield* tables.sessions.note(id, { at: now, kind: 'note', reason: 'device_suspect', step: 'counter' })
   }
   return refused
 }

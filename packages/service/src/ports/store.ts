@@ -1,4 +1,5 @@
 import type { DeviceId, RequestId, SessionId, SessionState, SubjectId, TenantId, Timeline, Unreadiness } from '@bonded/contract'
+import type { DeviceEvent, DeviceMove } from '../domain/device-moves.ts'
 import type { SomeLimits } from '../domain/limits.ts'
 import type { MotionMemory } from '../domain/motion-memory.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
@@ -132,13 +133,20 @@ export interface SessionTable {
   rememberContinuity(row: { tenantId: TenantId; deviceId: DeviceId; mean: number; now: Instant }): Work<void>
 }
 
+/** A device token as it rests. */
+export interface DeviceToken {
+  readonly id: string
+  readonly hash: Uint8Array
+}
+
 export interface DeviceTable {
   /** @returns false where the key belongs to a device already */
-  register(device: Device, token: { id: string; hash: Uint8Array }): Work<boolean>
+  register(device: Device, token: DeviceToken): Work<boolean>
   /** Keeps what the maker said of a new key, for as long as the device is not removed. */
   keepReceipt(id: DeviceId, receipt: KeyReceipt): Work<void>
   find(id: DeviceId): Work<Device | undefined>
-  findByToken(tokenId: string): Work<{ device: Device; tokenHash: Uint8Array } | undefined>
+  /** By the token in use, or by the one that is offered beside it. */
+  findByToken(tokenId: string): Work<{ device: Device; tokenHash: Uint8Array; offered: boolean } | undefined>
   /**
    * Raises the counter. False where it would not rise: of two equal ones exactly one is taken. A `webauthn` key that
    * does not count stays at 0. The latest `issued_at` of all that were taken is remembered.
@@ -146,8 +154,15 @@ export interface DeviceTable {
   raiseCounter(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
   /** Marks an active device suspect, if this assertion was signed after all that were taken. */
   suspect(id: DeviceId, issuedAt: Instant): Work<boolean>
-  /** @returns false where there is no such device, it was removed, or it stands so already */
-  setStatus(id: DeviceId, status: Device['status']): Work<boolean>
+  /** Moves a device along a row of its table. False where there is none, or the table does not let it move so. */
+  move(id: DeviceId, move: DeviceMove): Work<boolean>
+  /** Writes down what became of a device. The latest 200 are kept. */
+  record(id: DeviceId, event: Pick<DeviceEvent, 'at' | 'kind' | 'step'>): Work<void>
+  events(id: DeviceId): Work<readonly DeviceEvent[]>
+  /** Stores a token beside the one in use. One that was offered before and not used is dropped. */
+  offerToken(id: DeviceId, token: DeviceToken): Work<void>
+  /** Puts an offered token in the place of the one in use. Of two first uses at once one is `now`, the other `before`. */
+  useToken(id: DeviceId, tokenId: string): Work<'now' | 'before' | 'never'>
   /** The newest devices, newest first. For operators: it reads the whole table. */
   recent(wanted: { readonly status?: Device['status']; readonly subjectId?: SubjectId; readonly limit: number }): Work<readonly Device[]>
   /** Uses a registration challenge up. False where it was used before. */

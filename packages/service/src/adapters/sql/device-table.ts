@@ -1,13 +1,18 @@
 import type { DeviceId } from '@bonded/contract'
+import type { DeviceChange } from '../../domain/device-moves.ts'
 import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device } from '../../domain/session.ts'
-import type { DeviceTable, Work } from '../../ports/store.ts'
+import type { DeviceTable, DeviceToken, Work } from '../../ports/store.ts'
+import type { Writing } from './announce.ts'
 import type { KeptDevice, KeptRows } from './kept.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
 import { changed, type Row, row, rows } from './statement.ts'
 
+/** Of each device: more than an honest phone has in years; a bound on what a stubborn one can make us store. */
+const MAX_EVENTS = 200
+
 /** The registered keys, and what their subjects are called towards each tenant. */
-export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'motions'>): DeviceTable {
+export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'motions'>): DeviceTable {
   return {
     *register(device, token) {
       const registered = yield* row(
@@ -50,8 +55,14 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'm
 
     *findByToken(tokenId) {
       const known = kept.deviceTokens.get(tokenId)
-      const found = known === undefined ? yield* load(kept, 'token_id', tokenId) : yield* load(kept, 'id', known)
-      return found?.tokenId === tokenId ? found : undefined
+      const found =
+        known === undefined
+          ? ((yield* load(kept, 'token_id', tokenId)) ?? (yield* load(kept, 'offered_token_id', tokenId)))
+          : yield* load(kept, 'id', known)
+      if (found === undefined) return undefined
+      const { device, token, offered } = found
+      if (token.id === tokenId) return { device, tokenHash: token.hash, offered: false }
+      return offered?.id === tokenId ? { device, tokenHash: offered.hash, offered: true } : undefined
     },
 
     *raiseCounter(id, counter, issuedAt) {
@@ -76,14 +87,54 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'm
       )
     },
 
-    *setStatus(id, status) {
+    *move(id, { from, to }) {
       kept.devices.delete(id)
-      if (status === 'removed') {
+      if (to === 'removed') {
         yield* changed('delete from device_receipt where device_id = $1', [id])
         yield* changed('delete from device_motion where device_id = $1', [id])
         kept.motions.delete(id)
       }
-      return (yield* changed(`update device set status = $2 where id = $1 and status not in ('removed', $2)`, [id, status])) === 1
+      const states = from.map((status) => `'${status}'`).join(', ')
+      return (yield* changed(`update device set status = $2 where id = $1 and status in (${states})`, [id, to])) === 1
+    },
+
+    *record(id, { at, kind, step }) {
+      yield* changed(
+        `insert into device_event (device_id, seq, at, kind, step, request_id)
+         select $1, coalesce(max(seq), 0) + 1, $2, $3, $4, $5 from device_event where device_id = $1`,
+        [id, at, kind, step, requestId()],
+      )
+      yield* changed('delete from device_event where device_id = $1 and seq <= (select max(seq) from device_event where device_id = $1) - $2', [
+        id,
+        MAX_EVENTS,
+      ])
+    },
+
+    *events(id) {
+      const found = yield* rows('select * from device_event where device_id = $1 order by seq', [id])
+      return found.map(({ seq, at, kind, step, request_id }) => ({
+        seq: Number(seq),
+        at: Number(at),
+        kind: kind as DeviceChange,
+        step: step as string | null,
+        requestId: request_id as string | null,
+      }))
+    },
+
+    *offerToken(id, token) {
+      kept.devices.delete(id)
+      yield* changed('update device set offered_token_id = $2, offered_token_hash = $3 where id = $1', [id, token.id, token.hash])
+    },
+
+    *useToken(id, tokenId) {
+      kept.devices.delete(id)
+      const begun = yield* changed(
+        `update device set token_id = offered_token_id, token_hash = offered_token_hash, offered_token_id = null, offered_token_hash = null
+         where id = $1 and offered_token_id = $2`,
+        [id, tokenId],
+      )
+      if (begun === 1) return 'now'
+      return (yield* load(kept, 'id', id))?.token.id === tokenId ? 'before' : 'never'
     },
 
     *recent({ status, subjectId, limit }) {
@@ -140,16 +191,25 @@ export function deviceTable(kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'm
   }
 }
 
-function* load(kept: Pick<KeptRows, 'devices' | 'deviceTokens'>, by: 'id' | 'token_id', value: string): Work<KeptDevice | undefined> {
+function* load(
+  kept: Pick<KeptRows, 'devices' | 'deviceTokens'>,
+  by: 'id' | 'token_id' | 'offered_token_id',
+  value: string,
+): Work<KeptDevice | undefined> {
   const known = by === 'id' ? kept.devices.get(value as DeviceId) : undefined
   if (known !== undefined) return known
   const found = yield* row(`select * from device where ${by} = $1`, [value])
   if (found === undefined) return undefined
   const device = deviceFromRow(found)
-  const loaded = { device, tokenId: found.token_id as string, tokenHash: found.token_hash as Uint8Array }
+  const offered = found.offered_token_id === null ? undefined : tokenOf(found.offered_token_id, found.offered_token_hash)
+  const loaded = { device, token: tokenOf(found.token_id, found.token_hash), offered }
   kept.devices.set(device.id, loaded)
-  kept.deviceTokens.set(loaded.tokenId, device.id)
+  for (const token of [loaded.token, offered]) if (token !== undefined) kept.deviceTokens.set(token.id, device.id)
   return loaded
+}
+
+function tokenOf(id: Row[string] | undefined, hash: Row[string] | undefined): DeviceToken {
+  return { id: id as string, hash: hash as Uint8Array }
 }
 
 function deviceFromRow(found: Row): Device {

@@ -1,6 +1,7 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
 import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device, Session } from '../../domain/session.ts'
+import type { DeviceToken } from '../../ports/store.ts'
 
 /** A session of this process lives a few minutes: these are the ones that somebody is about to ask for again. */
 const MAX_SESSIONS = 4_096
@@ -18,7 +19,7 @@ const MAX_TENANT_ROWS = 10_000
 export interface KeptRows {
   readonly sessions: Kept<SessionId, Session>
   readonly devices: Kept<DeviceId, KeptDevice>
-  /** Which device has a token. */
+  /** Which device has a token, or is offered one. */
   readonly deviceTokens: Kept<string, DeviceId>
   readonly motions: Kept<DeviceId, MotionMemory>
   readonly tenants: Kept<string, unknown>
@@ -27,8 +28,9 @@ export interface KeptRows {
 
 export interface KeptDevice {
   readonly device: Device
-  readonly tokenId: string
-  readonly tokenHash: Uint8Array
+  readonly token: DeviceToken
+  /** Waits to be used for the first time. */
+  readonly offered: DeviceToken | undefined
 }
 
 export function keptRows(): KeptRows {

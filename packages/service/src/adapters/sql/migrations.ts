@@ -95,4 +95,24 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
     // At most eight windows, read and written together. The features themselves are not stored.
     statements: ['create table device_motion (device_id text primary key, root_key_id text not null, windows bytea not null)'],
   },
+  {
+    number: 7,
+    name: 'no phone number rests plain',
+    statements: [
+      // Until step 5 numbers were stored as they were given. Every E.164 number begins with a plus, no sealed one does.
+      `update session set phone_number = null where phone_number like '+%'`,
+    ],
+  },
+  {
+    number: 8,
+    name: 'what becomes of a device; a token that is offered beside the one in use',
+    statements: [
+      `create table device_event (
+        device_id text not null, seq bigint not null, at bigint not null, kind text not null, step text, request_id text,
+        primary key (device_id, seq))`,
+      'alter table device add column offered_token_id text',
+      'alter table device add column offered_token_hash bytea',
+      'create unique index device_by_offered_token on device (offered_token_id) where offered_token_id is not null',
+    ],
+  },
 ]

@@ -236,7 +236,7 @@ async function freeBytesOf(file: string): Promise<number> {
 function tables(kept: KeptRows, writing: Writing): Tables {
   return {
     sessions: sessionTable(writing, kept.sessions),
-    devices: deviceTable(kept),
+    devices: deviceTable(writing, kept),
     tenants: keptTenants(tenantTable, kept.tenants),
     idempotency: idempotencyTable,
   }

@@ -1,6 +1,7 @@
 import { ENDPOINTS, parseId } from '@bonded/contract'
 import { accept } from '../../domain/refusal.ts'
 import { challengeDevice, readDevice, registerDevice, removeDevice } from '../../operations/devices.ts'
+import { rotateDeviceToken } from '../../operations/rotate-device-token.ts'
 import { iso, presentDevice } from '../present.ts'
 import { serve } from '../serve.ts'
 
@@ -20,6 +21,11 @@ export const registerDeviceRoute = serve(ENDPOINTS.registerDevice, async ({ serv
 export const getDeviceRoute = serve(ENDPOINTS.getDevice, ({ caller, params }) => {
   const device = readDevice(caller, parseId('dev', params.device_id ?? ''))
   return device.ok ? accept(['device', presentDevice(device.value)]) : device
+})
+
+export const rotateDeviceTokenRoute = serve(ENDPOINTS.rotateDeviceToken, async ({ service, caller, params, body }) => {
+  const rotated = await rotateDeviceToken(service, caller, { id: parseId('dev', params.device_id ?? ''), request: body })
+  return rotated.ok ? accept(['rotated', { device_id: caller.device.id, device_token: rotated.value.reveal() }]) : rotated
 })
 
 export const removeDeviceRoute = serve(ENDPOINTS.removeDevice, async ({ service, caller, params }) => {

@@ -3,7 +3,7 @@ import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Instant } from '../../../domain/session.ts'
 import { type Certificate, isValidAt, readCertificate } from '../x509/certificate.ts'
 import { EXTENSION, hasForeignCriticalExtension } from '../x509/extensions.ts'
-import { brokenLink, isSelfIssued } from '../x509/links.ts'
+import { brokenLink, brokenSignature, isSelfIssued } from '../x509/links.ts'
 import { ATTRIBUTE } from '../x509/name.ts'
 import { KEY_DESCRIPTION } from './key-description.ts'
 
@@ -64,12 +64,17 @@ export async function verifyChain(
 
   // 4. Validity. The leaf's dates are written by the phone's clock, the root is trusted for its key. Certificates
   //    put in at the factory outlive their dates; those provisioned remotely live for weeks, and their end counts.
-  const expires = !isFactoryProvisioned(intermediate)
-  if (certificates.slice(1, -1).some((one) => (expires ? !isValidAt(one, now) : one.notBefore > now))) return no('validity')
+  const fromFactory = isFactoryProvisioned(intermediate)
+  if (certificates.slice(1, -1).some((one) => (fromFactory ? one.notBefore > now : !isValidAt(one, now)))) return no('validity')
 
-  // 5. Every name, every right to issue, every signature, the root's own included.
+  // 5. Every name, every right to issue, every signature, the root's own included. Some makers' attestation keys were
+  //    put in with CA:FALSE (Sony's of 2016): they sign leaves all the same, and a leaf in their place is found at 3.
   for (const [at, certificate] of certificates.entries()) {
-    const broken = await brokenLink(certificate, certificates[at + 1] ?? root, Math.min(at, certificates.length - 2))
+    const issuer = certificates[at + 1] ?? root
+    const isAttestationKey = at === 0 && fromFactory && issuer !== root && issuer.subject.attributes.has(ATTRIBUTE.serialNumber)
+    const broken = isAttestationKey
+      ? await brokenSignature(certificate, issuer)
+      : await brokenLink(certificate, issuer, Math.min(at, certificates.length - 2))
     if (broken !== undefined) return no(broken)
   }
   return accept({ certificates, leaf, keyDescription, root: rootKey })

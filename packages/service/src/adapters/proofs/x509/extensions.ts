@@ -20,8 +20,8 @@ export function readExtensions(field: Element | undefined): Extensions {
   for (const extension of readSequence(readExplicit(field, 3))) {
     const parts = readSequence(extension)
     const [id, flag] = [readOid(parts[0]), parts.length === 3 ? readBoolean(parts[1]) : undefined]
-    // Twice the same: which one counts would depend on who reads. And DER does not write what goes without saying.
-    if (parts.length > 3 || extensions.has(id) || (flag === false && field.encoding === 'der')) throw new Malformed('extension')
+    // Twice the same: which one counts would depend on who reads. FALSE need not be written, but some makers write it.
+    if (parts.length > 3 || extensions.has(id)) throw new Malformed('extension')
     extensions.set(id, { critical: flag === true, value: readOctets(parts.at(-1)) })
   }
   if (extensions.size === 0) throw new Malformed('no extension')

@@ -17,6 +17,12 @@ export async function brokenLink(certificate: Certificate, issuer: Certificate, 
   const pathLength = isAuthority(issuer) ? pathLengthOf(issuer) : undefined
   if (pathLength === undefined) return 'issuer_not_ca'
   if (authoritiesBelow > pathLength) return 'path_length'
+  return brokenSignature(certificate, issuer)
+}
+
+/** Whether the issuer signed the certificate, whatever it was allowed to. Undefined where it did. */
+export async function brokenSignature(certificate: Certificate, issuer: Certificate): Promise<BrokenLink | undefined> {
+  if (!certificate.issuer.encoded.equals(issuer.subject.encoded)) return 'issuer_name'
   const key = readPublicKey(issuer.publicKey)
   if (key === undefined) return 'issuer_key'
   return (await isSignedBy(certificate, key)) ? undefined : 'signature'

@@ -1,0 +1,21 @@
+import type { Secret } from '../secret.ts'
+import { entryOf, keyOf, macOf } from './signature.ts'
+
+/** A delivery to be signed. */
+export interface UnsignedWebhook {
+  readonly id: string
+  readonly sentAtMs: number
+  readonly body: string | Uint8Array
+}
+
+/**
+ * The headers that the service sends with a delivery: for the tests of your own endpoint.
+ *
+ * @throws {GateError} `invalid_configuration` where the secret is none
+ * @example (await signWebhook({ id: 'evt_1', sentAtMs: 0, body: '{}' }, new Secret('whsec_…')))['webhook-id'] // 'evt_1'
+ */
+export async function signWebhook({ id, sentAtMs, body }: UnsignedWebhook, secret: Secret) {
+  const timestamp = String(Math.floor(sentAtMs / 1_000))
+  const mac = await macOf(await keyOf(secret.reveal()), { id, timestamp, body })
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': entryOf(mac) }
+}
