@@ -31,22 +31,26 @@ export interface RememberedWindow {
  */
 export function ordersOf({ features }: SensorSignal): readonly number[] {
   const orders: number[] = []
+  const acc = features.map(({ acc_var }) => acc_var)
+  const gyro = features.map(({ gyro_var }) => gyro_var)
   for (let first = 0; first + SECONDS_A_MARK <= features.length; first++) {
-    orders.push(orderFrom(features, first))
+    orders.push(orderFrom(acc, gyro, first))
   }
   return orders
 }
 
-function orderFrom(features: SensorSignal['features'], first: number): number {
+function orderFrom(acc: readonly number[], gyro: readonly number[], first: number): number {
   let order = 0
   for (let at = first; at < first + SECONDS_A_MARK; at++) {
-    const { acc_var = 0, gyro_var = 0 } = features[at] ?? {}
-    for (let next = at + 1; next < first + SECONDS_A_MARK; next++) {
-      const later = features[next]
-      if (later !== undefined) order = order * 4 + (acc_var < later.acc_var ? 2 : 0) + (gyro_var < later.gyro_var ? 1 : 0)
+    for (let later = at + 1; later < first + SECONDS_A_MARK; later++) {
+      order = order * 4 + (rises(acc, at, later) ? 2 : 0) + (rises(gyro, at, later) ? 1 : 0)
     }
   }
   return order
+}
+
+function rises(series: readonly number[], at: number, later: number): boolean {
+  return (series[at] ?? 0) < (series[later] ?? 0)
 }
 
 /** Whether the window would pass a policy: no other is worth repeating, so no other is remembered, or pushes one out. */
@@ -59,12 +63,14 @@ export function isWorthRepeating({ score }: Continuity): boolean {
  * ago; and who repeats that one has carried the phone just now.
  */
 export function isRepetition(marks: readonly number[], { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant }): boolean {
-  return memory.windows.some(({ at, marks: known }) => now - at > windowMs + MAX_LAIN_MS && isAlike(marks, known))
+  const shown = new Set(marks)
+  return memory.windows.some(({ at, marks: known }) => now - at > windowMs + MAX_LAIN_MS && isAlike(shown, known))
 }
 
 /** The memory with this window in it, unless it holds it: sent again and again, one window pushes no other out. */
 export function withWindow(memory: MotionMemory, window: RememberedWindow): MotionMemory {
-  if (memory.windows.some(({ marks }) => isAlike(window.marks, marks))) return memory
+  const shown = new Set(window.marks)
+  if (memory.windows.some(({ marks }) => isAlike(shown, marks))) return memory
   return { ...memory, windows: [...memory.windows, window].slice(-WINDOWS_KEPT) }
 }
 
@@ -73,8 +79,8 @@ export function repeated(continuity: Continuity): Continuity {
   return { ...continuity, motionPresent: false, score: 0 }
 }
 
-function isAlike(marks: readonly number[], known: readonly number[]): boolean {
-  let before = 0
-  for (const mark of marks) if (known.includes(mark)) before++
-  return marks.length > 0 && before >= REPEATED_FROM * marks.length
+function isAlike(shown: ReadonlySet<number>, known: readonly number[]): boolean {
+  let again = 0
+  for (const mark of known) if (shown.has(mark)) again++
+  return shown.size > 0 && again >= REPEATED_FROM * shown.size
 }

@@ -7,12 +7,12 @@ export function differences(series: readonly number[]): readonly number[] {
 
 /** The standard deviation. */
 export function spread(series: readonly number[]): number {
-  return series.length === 0 ? 0 : Math.sqrt(moments(series, series, 0).ofA / series.length)
+  return series.length === 0 ? 0 : Math.sqrt(moments(series, series).ofA / series.length)
 }
 
 /** The correlation of two series of one length, -1 to 1. */
 export function agreement(a: readonly number[], b: readonly number[]): number {
-  return correlation(a, b, 0)
+  return correlation(a, b)
 }
 
 /** Shorter loops than this are how people walk. */
@@ -22,31 +22,73 @@ const MIN_PAIRS = 20
 
 /** The strongest correlation of both series with themselves some numbers later; -1 where they are too short to tell. */
 export function repetition(a: readonly number[], b: readonly number[]): number {
+  const [overA, overB] = [sumsOver(a), sumsOver(b)]
   let strongest = -1
   for (let lag = MIN_LAG; a.length - lag >= MIN_PAIRS && lag <= a.length / 2; lag++) {
-    strongest = Math.max(strongest, (correlation(a, a, lag) + correlation(b, b, lag)) / 2)
+    strongest = Math.max(strongest, (withItself(overA, lag) + withItself(overB, lag)) / 2)
   }
   return strongest
 }
 
-function correlation(a: readonly number[], b: readonly number[], lag: number): number {
-  const { ofA, ofB, ofBoth } = moments(a, b, lag)
-  const size = Math.sqrt(ofA * ofB)
+/** A series around its mean, and the sums of its first 0, 1, 2, … numbers and of their squares. */
+interface Sums {
+  readonly centred: readonly number[]
+  readonly sums: readonly number[]
+  readonly squares: readonly number[]
+}
+
+/** Summed once, so that each lag costs one product a pair. */
+function sumsOver(series: readonly number[]): Sums {
+  const mean = series.reduce((sum, value) => sum + value, 0) / series.length
+  const centred = series.map((value) => value - mean)
+  const [sums, squares] = [[0], [0]]
+  for (const [at, value] of centred.entries()) {
+    sums.push((sums[at] ?? 0) + value)
+    squares.push((squares[at] ?? 0) + value * value)
+  }
+  return { centred, sums, squares }
+}
+
+/** The correlation of a series with what stands `lag` later in it. */
+function withItself({ centred, sums, squares }: Sums, lag: number): number {
+  const pairs = centred.length - lag
+  const early = sums[pairs] ?? 0
+  const late = (sums.at(-1) ?? 0) - (sums[lag] ?? 0)
+  const ofEarly = (squares[pairs] ?? 0) - (early * early) / pairs
+  const ofLate = (squares.at(-1) ?? 0) - (squares[lag] ?? 0) - (late * late) / pairs
+  let ofBoth = (-early * late) / pairs
+  for (let at = 0; at < pairs; at++) ofBoth += (centred[at] ?? 0) * (centred[at + lag] ?? 0)
+  return correlationOf(ofEarly, ofLate, ofBoth)
+}
+
+function correlation(a: readonly number[], b: readonly number[]): number {
+  const { ofA, ofB, ofBoth } = moments(a, b)
+  return correlationOf(ofA, ofB, ofBoth)
+}
+
+function correlationOf(ofA: number, ofB: number, ofBoth: number): number {
+  const size = Math.sqrt(Math.max(0, ofA) * Math.max(0, ofB))
   // Numbers that differ by rounding only agree with nothing.
   return size < 1e-12 ? 0 : ofBoth / size
 }
 
-/** Sums of squares and products around the means, of the first series and what stands `lag` later in the second one. */
-function moments(a: readonly number[], b: readonly number[], lag: number): { ofA: number; ofB: number; ofBoth: number } {
-  const pairs = a.length - lag
-  let [meanA, meanB] = [0, 0]
+/** Sums of squares and products around the means. */
+function moments(a: readonly number[], b: readonly number[]): { ofA: number; ofB: number; ofBoth: number } {
+  const pairs = a.length
+  let sumA = 0
+  let sumB = 0
   for (let at = 0; at < pairs; at++) {
-    meanA += (a[at] ?? 0) / pairs
-    meanB += (b[at + lag] ?? 0) / pairs
+    sumA += a[at] ?? 0
+    sumB += b[at] ?? 0
   }
-  let [ofA, ofB, ofBoth] = [0, 0, 0]
+  const meanA = sumA / pairs
+  const meanB = sumB / pairs
+  let ofA = 0
+  let ofB = 0
+  let ofBoth = 0
   for (let at = 0; at < pairs; at++) {
-    const [fromA, fromB] = [(a[at] ?? 0) - meanA, (b[at + lag] ?? 0) - meanB]
+    const fromA = (a[at] ?? 0) - meanA
+    const fromB = (b[at] ?? 0) - meanB
     ofA += fromA * fromA
     ofB += fromB * fromB
     ofBoth += fromA * fromB
