@@ -30,23 +30,26 @@ export interface RememberedWindow {
  * both sensors; 30 bits. Louder, quieter, cut or slightly changed, a recording keeps most of its orders.
  */
 export function ordersOf({ features }: SensorSignal): readonly number[] {
-  const orders: number[] = []
   const acc = features.map(({ acc_var }) => acc_var)
   const gyro = features.map(({ gyro_var }) => gyro_var)
-  for (let first = 0; first + SECONDS_A_MARK <= features.length; first++) {
-    orders.push(orderFrom(acc, gyro, first))
+  // Each second is compared once with the five after it; six seconds then take as many of these as lie among them.
+  const after = acc.map((_, at) => comparedWithNext(acc, gyro, at))
+  const orders: number[] = []
+  for (let first = 0; first + SECONDS_A_MARK <= acc.length; first++) {
+    let order = 0
+    for (let at = 0; at < COMPARED; at++) order = (order << (2 * (COMPARED - at))) | ((after[first + at] ?? 0) >> (2 * at))
+    orders.push(order)
   }
   return orders
 }
 
-function orderFrom(acc: readonly number[], gyro: readonly number[], first: number): number {
-  let order = 0
-  for (let at = first; at < first + SECONDS_A_MARK; at++) {
-    for (let later = at + 1; later < first + SECONDS_A_MARK; later++) {
-      order = order * 4 + (rises(acc, at, later) ? 2 : 0) + (rises(gyro, at, later) ? 1 : 0)
-    }
-  }
-  return order
+const COMPARED = SECONDS_A_MARK - 1
+
+/** For each of the next five seconds, nearest first, two bits: whether it was the livelier one, by either sensor. */
+function comparedWithNext(acc: readonly number[], gyro: readonly number[], at: number): number {
+  let bits = 0
+  for (let later = at + 1; later <= at + COMPARED; later++) bits = (bits << 2) | (rises(acc, at, later) ? 2 : 0) | (rises(gyro, at, later) ? 1 : 0)
+  return bits
 }
 
 function rises(series: readonly number[], at: number, later: number): boolean {

@@ -10,15 +10,15 @@ export function windowsToBytes(windows: readonly RememberedWindow[]): Uint8Array
   const words = windows.reduce((sum, { marks }) => sum + HEAD_WORDS + marks.length, 0)
   const view = new DataView(new ArrayBuffer(words * WORD_BYTES))
   let at = 0
-  const put = (word: number) => {
-    view.setUint32(at, word, true)
-    at += WORD_BYTES
-  }
   for (const window of windows) {
-    put(Math.floor(window.at / WORD))
-    put(window.at % WORD)
-    put(window.marks.length)
-    for (const mark of window.marks) put(mark)
+    view.setUint32(at, Math.floor(window.at / WORD), true)
+    view.setUint32(at + WORD_BYTES, window.at % WORD, true)
+    view.setUint32(at + 2 * WORD_BYTES, window.marks.length, true)
+    at += HEAD_WORDS * WORD_BYTES
+    for (const mark of window.marks) {
+      view.setUint32(at, mark, true)
+      at += WORD_BYTES
+    }
   }
   return new Uint8Array(view.buffer)
 }
