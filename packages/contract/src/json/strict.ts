@@ -28,13 +28,26 @@ export function parseStrictJson(text: string): StrictJsonResult {
   } catch {
     return { problem: 'malformed_json' }
   }
-  const found = scan(text)
-  if (found.depth > MAX_NESTING) return { problem: 'nesting_too_deep' }
-  // JSON.parse keeps the last of two members of one name: then it holds fewer than were written.
-  if (found.members !== countMembers(value)) return duplicateOf(text)
+  if (nestsDeeper(value, MAX_NESTING)) return { problem: 'nesting_too_deep' }
+  // What is written again letter for letter was read whole. Most clients write as JSON.stringify does.
+  if (JSON.stringify(value) !== text) {
+    const found = scan(text)
+    // A member that JSON.parse dropped may have been deeper.
+    if (found.depth > MAX_NESTING) return { problem: 'nesting_too_deep' }
+    // JSON.parse keeps the last of two members of one name: then it holds fewer than were written.
+    if (found.members !== countMembers(value)) return duplicateOf(text)
+  }
   // Only an escape can spell a surrogate on its own once the bytes were valid UTF-8.
   if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
   return { value }
+}
+
+function nestsDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((item) => nestsDeeper(item, levels - 1))
+  for (const name of Object.keys(value)) if (nestsDeeper((value as Record<string, unknown>)[name], levels - 1)) return true
+  return false
 }
 
 /** How deep a valid JSON text nests, and how many members are written in it: one for each colon outside of a string. */
