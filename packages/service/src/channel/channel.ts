@@ -1,12 +1,11 @@
 import type { IncomingMessage, Server } from 'node:http'
-import type { Duplex } from 'node:stream'
-import { AFTER_PREFIX, CHANNEL_PROTOCOL, CLOSE, parseId, type RequestId, type SessionId, WATCH_PREFIX } from '@bonded/contract'
+import { AFTER_PREFIX, CHANNEL_PROTOCOL, CLOSE, parseId, type SessionId, WATCH_PREFIX } from '@bonded/contract'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { allowsOrigin } from '../domain/tenant.ts'
+import { refuseOnSocket } from '../http/bare-socket.ts'
 import { untilNotFoundIsTold } from '../http/not-found-time.ts'
-import { refusalToWire } from '../http/refusal-to-wire.ts'
 import { type RequestLine, requestIdOf, type TellRequest, traceIdOf } from '../http/request-line.ts'
 import { rememberOrigin } from '../operations/read-session.ts'
 import type { Service } from '../operations/service.ts'
@@ -65,7 +64,7 @@ export class Channel implements AsyncDisposable {
       }
       const refused = async (refusal: Refusal) => {
         if (refusal.reason === 'session_not_found') await untilNotFoundIsTold(arrivedMs)
-        answered(refuseUpgrade(socket, refusal, requestId), { refusal })
+        answered(refuseOnSocket(socket, refusal, requestId), { refusal })
       }
       this.#admit(request).then(
         (admitted) => {
@@ -171,18 +170,6 @@ export class Channel implements AsyncDisposable {
       this.#cancelHeartbeat = this.#scheduleHeartbeat()
     })
   }
-}
-
-/** Answers an upgrade request that is not taken, in the error shape. @returns the status */
-function refuseUpgrade(socket: Duplex, refusal: Refusal, requestId: RequestId): number {
-  const { status, headers, body } = refusalToWire(refusal, requestId)
-  const text = JSON.stringify(body)
-  const extra = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(
-    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
-      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${extra.join('')}Connection: close\r\n\r\n${text}`,
-  )
-  return status
 }
 
 function parseOffer(header: string | undefined): Offer | undefined {

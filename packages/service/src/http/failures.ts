@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Random } from '../ports/keyring.ts'
 import { StoreError } from '../ports/store.ts'
+import { refuseOnSocket } from './bare-socket.ts'
 import { untilNotFoundIsTold } from './not-found-time.ts'
 import { Refused } from './refused.ts'
 import type { TellRequest } from './request-line.ts'
@@ -94,13 +95,8 @@ export function answerBrokenRequests(server: Server, means: { random: Random; te
 
 function answerBare({ random, tell }: { random: Random; tell: TellRequest }, socket: Duplex, reason: Reason): void {
   const requestId = makeId('req', random.id())
-  const { body } = refusalToWire({ reason }, requestId)
-  const text = JSON.stringify(body)
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
-      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
-  )
-  tell({ requestId, method: undefined, route: 'broken', status: 400, refusal: { reason }, ms: 0 }, 'broken')
+  const status = refuseOnSocket(socket, { reason }, requestId)
+  tell({ requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 }, 'broken')
 }
 
 function brokenReason(code: string | undefined): Reason {
