@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
-import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
+import { BODY_LIMIT_BYTES, ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
 import { harness, PUBLIC_ORIGIN, type Reply } from './harness.ts'
 import { attestation, carriedSignals, evidenceRequest, newKey, tokenRequest } from './phone.ts'
 
@@ -122,6 +122,7 @@ test('every endpoint without a body takes none, or an empty object, and refuses 
     isRefused(await send(name, '{"a":1}'), 400, 'unexpected_body', name)
     isRefused(await send(name, '[1]'), 400, 'unexpected_body', name)
     assert.notEqual((await send(name, '{}')).body?.error?.reason, 'unexpected_body')
+    isRefused(await send(name, `{${' '.repeat(BODY_LIMIT_BYTES)}}`), 413, 'body_too_large', name)
   }
   const doomed = await h.create()
   assert.equal((await h.api('DELETE', `/sessions/${doomed.id}`, { token: h.shop.server, body: { a: 1 } })).body.error.reason, 'unexpected_body')

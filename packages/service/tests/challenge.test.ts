@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
+import { expireSessions } from '../src/operations/expire-sessions.ts'
 import { harness } from './harness.ts'
 
 const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30, session_ttl_seconds: 120, bonded_ttl_seconds: 60 }] })
@@ -98,6 +99,37 @@ test('outside pending the code stays frozen at the last one shown', async () => 
   assert.deepEqual([later.nonce, later.qr_payload, later.challenge_expires_at], [frozen.nonce, frozen.qr_payload, frozen.challenge_expires_at])
   assert.deepEqual([later.challenge_rotates_in_ms, later.challenge_expires_in_ms], [0, 0])
   assert.ok(later.expires_in_ms > 0)
+})
+
+test('the code of an expired session is the last one shown, before and after it is swept', async () => {
+  const session = await h.create({})
+  h.clock.advance(119_999)
+  const last = await current(session)
+  h.clock.advance(1)
+  const unswept = await current(session)
+  await expireSessions(h.service)
+  const swept = await current(session)
+  assert.deepEqual([unswept.state, unswept.nonce, swept.state, swept.nonce], ['expired', last.nonce, 'expired', last.nonce])
+})
+
+test('a phone is told until when the very code that it read is taken', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  h.clock.advance(31_000)
+  const view = await h.view(phone, session)
+  assert.deepEqual([view.nonce, view.challenge_expires_in_ms], [session.nonce, 29_000])
+  h.clock.advance(28_999)
+  assert.equal((await h.claim(phone, session)).status, 200)
+})
+
+test('the phone that has claimed is shown the code it claimed, whatever code it asks with', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  await h.claim(phone, session)
+  h.clock.advance(31_000)
+  const asked = await h.view(phone, await current(session))
+  assert.deepEqual([asked.nonce, asked.challenge_expires_in_ms], [session.nonce, 89_000])
+  assert.equal((await h.attest(phone, asked)).body.state, 'bonded')
 })
 
 test('a session is expired from the very instant of expires_at, and forgotten an hour after it ended', async () => {

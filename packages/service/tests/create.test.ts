@@ -26,6 +26,19 @@ test('the same key with another body is refused, and a member’s order is no ot
   assert.deepEqual([other.status, other.body.error.reason], [400, 'idempotency_mismatch'])
 })
 
+test('an Idempotency-Key leads to no session that its credential could not have made', async () => {
+  const headers = { 'idempotency-key': 'order-3' }
+  const [wire, credit] = [
+    await h.addKeys(h.shop.tenant, [{ workflow: 'wire_transfer', actions: ['approve_wire'] }]),
+    await h.addKeys(h.shop.tenant, [{ workflow: 'credit_application', actions: null }]),
+  ]
+  const first = await create({}, headers, wire.server)
+  assert.equal(first.body.workflow, 'wire_transfer')
+  const other = await create({}, headers, credit.server)
+  assert.deepEqual([other.status, other.body.error.reason], [400, 'idempotency_mismatch'])
+  assert.equal((await create({}, headers, wire.server)).body.id, first.body.id)
+})
+
 test('fifty creates at once with one key make one session', async () => {
   const replies = await Promise.all(Array.from({ length: 50 }, () => create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' })))
   assert.equal(new Set(replies.map(({ body }) => body.id)).size, 1)

@@ -7,6 +7,7 @@ import { newKey } from './phone.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const challenge = async () => (await h.api('POST', '/devices/challenges')).body.challenge as string
 const register = (body: object, token?: string) => h.api('POST', '/devices', { token, body: { format: 'software', ...body } })
 
@@ -41,6 +42,17 @@ test('a challenge serves once, for five minutes, and only if it is ours', async 
   for (const bad of [once, expired, 'A'.repeat(43), `${fresh.slice(0, -2)}${fresh.endsWith('AA') ? 'BA' : 'AA'}`]) {
     assert.equal((await register({ challenge: bad, public_key: newKey().public_key })).body.error.reason, 'challenge_not_usable')
   }
+})
+
+test('a challenge has one spelling: another way to write its last bits is not ours', async () => {
+  const given = await challenge()
+  const last = BASE64URL.indexOf(given.at(-1) ?? '')
+  for (const bits of [1, 2, 3]) {
+    const spelt = given.slice(0, -1) + BASE64URL[last ^ bits]
+    assert.deepEqual(Buffer.from(spelt, 'base64url'), Buffer.from(given, 'base64url'))
+    assert.equal((await register({ challenge: spelt, public_key: newKey().public_key })).body.error.reason, 'challenge_not_usable')
+  }
+  assert.equal((await register({ challenge: given, public_key: newKey().public_key })).status, 201)
 })
 
 test('of ten registrations at once with one challenge exactly one is made', async () => {

@@ -29,7 +29,8 @@ export interface ShownChallenge {
  */
 export function shownChallenge(session: Session, now: Instant): ShownChallenge {
   const { createdAt, challengeTtlMs, sessionTtlMs } = session
-  const frozenAt = session.pendingUntil ?? Math.min(now, createdAt + sessionTtlMs - 1)
+  // A sweep notes the very end, when no code was on show any more.
+  const frozenAt = Math.min(session.pendingUntil ?? now, createdAt + sessionTtlMs - 1)
   const index = Math.max(0, Math.floor((frozenAt - createdAt) / challengeTtlMs))
   return challengeOf(session, index)
 }

@@ -3,6 +3,7 @@ import { statusOf } from './refusal-to-wire.ts'
 
 /** Refusals that any endpoint can give, whatever it does. */
 const EVERYWHERE: readonly Reason[] = ['malformed_request', 'internal_error', 'store_unavailable']
+/** One that takes none is sent one all the same. */
 const WITH_BODY: readonly Reason[] = ['malformed_json', 'unsupported_media_type', 'body_too_large']
 const WITH_CREDENTIAL: readonly Reason[] = ['credential_missing', 'origin_not_allowed']
 
@@ -116,7 +117,7 @@ function success({ answers, summary, limits }: Endpoint): object {
 function failures(endpoint: Endpoint): Record<string, object> {
   const credentialed = !endpoint.callers.includes('anybody')
   const limited: readonly Reason[] = credentialed || endpoint.limits !== undefined ? ['rate_limited'] : []
-  const reasons = [...EVERYWHERE, ...limited, ...(endpoint.body ? WITH_BODY : []), ...(credentialed ? WITH_CREDENTIAL : []), ...endpoint.refusals]
+  const reasons = [...EVERYWHERE, ...limited, ...(endpoint.method === 'GET' ? [] : WITH_BODY), ...(credentialed ? WITH_CREDENTIAL : []), ...endpoint.refusals]
   const byStatus = new Map<number, Reason[]>()
   for (const reason of reasons) byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 import type { CreatedSession, DeviceRecord, EndedReason, FullSession, PhoneSession, PublicSession } from '@bonded/contract'
-import { claimedNonceExpiresAt, shownChallenge, stepNonce } from '../domain/challenge.ts'
+import { acceptedIndex, challengeOf, claimedNonceExpiresAt, shownChallenge, stepNonce } from '../domain/challenge.ts'
 import { type Device, type Instant, type Session, stateAt } from '../domain/session.ts'
 import type { PhoneReading } from '../operations/read-session.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
@@ -130,13 +130,17 @@ function sharedMembers(service: Service, session: Session, view: { now: Instant;
   const { now } = view
   const state = stateAt(session, now)
   const shown = shownChallenge(session, now)
-  const nonce = view.nonce ?? noncesOf(service, session).nonceAt(shown.index)
+  const nonces = noncesOf(service, session)
+  const nonce = view.nonce ?? nonces.nonceAt(shown.index)
   const ended = state === 'completed' || state === 'killed' || state === 'expired'
   const waiting = state === 'pending'
   // A claimed nonce outlives the code it was read from.
   const claimedUntil = view.pinned && waiting ? claimedNonceExpiresAt(session) : null
   const stepping = view.pinned === true && state === 'step_up_required'
-  const challengeExpiresAt = stepping ? session.expiresAt : (claimedUntil ?? shown.expiresAt)
+  // A phone may have read the code before the one on show, which ends earlier.
+  const read = view.nonce === undefined ? undefined : acceptedIndex(session, view.nonce, { now, nonces })
+  const codeEndsAt = read === undefined ? shown.expiresAt : challengeOf(session, read).expiresAt
+  const challengeExpiresAt = stepping ? session.expiresAt : (claimedUntil ?? codeEndsAt)
   const left = (until: Instant, running: boolean) => (running ? Math.max(0, until - now) : 0)
   return {
     id: session.id,

@@ -1,3 +1,4 @@
+import { BODY_LIMIT_BYTES } from '@bonded/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
@@ -41,6 +42,8 @@ export function buildServer(service: Service, { script, log, tell, takesUpgrade 
     genReqId: ({ headers }) => requestIdOf(headers, service.random),
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    // Of endpoints without a body too, and before anybody is asked who they are.
+    bodyLimit: BODY_LIMIT_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
     // What comes over a connection that is being given up is served as ever, and told to close it.

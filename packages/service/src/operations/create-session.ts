@@ -2,7 +2,7 @@ import { type CreateSessionRequest, canonicalJson, makeId, type SessionId } from
 import { policyOf } from '../domain/policy.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
-import { chooseAction, inScope, isRevoked } from '../domain/tenant.ts'
+import { chooseAction, inScope, isRevoked, type Scope } from '../domain/tenant.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import type { BackendCaller, Service } from './service.ts'
 
@@ -71,10 +71,14 @@ export async function createSession(service: Service, caller: BackendCaller, inp
     verification: null,
     stepUp: null,
   }
-  return service.store.write((tables) => storeOnce(service, tables, { session, input }))
+  return service.store.write((tables) => storeOnce(service, tables, { session, input, scope }))
 }
 
-function* storeOnce(service: Service, tables: Tables, { session, input }: { session: Session; input: CreateInput }): Work<Result<Session>> {
+function* storeOnce(
+  service: Service,
+  tables: Tables,
+  { session, input, scope }: { session: Session; input: CreateInput; scope: Scope },
+): Work<Result<Session>> {
   const { idempotencyKey: key } = input
   if (key !== undefined) {
     const body = canonicalJson(input.request)
@@ -82,8 +86,11 @@ function* storeOnce(service: Service, tables: Tables, { session, input }: { sess
     if (!taken.ok) return taken
     if (taken.value !== session.id) {
       const earlier = yield* tables.sessions.find(taken.value)
+      if (earlier !== undefined) {
+        // Bodies that leave the workflow out are alike, and the other credential may have chosen one that this may not.
+        return inScope(scope, earlier.workflow, earlier.action) ? accept(earlier) : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
+      }
       // Its key row goes with it, so it is there; a session is never replaced by another.
-      if (earlier !== undefined) return accept(earlier)
     }
   }
   yield* tables.sessions.create(session)

@@ -1,5 +1,5 @@
 import { createCipheriv, createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
-import { evidenceMacInput, type SessionId } from '@bonded/contract'
+import { decodeBase64url, evidenceMacInput, type SessionId } from '@bonded/contract'
 import { Secret } from '../../domain/secret.ts'
 import type { Keyring } from '../../ports/keyring.ts'
 import type { RootKey } from './root-keys.ts'
@@ -86,7 +86,10 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       return Buffer.concat([body, challengeMac(current.id, body)]).toString('base64url')
     },
     deviceChallengeExpiry(challenge) {
-      const bytes = Buffer.from(challenge, 'base64url')
+      // Strictly: a challenge that could be spelt in two ways could be used twice.
+      const decoded = decodeBase64url(challenge)
+      if (decoded === undefined) return undefined
+      const bytes = Buffer.from(decoded.buffer)
       if (bytes.length !== EXPIRY_BYTES + SALT_BYTES + CHALLENGE_MAC_BYTES) return undefined
       const body = bytes.subarray(0, EXPIRY_BYTES + SALT_BYTES)
       const shown = bytes.subarray(EXPIRY_BYTES + SALT_BYTES)
