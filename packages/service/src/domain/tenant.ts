@@ -21,7 +21,8 @@ export type Scope = readonly { readonly workflow: string; readonly actions: read
 
 /** Whether a key no longer works. One that is being replaced works until its time comes. */
 export function isRevoked({ revokedAt }: { readonly revokedAt: Instant | null }, now: Instant): boolean {
-  return revokedAt !== null && now >= revokedAt
+  // Turned round, so that a time that is none does not let the key through.
+  return revokedAt !== null && !(now < revokedAt)
 }
 
 /** Whether the tenant answers pages of this origin. An exact match: no wildcards, no case folding, no default ports. */

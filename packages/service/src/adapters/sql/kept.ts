@@ -1,6 +1,8 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
 import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device, Session } from '../../domain/session.ts'
+import type { Tenant } from '../../domain/tenant.ts'
+import type { PublishableKey, ServerCredential } from '../../ports/store.ts'
 import type { DeviceToken } from '../../ports/store.ts'
 
 /** A session of this process lives a few minutes: these are the ones that somebody is about to ask for again. */
@@ -22,7 +24,11 @@ export interface KeptRows {
   /** Which device has a token, or is offered one. */
   readonly deviceTokens: Kept<string, DeviceId>
   readonly motions: Kept<DeviceId, MotionMemory>
-  readonly tenants: Kept<string, unknown>
+  readonly tenants: Kept<string, Tenant>
+  readonly serverCredentials: Kept<string, ServerCredential>
+  readonly publishableKeys: Kept<string, PublishableKey>
+  /** Those that a tenant has. */
+  readonly origins: Kept<string, true>
   clear(): void
 }
 
@@ -39,7 +45,10 @@ export function keptRows(): KeptRows {
     devices: new Kept<DeviceId, KeptDevice>(MAX_DEVICES),
     deviceTokens: new Kept<string, DeviceId>(MAX_DEVICES),
     motions: new Kept<DeviceId, MotionMemory>(MAX_MOTIONS),
-    tenants: new Kept<string, unknown>(MAX_TENANT_ROWS),
+    tenants: new Kept<string, Tenant>(MAX_TENANT_ROWS),
+    serverCredentials: new Kept<string, ServerCredential>(MAX_TENANT_ROWS),
+    publishableKeys: new Kept<string, PublishableKey>(MAX_TENANT_ROWS),
+    origins: new Kept<string, true>(MAX_TENANT_ROWS),
   }
   return {
     ...rows,

@@ -144,9 +144,10 @@ export class SqliteStore implements Store {
 
   async foreignEvents(): ReturnType<Store['foreignEvents']> {
     try {
-      // Whoever hears of them reads at once, and must not be given what was kept from before.
+      // In this order: whoever hears of them reads at once, and must not be given what was kept from before.
+      const found = this.#foreign.next()
       this.#dropStale()
-      return this.#foreign.next()
+      return found
     } catch (cause) {
       throw asStoreError(cause, { to: 'read', where: this.#file })
     }
@@ -219,10 +220,13 @@ export class SqliteStore implements Store {
     return undefined
   }
 
-  /** What another process has written may be anything that is kept. */
+  /** What another process has written may be anything that is kept, and the schema. */
   #dropStale(): void {
     const version = this.#database.foreignVersion()
-    if (version !== this.#version) this.#kept.clear()
+    if (version !== this.#version) {
+      this.#kept.clear()
+      this.#database.forgetStatements()
+    }
     this.#version = version
     this.#staleAt = performance.now() + FOREIGN_CHECK_MS
   }
@@ -237,7 +241,7 @@ function tables(kept: KeptRows, writing: Writing): Tables {
   return {
     sessions: sessionTable(writing, kept.sessions),
     devices: deviceTable(writing, kept),
-    tenants: keptTenants(tenantTable, kept.tenants),
+    tenants: keptTenants(tenantTable, kept),
     idempotency: idempotencyTable,
   }
 }
@@ -304,6 +308,11 @@ class Connection {
   foreignVersion(): number {
     const [version] = this.#statement('pragma data_version').statement.get() as unknown as number[]
     return version ?? Number.NaN
+  }
+
+  /** SQLite prepares a statement again where the schema has changed, and then its columns are others than those noted here. */
+  forgetStatements(): void {
+    this.#prepared.clear()
   }
 
   close(): void {

@@ -1,31 +1,35 @@
 import type { TenantTable, Work } from '../../ports/store.ts'
-import type { Kept } from './kept.ts'
+import type { Kept, KeptRows } from './kept.ts'
 
 /**
  * The tenant table with what it found kept in memory: every call asks who is calling, and the answer changes once
- * a month. All of it is dropped as soon as a tenant or a key is written.
+ * a month. All of it is dropped as soon as a tenant or a key is written. Each kind of row is kept apart: what a
+ * stranger sends as one kind must not find a row of another.
  */
-export function keptTenants(table: TenantTable, kept: Kept<string, unknown>): TenantTable {
-  function* lookUp<T>(key: string, find: () => Work<T>): Work<T> {
+export function keptTenants(
+  table: TenantTable,
+  { tenants, serverCredentials, publishableKeys, origins }: Pick<KeptRows, 'tenants' | 'serverCredentials' | 'publishableKeys' | 'origins'>,
+): TenantTable {
+  function* lookUp<Found, Missing>(kept: Kept<string, Found>, key: string, find: () => Work<Found | Missing>): Work<Found | Missing> {
     const known = kept.get(key)
-    if (known !== undefined) return known as T
+    if (known !== undefined) return known
     const found = yield* find()
     // What is not there is not kept: junk credentials would push the real ones out.
-    if (found !== undefined && found !== false) kept.set(key, found)
+    if (found !== undefined && found !== false) kept.set(key, found as Found)
     return found
   }
 
   function dropping<T>(work: Work<T>): Work<T> {
-    kept.clear()
+    for (const kept of [tenants, serverCredentials, publishableKeys, origins]) kept.clear()
     return work
   }
 
   return {
     ...table,
-    find: (id) => lookUp(id, () => table.find(id)),
-    findServerCredential: (keyId) => lookUp(keyId, () => table.findServerCredential(keyId)),
-    findPublishableKey: (key) => lookUp(key, () => table.findPublishableKey(key)),
-    knowsOrigin: (origin) => lookUp(origin, () => table.knowsOrigin(origin)),
+    find: (id) => lookUp(tenants, id, () => table.find(id)),
+    findServerCredential: (keyId) => lookUp(serverCredentials, keyId, () => table.findServerCredential(keyId)),
+    findPublishableKey: (key) => lookUp(publishableKeys, key, () => table.findPublishableKey(key)),
+    knowsOrigin: (origin) => lookUp(origins, origin, () => table.knowsOrigin(origin)),
     create: (tenant, now) => dropping(table.create(tenant, now)),
     setLimits: (id, limits) => dropping(table.setLimits(id, limits)),
     addServerCredential: (row) => dropping(table.addServerCredential(row)),

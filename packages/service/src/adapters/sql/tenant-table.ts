@@ -2,7 +2,7 @@ import { formatLimits, type SomeLimits } from '../../domain/limits.ts'
 import type { Scope } from '../../domain/tenant.ts'
 import type { KeyListing, TenantTable } from '../../ports/store.ts'
 import { type Row, row, rows, type SqlValue } from './statement.ts'
-import { tenantFromRow } from './tenant-row.ts'
+import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
 
 /** The tenants and their keys. */
 export const tenantTable: TenantTable = {
@@ -65,7 +65,7 @@ export const tenantTable: TenantTable = {
 
   *findServerCredential(keyId) {
     const found = yield* row(
-      `select tenant.*, server_credential.hash, server_credential.scope, server_credential.revoked_at from server_credential
+      `select ${TENANT_COLUMNS}, server_credential.hash, server_credential.scope, server_credential.revoked_at from server_credential
        join tenant on tenant.id = server_credential.tenant_id where key_id = $1`,
       [keyId],
     )
@@ -76,7 +76,7 @@ export const tenantTable: TenantTable = {
 
   *findPublishableKey(key) {
     const found = yield* row(
-      `select tenant.*, publishable_key.scope, publishable_key.revoked_at from publishable_key
+      `select ${TENANT_COLUMNS}, publishable_key.scope, publishable_key.revoked_at from publishable_key
        join tenant on tenant.id = publishable_key.tenant_id where publishable_key = $1`,
       [key],
     )
