@@ -117,7 +117,13 @@ function success({ answers, summary, limits }: Endpoint): object {
 function failures(endpoint: Endpoint): Record<string, object> {
   const credentialed = !endpoint.callers.includes('anybody')
   const limited: readonly Reason[] = credentialed || endpoint.limits !== undefined ? ['rate_limited'] : []
-  const reasons = [...EVERYWHERE, ...limited, ...(endpoint.method === 'GET' ? [] : WITH_BODY), ...(credentialed ? WITH_CREDENTIAL : []), ...endpoint.refusals]
+  const reasons = [
+    ...EVERYWHERE,
+    ...limited,
+    ...(endpoint.method === 'GET' ? [] : WITH_BODY),
+    ...(credentialed ? WITH_CREDENTIAL : []),
+    ...endpoint.refusals,
+  ]
   const byStatus = new Map<number, Reason[]>()
   for (const reason of reasons) byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
   return Object.fromEntries(
