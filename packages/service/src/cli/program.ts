@@ -6,6 +6,7 @@ import { addSettingFlags } from './setting-flags.ts'
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   dev: async () => (await import('./dev.ts')).devCommand(),
   serve: async () => (await import('./serve.ts')).serveCommand(),
+  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   config: async () => (await import('./config.ts')).configCommand(),
   migrate: async () => (await import('./migrate.ts')).migrateCommand(),
   tenant: async () => (await import('./tenant.ts')).tenantCommand(),

@@ -26,7 +26,7 @@ const WAIT_FOR_LOCK_MS = 250
 const FOREIGN_CHECK_MS = 20
 
 /** Room for the write-ahead log between two checkpoints (32 MB), and as much again to notice in time. */
-const MIN_FREE_BYTES = 64 * 1024 * 1024
+export const MIN_FREE_BYTES = 64 * 1024 * 1024
 
 interface SqliteStoreParts {
   readonly bus: Bus
