@@ -27,10 +27,11 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
   [
     'a stubborn phone fills the timeline',
     'session-table.ts',
-    'where ${OF_SESSION}) < ${MAX_NOTES}`',
-    'where ${OF_SESSION}) < 10 * ${MAX_NOTES}`',
+    "('', device_id) then ${MAX_NOTES} else",
+    "('', device_id) then 10 * ${MAX_NOTES} else",
     'store',
   ],
+  ['whoever saw the code fills the timeline', 'session-table.ts', 'else ${MAX_NOTES_OF_STRANGERS} end', 'else ${MAX_NOTES} end', 'store'],
   [
     'a phone’s failures are counted over all phones',
     'session-table.ts',

@@ -87,6 +87,20 @@ test('the timeline takes 200 lines of a session and no more, however stubborn a 
   assert.equal((await store.read((tables) => tables.sessions.timeline(session.id))).length, 200)
 })
 
+test('a phone that only saw the code leaves room in the timeline for the one that claimed', async () => {
+  const session = await h.create()
+  const [phone, stranger] = [await h.register(), await h.register()]
+  await h.claim(phone, session)
+  const wrong = { id: session.id, nonce: 'x'.repeat(43) }
+  for (let count = 0; count < 250; count++) assert.equal((await h.claim(stranger, wrong)).status, 400)
+  const timeline = () => store.read((tables) => tables.sessions.timeline(session.id as SessionId))
+  assert.equal((await timeline()).length, 100)
+  h.clock.advance(1)
+  assert.equal((await h.claim(phone, wrong)).status, 400)
+  const last = (await timeline()).at(-1)
+  assert.deepEqual([last?.at, last?.reason, last?.step], [h.now(), 'nonce_mismatch', 'nonce'])
+})
+
 test('what a customer is called stays as it was first', async () => {
   const name = (subjectRef: string, tenantId = h.shop.tenant.id) =>
     store.write((tables) => tables.devices.pairwise({ tenantId, subjectId: 'sub_named' as Device['subjectId'], subjectRef }))

@@ -48,7 +48,7 @@ export async function attest(service: Service, caller: PhoneCaller | BackendCall
       // Live, nonce, device, issued_at, then the signature and the counter, once.
       const early = judgePhone(attempt, now)
       const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
-      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
+      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
       const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
       if (!verified.ok) {
         yield* noteInvalidAssertion(tables, { id, deviceId: device.id, refusal: verified.refusal, now })

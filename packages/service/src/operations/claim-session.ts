@@ -28,7 +28,7 @@ export async function claimSession(service: Service, caller: PhoneCaller, input:
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
       const verdict = judgePhone({ ...attempt, forClaim: true }, now)
-      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
+      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
       const { session, tenant, nonces } = attempt
       const unchanged = session.deviceId === device.id && (session.claimedNonce === null || nonces.sameText(session.claimedNonce, nonce))
       if (unchanged || session.state === 'step_up_required') return accept({ session, tenant, nonce })

@@ -25,7 +25,7 @@ export async function declineSession(service: Service, caller: PhoneCaller, { id
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
       const verdict = judgePhone(attempt, now)
-      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
+      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
       const ended = yield* tables.sessions.move(attempt.session, move, { now, set: { deviceId: device.id, nonce } })
       if (ended !== undefined) return accept({ session: ended, tenant: attempt.tenant, nonce })
     }

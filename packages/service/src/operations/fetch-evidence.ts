@@ -39,10 +39,10 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
     if (attempt === undefined) return refuse('session_not_live')
     const early = judgePhone(attempt, now)
     const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
-    if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, now })
+    if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
     if (app_attest !== undefined) {
       const verified = verifyAssertion(service, { device, payload, appAttest: app_attest })
-      if (!verified.ok) return yield* refuseNoted(tables, id, { refusal: verified.refusal, now })
+      if (!verified.ok) return yield* refuseNoted(tables, id, { refusal: verified.refusal, deviceId: device.id, now })
       const counted = yield* raiseCounter(tables, { id, device, counter: verified.value.counter, issuedAt, now })
       if (!counted.ok) return counted
     }

@@ -34,12 +34,16 @@ export function* loadAttempt(service: Service, tables: Tables, of: { id: Session
 }
 
 /** Writes down why a phone was refused. The phone hears less; the tenant's timeline names the step. */
-export function* noteRefusal(tables: Tables, id: SessionId, { refusal, now }: { refusal: Refusal; now: number }): Work<void> {
-  yield* tables.sessions.note(id, { at: now, kind: 'refused', reason: refusal.reason, step: refusal.step ?? null })
+export function* noteRefusal(
+  tables: Tables,
+  id: SessionId,
+  { refusal, deviceId, now }: { refusal: Refusal; deviceId: DeviceId; now: number },
+): Work<void> {
+  yield* tables.sessions.note(id, { at: now, kind: 'refused', reason: refusal.reason, step: refusal.step ?? null, by: deviceId })
 }
 
 /** Refuses, and writes down why. */
-export function* refuseNoted(tables: Tables, id: SessionId, of: { refusal: Refusal; now: number }): Work<Result<never>> {
+export function* refuseNoted(tables: Tables, id: SessionId, of: { refusal: Refusal; deviceId: DeviceId; now: number }): Work<Result<never>> {
   yield* noteRefusal(tables, id, of)
   return { ok: false, refusal: of.refusal }
 }
@@ -54,7 +58,7 @@ export function* raiseCounter(
 ): Work<Result<void>> {
   const { id, device, counter, issuedAt, now } = of
   if (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) return accept(undefined)
-  const refused = yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, now })
+  const refused = yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, deviceId: device.id, now })
   if (yield* tables.devices.suspect(device.id, issuedAt)) {
     const change = { at: now, kind: DEVICE_MOVES.suspect.to, step: 'counter' }
     const holds = yield* tellDeviceChange(tables, device.id, change)
@@ -74,7 +78,7 @@ const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_
  */
 export function* noteInvalidAssertion(tables: Tables, of: { id: SessionId; deviceId: DeviceId; refusal: Refusal; now: number }): Work<void> {
   const { id, deviceId, refusal, now } = of
-  yield* noteRefusal(tables, id, { refusal, now })
+  yield* noteRefusal(tables, id, { refusal, deviceId, now })
   if (refusal.step === undefined || !COUNTED_STEPS.includes(refusal.step)) return
   const failures = yield* tables.sessions.countFailure(id, deviceId)
   const session = yield* tables.sessions.find(id)

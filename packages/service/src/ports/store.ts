@@ -71,6 +71,8 @@ export interface TimelineNote {
   readonly kind: string
   readonly reason?: string | null
   readonly step?: string | null
+  /** The phone that it is about. */
+  readonly by?: DeviceId
 }
 
 export interface StoredEvent {
@@ -113,7 +115,7 @@ export interface SessionTable {
   hint(session: Session, hint: NonNullable<Session['hint']>, now: Instant): Work<Session | undefined>
   /** Remembers the first Origin that showed the watch token. */
   rememberOrigin(id: SessionId, origin: string): Work<void>
-  /** Adds a line to the timeline that is not an event. At most 200 a session. */
+  /** Adds a line to the timeline that is not an event. At most 200 a session; of a phone that has not claimed it only while there are fewer than 100. */
   note(id: SessionId, note: TimelineNote): Work<void>
   timeline(id: SessionId): Work<Timeline['entries']>
   eventsAfter(id: SessionId, seq: number): Work<readonly StoredEvent[]>

@@ -9,6 +9,8 @@ import { changed, row, rows } from './statement.ts'
 
 /** More lines than any honest session writes; a bound on what a stubborn phone can make us store. */
 const MAX_NOTES = 200
+/** Whoever saw the code can be refused: the rest is kept for the phone that claimed, the backend and the operator. */
+const MAX_NOTES_OF_STRANGERS = 100
 
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`
 const INSERT_EVENT = `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
@@ -96,8 +98,9 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
       yield* row(
         `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
          select $1, created_at, null, $2, $3, null, null, $4, $5, $6 from session
-         where id = $1 and (select count(*) from session_event where ${OF_SESSION}) < ${MAX_NOTES}`,
-        [id, note.at, note.kind, note.reason ?? null, note.step ?? null, requestId()],
+         where id = $1 and (select count(*) from session_event where ${OF_SESSION}) <
+           case when $7 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_STRANGERS} end`,
+        [id, note.at, note.kind, note.reason ?? null, note.step ?? null, requestId(), note.by ?? ''],
       )
     },
 
