@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import type { ServerFrame } from '@bonded/contract'
 import { WebSocket } from 'ws'
+import { noMeter } from '../src/ports/meter.ts'
 import { Canary } from './canary.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from './harness.ts'
 
@@ -9,9 +12,13 @@ const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl
 after(() => h[Symbol.asyncDispose]())
 
 /** A channel that hands out its frames one by one, in the order they came. */
-function watch(session: { id: string; watch_token: string }, options: { protocols?: string[]; origin?: string } = {}) {
+function watch(session: { id: string; watch_token: string }, options: { protocols?: string[]; origin?: string; port?: number } = {}) {
   const protocols = options.protocols ?? ['bonded.v1', `watch.${session.watch_token}`]
-  const socket = new WebSocket(`ws://127.0.0.1:${h.running.port}/sessions/${session.id}`, protocols, options.origin ? { origin: options.origin } : {})
+  const socket = new WebSocket(
+    `ws://127.0.0.1:${options.port ?? h.running.port}/sessions/${session.id}`,
+    protocols,
+    options.origin ? { origin: options.origin } : {},
+  )
   const frames: ServerFrame[] = []
   const waiting: ((frame: ServerFrame) => void)[] = []
   socket.on('message', (data) => {
@@ -238,6 +245,63 @@ test('a ninth channel of a session closes the oldest with 4429', async () => {
   }
 })
 
+test('a channel that was superseded and closes late takes nothing along that came after it', async () => {
+  let openChannels = () => 0
+  await using own = await harness({ meter: { ...noMeter, watch: (watched) => (openChannels = watched.openChannels) } })
+  const { port } = own.running
+  const until = async (count: number) => {
+    while (openChannels() !== count) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const session = await own.create()
+  const open = async () => {
+    const channel = watch(session, { port })
+    await channel.next()
+    return channel
+  }
+  // The oldest hears that it is superseded, and does not answer.
+  const deaf = connect(port, '127.0.0.1')
+  deaf.write(upgradeOf(session, { 'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64'), 'Sec-WebSocket-Version': '13' }))
+  await once(deaf, 'data')
+  const others = []
+  for (let count = 0; count < 8; count++) others.push(await open())
+  for (const { socket } of others) socket.close()
+  await until(1)
+  const first = await open()
+  deaf.destroy()
+  await until(1)
+  const later = []
+  for (let count = 0; count < 8; count++) later.push(await open())
+  await own.kill(session)
+  assert.equal(await first.closed, 4429)
+  for (const { closed } of later) assert.equal(await closed, 1000)
+})
+
+test('an upgrade that is no WebSocket is refused in the error shape, and told as refused', async () => {
+  const session = await h.create({})
+  for (const headers of [
+    { 'Sec-WebSocket-Version': '13' },
+    { 'Sec-WebSocket-Version': '7', 'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64') },
+  ]) {
+    const told = h.lines.length
+    const socket = connect(h.running.port, '127.0.0.1')
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += String(chunk)
+    })
+    socket.write(upgradeOf(session, headers))
+    await once(socket, 'close')
+    const requestId = /^X-Request-Id: (req_\w{22})\r$/m.exec(answer)?.[1]
+    assert.match(answer, /^HTTP\/1\.1 400 .*^Content-Type: application\/json; charset=utf-8\r$.*^Sec-WebSocket-Version: 13\r$/ms)
+    const { error } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    assert.deepEqual([error.reason, error.requestId], ['malformed_request', requestId])
+    const lines = h.lines.slice(told).map((line) => JSON.parse(line))
+    assert.deepEqual(
+      lines.map(({ requestId: id, status, reason }) => [id, status, reason]),
+      [[requestId, 400, 'malformed_request']],
+    )
+  }
+})
+
 test('a client that answers no ping is cut off after two', async () => {
   const session = await h.create({})
   const channel = watch(session)
@@ -275,6 +339,18 @@ test('no canary of this file stands in a frame it should not', () => {
   canary.learn({ completion_secret: 'bcs_0123456789012345678901' })
   assert.throws(() => canary.search(['… bcs_0123456789012345678901 …']))
 })
+
+function upgradeOf(session: { id: string; watch_token: string }, headers: Record<string, string>): string {
+  const given = {
+    Host: 'x',
+    Upgrade: 'websocket',
+    Connection: 'Upgrade',
+    'Sec-WebSocket-Protocol': `bonded.v1, watch.${session.watch_token}`,
+    ...headers,
+  }
+  const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `GET /sessions/${session.id} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
 
 function brief(frame: ServerFrame): unknown[] {
   return [frame.type, frame.seq, frame.state, frame.hint]

@@ -18,6 +18,8 @@ import { Room } from './room.ts'
 const MAX_PAYLOAD_BYTES = 4_096
 const ROUTE = '/sessions/:session_id'
 const SWITCHING_PROTOCOLS = 101
+/** RFC 6455, section 4.4: a client that speaks another version is told which one to speak. */
+const SPOKEN_VERSION = { 'Sec-WebSocket-Version': '13' }
 const PATH = /^\/sessions\/([^/?]+)$/
 /** A client that missed this many pings is gone. */
 const MAX_MISSED_PINGS = 2
@@ -54,6 +56,8 @@ export class Channel implements AsyncDisposable {
   constructor(service: Service, { http, tell }: { http: Server; tell: TellRequest }) {
     this.#service = service
     this.#cancelHeartbeat = this.#scheduleHeartbeat()
+    // What it does not take is answered below, in our shape: without a listener it would answer by itself.
+    this.#server.on('wsClientError', () => {})
     http.on('upgrade', (request, socket, head) => {
       socket.on('error', () => socket.destroy())
       const arrivedMs = performance.now()
@@ -62,9 +66,9 @@ export class Channel implements AsyncDisposable {
         const { method, headers } = request
         tell({ requestId, traceId: traceIdOf(headers), method, route: ROUTE, status, ms: performance.now() - arrivedMs, ...about }, 'channel')
       }
-      const refused = async (refusal: Refusal) => {
+      const refused = async (refusal: Refusal, headers: Readonly<Record<string, string>> = {}) => {
         if (refusal.reason === 'session_not_found') await untilNotFoundIsTold(arrivedMs)
-        answered(refuseOnSocket(socket, refusal, requestId), { refusal })
+        answered(refuseOnSocket(socket, { refusal, requestId, headers }), { refusal })
       }
       this.#admit(request).then(
         (admitted) => {
@@ -73,9 +77,15 @@ export class Channel implements AsyncDisposable {
           const { session, events } = admitted.value
           // What accepts the channel and what is told first leave together: one packet, and one turn of the client's loop.
           socket.cork()
-          this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, session, events))
+          let taken = false
+          this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+            taken = true
+            this.#open(webSocket, session, events)
+          })
           socket.uncork()
-          answered(SWITCHING_PROTOCOLS, { tenantId: session.tenantId, sessionId: session.id })
+          if (taken) return answered(SWITCHING_PROTOCOLS, { tenantId: session.tenantId, sessionId: session.id })
+          // Where the client has gone meanwhile, nobody is left to refuse.
+          return socket.destroyed ? undefined : refused({ reason: 'malformed_request' }, SPOKEN_VERSION)
         },
         () => refused({ reason: 'store_unavailable' }),
       )

@@ -59,8 +59,8 @@ export class Room implements Disposable {
   }
 
   #leave(socket: WebSocket): void {
-    this.#sockets.delete(socket)
-    if (this.#sockets.size === 0) this[Symbol.dispose]()
+    // One that was superseded is out already, and may close after this room was left by all and another one opened.
+    if (this.#sockets.delete(socket) && this.#sockets.size === 0) this[Symbol.dispose]()
   }
 
   #send(frame: ServerFrame): void {

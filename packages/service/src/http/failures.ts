@@ -95,7 +95,7 @@ export function answerBrokenRequests(server: Server, means: { random: Random; te
 
 function answerBare({ random, tell }: { random: Random; tell: TellRequest }, socket: Duplex, reason: Reason): void {
   const requestId = makeId('req', random.id())
-  const status = refuseOnSocket(socket, { reason }, requestId)
+  const status = refuseOnSocket(socket, { refusal: { reason }, requestId })
   tell({ requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 }, 'broken')
 }
 
