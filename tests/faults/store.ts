@@ -153,6 +153,20 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
     'foreign-writes',
   ],
   [
+    'a rollback that fails ends the process',
+    'sqlite-store.ts',
+    '} catch {\n      // Whoever waits',
+    '} catch (cause) {\n      throw cause\n      // Whoever waits',
+    'store',
+  ],
+  [
+    'what comes after the end is told as a bug',
+    'sqlite-store.ts',
+    'if (!this.#database.isOpen) return',
+    'if (this.#database.isOpen === undefined) return',
+    'store',
+  ],
+  [
     'an Idempotency-Key belongs to whoever comes last',
     'idempotency-table.ts',
     'on conflict (tenant_id, idempotency_key) do nothing returning session_id',

@@ -38,7 +38,7 @@ test('a commit that fails is told as failed to all who shared it, and nothing of
   const session = await stored(await h.create())
   const heard: number[] = []
   h.service.bus.subscribe(session.id, ({ seq }) => heard.push(seq))
-  const broken = failingCommits()
+  const broken = failing('commit')
   const kill = store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
   const note = store.write((tables) => tables.sessions.note(session.id, { at: clock.now(), kind: 'note' }))
   const outcomes = await Promise.allSettled([kill, note])
@@ -50,6 +50,30 @@ test('a commit that fails is told as failed to all who shared it, and nothing of
     timeline.map(({ kind }) => kind),
     ['created'],
   )
+})
+
+test('a unit is told that it failed though its rollback failed too, and the next one is stored', async () => {
+  const session = await stored(await h.create())
+  const broken = failing('rollback')
+  const thrown = store.write(function* () {
+    yield* []
+    throw new Error('on purpose')
+  })
+  await assert.rejects(thrown, /on purpose/)
+  broken.restore()
+  const kill = () => store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
+  await assert.rejects(kill())
+  assert.equal((await kill())?.state, 'killed')
+})
+
+test('what comes to a store that is closed is refused as any outage is', async () => {
+  const own = await harness()
+  const session = await own.create()
+  const { store: closed } = own.service
+  await own[Symbol.asyncDispose]()
+  const latest = () => closed.read((tables) => tables.sessions.latest())
+  const note = () => closed.write((tables) => tables.sessions.note(session.id as SessionId, { at: clock.now(), kind: 'note' }))
+  for (const late of [latest, note]) await assert.rejects(late(), StoreError)
 })
 
 test('what another process has written is seen by the next unit that writes', async () => {
@@ -223,10 +247,10 @@ test('a counter rises; only that of a webauthn key may stay at 0', async () => {
 /** Every commit fails, as on a disk that has gone, until it is restored. */
 const SQLITE_IOERR = 10
 
-function failingCommits(): { restore(): void } {
+function failing(statement: 'commit' | 'rollback'): { restore(): void } {
   const run = Reflect.get(StatementSync.prototype, 'run') as (...values: unknown[]) => unknown
   const { mock: broken } = mock.method(StatementSync.prototype, 'run', function (this: StatementSync, ...values: unknown[]) {
-    if (this.sourceSQL === 'commit') throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_IOERR })
+    if (this.sourceSQL === statement) throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_IOERR })
     return Reflect.apply(run, this, values)
   })
   return { restore: () => broken.restore() }

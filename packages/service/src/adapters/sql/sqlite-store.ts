@@ -117,7 +117,7 @@ export class SqliteStore implements Store {
       if (performance.now() >= this.#staleAt) this.#dropStale()
       return this.#database.drive(unit(this.#readOnlyTables))
     } catch (cause) {
-      throw asStoreError(cause, { to: 'read', where: this.#file })
+      throw this.#outage(cause, 'read')
     }
   }
 
@@ -149,7 +149,7 @@ export class SqliteStore implements Store {
       this.#dropStale()
       return found
     } catch (cause) {
-      throw asStoreError(cause, { to: 'read', where: this.#file })
+      throw this.#outage(cause, 'read')
     }
   }
 
@@ -182,7 +182,7 @@ export class SqliteStore implements Store {
 
   #failed(units: readonly Pending[], failure: Failure | undefined): void {
     if (failure === undefined) return
-    const told = asStoreError(failure.cause, { to: 'write', where: this.#file })
+    const told = this.#outage(failure.cause, 'write')
     // A unit that throws by itself says nothing of the database.
     if (told instanceof StoreError) {
       this.#lastWriteFailed = true
@@ -202,8 +202,7 @@ export class SqliteStore implements Store {
       byUnit = false
       this.#database.exec('commit')
     } catch (cause) {
-      // SQLite rolls back by itself when the disk is full; then there is nothing to undo.
-      if (this.#database.inTransaction) this.#database.exec('rollback')
+      this.#database.rollBack()
       this.#kept.clear()
       this.#announcements = []
       return { cause, byUnit }
@@ -218,6 +217,12 @@ export class SqliteStore implements Store {
       this.#bus.publish(announcement)
     }
     return undefined
+  }
+
+  /** An outage as a `StoreError`; anything else as it is. What comes after the end meets an outage. */
+  #outage(cause: unknown, to: 'read' | 'write'): unknown {
+    if (!this.#database.isOpen) return new StoreError(`the store refused to ${to}: it is closed`, { where: this.#file, cause })
+    return asStoreError(cause, { to, where: this.#file })
   }
 
   /** What another process has written may be anything that is kept, and the schema. */
@@ -267,8 +272,17 @@ class Connection {
     )
   }
 
-  get inTransaction(): boolean {
-    return this.#database.isTransaction
+  get isOpen(): boolean {
+    return this.#database.isOpen
+  }
+
+  /** Undoes what is not committed. SQLite may have done so by itself: when the disk is full, it does. */
+  rollBack(): void {
+    try {
+      if (this.#database.isTransaction) this.exec('rollback')
+    } catch {
+      // Whoever waits is told of the failure that led here. The next transaction cannot begin, and tries this again.
+    }
   }
 
   exec(text: string): void {
