@@ -31,6 +31,13 @@ export const DOMAIN_FAULTS = faultsIn('packages/service/src/domain', { under: 'p
     'states',
   ],
   [
+    'an expired session shows a code that never was on show',
+    'challenge.ts',
+    'Math.min(session.pendingUntil ?? now, createdAt',
+    'session.pendingUntil ?? Math.min(now, createdAt',
+    'challenge',
+  ],
+  [
     'a valid assertion that misses the policy is not counted at a step-up',
     'changes.ts',
     'validAssertions: session.validAssertions + 1, stepUp',

@@ -131,6 +131,28 @@ export const HTTP_FAULTS = faultsIn('packages/service/src/http', { under: 'packa
     '(request.body as { device_id: string }).device_id : undefined',
     'limits',
   ],
+  [
+    'whoever resets a connection ends the service',
+    'bare-socket.ts',
+    "socket.on('error', () => socket.destroy())",
+    "socket.on('drain', () => socket.destroy())",
+    'bare-socket',
+  ],
+  [
+    'a refused CONNECT stays open for ever',
+    'bare-socket.ts',
+    'setTimeout(() => socket.destroy(), LINGER_MS)',
+    'setTimeout(() => socket.resume(), LINGER_MS)',
+    'bare-socket',
+  ],
+  ['a body that nobody asked for may be a megabyte', 'server.ts', 'bodyLimit: BODY_LIMIT_BYTES,', 'bodyLimit: 1_048_576,', 'bad-input'],
+  [
+    'an older code is told with the time of the one on show',
+    'present.ts',
+    'read === undefined ? shown.expiresAt : challengeOf(session, read).expiresAt',
+    'read === undefined ? shown.expiresAt : challengeOf(session, shown.index).expiresAt',
+    'challenge',
+  ],
   ['one hop more than is trusted is believed', 'client-address.ts', 'return hop < trusted', 'return hop <= trusted', 'client-address'],
 ])
 
@@ -161,6 +183,13 @@ export const CHANNEL_FAULTS = faultsIn('packages/service/src/channel', { under: 
   ],
   ['a channel hears an event twice', 'room.ts', 'if (event.seq <= told) continue', 'if (event.seq < told) continue', 'channel'],
   ['what happens while a channel opens is skipped', 'room.ts', 'every((told) => told >= seq - 1)', 'every((told) => told >= 1)', 'channel'],
+  [
+    'a channel that was superseded takes the next room along',
+    'room.ts',
+    'if (this.#sockets.delete(socket) && this.#sockets.size === 0)',
+    'this.#sockets.delete(socket)\n    if (this.#sockets.size === 0)',
+    'channel',
+  ],
   ['an event is told with the state of now', 'frames.ts', 'seq: event.seq, state: event.state, hint', 'seq: event.seq, hint', 'channel'],
   ['a watcher hears which proof failed', 'frames.ts', 'publicReason(session.endedReason)', 'session.endedReason as never', 'channel'],
 ])
@@ -190,6 +219,13 @@ export const KEYRING_FAULTS = faultsIn('packages/service/src/adapters/keys', { u
     'rootKeys.some(({ id }) => same(challengeMac(id, body), shown))',
     'rootKeys.some(() => same(challengeMac(current.id, body), shown))',
     'keyring',
+  ],
+  [
+    'a challenge has four spellings',
+    'keyring.ts',
+    'const decoded = decodeBase64url(challenge)',
+    "const decoded = new Uint8Array(Buffer.from(challenge, 'base64url'))",
+    'devices',
   ],
   [
     'a challenge’s end can be changed',

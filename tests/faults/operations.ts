@@ -135,6 +135,13 @@ export const OPERATION_FAULTS = faultsIn('packages/service/src/operations', { un
     'rotation',
   ],
   [
+    'an Idempotency-Key leads around a scope',
+    'create-session.ts',
+    'return inScope(scope, earlier.workflow, earlier.action) ?',
+    'return inScope(null, earlier.workflow, earlier.action) ?',
+    'create',
+  ],
+  [
     'an Idempotency-Key serves any body',
     'create-session.ts',
     'return sameBody ? accept(row.sessionId)',
