@@ -8,7 +8,7 @@ export interface HttpCall {
   readonly payload?: string
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+const agent = new Agent({ keepAlive: true, maxSockets: 128 })
 
 /** What a load process does all day. @returns the body. @throws where the status is not one of success: a bench of refusals measures nothing */
 export function send({ port, method, path, headers = {}, payload }: HttpCall): Promise<string> {

@@ -22,10 +22,15 @@ export class ServiceCalls {
   }
 
   async enrol(): Promise<TestPhone> {
-    const { challenge } = await this.#call<{ challenge: string }>('POST', '/devices/challenges')
+    const challenge = await this.challenge()
     const { public_key, privateKey } = newKey()
     const body = { format: 'software', challenge, public_key }
     return { ...(await this.#call<Omit<TestPhone, 'counter' | 'privateKey'>>('POST', '/devices', { body })), privateKey, counter: 0 }
+  }
+
+  /** What the registration of a key is made for. */
+  async challenge(): Promise<string> {
+    return (await this.#call<{ challenge: string }>('POST', '/devices/challenges')).challenge
   }
 
   async create(phone: TestPhone): Promise<Bond> {
@@ -76,7 +81,7 @@ export class ServiceCalls {
 }
 
 /** Claiming is how these phones learn what they sign. */
-function viewOf({ view, created }: Bond): PhoneSession {
+export function viewOf({ view, created }: Bond): PhoneSession {
   if (view === undefined) throw new Error('a phone claims first')
   return { ...view, id: created.id }
 }

@@ -84,3 +84,8 @@ export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
+
+/** Of a clock that all processes of a machine share. */
+export function sharedNowMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}

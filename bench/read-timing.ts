@@ -5,7 +5,7 @@ import { TestClock } from '../packages/service/tests/test-clock.ts'
 import { exchangeWith } from '../tests/pressure/exchange.ts'
 import { addShop, registerPhone, run, SHOP_ORIGIN, workFolder } from '../tests/pressure/running.ts'
 import { Line } from './line.ts'
-import { worstWelchT } from './welch.ts'
+import { middleOf, samplesInRandomOrder, TELLS_APART, worstWelchT } from './welch.ts'
 
 /**
  * Whether the time of an answer tells why a session is not found: kinds of reads in random order over kept sockets,
@@ -14,8 +14,6 @@ import { worstWelchT } from './welch.ts'
  *     npm run bench:timing -- [samples of each kind]
  */
 const SAMPLES = Number(process.argv[2] ?? 50_000)
-/** Above this, two sets of times differ (dudect's bound: once in 100,000 by chance). */
-const TELLS_APART = 4.5
 /** Sessions of each kind: no read may profit from the one before. */
 const SESSIONS = 300
 /** Most of an answer's time is a wait, so several are asked for at once. */
@@ -95,7 +93,7 @@ const GROUPS: readonly { readonly caller: string; readonly headers: Readonly<Rec
 let toldApart = 0
 for (const { caller, headers, kinds } of GROUPS) {
   const times = kinds.map(() => new Float64Array(SAMPLES))
-  const samples = shuffled(kinds.length, SAMPLES)
+  const samples = samplesInRandomOrder(kinds.length, SAMPLES)
   const ask = async () => {
     using line = await Line.open(running.port)
     for (const { kind, sample } of samples) {
@@ -114,22 +112,6 @@ for (const { caller, headers, kinds } of GROUPS) {
       console.log(`${caller}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}${Math.abs(t) >= TELLS_APART ? '  TOLD APART' : ''}`)
     }
   }
-  console.log(`${caller}: medians ${kinds.map(([name], at) => `${name} ${median(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`)
+  console.log(`${caller}: medians ${kinds.map(([name], at) => `${name} ${middleOf(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`)
 }
 process.exitCode = toldApart > 0 ? 1 : 0
-
-/** Every sample of every kind once, in random order. */
-function* shuffled(kinds: number, samples: number): Generator<{ kind: number; sample: number }> {
-  const order = Uint32Array.from({ length: kinds * samples }, (_, at) => at)
-  for (let at = order.length - 1; at > 0; at--) {
-    const swap = Math.floor(Math.random() * (at + 1))
-    const kept = order[at] as number
-    order[at] = order[swap] as number
-    order[swap] = kept
-  }
-  for (const place of order) yield { kind: place % kinds, sample: Math.floor(place / kinds) }
-}
-
-function median(times: Float64Array): number {
-  return times.toSorted()[times.length >> 1] ?? Number.NaN
-}

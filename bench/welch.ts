@@ -1,3 +1,5 @@
+/** Above this, two sets of times differ (dudect's bound: once in 100,000 by chance). */
+export const TELLS_APART = 4.5
 /** What lies above is the machine's doing, not the service's: times are cropped at several heights, as dudect does. */
 const CROPS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1] as const
 
@@ -23,4 +25,20 @@ function spread(times: Float64Array): { mean: number; variance: number } {
   const mean = times.reduce((sum, time) => sum + time, 0) / times.length
   const variance = times.reduce((sum, time) => sum + (time - mean) ** 2, 0) / (times.length - 1)
   return { mean, variance }
+}
+
+/** Every sample of every kind once, in random order. */
+export function* samplesInRandomOrder(kinds: number, samples: number): Generator<{ kind: number; sample: number }> {
+  const order = Uint32Array.from({ length: kinds * samples }, (_, at) => at)
+  for (let at = order.length - 1; at > 0; at--) {
+    const swap = Math.floor(Math.random() * (at + 1))
+    const kept = order[at] as number
+    order[at] = order[swap] as number
+    order[swap] = kept
+  }
+  for (const place of order) yield { kind: place % kinds, sample: Math.floor(place / kinds) }
+}
+
+export function middleOf(times: Float64Array): number {
+  return times.toSorted()[times.length >> 1] ?? Number.NaN
 }

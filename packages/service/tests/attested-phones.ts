@@ -41,13 +41,26 @@ const ANDROID_APPS = [{ package: SIMULATED_APP.package, certificateDigests: [Buf
 /** Nobody was revoked. */
 export const ASK_GOOGLE: FetchText = async () => ({ status: 200, headers: new Headers(), text: async () => '{"entries":{}}' })
 
+/** Who vouches for phones. Plain data: a process can tell another one. */
+export interface TestRoots {
+  /** PEM. */
+  readonly apple: string
+  /** SHA-256 of the public key. */
+  readonly android: string
+  /** PEM. */
+  readonly webauthn: string
+}
+
+/** The makers of the phones of this process. */
+export const TEST_ROOTS: TestRoots = { apple: APPLE.root, android: ANDROID.rootKeyDigest, webauthn: pemOf(MAKER.root) }
+
 /** A service that knows the makers of these phones for test roots: their phones are sandbox phones. */
-export function asTestRoots(clock: Clock): Proofs {
+export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Proofs {
   return proofsOf(
     {
-      apple: { apps: [APP], testRoots: [APPLE.root] },
-      android: { ...NO_APPS.android, apps: ANDROID_APPS, testRoots: new Set([ANDROID.rootKeyDigest]) },
-      webauthn: { packedRoots: [], testRoots: [pemOf(MAKER.root)] },
+      apple: { apps: [APP], testRoots: [roots.apple] },
+      android: { ...NO_APPS.android, apps: ANDROID_APPS, testRoots: new Set([roots.android]) },
+      webauthn: { packedRoots: [], testRoots: [roots.webauthn] },
     },
     { origin: PUBLIC_ORIGIN, clock, fetch: ASK_GOOGLE },
   )

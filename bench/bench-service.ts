@@ -1,0 +1,51 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { LIMIT_NAMES, type Workflow } from '@bonded/contract'
+import pino from 'pino'
+import type { PassportTrust } from '../packages/service/src/adapters/proofs/passport/passport-trust.ts'
+import type { Proofs } from '../packages/service/src/adapters/proofs/proofs.ts'
+import { parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
+import { createTenant } from '../packages/service/src/operations/administer.ts'
+import type { Clock } from '../packages/service/src/ports/clock.ts'
+import { startService, wireService } from '../packages/service/src/wire.ts'
+import { answerQuestions, type Ready, workFolder } from './process.ts'
+
+export const BENCH_ORIGIN = 'https://bond.example'
+
+export interface BenchService {
+  readonly clock: Clock
+  readonly proofs: Proofs
+  readonly passportTrust?: PassportTrust
+  readonly workflow: Workflow
+}
+
+/** The service itself, durable, with a tenant. Tells the parent when it listens, and ends when the parent does. */
+export async function serveBench({ workflow, ...parts }: BenchService): Promise<void> {
+  const folder = workFolder()
+  // Counted as in production, but never refused.
+  const limits = { ...USUAL_LIMITS, ...parseLimits(LIMIT_NAMES.map((name) => `${name}=600000`).join(',')) }
+  const service = wireService({
+    databaseFile: join(folder, 'bonded.db'),
+    rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
+    settings: { publicOrigin: BENCH_ORIGIN, appScheme: 'pulse', version: 'bench', limits, trustedProxies: 0 },
+    ...parts,
+  })
+  const { serverCredential } = await createTenant(service, {
+    name: 'Bench',
+    environment: 'sandbox',
+    origins: [],
+    workflows: [workflow],
+    demo: false,
+  })
+  // Log lines are made and thrown away: their cost is the service's.
+  const log = pino({ level: 'info' }, { write: () => {} })
+  const running = await startService(service, {
+    host: '127.0.0.1',
+    port: 0,
+    log,
+    script: { version: 'bench', load: async () => ({ source: '', integrity: '' }) },
+  })
+  answerQuestions({ port: running.port, credential: serverCredential.reveal() } satisfies Ready, () =>
+    rmSync(folder, { recursive: true, force: true }),
+  )
+}

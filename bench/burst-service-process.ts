@@ -1,0 +1,29 @@
+import { systemClock } from '../packages/service/src/adapters/clock/system-clock.ts'
+import { asTestRoots, type TestRoots } from '../packages/service/tests/attested-phones.ts'
+import { TestClock } from '../packages/service/tests/test-clock.ts'
+import type { Clock } from '../packages/service/src/ports/clock.ts'
+import { serveBench } from './bench-service.ts'
+
+/** Whom the service is told to believe, by the parent's first message. */
+export interface Makers {
+  readonly phones: TestRoots
+  /** Of the simulated state that makes the passports: DER, base64. */
+  readonly countryCertificate: string
+}
+
+/** The service in a process of its own, for phones and passports under test roots. */
+process.once('message', ({ phones, countryCertificate }: Makers) => {
+  const clock = sinceTheTests()
+  void serveBench({
+    clock,
+    proofs: asTestRoots(clock, phones),
+    passportTrust: { production: [], sandbox: [Buffer.from(countryCertificate, 'base64')] },
+    workflow: { name: 'w', actions: ['a'], passport: 'optional' },
+  })
+})
+
+/** Goes as the machine's does, from the time at which the tests' phones are certified. */
+function sinceTheTests(): Clock {
+  const behindMs = systemClock.now() - new TestClock().now()
+  return { now: () => systemClock.now() - behindMs, schedule: (at, callback) => systemClock.schedule(at + behindMs, callback) }
+}

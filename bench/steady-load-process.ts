@@ -1,0 +1,52 @@
+import { ServiceCalls, type Bond } from './phones.ts'
+import { obey } from './http-calls.ts'
+import { type Ready, sharedNowMs } from './process.ts'
+
+/** What the parent asks for: calls from now on, and then how long those took that were sent in a window. */
+export type SteadyTask =
+  | { readonly step: 'begin'; readonly service: Ready; readonly everyMs: number }
+  | { readonly step: 'report'; readonly fromMs: number; readonly untilMs: number }
+
+export interface Latencies {
+  readonly ms: readonly number[]
+}
+
+/** Of so many calls one creates a session; the others read one. */
+const CALLS_A_CREATE = 5
+const SESSIONS = 50
+
+interface Sample {
+  readonly sentMs: number
+  readonly took: Promise<number>
+}
+
+let samples: Sample[] = []
+
+obey(async (task: SteadyTask): Promise<Latencies> => {
+  if (task.step === 'begin') await begin(task)
+  else return { ms: await latenciesIn(task) }
+  return { ms: [] }
+})
+
+/** At a steady rate, whether or not the answers come: a service that stands still must not be asked less. */
+async function begin({ service, everyMs }: Extract<SteadyTask, { step: 'begin' }>): Promise<void> {
+  const calls = new ServiceCalls(service)
+  const phone = await calls.enrol()
+  const sessions: Bond[] = []
+  while (sessions.length < SESSIONS) sessions.push(await calls.create(phone))
+  let made = 0
+  const call = () => {
+    made += 1
+    return made % CALLS_A_CREATE === 0 ? calls.create(phone) : calls.get(sessions[made % SESSIONS] as Bond)
+  }
+  setInterval(() => {
+    const sentMs = sharedNowMs()
+    samples.push({ sentMs, took: call().then(() => sharedNowMs() - sentMs) })
+  }, everyMs)
+}
+
+async function latenciesIn({ fromMs, untilMs }: { fromMs: number; untilMs: number }): Promise<number[]> {
+  const within = samples.filter(({ sentMs }) => sentMs >= fromMs && sentMs <= untilMs)
+  samples = []
+  return Promise.all(within.map(({ took }) => took))
+}

@@ -1,0 +1,31 @@
+import { makePassportAuthority, makePassportChip, mintPassport } from '@bonded/phone/simulator'
+import { keyringOf } from '../../packages/service/src/adapters/keys/keyring.ts'
+import { passportVerifier } from '../../packages/service/src/adapters/proofs/passport/passport-verifier.ts'
+import { ROOT_KEY } from '../../packages/service/tests/harness.ts'
+import { TestClock } from '../../packages/service/tests/test-clock.ts'
+import { passportSignal } from '../passports.ts'
+import { type OffLoop, timeOffLoop } from './timing.ts'
+
+const CALLS = 200
+/** Until the first worker has started and knows the code. */
+const WARM_UP_CALLS = 20
+const NONCE = 'n'.repeat(43)
+
+/** A passport of a simulated state, judged to the chip, through the port: on threads that the event loop only asks. */
+export async function measurePassports(): Promise<readonly OffLoop[]> {
+  const clock = new TestClock()
+  const state = makePassportAuthority(clock.now())
+  const trust = { production: [], sandbox: [state.countryCertificate] }
+  await using verifier = passportVerifier({ trust, keys: keyringOf([ROOT_KEY]), clock })
+  const rows: OffLoop[] = []
+  for (const kind of ['rsa', 'ecdsa'] as const) {
+    const passport = passportSignal(mintPassport(state, { chip: makePassportChip({ kind }) }), NONCE)
+    const judge = async () => {
+      const judged = await verifier.verify({ passport, nonce: NONCE, environment: 'sandbox' })
+      return { ok: judged.ok && judged.value.tier === 'chip' }
+    }
+    await timeOffLoop(kind, WARM_UP_CALLS, judge)
+    rows.push(await timeOffLoop(`passport with an ${kind.toUpperCase()} chip`, CALLS, judge))
+  }
+  return rows
+}
