@@ -11,8 +11,8 @@ import type { Latencies, SteadyTask } from './steady-load-process.ts'
  * send is made before. Both windows of a round are equally long, so that their percentiles are of equally many calls.
  * `--json` prints one document.
  */
-const REGISTRATIONS = 50
-const PASSPORTS = 20
+const REGISTRATIONS = Number(process.env.BENCH_REGISTRATIONS ?? 50)
+const PASSPORTS = Number(process.env.BENCH_PASSPORTS ?? 20)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 25)
 /** The first bursts start the workers and load the registrars; later ones are compiled. */
 const WARM_UP_ROUNDS = 5
