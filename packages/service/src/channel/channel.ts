@@ -5,8 +5,8 @@ import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { allowsOrigin } from '../domain/tenant.ts'
 import { refuseOnSocket } from '../http/bare-socket.ts'
-import { untilNotFoundIsTold } from '../http/not-found-time.ts'
 import { type RequestLine, requestIdOf, type TellRequest, traceIdOf } from '../http/request-line.ts'
+import { untilTold } from '../http/told-time.ts'
 import { rememberOrigin } from '../operations/read-session.ts'
 import type { Service } from '../operations/service.ts'
 import type { Cancel } from '../ports/clock.ts'
@@ -67,7 +67,7 @@ export class Channel implements AsyncDisposable {
         tell({ requestId, traceId: traceIdOf(headers), method, route: ROUTE, status, ms: performance.now() - arrivedMs, ...about }, 'channel')
       }
       const refused = async (refusal: Refusal, headers: Readonly<Record<string, string>> = {}) => {
-        if (refusal.reason === 'session_not_found') await untilNotFoundIsTold(arrivedMs)
+        await untilTold(refusal.reason, arrivedMs)
         answered(refuseOnSocket(socket, { refusal, requestId, headers }), { refusal })
       }
       this.#admit(request).then(

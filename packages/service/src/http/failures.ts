@@ -7,10 +7,10 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { Random } from '../ports/keyring.ts'
 import { StoreError } from '../ports/store.ts'
 import { refuseOnSocket } from './bare-socket.ts'
-import { untilNotFoundIsTold } from './not-found-time.ts'
 import { Refused } from './refused.ts'
 import type { TellRequest } from './request-line.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
+import { untilTold } from './told-time.ts'
 
 /** Makes every failure one of ours: refusals, fastify's own errors, and bugs, which are logged and told as nothing. */
 export function answerFailures(app: FastifyInstance, log: Logger): void {
@@ -21,7 +21,7 @@ export function answerFailures(app: FastifyInstance, log: Logger): void {
     const { status, headers, body } = refusalToWire(refusal, request.id as RequestId)
     request.refusal = refusal
     const send = () => reply.code(status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
-    return refusal.reason === 'session_not_found' ? untilNotFoundIsTold(performance.now() - reply.elapsedTime).then(send) : send()
+    return untilTold(refusal.reason, performance.now() - reply.elapsedTime)?.then(send) ?? send()
   })
 }
 
