@@ -164,13 +164,6 @@ export const OPERATION_FAULTS = faultsIn('packages/service/src/operations', { un
   ],
   ['a forged evidence is not counted', 'phone-attempt.ts', `'signature', 'app_id', 'evidence_mac']`, `'signature', 'app_id']`, 'states'],
   [
-    'an honest phone’s stale counter is counted as forgery',
-    'phone-attempt.ts',
-    `['client_data_hash', 'signature',`,
-    `['client_data_hash', 'counter', 'evidence_time', 'issued_at', 'signature',`,
-    'states',
-  ],
-  [
     'a fifth forgery of any phone ends the session',
     'phone-attempt.ts',
     'failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === deviceId',

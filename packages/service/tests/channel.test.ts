@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { ServerFrame } from '@bonded/contract'
 import { WebSocket } from 'ws'
@@ -100,6 +101,45 @@ test('a new code is sent when it comes on show, while the session is pending and
   await h.kill(session)
   assert.deepEqual(brief(await channel.next()), ['state', 2, 'killed', null])
   assert.equal(await channel.closed, 1000)
+})
+
+/** A scan that another process has written, of which nobody here was told. */
+function scannedElsewhere({ id }: { id: string }): void {
+  using another = new DatabaseSync(h.databaseFile)
+  another.exec(`update session set seq = 2, hint = 'scanned' where id = '${id}'`)
+  another.exec(`insert into session_event (session_id, session_began_at, seq, at, kind, state, hint)
+    select id, created_at, seq, ${h.clock.now()}, 'scanned', state, hint from session where id = '${id}'`)
+}
+
+test('an event of another process is told before the next one of this process, and not left out', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const channel = watch(session)
+  await channel.next()
+  scannedElsewhere(session)
+  await h.claim(phone, session)
+  assert.deepEqual(
+    [brief(await channel.next()), brief(await channel.next())].map(([, seq]) => seq),
+    [2, 3],
+  )
+  channel.socket.close()
+})
+
+test('of two channels that are not equally far each hears what it has not heard, once', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const early = watch(session)
+  await early.next()
+  scannedElsewhere(session)
+  // A write notices that another process has written.
+  await h.create({})
+  const late = watch(session)
+  assert.deepEqual((await late.next()).seq, 2)
+  assert.deepEqual((await early.next()).seq, 2)
+  await h.claim(phone, session)
+  assert.deepEqual([(await early.next()).seq, (await late.next()).seq], [3, 3])
+  early.socket.close()
+  late.socket.close()
 })
 
 test('the end of its time is told when it comes, without waiting for the sweeper', async () => {
