@@ -57,8 +57,10 @@ export function encodeBase62(bytes: Uint8Array, length: number): string {
     let rest = 0
     for (let at = first; at < words.length; at++) {
       const value = rest * 2 ** 32 + (words[at] ?? 0)
-      words[at] = Math.floor(value / 62 ** 3)
-      rest = value % 62 ** 3
+      // By the quotient: a remainder of two doubles is a call of a C function.
+      const quotient = Math.floor(value / 62 ** 3)
+      words[at] = quotient
+      rest = value - quotient * 62 ** 3
     }
     text = `${BASE62[Math.floor(rest / 62 ** 2)]}${BASE62[Math.floor(rest / 62) % 62]}${BASE62[rest % 62]}${text}`
     while (first < words.length && words[first] === 0) first++

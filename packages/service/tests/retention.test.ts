@@ -174,7 +174,7 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
   migrate(file, 0)
   using database = new DatabaseSync(file)
   const kept = keptRows()
-  const sessions = sessionTable({ announce: () => {}, requestId: () => null }, kept.sessions)
+  const sessions = sessionTable({ announce: () => {}, requestId: () => null }, kept)
   const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
     const plans: string[] = []
     for (let step = work.next(); step.done !== true; step = work.next(answer)) {

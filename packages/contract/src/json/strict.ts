@@ -28,7 +28,7 @@ export function parseStrictJson(text: string): StrictJsonResult {
   } catch {
     return { problem: 'malformed_json' }
   }
-  if (nestsDeeper(value, MAX_NESTING)) return { problem: 'nesting_too_deep' }
+  if (isContainer(value) && nestsDeeper(value, MAX_NESTING)) return { problem: 'nesting_too_deep' }
   // What is written again letter for letter was read whole. Most clients write as JSON.stringify does.
   if (JSON.stringify(value) !== text) {
     const found = scan(text)
@@ -38,15 +38,25 @@ export function parseStrictJson(text: string): StrictJsonResult {
     if (found.members !== countMembers(value)) return duplicateOf(text)
   }
   // Only an escape can spell a surrogate on its own once the bytes were valid UTF-8.
-  if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
+  if (text.includes('\\') && !isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
   return { value }
 }
 
-function nestsDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
+/** An object or a list, as JSON.parse makes them: with members of their own only. */
+type Container = Readonly<Record<string, unknown>> | readonly unknown[]
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null
+}
+
+function nestsDeeper(container: Container, levels: number): boolean {
   if (levels === 0) return true
-  if (Array.isArray(value)) return value.some((item) => nestsDeeper(item, levels - 1))
-  for (const name of Object.keys(value)) if (nestsDeeper((value as Record<string, unknown>)[name], levels - 1)) return true
+  if (Array.isArray(container)) return container.some((item) => isContainer(item) && nestsDeeper(item, levels - 1))
+  // Not by its keys: nothing is made for each of the objects of a long list.
+  for (const name in container) {
+    const member = (container as Readonly<Record<string, unknown>>)[name]
+    if (isContainer(member) && nestsDeeper(member, levels - 1)) return true
+  }
   return false
 }
 

@@ -32,30 +32,35 @@ export function repetition(a: readonly number[], b: readonly number[]): number {
 
 /** A series around its mean, and the sums of its first 0, 1, 2, … numbers and of their squares. */
 interface Sums {
-  readonly centred: readonly number[]
-  readonly sums: readonly number[]
-  readonly squares: readonly number[]
+  readonly centred: Float64Array
+  readonly sums: Float64Array
+  readonly squares: Float64Array
 }
 
 /** Summed once, so that each lag costs one product a pair. */
 function sumsOver(series: readonly number[]): Sums {
-  const mean = series.reduce((sum, value) => sum + value, 0) / series.length
-  const centred = series.map((value) => value - mean)
-  const [sums, squares] = [[0], [0]]
-  for (const [at, value] of centred.entries()) {
-    sums.push((sums[at] ?? 0) + value)
-    squares.push((squares[at] ?? 0) + value * value)
+  const centred = new Float64Array(series)
+  let total = 0
+  for (const value of centred) total += value
+  const mean = total / series.length
+  const [sums, squares] = [new Float64Array(series.length + 1), new Float64Array(series.length + 1)]
+  for (let at = 0; at < centred.length; at++) {
+    const value = (centred[at] ?? 0) - mean
+    centred[at] = value
+    sums[at + 1] = (sums[at] ?? 0) + value
+    squares[at + 1] = (squares[at] ?? 0) + value * value
   }
   return { centred, sums, squares }
 }
 
 /** The correlation of a series with what stands `lag` later in it. */
 function withItself({ centred, sums, squares }: Sums, lag: number): number {
-  const pairs = centred.length - lag
+  const all = centred.length
+  const pairs = all - lag
   const early = sums[pairs] ?? 0
-  const late = (sums.at(-1) ?? 0) - (sums[lag] ?? 0)
+  const late = (sums[all] ?? 0) - (sums[lag] ?? 0)
   const ofEarly = (squares[pairs] ?? 0) - (early * early) / pairs
-  const ofLate = (squares.at(-1) ?? 0) - (squares[lag] ?? 0) - (late * late) / pairs
+  const ofLate = (squares[all] ?? 0) - (squares[lag] ?? 0) - (late * late) / pairs
   let ofBoth = (-early * late) / pairs
   for (let at = 0; at < pairs; at++) ofBoth += (centred[at] ?? 0) * (centred[at + lag] ?? 0)
   return correlationOf(ofEarly, ofLate, ofBoth)

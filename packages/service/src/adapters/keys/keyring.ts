@@ -1,4 +1,4 @@
-import { createCipheriv, createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { type Cipheriv, createCipheriv, createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import { decodeBase64url, evidenceMacInput, type SessionId } from '@bonded/contract'
 import { Secret } from '../../domain/secret.ts'
 import type { Keyring } from '../../ports/keyring.ts'
@@ -24,6 +24,7 @@ const EXPIRY_BYTES = 6
 const SALT_BYTES = 10
 const CHALLENGE_MAC_BYTES = 16
 const BLOCK_BYTES = 16
+const ORDER_BYTES = 4
 /** Of the few hundred marks of a phone two are hardly ever the same by chance, and many movements share each. */
 const MARK_BYTES = 3
 
@@ -44,6 +45,16 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest('base64url')
   // They are asked for at almost every call on a session.
   const textsOf = keepingLatest((keyId: string): SessionTexts => ({ keyId, completion: undefined, watch: undefined, nonces: [], stepNonces: [] }))
+  // A block cipher is a keyed hash of one block, at a tenth of a MAC's work. Block by block it remembers nothing, so one serves for ever.
+  const markCiphers = new Map<string, Cipheriv>()
+  const markCipher = (keyId: string): Cipheriv => {
+    const made = markCiphers.get(keyId)
+    if (made !== undefined) return made
+    const key = keyFor(keyId, 'motion').export().subarray(0, BLOCK_BYTES)
+    const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false)
+    markCiphers.set(keyId, cipher)
+    return cipher
+  }
   const challengeMac = (keyId: string, body: Uint8Array) => mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
 
   return {
@@ -72,11 +83,11 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     sealNumber: (keyId, sessionId, number) => seal(keyFor(keyId, 'phone-number'), number, sessionId),
     openNumber: (keyId, sessionId, sealed) => new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
     motionMarks(keyId, deviceId, orders) {
-      // A block cipher under a key of the device is a keyed hash of one block, and a tenth of the work of a MAC for each.
-      const cipher = createCipheriv('aes-128-ecb', mac(keyId, 'motion', deviceId).subarray(0, BLOCK_BYTES), null).setAutoPadding(false)
+      // A block holds whose phone it was and one order. Two phones' blocks differ, so their marks have nothing in common.
+      const phone = Buffer.from(deviceId.slice(ORDER_BYTES - BLOCK_BYTES), 'latin1')
       const blocks = Buffer.alloc(orders.length * BLOCK_BYTES)
-      for (const [at, order] of orders.entries()) blocks.writeUInt32BE(order, at * BLOCK_BYTES)
-      const hashed = cipher.update(blocks)
+      for (const [at, order] of orders.entries()) blocks.writeUInt32BE(order, phone.copy(blocks, at * BLOCK_BYTES) + at * BLOCK_BYTES)
+      const hashed = markCipher(keyId).update(blocks)
       return orders.map((_, at) => hashed.readUIntBE(at * BLOCK_BYTES, MARK_BYTES))
     },
     deviceChallenge(expiresAt) {

@@ -20,6 +20,9 @@ const MAX_TENANT_ROWS = 10_000
  */
 export interface KeptRows {
   readonly sessions: Kept<SessionId, Session>
+  /** Of each session, how often which phone has failed on it. */
+  readonly failures: Kept<SessionId, ReadonlyMap<DeviceId, number>>
+  readonly bonds: Kept<string, KeptBonds>
   readonly devices: Kept<DeviceId, KeptDevice>
   /** Which device has a token, or is offered one. */
   readonly deviceTokens: Kept<string, DeviceId>
@@ -32,6 +35,12 @@ export interface KeptRows {
   clear(): void
 }
 
+/** What a phone's bonds with one tenant have left: what its subject is called there, and its decayed continuity. */
+export interface KeptBonds {
+  readonly subjectRef: string
+  readonly continuity: number
+}
+
 export interface KeptDevice {
   readonly device: Device
   readonly token: DeviceToken
@@ -42,6 +51,8 @@ export interface KeptDevice {
 export function keptRows(): KeptRows {
   const rows = {
     sessions: new Kept<SessionId, Session>(MAX_SESSIONS),
+    failures: new Kept<SessionId, ReadonlyMap<DeviceId, number>>(MAX_SESSIONS),
+    bonds: new Kept<string, KeptBonds>(MAX_DEVICES),
     devices: new Kept<DeviceId, KeptDevice>(MAX_DEVICES),
     deviceTokens: new Kept<string, DeviceId>(MAX_DEVICES),
     motions: new Kept<DeviceId, MotionMemory>(MAX_MOTIONS),

@@ -1,9 +1,9 @@
-import type { SessionId } from '@bonded/contract'
-import type { Session } from '../../domain/session.ts'
+import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
+import type { Device, Session } from '../../domain/session.ts'
 import { claimed, hinted, missed, moved } from '../../domain/changes.ts'
 import type { SessionTable, Work } from '../../ports/store.ts'
 import type { Writing } from './announce.ts'
-import type { Kept } from './kept.ts'
+import type { KeptBonds, KeptRows } from './kept.ts'
 import { columnsOf, differenceOf, entryFromRow, eventFromRow, SESSION_COLUMNS, sessionFromRow } from './session-row.ts'
 import { changed, row, rows } from './statement.ts'
 
@@ -18,18 +18,20 @@ const INSERT_EVENT = `insert into session_event (session_id, session_began_at, s
 /** Events lie by when their session began, so that what is written together lies together, however many there are. */
 const OF_SESSION = 'session_id = $1 and session_began_at = (select created_at from session where id = $1)'
 
-const STANDING = `select
-    (select failures from session_device where session_id = $1 and device_id = $2) as failures,
-    (select subject_ref from pairwise_subject where tenant_id = $3 and subject_id = $4) as subject_ref,
-    (select mean from device_continuity where tenant_id = $3 and device_id = $2) as mean`
+const BONDS = `select
+    (select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2) as subject_ref,
+    (select mean from device_continuity where tenant_id = $1 and device_id = $3) as mean`
 
 /**
  * The sessions, their events and their timeline.
  *
- * @param kept the sessions as they are stored; a driver that cannot know gives one that it clears
+ * @param kept what is stored; a driver that cannot know gives one that it clears
  * @param writing.requestId of the unit of work that runs just now; null where no request asked for it
  */
-export function sessionTable({ announce, requestId }: Writing, kept: Kept<SessionId, Session>): SessionTable {
+export function sessionTable(
+  { announce, requestId }: Writing,
+  { sessions: kept, failures, bonds }: Pick<KeptRows, 'sessions' | 'failures' | 'bonds'>,
+): SessionTable {
   function* event(session: Session, { at, kind, reason }: { at: number; kind: string; reason?: string | null }) {
     const { id, createdAt, seq, state, hint } = session
     yield* changed(INSERT_EVENT, [id, createdAt, seq, at, kind, state, hint, reason ?? null, requestId()])
@@ -46,10 +48,32 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
     return replaced === 1
   }
 
+  function* failuresOn(id: SessionId): Work<ReadonlyMap<DeviceId, number>> {
+    const known = failures.get(id)
+    if (known !== undefined) return known
+    const found = yield* rows('select device_id, failures from session_device where session_id = $1', [id])
+    const counted = new Map(found.map((line) => [line.device_id as DeviceId, Number(line.failures)]))
+    failures.set(id, counted)
+    return counted
+  }
+
+  function* bondsOf(tenantId: TenantId, { id, subjectId }: Pick<Device, 'id' | 'subjectId'>): Work<Partial<KeptBonds>> {
+    const key = bondsKey(tenantId, id)
+    const known = bonds.get(key)
+    if (known !== undefined) return known
+    const found = yield* row(BONDS, [tenantId, subjectId, id])
+    const subjectRef = (found?.subject_ref as string | null) ?? undefined
+    const continuity = found?.mean == null ? undefined : Number(found.mean)
+    // What is not there may come with any phone of the subject. Once there, a name stays, and the rest changes below only.
+    if (subjectRef !== undefined && continuity !== undefined) bonds.set(key, { subjectRef, continuity })
+    return { ...(subjectRef === undefined ? {} : { subjectRef }), ...(continuity === undefined ? {} : { continuity }) }
+  }
+
   return {
     *create(session) {
       yield* changed(INSERT_SESSION, columnsOf(session))
       kept.set(session.id, session)
+      failures.set(session.id, new Map())
       yield* event(session, { at: session.createdAt, kind: 'created' })
     },
 
@@ -115,6 +139,7 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
     },
 
     *countFailure(id, deviceId) {
+      failures.delete(id)
       const counted = yield* row(
         `insert into session_device (session_id, device_id, failures) values ($1, $2, 1)
          on conflict (session_id, device_id) do update set failures = session_device.failures + 1 returning failures`,
@@ -124,12 +149,8 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
     },
 
     *standing({ id, tenantId }, device) {
-      const found = yield* row(STANDING, [id, device.id, tenantId, device.subjectId])
-      return {
-        failures: Number(found?.failures ?? 0),
-        subjectRef: (found?.subject_ref as string | null) ?? undefined,
-        continuity: found?.mean == null ? undefined : Number(found.mean),
-      }
+      const { subjectRef, continuity } = yield* bondsOf(tenantId, device)
+      return { failures: (yield* failuresOn(id)).get(device.id) ?? 0, subjectRef, continuity }
     },
 
     *overdue(now, limit) {
@@ -145,6 +166,7 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
         yield* row('delete from idempotency where session_id = $1', [id])
         yield* row('delete from session where id = $1', [id])
         kept.delete(id)
+        failures.delete(id)
       }
       return doomed.length
     },
@@ -165,6 +187,9 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
     },
 
     *rememberContinuity({ tenantId, deviceId, mean, now }) {
+      const key = bondsKey(tenantId, deviceId)
+      const known = bonds.get(key)
+      if (known !== undefined) bonds.set(key, { ...known, continuity: mean })
       yield* row(
         `insert into device_continuity (tenant_id, device_id, mean, updated_at) values ($1, $2, $3, $4)
          on conflict (tenant_id, device_id) do update set mean = excluded.mean, updated_at = excluded.updated_at`,
@@ -172,6 +197,10 @@ export function sessionTable({ announce, requestId }: Writing, kept: Kept<Sessio
       )
     },
   }
+}
+
+function bondsKey(tenantId: TenantId, deviceId: DeviceId): string {
+  return `${tenantId} ${deviceId}`
 }
 
 const updates = new Map<string, string>()

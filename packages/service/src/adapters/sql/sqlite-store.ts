@@ -244,7 +244,7 @@ async function freeBytesOf(file: string): Promise<number> {
 
 function tables(kept: KeptRows, writing: Writing): Tables {
   return {
-    sessions: sessionTable(writing, kept.sessions),
+    sessions: sessionTable(writing, kept),
     devices: deviceTable(writing, kept),
     tenants: keptTenants(tenantTable, kept),
     idempotency: idempotencyTable,
