@@ -13,7 +13,7 @@ import { openView, type View } from './view/view.ts'
 /** How often the container is looked at and the countdown drawn. */
 const TICK_MS = 1_000
 /** Longer than any session may wait for its bond (900 s): whatever a service says, the promise settles. */
-const LONGEST_WAIT_MS = 960_000
+export const LONGEST_WAIT_MS = 960_000
 
 /** One bond of a page, from its request to its outcome, and on to the completion. */
 export interface Bond {

@@ -11,12 +11,12 @@ export type Breach =
   | 'clipped'
 
 /** Below this a person cannot read what is shown. A form that a page dims while it waits stays above. */
-const LEAST_OPACITY = 0.5
+export const LEAST_OPACITY = 0.5
 /** Layout rounds; a transform does not. */
 const SCALE_TOLERANCE = 0.02
 /** The smallest box in which the code can be scanned and the text read. The contract reserves 168 px. */
-const LEAST_WIDTH_PX = 180
-const LEAST_HEIGHT_PX = 150
+export const LEAST_WIDTH_PX = 180
+export const LEAST_HEIGHT_PX = 150
 /** A dialogue that opens with the click gets this long to be there. */
 const SETTLING_MS = 1_000
 const SETTLING_STEP_MS = 100

@@ -22,7 +22,7 @@ const SWITCHING_PROTOCOLS = 101
 const SPOKEN_VERSION = { 'Sec-WebSocket-Version': '13' }
 const PATH = /^\/sessions\/([^/?]+)$/
 /** A client that missed this many pings is gone. */
-const MAX_MISSED_PINGS = 2
+export const MAX_MISSED_PINGS = 2
 
 /** Whether an upgrade request is for the channel. */
 export function isChannelPath(path: string): boolean {

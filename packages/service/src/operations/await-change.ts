@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import type { Service } from './service.ts'
 
 /** Protocol 9: a poll is never held longer. */
-const LONGEST_WAIT_MS = 25_000
+export const LONGEST_WAIT_MS = 25_000
 
 /**
  * Waits for the session to change beyond what the caller knows.

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { type AppAttest, type DeviceFormat, ENDPOINTS, type Endpoint } from '@bonded/contract'
+import { protocolExample } from '../scripts/protocol-example.ts'
+import { appAssertionVerifier } from '../packages/service/src/adapters/proofs/app-assertion.ts'
+import { appleVerifier } from '../packages/service/src/adapters/proofs/apple/verifier.ts'
+import { webauthnVerifier } from '../packages/service/src/adapters/proofs/webauthn/assertion.ts'
+import type { Device } from '../packages/service/src/domain/session.ts'
+import type { AssertionVerifiers } from '../packages/service/src/ports/proofs.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const PAGE = 'docs/reference/protocol.md'
+const protocol = read(PAGE)
+const sections = new Set([...protocol.matchAll(/^## (\d+)\. /gm)].map(([, number = '']) => Number(number)))
+
+test('every section of the protocol that is cited is there', () => {
+  const cited = filesIn('packages', 'tests', 'scripts', 'bench', 'examples', 'docs/decisions', 'docs/guides', 'ARCHITECTURE.md').flatMap((path) => {
+    // A comment may be broken between the word and its number.
+    const text = read(path).replaceAll(/\n\s*(?:\*|\/\/)?\s*/g, ' ')
+    return [...text.matchAll(/\bprotocol((?: and|,)? \d+)+\b/gi)].flatMap(([words]) => numbersIn(words).map((number) => ({ path, number })))
+  })
+  const inside = [...protocol.matchAll(/\(\d{1,2}\)|\bsection \d+\b|\bby \d+ again\b/g)].flatMap(([words]) =>
+    numbersIn(words).map((number) => ({ path: PAGE, number })),
+  )
+  assert.ok(cited.length > 40 && inside.length > 15, 'the citations were found')
+  assert.deepEqual(
+    [...cited, ...inside].filter(({ number }) => !sections.has(number)),
+    [],
+  )
+  assert.deepEqual(
+    [...sections],
+    Array.from({ length: 13 }, (_, at) => at + 1),
+  )
+})
+
+test('every number that the protocol takes from the code is the one that stands there', async () => {
+  const linked = [...protocol.matchAll(/\[`([\w.]+) = ([^`]+)`\]\(([^)]+)\)/g)]
+  assert.ok(linked.length > 25, 'the numbers were found')
+  assert.equal([...protocol.matchAll(/`[A-Z][\w.]+ = /g)].length, linked.length, 'a number without a link to its place')
+  for (const [, name = '', value = '', place = ''] of linked) {
+    const module: unknown = await import(pathToFileURL(resolve(ROOT, dirname(PAGE), place)).href)
+    const found = name.split('.').reduce((of, member) => (of as Record<string, unknown> | undefined)?.[member], module)
+    assert.deepEqual(found, JSON.parse(value), `${name} of ${place}`)
+  }
+})
+
+test('every name of the wire, and every step, that the protocol writes is one of the code', () => {
+  const known = new Set(filesIn(':(glob)packages/*/src/**').flatMap((path) => read(path).match(/\w+/g) ?? []))
+  const written = [...protocol.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, word = '']) => word)
+  assert.ok(written.length > 150, 'the names were found')
+  assert.deepEqual(
+    written.filter((word) => !known.has(word)),
+    [],
+  )
+})
+
+test('the protocol tells of every refusal that is an endpoint’s own, and of every path that a phone calls', () => {
+  const endpoints: readonly Endpoint[] = Object.values(ENDPOINTS)
+  const reasons = new Set(endpoints.flatMap(({ refusals }) => refusals))
+  const paths = endpoints.flatMap(({ callers, ownOriginOnly, path }) =>
+    callers.includes('phone') || ownOriginOnly ? [path.replace('/api/v1', '')] : [],
+  )
+  assert.ok(reasons.size > 30 && paths.length > 8)
+  assert.deepEqual(
+    [...[...reasons].filter((reason) => !protocol.includes(`(reasons/${reason}.md)`)), ...paths.filter((path) => !protocol.includes(`${path}\``))],
+    [],
+  )
+})
+
+test('what is signed has the members that the protocol names', () => {
+  const { assertion, evidence_request, verified_evidence, device_token } = protocolExample()
+  const blocks = [...protocol.matchAll(/JCS\(\{([\s\S]*?)\}\)/g)].map(([, members = '']) => members)
+  const named = (block: string) => [...block.matchAll(/"([a-z_]+)"/g)].map(([, name = '']) => name)
+  const membersOf = (payload: string) => Object.keys(JSON.parse(payload) as object)
+  const sameAs = (typ: string, payload: string) => {
+    const block = blocks.find((one) => one.includes(`"${typ}"`)) ?? ''
+    assert.deepEqual(named(block).sort(), membersOf(payload).sort(), typ)
+  }
+  sameAs('bonded-assertion/v1', assertion.payload)
+  sameAs('bonded-evidence-request/v1', evidence_request.payload)
+  sameAs('bonded-device-token/v1', device_token.payload)
+
+  const [head = '', body = ''] = verified_evidence.mac_input.split('\n')
+  const mac = protocol.split(`"${head}\\n" + `)[1] ?? ''
+  const { context } = JSON.parse(body) as { context: object }
+  assert.deepEqual(named(mac.slice(0, mac.indexOf('}'))).sort(), ['context', ...Object.keys(context)].sort())
+})
+
+test('the example’s assertions are ones that the service takes, and only with what was signed', () => {
+  const example = protocolExample()
+  const { assertion, evidence_request, device_token } = example
+  const signed: readonly [DeviceFormat, string, { app_id: string; app_attest: AppAttest }][] = [
+    ['software', evidence_request.payload, evidence_request.software],
+    ['software', device_token.payload, device_token.software],
+    ['software', assertion.payload, assertion.software],
+    ['android-key', assertion.payload, assertion['android-key']],
+    ['apple-app-attest', assertion.payload, assertion['apple-app-attest']],
+    ['webauthn', assertion.payload, assertion.webauthn],
+  ]
+  const apple = { appId: assertion['apple-app-attest'].app_id, environments: [], categories: [], missing: 'allow', bundleVersions: 'any' } as const
+  const verifiers: AssertionVerifiers = {
+    software: appAssertionVerifier,
+    'android-key': appAssertionVerifier,
+    'apple-app-attest': appleVerifier([apple]),
+    webauthn: webauthnVerifier({ origin: example.session.origin }),
+  }
+  for (const [format, payload, { app_id, app_attest }] of signed) {
+    const device: Device = {
+      id: example.session.device_id as Device['id'],
+      subjectId: example.session.subject_id as Device['subjectId'],
+      format,
+      keyId: app_attest.key_id,
+      publicKey: Buffer.from(example.public_key_spki, 'base64url'),
+      environment: 'sandbox',
+      status: 'active',
+      appId: app_id,
+      counter: 0,
+      lastIssuedAt: null,
+      createdAt: 0,
+    }
+    const verify = (appAttest: AppAttest) => verifiers[format].verify({ device, payload, appAttest })
+    const taken = verify(app_attest)
+    assert.ok(taken.ok, `${format}: ${JSON.stringify(taken)}`)
+    // One more in the counter is something else than what was signed.
+    const bytes = Buffer.from(app_attest.authenticator_data, 'base64url')
+    bytes.writeUInt8(bytes.readUInt8(36) + 1, 36)
+    assert.equal(verify({ ...app_attest, authenticator_data: bytes.toString('base64url') }).ok, false, format)
+  }
+})
+
+function numbersIn(words: string): number[] {
+  return (words.match(/\d+/g) ?? []).map(Number)
+}
+
+function filesIn(...paths: string[]): string[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths], { cwd: ROOT, encoding: 'utf8' })
+  return listed.split('\n').filter((path) => /\.(?:ts|md)$/.test(path))
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
