@@ -42,19 +42,17 @@ export function parseStrictJson(text: string): StrictJsonResult {
   return { value }
 }
 
-/** An object or a list, as JSON.parse makes them: with members of their own only. */
-type Container = Readonly<Record<string, unknown>> | readonly unknown[]
-
-function isContainer(value: unknown): value is Container {
+function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function nestsDeeper(container: Container, levels: number): boolean {
+/** Whether an object or a list of JSON.parse nests deeper than so many levels. */
+function nestsDeeper(container: object, levels: number): boolean {
   if (levels === 0) return true
   if (Array.isArray(container)) return container.some((item) => isContainer(item) && nestsDeeper(item, levels - 1))
   // Not by its keys: nothing is made for each of the objects of a long list.
   for (const name in container) {
-    const member = (container as Readonly<Record<string, unknown>>)[name]
+    const member = (container as Record<string, unknown>)[name]
     if (isContainer(member) && nestsDeeper(member, levels - 1)) return true
   }
   return false

@@ -59,6 +59,12 @@ export function stepNonce(session: Session, nonces: Nonces): string {
   return nonces.stepNonceAt(session.validAssertions)
 }
 
+/** Whether it is the step nonce that the phone attested with last, or was to attest with next when the session ended. */
+export function isLatestStepNonce({ validAssertions }: Session, nonce: string, { stepNonceAt, sameText }: Nonces): boolean {
+  const latest = [validAssertions - 1, validAssertions].filter((n) => n > 0)
+  return latest.some((n) => sameText(stepNonceAt(n), nonce))
+}
+
 /** Until when the claimed nonce is accepted from the phone that claimed it. */
 export function claimedNonceExpiresAt(session: Session): Instant | null {
   return session.claimedAt === null ? null : Math.min(session.claimedAt + CLAIMED_NONCE_TTL_MS, session.expiresAt)

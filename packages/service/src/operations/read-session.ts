@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { acceptedIndex, claimedNonceExpiresAt, stepNonce } from '../domain/challenge.ts'
+import { acceptedIndex, claimedNonceExpiresAt, isLatestStepNonce, stepNonce } from '../domain/challenge.ts'
 import { judgeDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
@@ -65,6 +65,7 @@ export async function readAsPhone(
     const step = stepNonce(session, nonces)
     return came || nonces.sameText(step, nonce) ? accept({ session, tenant, nonce: step }) : notFound
   }
+  if (isLatestStepNonce(session, nonce, nonces)) return accept({ session, tenant, nonce })
   if (!came && acceptedIndex(session, nonce, { now, nonces }) === undefined) return notFound
   // Protocol 4: who has claimed is shown the code that it claimed, the only one taken from it while it is in force.
   const claimed = now < (claimedNonceExpiresAt(session) ?? 0) ? session.claimedNonce : null
