@@ -83,8 +83,8 @@ function replayScore(before: SensorSignal, now: SensorSignal): number {
   return isRepetition(marksOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS }) ? repeated(continuity).score : continuity.score
 }
 
-function marksOf(signal: SensorSignal): readonly number[] {
-  return ordersOf(signal)
+function marksOf(signal: SensorSignal): ReadonlySet<number> {
+  return new Set(ordersOf(signal))
 }
 
 function recordingOf(stretches: readonly Stretch[], luck: Chance): MotionRecording {

@@ -65,28 +65,29 @@ export type EvidenceRequest = Static<typeof EvidenceRequest>
 
 /**
  * The server-signed evidence summary. Open on purpose: its MAC covers every member but `signature`,
- * so nodes of two versions understand each other's.
+ * so nodes of two versions understand each other's. Named, and so written, in canonical order: a phone
+ * that relays it as it came saves the sorting.
  */
 export const VerifiedEvidence = Type.Object({
-  issued_at: Timestamp,
-  expires_at: Timestamp,
-  kid: Type.String({ minLength: 1, maxLength: 64 }),
-  local_auth: Type.Object({ result: word(['verified', 'failed']), method: LocalAuthMethod, verified_at: Timestamp }),
   carrier: Type.Object({
+    checked_at: Timestamp,
+    device_status: DeviceStatus,
     number_verified: Type.Boolean(),
     sim_swap_recent: Type.Boolean(),
-    device_status: DeviceStatus,
-    checked_at: Timestamp,
     source: Type.String(),
   }),
+  expires_at: Timestamp,
+  issued_at: Timestamp,
+  kid: Type.String({ minLength: 1, maxLength: 64 }),
+  local_auth: Type.Object({ method: LocalAuthMethod, result: word(['verified', 'failed']), verified_at: Timestamp }),
+  passport: Type.Optional(Type.Object({ checked_at: Timestamp, tier: PassportTier })),
   sensor_continuity: Type.Object({
-    motion_present: Type.Boolean(),
     continuity_score: Score,
-    window_ms: Milliseconds,
-    samples: Type.Integer({ minimum: 0 }),
     model: Type.String(),
+    motion_present: Type.Boolean(),
+    samples: Type.Integer({ minimum: 0 }),
+    window_ms: Milliseconds,
   }),
-  passport: Type.Optional(Type.Object({ tier: PassportTier, checked_at: Timestamp })),
   signature: Bytes32,
 })
 export type VerifiedEvidence = Static<typeof VerifiedEvidence>

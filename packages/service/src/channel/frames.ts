@@ -1,7 +1,8 @@
 import { type ChallengeFrame, type HelloFrame, type HintFrame, SESSION_HINTS, type SessionHint, type StateFrame } from '@bonded/contract'
 import { shownChallenge } from '../domain/challenge.ts'
+import { iso } from '../domain/iso.ts'
 import { endedAt, type Instant, type Session, stateAt } from '../domain/session.ts'
-import { presentPublic, publicReason, iso, qrPayload, qrSvgUrl, universalLink } from '../http/present.ts'
+import { presentPublic, publicReason, qrPayload, qrSvgUrl, universalLink } from '../http/present.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
 import type { StoredEvent } from '../ports/store.ts'
 

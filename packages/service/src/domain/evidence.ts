@@ -1,6 +1,7 @@
 import type { EvidenceSignals, PassportTier, PulseVerification, VerifiedEvidence } from '@bonded/contract'
 import { CONTINUITY_MODEL, type Continuity } from './continuity.ts'
 import { EVIDENCE_TTL_MS, LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
+import { iso } from './iso.ts'
 import { type Instant } from './session.ts'
 import { longLivedContinuity, type Proofs, score } from './scoring.ts'
 
@@ -24,25 +25,27 @@ export interface Findings {
 
 /** Judges what the phone reported. `failed` is the answer to every doubt. */
 export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
-  const { signals, continuity } = findings
+  const { signals, carrier, continuity } = findings
+  const checked_at = iso(now)
+  // Named in canonical order, which is written fastest: it is hashed here and when it comes back.
   return {
-    issued_at: new Date(now).toISOString(),
-    expires_at: new Date(Math.min(now + EVIDENCE_TTL_MS, findings.sessionExpiresAt)).toISOString(),
+    carrier: { checked_at, ...carrier },
+    expires_at: iso(Math.min(now + EVIDENCE_TTL_MS, findings.sessionExpiresAt)),
+    issued_at: iso(now),
     kid: findings.keyId,
     local_auth: {
-      result: localAuthHolds(signals.local_auth, findings.requestedAt) ? 'verified' : 'failed',
       method: signals.local_auth.method,
+      result: localAuthHolds(signals.local_auth, findings.requestedAt) ? 'verified' : 'failed',
       verified_at: signals.local_auth.verified_at,
     },
-    carrier: { ...findings.carrier, checked_at: new Date(now).toISOString() },
+    ...(findings.passport === undefined ? {} : { passport: { checked_at, tier: findings.passport } }),
     sensor_continuity: {
-      motion_present: continuity.motionPresent,
       continuity_score: continuity.score,
-      window_ms: continuity.windowMs,
-      samples: continuity.samples,
       model: CONTINUITY_MODEL,
+      motion_present: continuity.motionPresent,
+      samples: continuity.samples,
+      window_ms: continuity.windowMs,
     },
-    ...(findings.passport === undefined ? {} : { passport: { tier: findings.passport, checked_at: new Date(now).toISOString() } }),
   }
 }
 

@@ -65,16 +65,17 @@ export function isWorthRepeating({ score }: Continuity): boolean {
  * Whether the phone was moved in this very way before. A window may honestly overlap with one that was sent not long
  * ago; and who repeats that one has carried the phone just now.
  */
-export function isRepetition(marks: readonly number[], { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant }): boolean {
-  const shown = new Set(marks)
+export function isRepetition(
+  shown: ReadonlySet<number>,
+  { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant },
+): boolean {
   return memory.windows.some(({ at, marks: known }) => now - at > windowMs + MAX_LAIN_MS && isAlike(shown, known))
 }
 
 /** The memory with this window in it, unless it holds it: sent again and again, one window pushes no other out. */
-export function withWindow(memory: MotionMemory, window: RememberedWindow): MotionMemory {
-  const shown = new Set(window.marks)
-  if (memory.windows.some(({ marks }) => isAlike(shown, marks))) return memory
-  return { ...memory, windows: [...memory.windows, window].slice(-WINDOWS_KEPT) }
+export function withWindow(memory: MotionMemory, { at, marks }: { at: Instant; marks: ReadonlySet<number> }): MotionMemory {
+  if (memory.windows.some((known) => isAlike(marks, known.marks))) return memory
+  return { ...memory, windows: [...memory.windows, { at, marks: [...marks] }].slice(-WINDOWS_KEPT) }
 }
 
 /** A repetition shows nothing of now. */

@@ -1,5 +1,6 @@
 import type { CreatedSession, DeviceRecord, EndedReason, FullSession, PhoneSession, PublicSession } from '@bonded/contract'
 import { acceptedIndex, challengeOf, claimedNonceExpiresAt, shownChallenge, stepNonce } from '../domain/challenge.ts'
+import { iso } from '../domain/iso.ts'
 import { type Device, type Instant, type Session, stateAt } from '../domain/session.ts'
 import type { PhoneReading } from '../operations/read-session.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
@@ -92,20 +93,6 @@ export function publicReason(reason: EndedReason | null): PublicSession['ended_r
       return 'killed'
   }
 }
-
-/** Milliseconds since the epoch, as the wire writes a time. */
-export function iso(instant: Instant): string {
-  const day = Math.floor(instant / DAY_MS)
-  if (day !== today.day) today = { day, text: new Date(day * DAY_MS).toISOString().slice(0, 11) }
-  const ms = instant - day * DAY_MS
-  const [hours, minutes, seconds] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1_000) % 60]
-  return `${today.text}${TWO_DIGITS[hours]}:${TWO_DIGITS[minutes]}:${TWO_DIGITS[seconds]}.${String(ms % 1_000).padStart(3, '0')}Z`
-}
-
-const DAY_MS = 24 * 60 * 60_000
-const TWO_DIGITS = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'))
-/** Some twenty times are written for every session, and all of one day begin alike. */
-let today = { day: Number.NaN, text: '' }
 
 /** The path of the code as an image. */
 export function qrSvgUrl(session: Session, nonce: string): string {

@@ -21,7 +21,7 @@ export function* judgeContinuity(
   const stored = yield* tables.devices.motion(device.id)
   // Marks of a root key that is gone say nothing any more.
   const memory: MotionMemory = stored !== undefined && keys.holds(stored.keyId) ? stored : { keyId: keys.currentKeyId, windows: [] }
-  const marks = keys.motionMarks(memory.keyId, device.id, ordersOf(signal))
+  const marks = new Set(keys.motionMarks(memory.keyId, device.id, ordersOf(signal)))
   if (isRepetition(marks, { memory, windowMs: signal.window_ms, now })) {
     yield* tables.sessions.note(id, { at: now, kind: 'note', reason: 'motion_repeated', step: 'sensor_continuity' })
     return repeated(continuity)

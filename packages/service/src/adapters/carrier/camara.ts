@@ -47,9 +47,9 @@ function operatorFor(operators: readonly Operator[], number: string): Operator |
 /** What is not known is judged on the safe side: not verified, swapped, unknown (protocol 7). */
 function verdictOf({ numberVerified, simSwapped, deviceStatus }: OperatorAnswers): CarrierVerdict {
   const finding: CarrierFinding = {
+    device_status: deviceStatus.known ? deviceStatus.value : 'unknown',
     number_verified: numberVerified.known && numberVerified.value,
     sim_swap_recent: !simSwapped.known || simSwapped.value,
-    device_status: deviceStatus.known ? deviceStatus.value : 'unknown',
     source: SOURCE,
   }
   const asked: readonly (readonly [string, Answer<unknown>])[] = [

@@ -2,7 +2,8 @@ import { ENDPOINTS, parseId } from '@bonded/contract'
 import { accept } from '../../domain/refusal.ts'
 import { challengeDevice, readDevice, registerDevice, removeDevice } from '../../operations/devices.ts'
 import { rotateDeviceToken } from '../../operations/rotate-device-token.ts'
-import { iso, presentDevice } from '../present.ts'
+import { presentDevice } from '../present.ts'
+import { iso } from '../../domain/iso.ts'
 import { serve } from '../serve.ts'
 
 export const challengeDeviceRoute = serve(ENDPOINTS.challengeDevice, ({ service }) => {

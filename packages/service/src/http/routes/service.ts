@@ -2,7 +2,7 @@ import { ENDPOINTS } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
 import { judgeReadiness } from '../../operations/judge-readiness.ts'
 import { openApiDocument } from '../openapi.ts'
-import { iso } from '../present.ts'
+import { iso } from '../../domain/iso.ts'
 import { serve } from '../serve.ts'
 
 export const readOpenApiRoute = serve(ENDPOINTS.readOpenApi, ({ service }) =>
