@@ -1,5 +1,4 @@
 import { type Result, refuse } from '../../domain/refusal.ts'
-import { spareCores } from '../workers/spare-cores.ts'
 
 /** Runs a piece of work when its turn comes, or refuses with `overloaded` where too many wait already. */
 export type InTurn = <T>(work: () => Promise<Result<T>>) => Promise<Result<T>>
@@ -27,8 +26,7 @@ export function atMost({ running: most, waiting: mostWaiting }: { running: numbe
 }
 
 /**
- * Node verifies signatures on four threads; more would only wait there, and on a small machine so many would keep the
- * event loop from its core. A registration takes some 5 ms, so who waits last waits three seconds at most, long before the
- * request is given up.
+ * Node verifies signatures on four threads; more would only wait there. A registration takes some 5 ms, so who waits
+ * last waits a second, long before the request is given up.
  */
-export const registrationsInTurn: InTurn = atMost({ running: spareCores(4), waiting: 500 })
+export const registrationsInTurn: InTurn = atMost({ running: 4, waiting: 500 })

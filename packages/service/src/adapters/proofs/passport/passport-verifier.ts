@@ -4,15 +4,14 @@ import { accept, refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Keyring } from '../../../ports/keyring.ts'
 import type { PassportFinding, PassportVerifier } from '../../../ports/proofs.ts'
-import { spareCores } from '../../workers/spare-cores.ts'
 import { type Asked, WorkerPool } from '../../workers/worker-pool.ts'
 import type { PassportVerdict } from './judge-passport.ts'
 import type { PassportQuestion } from './question.ts'
 import type { PassportTrust } from './passport-trust.ts'
 
-/** A passport takes 2 to 18 ms of one core, and other requests need one too. */
-const WORKERS = spareCores(2)
-/** A burst of passports waits a second at most, where one worker judges them. */
+/** A passport takes 2 to 18 ms of one core; two workers leave the other requests theirs on a small machine. */
+const WORKERS = 2
+/** A burst of passports waits half a second at most. */
 const MAX_WAITING = 48
 /** A hundred times what the slowest takes, and the start of a worker. */
 const DEADLINE_MS = 3_000
