@@ -10,7 +10,11 @@ import { Refused } from '../src/http/refused.ts'
 test('what comes at once goes on one a turn, in order; none is lost, and the next one after them waits for nobody', async () => {
   const takeTurn = oneATurn({ maxWaiting: 10 })
   const turns: string[][] = [[]]
-  const come = (name: string) => assert.equal(takeTurn(() => turns.at(-1)?.push(name)), true)
+  const come = (name: string) =>
+    assert.equal(
+      takeTurn(() => turns.at(-1)?.push(name)),
+      true,
+    )
   const go = async (count: number) => {
     for (let at = 0; at < count; at++) turns.push((await turn(), []))
   }
