@@ -123,7 +123,15 @@ export const HTTP_FAULTS = faultsIn('packages/service/src/http', { under: 'packa
     'matrix',
   ],
   ['caches mix up what two Origins were told', 'headers.ts', `    reply.header('vary', 'Origin')\n`, '', 'matrix'],
-  ['bytes that are no UTF-8 are read as something', 'json-body.ts', 'if (!isUtf8(body as Buffer))', 'if (!Buffer.isBuffer(body))', 'bad-input'],
+  [
+    'all large bodies that come at once are begun in one turn',
+    'one-a-turn.ts',
+    'if (taken) waiting.push(goOn)',
+    'if (waiting.length > maxWaiting) waiting.push(goOn)',
+    'one-a-turn',
+  ],
+  ['any number of large bodies may wait', 'one-a-turn.ts', 'const full = taken && waiting.length >= maxWaiting', 'const full = false', 'one-a-turn'],
+  ['bytes that are no UTF-8 are read as something', 'json-body.ts', 'if (!isUtf8(body))', 'if (!Buffer.isBuffer(body))', 'bad-input'],
   [
     'a backend spends what is the phone’s',
     'limits.ts',

@@ -1,22 +1,40 @@
 import { isUtf8 } from 'node:buffer'
-import { parseStrictJson } from '@bonded/contract'
+import { BODY_LIMIT_BYTES, parseStrictJson } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
+import type { Refusal } from '../domain/refusal.ts'
+import { oneATurn } from './one-a-turn.ts'
 import { Refused } from './refused.ts'
+
+/** A body of 256 KiB each: 64 MiB. Each takes a turn of some 2 ms, so who waits last waits half a second. */
+const MAX_WAITING = 256
 
 /**
  * The one body parser: JSON in UTF-8, read strictly. Every other content type is refused before a byte is read.
+ *
+ * Evidence and registrations, the ones that may be large, are long work from here on: one of them begins in a turn.
  */
 export function acceptStrictJson(app: FastifyInstance): void {
+  const takeTurn = oneATurn({ maxWaiting: MAX_WAITING })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (!isJsonInUtf8(request.headers['content-type'] ?? '')) return done(new Refused({ reason: 'unsupported_media_type' }), undefined)
-    // A body-less call that names a content type all the same.
-    if (body.length === 0) return done(null, undefined)
-    if (!isUtf8(body as Buffer)) return done(new Refused({ reason: 'invalid_utf8' }), undefined)
-    const result = parseStrictJson(body.toString('utf8'))
-    if ('value' in result) return done(null, result.value)
-    done(new Refused({ reason: result.problem, ...(result.member === undefined ? {} : { param: result.member.slice(0, 64) }) }), undefined)
+    const read = () => {
+      const result = readStrictJson(request.headers['content-type'] ?? '', body as Buffer)
+      if ('refusal' in result) done(new Refused(result.refusal), undefined)
+      else done(null, result.value)
+    }
+    if ((request.routeOptions.bodyLimit ?? 0) <= BODY_LIMIT_BYTES) read()
+    else if (!takeTurn(read)) done(new Refused({ reason: 'overloaded', step: 'large_bodies_waiting' }), undefined)
   })
+}
+
+function readStrictJson(contentType: string, body: Buffer): { readonly value: unknown } | { readonly refusal: Refusal } {
+  if (!isJsonInUtf8(contentType)) return { refusal: { reason: 'unsupported_media_type' } }
+  // A body-less call that names a content type all the same.
+  if (body.length === 0) return { value: undefined }
+  if (!isUtf8(body)) return { refusal: { reason: 'invalid_utf8' } }
+  const result = parseStrictJson(body.toString('utf8'))
+  if ('value' in result) return result
+  return { refusal: { reason: result.problem, ...(result.member === undefined ? {} : { param: result.member.slice(0, 64) }) } }
 }
 
 function isJsonInUtf8(contentType: string): boolean {
