@@ -28,7 +28,7 @@ const trustIn = (...states: readonly PassportAuthority[]) => new CountryTrust(st
 const trust = trustIn(authority)
 const rsaChip = makePassportChip({ kind: 'rsa' })
 const ecdsaChip = makePassportChip({ kind: 'ecdsa' })
-/** As Portugal's cards answer. */
+/** As Portugal's cards are said to answer. */
 const derChip = makePassportChip({ kind: 'ecdsa', dsaEncoding: 'der' })
 
 function proofOf({ sod, dg1, dg14, dg15, chip }: SimulatedPassport, challenge = CHALLENGE): PassportProof {

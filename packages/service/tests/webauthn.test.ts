@@ -137,7 +137,7 @@ const REGISTRATIONS: readonly (readonly [what: string, options: Partial<Authenti
     'statement_key',
   ],
   ['an iPhone', { attestation: apple }, 'production attested'],
-  ['an iPhone of 2020', { attestation: withMembers(apple, (members) => members.set('alg', -7)) }, 'production attested'],
+  ['an iPhone that names its algorithm', { attestation: withMembers(apple, (members) => members.set('alg', -7)) }, 'production attested'],
   ['an iPhone with another algorithm', { attestation: withMembers(apple, (members) => members.set('alg', -257)) }, 'statement'],
   ['an iPhone with something else to say', { attestation: withMembers(apple, (members) => members.set('sig', Buffer.of(1))) }, 'statement'],
   ['an iPhone for another challenge', { attestation: (about) => apple({ ...about, clientDataHash: Buffer.alloc(32) }) }, 'statement_nonce'],

@@ -30,7 +30,7 @@ export function authenticateChip({ dg14, dg15, challenge, signature }: ActivePro
   // 2. RSA: the signature gives back the chip's part of the message, and covers the challenge.
   if (key.asymmetricKeyType === 'rsa') return recoversWith(challenge, { signature, key }) ? found('original') : no('aa_signature')
 
-  // 3. ECDSA, over the challenge, with the digest that DG14 names. The text has r and s side by side; Portugal's cards write DER.
+  // 3. ECDSA, over the challenge, with the digest that DG14 names. The text has r and s side by side; Portugal's cards are said to write DER.
   if (dg14 === undefined) return no('dg14_not_listed')
   const digest = chipDigest(dg14)
   if (digest === undefined || key.asymmetricKeyType !== 'ec') return no('aa_algorithm')

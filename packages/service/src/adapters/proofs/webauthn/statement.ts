@@ -99,7 +99,7 @@ async function verifyApple(statement: Statement, trust: StatementTrust, now: Ins
   return accept({ attested: true, environment })
 }
 
-/** WebAuthn 8.8. iPhones wrote the algorithm beside the chain until 2021, as drafts of that section had it. */
+/** WebAuthn 8.8 has the chain alone. Genuine statements from September 2020 to May 2021 name the algorithm beside it. */
 function isAppleForm(members: ReadonlyMap<unknown, unknown>): boolean {
   return hasExactly(members, ['x5c']) || (hasExactly(members, ['alg', 'x5c']) && members.get('alg') === ES256)
 }
