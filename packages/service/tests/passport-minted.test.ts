@@ -28,6 +28,8 @@ const trustIn = (...states: readonly PassportAuthority[]) => new CountryTrust(st
 const trust = trustIn(authority)
 const rsaChip = makePassportChip({ kind: 'rsa' })
 const ecdsaChip = makePassportChip({ kind: 'ecdsa' })
+/** As Portugal's cards are said to answer. */
+const derChip = makePassportChip({ kind: 'ecdsa', dsaEncoding: 'der' })
 
 function proofOf({ sod, dg1, dg14, dg15, chip }: SimulatedPassport, challenge = CHALLENGE): PassportProof {
   return { sod, dg1, dg14, dg15, activeAuthentication: chip?.answer(challenge), challenge }
@@ -78,9 +80,14 @@ test('a country may sign its signers in every scheme too', () => {
   }
 })
 
-test('a chip’s signature over the session’s challenge gives the tier chip: RSA with each trailer, ECDSA with each digest', () => {
+test('a chip’s signature over the session’s challenge gives the tier chip: RSA with each trailer, ECDSA with each digest, in both of its encodings', () => {
   for (const digest of DIGESTS) {
-    for (const chip of [makePassportChip({ kind: 'rsa', digest }), makePassportChip({ kind: 'ecdsa', digest })]) {
+    const chips = [
+      { kind: 'rsa', digest },
+      { kind: 'ecdsa', digest },
+      { kind: 'ecdsa', digest, dsaEncoding: 'der' },
+    ] as const
+    for (const chip of chips.map(makePassportChip)) {
       const passport = mintPassport(authority, { chip })
       assert.equal(short(proofOf(passport)), 'chip', digest)
       assert.equal(short({ ...proofOf(passport, Buffer.alloc(8)), challenge: CHALLENGE }), 'document aa_signature', `${digest}: another session’s`)
@@ -200,7 +207,7 @@ test('every single bit of what was read from the chip, flipped, gives tier none,
 })
 
 test('every single bit of a chip’s answer, flipped, leaves tier document', () => {
-  for (const chip of [rsaChip, ecdsaChip]) {
+  for (const chip of [rsaChip, ecdsaChip, derChip]) {
     const proof = proofOf(mintPassport(authority, { chip }))
     const answer = proof.activeAuthentication ?? Buffer.alloc(0)
     for (let bit = 0; bit < answer.length * 8; bit++) {

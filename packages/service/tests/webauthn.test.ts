@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
-import { createPublicKey, sign } from 'node:crypto'
+import { createPublicKey, hash, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { type AppAttest, decodeBase64url } from '@bonded/contract'
 import {
   androidAppId,
   type Attestation,
   type AuthenticatorOptions,
+  certifyKey,
   createAndroidAuthority,
   createAuthenticator,
   createAuthenticatorMaker,
   encodeRootOfTrust,
   honestDescription,
   itself,
+  keyIdOf,
+  makeAppAttestAuthority,
   nobody,
   SIMULATED_APP,
   WEBAUTHN_FLAGS,
@@ -20,7 +23,7 @@ import { verifyAuthenticationResponse } from '@simplewebauthn/server'
 import { webauthnVerifier } from '../src/adapters/proofs/webauthn/assertion.ts'
 import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
 import type { StatementTrust } from '../src/adapters/proofs/webauthn/statement.ts'
-import { appleWebauthnRoots } from '../src/adapters/proofs/webauthn/trust.ts'
+import { appleWebauthnRoots, rootsOf } from '../src/adapters/proofs/webauthn/trust.ts'
 import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
 import { acceptsKey } from '../src/domain/phone-rules.ts'
 import { policyOf } from '../src/domain/policy.ts'
@@ -35,6 +38,7 @@ const CHALLENGE = Buffer.alloc(32, 5).toString('base64url')
 const AAGUID = Buffer.alloc(16, 7)
 const MAKER = createAuthenticatorMaker(AAGUID)
 const ANDROID = createAndroidAuthority()
+const APPLE = makeAppAttestAuthority(NOW)
 const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
 
 function trustOf(environment: 'production' | 'sandbox' = 'production'): StatementTrust {
@@ -43,7 +47,7 @@ function trustOf(environment: 'production' | 'sandbox' = 'production'): Statemen
   const apps = [{ package: SIMULATED_APP.package, certificateDigests: [androidAppId(SIMULATED_APP).split(':')[1] ?? ''] }]
   return {
     packed: [{ certificate, environment }],
-    apple: appleWebauthnRoots(),
+    apple: rootsOf([APPLE.root], environment),
     android: trustAt(NOW, { roots: new Set([ANDROID.rootKeyDigest]), apps }),
   }
 }
@@ -70,6 +74,13 @@ const android =
       ]),
     ]
   }
+
+/** Safari on an iPhone: a certificate of the key, made for what the authenticator and the client say. */
+const apple: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => {
+  const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
+  return ['apple', new Map([['x5c', certifyKey(APPLE, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })]])]
+}
 
 const stranger = createAuthenticatorMaker(AAGUID)
 const withMembers =
@@ -125,6 +136,16 @@ const REGISTRATIONS: readonly (readonly [what: string, options: Partial<Authenti
     { attestation: (about) => android()({ ...about, privateKey: createAuthenticator({ origin: ORIGIN }).privateKey }) },
     'statement_key',
   ],
+  ['an iPhone', { attestation: apple }, 'production attested'],
+  ['an iPhone that names its algorithm', { attestation: withMembers(apple, (members) => members.set('alg', -7)) }, 'production attested'],
+  ['an iPhone with another algorithm', { attestation: withMembers(apple, (members) => members.set('alg', -257)) }, 'statement'],
+  ['an iPhone with something else to say', { attestation: withMembers(apple, (members) => members.set('sig', Buffer.of(1))) }, 'statement'],
+  ['an iPhone for another challenge', { attestation: (about) => apple({ ...about, clientDataHash: Buffer.alloc(32) }) }, 'statement_nonce'],
+  [
+    'an iPhone for another key',
+    { attestation: (about) => apple({ ...about, privateKey: createAuthenticator({ origin: ORIGIN }).privateKey }) },
+    'statement_key',
+  ],
   ['a person who was not verified', { flags: userPresent }, 'user_verified'],
   ['a person who was not there', { flags: userVerified }, 'user_present'],
   ['a copied key that cannot be copied', { flags: userPresent | userVerified | backedUp }, 'backup_flags'],
@@ -168,6 +189,7 @@ test('webauthn: a certificate of a trusted maker that is not for authenticators 
 test('webauthn: where no root is configured nobody attests', async () => {
   assert.equal(wordOf(await register({ attestation: MAKER.attestation }, { ...trustOf(), packed: [] })), 'root')
   assert.equal(wordOf(await register({ attestation: android() }, { ...trustOf(), android: trustAt(NOW) })), 'root')
+  assert.equal(wordOf(await register({ attestation: apple }, { ...trustOf(), apple: appleWebauthnRoots() })), 'root')
   assert.equal(appleWebauthnRoots().length, 1)
 })
 

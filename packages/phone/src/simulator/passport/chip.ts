@@ -12,7 +12,14 @@ export interface PassportChip {
 
 export type PassportChipWish =
   | { readonly kind: 'rsa'; readonly digest?: PassportDigest; readonly rsaBits?: number }
-  | { readonly kind: 'ecdsa'; readonly digest?: PassportDigest; readonly curve?: string }
+  | ({ readonly kind: 'ecdsa' } & EcdsaWish)
+
+interface EcdsaWish {
+  readonly digest?: PassportDigest
+  readonly curve?: string
+  /** How the answer is written: r and s side by side where nothing is said. */
+  readonly dsaEncoding?: 'ieee-p1363' | 'der'
+}
 
 /** A new chip. */
 export function makePassportChip(wish: PassportChipWish): PassportChip {
@@ -42,13 +49,13 @@ function rsaChip({ digest = 'sha256', rsaBits = 2048 }: { readonly digest?: Pass
   }
 }
 
-function ecdsaChip({ digest = 'sha256', curve = 'brainpoolP256r1' }: { readonly digest?: PassportDigest; readonly curve?: string }): PassportChip {
+function ecdsaChip({ digest = 'sha256', curve = 'brainpoolP256r1', dsaEncoding = 'ieee-p1363' }: EcdsaWish): PassportChip {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: curve })
   const info = sequence(oid('2.23.136.1.1.5'), integer(1), oid(`0.4.0.127.0.7.1.1.4.1.${PLAIN_ECDSA[digest]}`))
   return {
     dg14: element(0x6e, setOf(info)),
     dg15: dg15Of(publicKey),
-    answer: (challenge) => sign(digest, challenge, { key: privateKey, dsaEncoding: 'ieee-p1363' }),
+    answer: (challenge) => sign(digest, challenge, { key: privateKey, dsaEncoding }),
   }
 }
 

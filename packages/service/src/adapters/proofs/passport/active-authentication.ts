@@ -1,11 +1,10 @@
-import { verify } from 'node:crypto'
 import { readElement, unlessMalformed } from '../der/element.ts'
 import { onlyOf, readOid, readSequence, readSetOf, readSmall } from '../der/values.ts'
 import { type Digest, schemeOf } from '../x509/algorithm.ts'
 import { contentOf, FILE_TAG } from './elementary-file.ts'
 import { recoversWith } from './iso-9796-2.ts'
 import { passportKey } from './public-key.ts'
-import { attempt } from './signature.ts'
+import { isEcdsaSigned } from './signature.ts'
 import { type ActiveStep, type Checked, found, no } from './step.ts'
 
 /** SecurityInfo of the chip's own key (Doc 9303-11, section 9.2). */
@@ -31,11 +30,11 @@ export function authenticateChip({ dg14, dg15, challenge, signature }: ActivePro
   // 2. RSA: the signature gives back the chip's part of the message, and covers the challenge.
   if (key.asymmetricKeyType === 'rsa') return recoversWith(challenge, { signature, key }) ? found('original') : no('aa_signature')
 
-  // 3. ECDSA: r and s side by side, over the challenge, with the digest that DG14 names.
+  // 3. ECDSA, over the challenge, with the digest that DG14 names. The text has r and s side by side; Portugal's cards are said to write DER.
   if (dg14 === undefined) return no('dg14_not_listed')
   const digest = chipDigest(dg14)
   if (digest === undefined || key.asymmetricKeyType !== 'ec') return no('aa_algorithm')
-  return attempt(() => verify(digest, challenge, { key, dsaEncoding: 'ieee-p1363' }, signature)) ? found('original') : no('aa_signature')
+  return isEcdsaSigned(digest, { message: challenge, signature, key }) ? found('original') : no('aa_signature')
 }
 
 /** The digest of the chip's signatures: of the only ActiveAuthenticationInfo in DG14, whose algorithm stands there without parameters. */

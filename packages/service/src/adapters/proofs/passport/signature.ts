@@ -59,13 +59,13 @@ export function isSigned(algorithm: PassportScheme, of: { message: Buffer; signa
   }
 }
 
-/** Some signers write r and s side by side under an identifier that promises DER; a signature that reads as both is none. */
-function isEcdsaSigned(digest: Digest, { message, signature, key }: { message: Buffer; signature: Buffer; key: KeyObject }): boolean {
+/** Some signers write r and s side by side under an identifier that promises DER, and chips DER where r and s were to stand side by side. */
+export function isEcdsaSigned(digest: Digest, { message, signature, key }: { message: Buffer; signature: Buffer; key: KeyObject }): boolean {
   return (['der', 'ieee-p1363'] as const).some((dsaEncoding) => attempt(() => verify(digest, message, { key, dsaEncoding }, signature)))
 }
 
 /** OpenSSL throws for some signatures that are none. */
-export function attempt(check: () => boolean): boolean {
+function attempt(check: () => boolean): boolean {
   try {
     return check()
   } catch {

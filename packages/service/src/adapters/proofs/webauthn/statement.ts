@@ -88,7 +88,7 @@ async function verifyAndroidKey(statement: Statement, { android }: StatementTrus
 
 async function verifyApple(statement: Statement, trust: StatementTrust, now: Instant): Promise<Result<Standing>> {
   const x5c = bytesList(statement.members.get('x5c'))
-  if (x5c === undefined || !hasExactly(statement.members, ['x5c'])) return no('statement')
+  if (x5c === undefined || !isAppleForm(statement.members)) return no('statement')
   const path = await verifyPath(x5c, { roots: trust.apple, now })
   if (!path.ok) return path
   const { leaf, environment } = path.value
@@ -97,6 +97,11 @@ async function verifyApple(statement: Statement, trust: StatementTrust, now: Ins
   const key = readPublicKey(leaf.publicKey)
   if (key === undefined || !isSameKey(key.export({ format: 'der', type: 'spki' }), statement.publicKey)) return no('statement_key')
   return accept({ attested: true, environment })
+}
+
+/** WebAuthn 8.8 has the chain alone. Genuine statements from September 2020 to May 2021 name the algorithm beside it. */
+function isAppleForm(members: ReadonlyMap<unknown, unknown>): boolean {
+  return hasExactly(members, ['x5c']) || (hasExactly(members, ['alg', 'x5c']) && members.get('alg') === ES256)
 }
 
 /** WebAuthn 8.2.1: what a certificate must say to attest authenticators. */

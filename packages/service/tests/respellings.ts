@@ -1,0 +1,147 @@
+/** The same object written otherwise, each with one change: what two readers might read as two different things. */
+type Respelled = { readonly what: string; readonly bytes: Buffer }
+
+/** An element and the elements in it. Signatures are DER inside a BIT STRING, and nobody has signed how they are written. */
+interface DerNode {
+  readonly tag: Buffer
+  readonly before: Buffer
+  readonly children: readonly DerNode[]
+  readonly after: Buffer
+}
+
+const BIT_STRING = 0x03
+const CONSTRUCTED = 0x20
+
+/** DER: each element twice, without its content, with something after it, with a longer length, and with an open one. */
+export function derRespellings(bytes: Buffer): readonly Respelled[] {
+  const [root] = derNodes(bytes)
+  if (root === undefined) throw new RangeError('no element')
+  return derVariants(root)
+}
+
+function derVariants({ tag, before, children, after }: DerNode): Respelled[] {
+  const content = Buffer.concat([before, ...children.map(derBytes), after])
+  const first = tag.readUInt8()
+  const nothing = Buffer.of(0x05, 0x00)
+  const own: Respelled[] = [
+    { what: 'doubled', bytes: Buffer.concat([tlv(tag, content), tlv(tag, content)]) },
+    { what: 'followed', bytes: Buffer.concat([tlv(tag, content), nothing]) },
+    { what: 'left out', bytes: Buffer.alloc(0) },
+    { what: 'longer length', bytes: Buffer.concat([tag, Buffer.of(0x83, 0, content.length >> 8, content.length & 0xff), content]) },
+    { what: 'open length', bytes: Buffer.concat([Buffer.of(first | CONSTRUCTED), tag.subarray(1), Buffer.of(0x80), content, Buffer.alloc(2)]) },
+    ...(content.length === 0 ? [] : [{ what: 'emptied', bytes: tlv(tag, Buffer.alloc(0)) }]),
+    ...(children.length < 2 ? [] : [{ what: 'reversed', bytes: tlv(tag, Buffer.concat([before, ...children.toReversed().map(derBytes), after])) }]),
+    ...(first === 0x02 ? [{ what: 'padded', bytes: tlv(tag, Buffer.concat([Buffer.of(0), content])) }] : []),
+  ]
+  const inside = children.flatMap((child, at) =>
+    derVariants(child).map(({ what, bytes }) => ({
+      what: `${tag.toString('hex')}.${at} ${what}`,
+      bytes: tlv(tag, Buffer.concat([before, ...children.map((other, place) => (place === at ? bytes : derBytes(other))), after])),
+    })),
+  )
+  return [...own, ...inside].filter((one) => !one.bytes.equals(tlv(tag, content)))
+}
+
+function derBytes({ tag, before, children, after }: DerNode): Buffer {
+  return tlv(tag, Buffer.concat([before, ...children.map(derBytes), after]))
+}
+
+function derNodes(bytes: Buffer): DerNode[] {
+  const nodes: DerNode[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const first = bytes.readUInt8(at)
+    let to = at + 1
+    if ((first & 0x1f) === 0x1f) while (bytes.readUInt8(to++) >= 0x80);
+    const tag = bytes.subarray(at, to)
+    const length = bytes.readUInt8(to)
+    const octets = length < 0x80 ? 0 : length & 0x7f
+    const from = to + 1 + octets
+    const content = bytes.subarray(from, from + (octets === 0 ? length : bytes.readUIntBE(to + 1, octets)))
+    const skip = (first & CONSTRUCTED) !== 0 ? 0 : first === BIT_STRING && content[1] === 0x30 ? 1 : content.length
+    nodes.push({ tag, before: content.subarray(0, skip), children: derNodes(content.subarray(skip)), after: Buffer.alloc(0) })
+    at = from + content.length
+  }
+  return nodes
+}
+
+function tlv(tag: Buffer, content: Buffer): Buffer {
+  const { length } = content
+  const head = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+  return Buffer.concat([tag, Buffer.from(head), content])
+}
+
+/** A value and the values in it: those of a map in pairs. */
+interface CborNode {
+  readonly major: number
+  readonly argument: number
+  readonly text: Buffer
+  readonly children: readonly CborNode[]
+}
+
+const ARRAY = 4
+const MAP = 5
+
+/** CBOR: each value with a longer head, without an end, tagged, twice; maps and lists reversed, emptied, with a member twice. */
+export function cborRespellings(bytes: Buffer): readonly Respelled[] {
+  const [root, to] = cborNode(bytes, 0)
+  if (to !== bytes.length) throw new RangeError('more than one value')
+  return cborVariants(root)
+}
+
+function cborVariants(node: CborNode): Respelled[] {
+  const { major, argument, text, children } = node
+  const step = major === MAP ? 2 : 1
+  const items = Array.from({ length: children.length / step }, (_, at) => children.slice(at * step, at * step + step))
+  const rebuilt = (list: readonly (readonly CborNode[])[]) => cborBytes({ ...node, argument: list.length, children: list.flat() })
+  const whole = cborBytes(node)
+  const content = Buffer.concat([text, ...children.map(cborBytes)])
+  const longer = Buffer.alloc(5, (major << 5) | 26)
+  longer.writeUInt32BE(argument, 1)
+  const pieces = major === 2 || major === 3 ? whole : content
+  const own: Respelled[] = [
+    { what: 'longer head', bytes: Buffer.concat([longer, content]) },
+    { what: 'doubled', bytes: Buffer.concat([whole, whole]) },
+    { what: 'followed', bytes: Buffer.concat([whole, Buffer.of(0xf6)]) },
+    { what: 'left out', bytes: Buffer.alloc(0) },
+    { what: 'tagged', bytes: Buffer.concat([Buffer.of(0xc1), whole]) },
+    ...(major < 2 ? [] : [{ what: 'without an end', bytes: Buffer.concat([Buffer.of((major << 5) | 31), pieces, Buffer.of(0xff)]) }]),
+    ...(items.length === 0 ? [] : [{ what: 'emptied', bytes: rebuilt([]) }]),
+    ...(items.length < 2 ? [] : [{ what: 'reversed', bytes: rebuilt(items.toReversed()) }]),
+    ...items.map((item, at) => ({ what: `item ${at} twice`, bytes: rebuilt(items.toSpliced(at, 0, item)) })),
+  ]
+  const inside = children.flatMap((child, at) =>
+    cborVariants(child).map(({ what, bytes }) => ({
+      what: `${major}.${at} ${what}`,
+      bytes: Buffer.concat([head(major, argument), text, ...children.map((other, place) => (place === at ? bytes : cborBytes(other)))]),
+    })),
+  )
+  return [...own, ...inside].filter((one) => !one.bytes.equals(whole))
+}
+
+function cborBytes({ major, argument, text, children }: CborNode): Buffer {
+  return Buffer.concat([head(major, argument), text, ...children.map(cborBytes)])
+}
+
+function cborNode(bytes: Buffer, from: number): readonly [node: CborNode, to: number] {
+  const first = bytes.readUInt8(from)
+  const [major, short] = [first >> 5, first & 0x1f]
+  const octets = short < 24 ? 0 : 2 ** (short - 24)
+  const argument = octets === 0 ? short : bytes.readUIntBE(from + 1, octets)
+  let at = from + 1 + octets
+  const length = major === 2 || major === 3 ? argument : 0
+  const text = bytes.subarray(at, at + length)
+  at += length
+  const children: CborNode[] = []
+  for (let left = major === ARRAY ? argument : major === MAP ? argument * 2 : 0; left > 0; left--) {
+    const [child, to] = cborNode(bytes, at)
+    children.push(child)
+    at = to
+  }
+  return [{ major, argument, text, children }, at]
+}
+
+function head(major: number, argument: number): Buffer {
+  const type = major << 5
+  if (argument < 24) return Buffer.of(type | argument)
+  return argument < 0x100 ? Buffer.of(type | 24, argument) : Buffer.of(type | 25, argument >> 8, argument & 0xff)
+}
