@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { BODY_LIMIT_BYTES, LARGE_BODY_LIMIT_BYTES } from '@bonded/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { acceptStrictJson } from '../src/http/json-body.ts'
 import { oneATurn } from '../src/http/one-a-turn.ts'
@@ -39,7 +38,7 @@ test('whoever finds too many waiting is told so and never goes on; once one has 
   assert.deepEqual(gone, ['a', 'b', 'c', 'e'])
 })
 
-/** The body parser, with a route for large bodies and one for small ones. Each answers with the turn of the event loop that began it. */
+/** The body parser, with three routes. Each answers with the turn of the event loop that began it. */
 function parser() {
   const app = Fastify() as unknown as FastifyInstance
   acceptStrictJson(app)
@@ -49,36 +48,47 @@ function parser() {
     setImmediate(next).unref()
   })
   count.unref()
-  app.post('/large', { bodyLimit: LARGE_BODY_LIMIT_BYTES }, async () => ({ turn: turns }))
-  app.post('/small', { bodyLimit: BODY_LIMIT_BYTES }, async () => ({ turn: turns }))
+  app.post('/devices', { config: { routeName: 'registerDevice' } }, async () => ({ turn: turns }))
+  app.post('/evidence', { config: { routeName: 'fetchEvidence' } }, async () => ({ turn: turns }))
+  app.post('/claim', { config: { routeName: 'claimSession' } }, async () => ({ turn: turns }))
   app.setErrorHandler((failure, _request, reply) => reply.code(503).send(failure instanceof Refused ? failure.refusal : String(failure)))
-  return async (url: string) => {
-    const sent = { method: 'POST', url, headers: { 'content-type': 'application/json' }, payload: '{"a":1}' } as const
+  return async (url: string, bytes = 0) => {
+    const payload = JSON.stringify({ a: 'x'.repeat(bytes) })
+    const sent = { method: 'POST', url, headers: { 'content-type': 'application/json' }, payload } as const
     const { statusCode, body } = await app.inject(sent)
     return { status: statusCode, body: JSON.parse(body) as { turn: number } | { reason: string } }
   }
 }
 
-test('of registrations and evidence that come at once one is begun in a turn, each is answered, and a small body waits for none of them', async () => {
+const begunIn = (answers: readonly { readonly body: object }[]) =>
+  answers.map(({ body }) => ('turn' in body ? Number(body.turn) : assert.fail(JSON.stringify(body))))
+
+test('of registrations and passports that come at once one is begun in a turn, each is answered, and a small body waits for none of them', async () => {
   const send = parser()
   // Made ready by the first: what fastify does once is no part of this.
-  await Promise.all([send('/large'), send('/small')])
-  const large = Array.from({ length: 40 }, () => send('/large'))
-  const small = await send('/small')
-  const answers = await Promise.all(large)
-  const begunIn = answers.map(({ body }) => ('turn' in body ? body.turn : assert.fail(JSON.stringify(body))))
-  assert.equal(new Set(begunIn).size, 40)
-  const { turn: smallIn } = small.body as { turn: number }
-  const before = begunIn.filter((one) => one < smallIn).length
+  await Promise.all([send('/devices'), send('/claim')])
+  const large = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? send('/devices') : send('/evidence', 20_000)))
+  const small = await send('/claim')
+  const turns = begunIn(await Promise.all(large))
+  assert.equal(new Set(turns).size, 40)
+  const [smallIn = 0] = begunIn([small])
+  const before = turns.filter((one) => one < smallIn).length
   assert.ok(before < 10, `the small one was begun after ${before} of the large ones`)
+})
+
+test('evidence without a passport that comes at once is begun at once, so that its writes share a commit', async () => {
+  const send = parser()
+  await send('/evidence')
+  const turns = begunIn(await Promise.all(Array.from({ length: 16 }, () => send('/evidence', 6_000))))
+  assert.equal(new Set(turns).size, 1)
 })
 
 test('more large bodies than may wait are refused as overloaded, and all that were taken are answered', async () => {
   const send = parser()
-  const answers = await Promise.all(Array.from({ length: 1_000 }, () => send('/large')))
+  const answers = await Promise.all(Array.from({ length: 1_000 }, () => send('/devices')))
   const refused = answers.filter(({ status }) => status === 503)
   assert.ok(refused.length > 0)
   for (const { body } of refused) assert.deepEqual(body, { reason: 'overloaded', step: 'large_bodies_waiting' })
   assert.ok(answers.every(({ status }) => status === 200 || status === 503))
-  assert.equal((await send('/large')).status, 200)
+  assert.equal((await send('/devices')).status, 200)
 })

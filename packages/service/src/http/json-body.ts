@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { BODY_LIMIT_BYTES, parseStrictJson } from '@bonded/contract'
+import { parseStrictJson } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Refusal } from '../domain/refusal.ts'
+import type { RouteName } from '../ports/meter.ts'
 import { oneATurn } from './one-a-turn.ts'
 import { Refused } from './refused.ts'
 
@@ -9,10 +10,12 @@ import { Refused } from './refused.ts'
 const MAX_WAITING = 256
 
 /**
- * The one body parser: JSON in UTF-8, read strictly. Every other content type is refused before a byte is read.
- *
- * Evidence and registrations, the ones that may be large, are long work from here on: one of them begins in a turn.
+ * From how many bytes on a body waits for its turn: what is long work from here on. The usual evidence, 6 KB, is not, and
+ * those of one turn share a commit; evidence that brings a passport is.
  */
+const WAITS_FROM_BYTES: Partial<Record<RouteName, number>> = { registerDevice: 0, fetchEvidence: 16 * 1024 }
+
+/** The one body parser: JSON in UTF-8, read strictly. Every other content type is refused before a byte is read. */
 export function acceptStrictJson(app: FastifyInstance): void {
   const takeTurn = oneATurn({ maxWaiting: MAX_WAITING })
   app.removeAllContentTypeParsers()
@@ -22,7 +25,9 @@ export function acceptStrictJson(app: FastifyInstance): void {
       if ('refusal' in result) done(new Refused(result.refusal), undefined)
       else done(null, result.value)
     }
-    if ((request.routeOptions.bodyLimit ?? 0) <= BODY_LIMIT_BYTES) read()
+    const { routeName } = request.routeOptions.config
+    const waitsFrom = (routeName && WAITS_FROM_BYTES[routeName]) ?? Number.POSITIVE_INFINITY
+    if (body.length < waitsFrom) read()
     else if (!takeTurn(read)) done(new Refused({ reason: 'overloaded', step: 'large_bodies_waiting' }), undefined)
   })
 }
