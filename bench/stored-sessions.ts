@@ -65,8 +65,8 @@ export function newSession(now: number): Session {
 /** Stores a session as `POST /sessions` with an Idempotency-Key does. */
 export function create(session: Session): Unit<boolean> {
   return function* (tables) {
-    const { id: sessionId, rootKeyId } = session
-    const fresh = yield* tables.idempotency.take({ tenantId, key: `order-${sessionId}`, bodyMac: digest(), rootKeyId, sessionId })
+    const { id, rootKeyId } = session
+    const fresh = yield* tables.idempotency.take({ tenantId, key: `order-${id}`, bodyMac: digest(), rootKeyId, session })
     yield* tables.sessions.create(session)
     return fresh
   }

@@ -218,4 +218,19 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
     'on conflict (tenant_id, subject_id) do update set subject_ref = excluded.subject_ref',
     'store',
   ],
+  [
+    'retention takes the events of those along that began in the same instant',
+    'session-table.ts',
+    '`(session_began_at, session_id) in (select created_at, id from session',
+    '`session_began_at in (select created_at from session',
+    'retention',
+  ],
+  ['what is forgotten is still found in memory', 'session-table.ts', 'for (const id of ids) kept.delete(id)', '', 'retention'],
+  [
+    'keys of an older program are never forgotten',
+    'migrations.ts',
+    'update idempotency set session_began_at = (select created_at from session where session.id = idempotency.session_id)',
+    'update idempotency set session_began_at = null',
+    'migrations',
+  ],
 ])
