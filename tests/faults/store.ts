@@ -70,17 +70,11 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
   [
     'a phone’s failures outlive the session',
     'session-table.ts',
-    `        yield* row('delete from session_device where session_id = $1', [id])\n`,
+    'yield* changed(`delete from session_device where session_id ${among}`, values)',
     '',
     'retention',
   ],
-  [
-    'a forgotten session is remembered',
-    'session-table.ts',
-    `yield* row('delete from session where id = $1', [id])\n        kept.delete(id)`,
-    `yield* row('delete from session where id = $1', [id])`,
-    'store',
-  ],
+  ['a forgotten session is remembered', 'session-table.ts', 'of ids) {\n        kept.delete(id)', 'of ids) {', 'store'],
   [
     'when it was claimed is read from another column',
     'session-row.ts',
@@ -225,7 +219,6 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
     '`session_began_at in (select created_at from session',
     'retention',
   ],
-  ['what is forgotten is still found in memory', 'session-table.ts', 'for (const id of ids) kept.delete(id)', '', 'retention'],
   [
     'keys of an older program are never forgotten',
     'migrations.ts',
