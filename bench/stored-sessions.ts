@@ -4,6 +4,7 @@ import { makeId, type PulseVerification, type SessionId } from '@bonded/contract
 import { localBus } from '../packages/service/src/adapters/bus/local-bus.ts'
 import { migrate } from '../packages/service/src/adapters/sql/migrate.ts'
 import { SqliteStore } from '../packages/service/src/adapters/sql/sqlite-store.ts'
+import { SESSION_TTL_SECONDS } from '../packages/service/src/domain/lifetimes.ts'
 import { policyOf } from '../packages/service/src/domain/policy.ts'
 import type { Session } from '../packages/service/src/domain/session.ts'
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
@@ -64,8 +65,8 @@ export function newSession(now: number): Session {
 /** Stores a session as `POST /sessions` with an Idempotency-Key does. */
 export function create(session: Session): Unit<boolean> {
   return function* (tables) {
-    const { id: sessionId, rootKeyId } = session
-    const fresh = yield* tables.idempotency.take({ tenantId, key: `order-${sessionId}`, bodyMac: digest(), rootKeyId, sessionId })
+    const { id, rootKeyId } = session
+    const fresh = yield* tables.idempotency.take({ tenantId, key: `order-${id}`, bodyMac: digest(), rootKeyId, session })
     yield* tables.sessions.create(session)
     return fresh
   }
@@ -86,40 +87,53 @@ export function complete(id: SessionId, now: number): Unit<boolean> {
   }
 }
 
-/** Fills a new file with sessions that were completed one after the other, the last one now. @returns their ids, oldest first */
+function expire(session: Session, now: number): Unit<boolean> {
+  return function* (tables) {
+    return (yield* tables.sessions.move(session, MOVES.expire, { now })) !== undefined
+  }
+}
+
+/**
+ * Fills a new file with sessions of the two kinds that a round of the bench makes, in turns, so that what is read
+ * and forgotten is alike however many there were; they ended one after the other, the last one now.
+ *
+ * @returns their ids, in the order in which they ended
+ */
 export async function fill(file: string, { sessions, now }: { sessions: number; now: number }): Promise<SessionId[]> {
   migrate(file, now)
-  return copies(file, await storeOne(file, now - sessions), sessions)
+  return copies(file, await storeOneOfEach(file, now - sessions), sessions)
 }
 
-/** The whole life of a session, through the store itself. */
-async function storeOne(file: string, now: number): Promise<SessionId> {
-  const session = newSession(now)
-  const { id } = session
+/** Through the store itself: one that was bonded and completed, and one whose time was up. */
+async function storeOneOfEach(file: string, now: number): Promise<readonly SessionId[]> {
   await using store = new SqliteStore(file, { bus: localBus() })
-  await store.write(create(session))
-  await store.write(function* (tables) {
-    const claimed = yield* tables.sessions.claim(session, { now, deviceId: DEVICE_ID, nonce: digest(), claimedAt: now })
-    if (claimed !== undefined) yield* tables.sessions.hint(claimed, 'evaluating', now)
-  })
-  await store.write(bond(id, now))
-  await store.write(complete(id, now))
-  return id
+  const completed = newSession(now)
+  await store.write(create(completed))
+  await store.write(bond(completed.id, now))
+  await store.write(complete(completed.id, now))
+  const expired = newSession(now - SESSION_TTL_SECONDS * 1_000)
+  await store.write(create(expired))
+  await store.write(expire(expired, now))
+  return [completed.id, expired.id]
 }
 
-/** By SQL, without a journal: a million in a minute, row for row what the store itself has written for the first. */
-function copies(file: string, first: SessionId, sessions: number): SessionId[] {
+/** By its name, so that a column that comes later is not forgotten. */
+const INSTANT = /(^|_)(at|until)$/
+
+/** By SQL, without a journal: a million in half a minute, row for row what the store itself has written for the first ones. */
+function copies(file: string, firsts: readonly SessionId[], sessions: number): SessionId[] {
   using database = new DatabaseSync(file)
   database.exec('pragma journal_mode = delete; pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000; begin')
+  database.exec('create temp table kind (number integer primary key, id text)')
+  for (const [number, id] of firsts.entries()) database.prepare('insert into kind values (?, ?)').run(number, id)
   database.exec('create temp table fresh (n integer primary key, id text)')
   // Hexadecimal digits are base62 digits too, and 22 of them are as long and as random in their order as an id.
   database
     .prepare(
-      `insert into fresh with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ?)
+      `insert into fresh with recursive counted (n) as (select ? union all select n + 1 from counted where n < ?)
        select n, 'sess_' || hex(randomblob(11)) from counted`,
     )
-    .run(sessions - 1)
-  const times = new Set(['created_at', 'expires_at', 'pending_until', 'bonded_at', 'completed_at', 'ended_at', 'claimed_at', 'at'])
+    .run(firsts.length, sessions - 1)
   for (const [table, key] of [
     ['session', 'id'],
     ['session_event', 'session_id'],
@@ -132,14 +146,17 @@ function copies(file: string, first: SessionId, sessions: number): SessionId[] {
     const copied = columns.map((column) => {
       if (column === key) return 'fresh.id'
       if (column === 'idempotency_key') return `'order-' || fresh.id`
-      return times.has(column) ? `${column} + n` : column
+      return INSTANT.test(column) ? `${column} + n` : column
     })
-    database.exec(`create temp table first_${table} as select * from ${table} where ${key} = '${first}'`)
-    database.exec(`insert into ${table} (${columns.join(', ')}) select ${copied.join(', ')} from fresh cross join first_${table}`)
+    database.exec(`create temp table first_${table} as select number, ${table}.* from ${table} join kind on kind.id = ${table}.${key}`)
+    database.exec(
+      `insert into ${table} (${columns.join(', ')})
+       select ${copied.join(', ')} from fresh cross join first_${table} where number = n % ${firsts.length}`,
+    )
   }
   const ids = database.prepare('select id from fresh order by n').all()
   database.exec('commit')
-  return [first, ...ids.map(({ id }) => id as SessionId)]
+  return [...firsts, ...ids.map(({ id }) => id as SessionId)]
 }
 
 function digest(): string {

@@ -70,17 +70,11 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
   [
     'a phone’s failures outlive the session',
     'session-table.ts',
-    `        yield* row('delete from session_device where session_id = $1', [id])\n`,
+    'yield* changed(`delete from session_device where session_id ${among}`, values)',
     '',
     'retention',
   ],
-  [
-    'a forgotten session is remembered',
-    'session-table.ts',
-    `yield* row('delete from session where id = $1', [id])\n        kept.delete(id)`,
-    `yield* row('delete from session where id = $1', [id])`,
-    'store',
-  ],
+  ['a forgotten session is remembered', 'session-table.ts', 'of ids) {\n        kept.delete(id)', 'of ids) {', 'store'],
   [
     'when it was claimed is read from another column',
     'session-row.ts',
@@ -217,5 +211,19 @@ export const STORE_FAULTS = faultsIn('packages/service/src/adapters/sql', { unde
     'on conflict (tenant_id, subject_id) do nothing',
     'on conflict (tenant_id, subject_id) do update set subject_ref = excluded.subject_ref',
     'store',
+  ],
+  [
+    'retention takes the events of those along that began in the same instant',
+    'session-table.ts',
+    '`(session_began_at, session_id) in (select created_at, id from session',
+    '`session_began_at in (select created_at from session',
+    'retention',
+  ],
+  [
+    'keys of an older program are never forgotten',
+    'migrations.ts',
+    'update idempotency set session_began_at = (select created_at from session where session.id = idempotency.session_id)',
+    'update idempotency set session_began_at = null',
+    'migrations',
   ],
 ])

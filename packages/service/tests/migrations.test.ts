@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { migrate } from '../src/adapters/sql/migrate.ts'
+import { forgetSessions } from '../src/operations/forget-sessions.ts'
 import { harness } from './harness.ts'
 
 const NUMBER = '+491701234567'
@@ -21,4 +22,27 @@ test('a phone number that an older program stored plain is gone with the next st
 
   assert.deepEqual(migrate(h.databaseFile, 0), ['7 no phone number rests plain'])
   assert.deepEqual([numberOf(old), numberOf(sealed)], [null, kept])
+})
+
+test('an Idempotency-Key that an older program stored is forgotten with its session, and not before', async () => {
+  await using h = await harness()
+  const create = async (key: string) =>
+    (await h.api('POST', '/sessions', { token: h.shop.server, headers: { 'idempotency-key': key }, body: { workflow: 'credit_application' } })).body
+  const ended = await create('ended')
+  await h.kill(ended)
+  h.clock.advance(1)
+  await create('live')
+  using database = new DatabaseSync(h.databaseFile)
+  // As a program before step 9 left it.
+  database.exec('drop index idempotency_by_session; alter table idempotency drop column session_began_at')
+  database.exec('create index idempotency_by_session on idempotency (session_id); delete from migration where number = 9')
+
+  assert.deepEqual(migrate(h.databaseFile, 0), ['9 Idempotency-Keys lie by when their session began'])
+  h.clock.advance(24 * 60 * 60_000 - 1)
+  assert.equal((await forgetSessions(h.service)).done, 1)
+  const keys = database.prepare('select idempotency_key from idempotency').all()
+  assert.deepEqual(
+    keys.map(({ idempotency_key: key }) => key),
+    ['live'],
+  )
 })

@@ -97,6 +97,38 @@ test('a live session is never forgotten, however old, and an expired one a day a
   assert.equal(await h.service.store.read((tables) => tables.sessions.find(session.id as SessionId)), undefined)
 })
 
+test('what is forgotten takes nothing along of a session that began in the same instant', async () => {
+  await using h = await harness()
+  const create = async (key: string) =>
+    (await h.api('POST', '/sessions', { token: h.shop.server, headers: { 'idempotency-key': key }, body: { workflow: 'credit_application' } })).body
+  const [doomed, neighbour] = [await create('doomed'), await create('neighbour')]
+  await h.service.store.write((tables) => tables.sessions.countFailure(neighbour.id, 'dev_x' as never))
+  const rows = rowCounts(h)
+  await h.kill(doomed)
+  h.clock.advance(DAY_MS)
+  assert.deepEqual(await forgetSessions(h.service), { done: 1, more: false })
+  assert.deepEqual(rowCounts(h), { ...rows, session: 1, session_event: 1, idempotency: 1 })
+  assert.deepEqual(
+    (await h.service.store.read((tables) => tables.sessions.timeline(neighbour.id))).map(({ kind }) => kind),
+    ['created'],
+  )
+})
+
+test('an Idempotency-Key that a newer session has taken over stays when the older one is forgotten', async () => {
+  await using h = await harness()
+  const create = async () =>
+    (await h.api('POST', '/sessions', { token: h.shop.server, headers: { 'idempotency-key': 'again' }, body: { workflow: 'credit_application' } }))
+      .body
+  const older = await create()
+  await h.kill(older)
+  h.clock.advance(DAY_MS - 1)
+  const newer = await create()
+  assert.notEqual(newer.id, older.id)
+  h.clock.advance(1)
+  assert.equal((await forgetSessions(h.service)).done, 1)
+  assert.equal((await create()).id, newer.id)
+})
+
 test('a batch is as small for a large backlog as for a small one, and the rest is done in the turns after it', async () => {
   const worked: number[] = []
   await using h = await harness({ meter: { ...noMeter, worked: (work, done) => void (work === 'forget' && worked.push(done)) } })
@@ -201,5 +233,5 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
       assert.doesNotMatch(plan, /TEMP B-TREE/, name)
     }
   }
-  assert.equal(planned.forget.length, 7)
+  assert.equal(planned.forget.length, 9)
 })

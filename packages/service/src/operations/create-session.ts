@@ -109,7 +109,7 @@ function* takeKey(
     key,
     bodyMac: keys.bodyMac(session.rootKeyId, body),
     rootKeyId: session.rootKeyId,
-    sessionId: session.id,
+    session,
   }
   if (yield* tables.idempotency.take(take)) return accept(session.id)
 

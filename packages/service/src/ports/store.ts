@@ -228,7 +228,7 @@ export interface KeyListing {
 
 export interface IdempotencyTable {
   /** Takes the key for this session. False where it is taken. */
-  take(row: { tenantId: TenantId; key: string; bodyMac: string; rootKeyId: string; sessionId: SessionId }): Work<boolean>
+  take(row: { tenantId: TenantId; key: string; bodyMac: string; rootKeyId: string; session: Pick<Session, 'id' | 'createdAt'> }): Work<boolean>
   find(tenantId: TenantId, key: string): Work<{ bodyMac: string; rootKeyId: string; sessionId: SessionId } | undefined>
   /** Frees a key whose session can no longer be read. */
   release(tenantId: TenantId, key: string): Work<void>

@@ -4,11 +4,12 @@ import { row } from './statement.ts'
 
 /** Which session an Idempotency-Key made, and a MAC of the body it came with. */
 export const idempotencyTable: IdempotencyTable = {
-  *take({ tenantId, key, bodyMac, rootKeyId, sessionId }) {
+  *take({ tenantId, key, bodyMac, rootKeyId, session }) {
     const taken = yield* row(
-      `insert into idempotency (tenant_id, idempotency_key, body_mac, root_key_id, session_id) values ($1, $2, $3, $4, $5)
+      `insert into idempotency (tenant_id, idempotency_key, body_mac, root_key_id, session_id, session_began_at)
+       values ($1, $2, $3, $4, $5, $6)
        on conflict (tenant_id, idempotency_key) do nothing returning session_id`,
-      [tenantId, key, bodyMac, rootKeyId, sessionId],
+      [tenantId, key, bodyMac, rootKeyId, session.id, session.createdAt],
     )
     return taken !== undefined
   },

@@ -115,4 +115,15 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
       'create unique index device_by_offered_token on device (offered_token_id) where offered_token_id is not null',
     ],
   },
+  {
+    number: 9,
+    name: 'Idempotency-Keys lie by when their session began',
+    statements: [
+      'alter table idempotency add column session_began_at bigint',
+      'update idempotency set session_began_at = (select created_at from session where session.id = idempotency.session_id)',
+      // As the events do since step 4: a page for every key that is stored or forgotten, saved.
+      'drop index idempotency_by_session',
+      'create index idempotency_by_session on idempotency (session_began_at, session_id)',
+    ],
+  },
 ]

@@ -160,15 +160,21 @@ export function sessionTable(
 
     *forget(endedBy, limit) {
       const doomed = yield* rows('select id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2', [endedBy, limit])
-      for (const id of doomed.map((found) => found.id as SessionId)) {
-        yield* row(`delete from session_event where ${OF_SESSION}`, [id])
-        yield* row('delete from session_device where session_id = $1', [id])
-        yield* row('delete from idempotency where session_id = $1', [id])
-        yield* row('delete from session where id = $1', [id])
+      if (doomed.length === 0) return 0
+      const ids = doomed.map((found) => found.id as SessionId)
+      // As many as there can be, some of them twice: one text, however many there are, so it is prepared once.
+      const values = Array.from({ length: limit }, (_, at) => ids[at % ids.length] as SessionId)
+      const among = `in (${values.map((_, at) => `$${at + 1}`).join(', ')})`
+      const ofThem = `(session_began_at, session_id) in (select created_at, id from session where id ${among})`
+      yield* changed(`delete from session_event where ${ofThem}`, values)
+      yield* changed(`delete from session_device where session_id ${among}`, values)
+      yield* changed(`delete from idempotency where ${ofThem}`, values)
+      yield* changed(`delete from session where id ${among}`, values)
+      for (const id of ids) {
         kept.delete(id)
         failures.delete(id)
       }
-      return doomed.length
+      return ids.length
     },
 
     *latest() {
