@@ -258,8 +258,8 @@ export const DOMAIN_FAULTS = faultsIn('packages/service/src/domain', { under: 'p
   [
     'a repetition makes the window young again',
     'motion-memory.ts',
-    'if (memory.windows.some(({ marks }) => isAlike(shown, marks))) return memory',
-    'memory = { ...memory, windows: memory.windows.filter(({ marks }) => !isAlike(shown, marks)) }',
+    'if (memory.windows.some((known) => isAlike(marks, known.marks))) return memory',
+    'memory = { ...memory, windows: memory.windows.filter((known) => !isAlike(marks, known.marks)) }',
     'motion-memory',
   ],
   ['windows that would not pass push others out', 'motion-memory.ts', 'return score >= MIN_CONTINUITY_SCORE', 'return score >= 0', 'motion-memory'],

@@ -13,7 +13,11 @@ async function bond(phone: TestPhone, seconds: number, keys: TenantKeys = h.shop
   await h.claim(phone, session)
   await h.attest(phone, await h.view(phone, session), { signals: carriedSignals(h.clock.now(), seconds) })
   const { verification } = (await h.get(session, keys)).body
-  return { latest: verification.sensor_continuity.continuity_score as number, longLived: verification.continuity_score_long_lived as number }
+  return {
+    subjectRef: (await h.get(session, keys)).body.subject_ref as string,
+    latest: verification.sensor_continuity.continuity_score as number,
+    longLived: verification.continuity_score_long_lived as number,
+  }
 }
 
 test('the long-lived score is the decayed mean over all bonds of a phone with a tenant', async () => {
@@ -28,12 +32,16 @@ test('the long-lived score is the decayed mean over all bonds of a phone with a 
   assert.equal(third.longLived, fourDecimals(afterTwo + LONG_LIVED_DECAY * (third.latest - afterTwo)))
 })
 
-test('what a phone showed one tenant counts nothing at another', async () => {
+test('what a phone showed one tenant counts nothing at another, and its person has another name there', async () => {
   const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
   const phone = await h.register()
   await bond(phone, 120)
+  const known = await bond(phone, 120)
   const there = await bond(phone, 12, other)
   assert.equal(there.longLived, there.latest)
+  assert.notEqual(there.subjectRef, known.subjectRef)
   const here = await bond(phone, 12)
   assert.ok(here.longLived > here.latest)
+  assert.equal(here.subjectRef, known.subjectRef)
+  assert.equal((await bond(phone, 12, other)).subjectRef, there.subjectRef)
 })
