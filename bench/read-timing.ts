@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { makeId } from '@bonded/contract'
 import { systemRandom } from '../packages/service/src/adapters/keys/random.ts'
 import { forgetSessions } from '../packages/service/src/operations/forget-sessions.ts'
@@ -61,7 +62,9 @@ const [live, claimed] = [await several(() => create()), await several(claimedByO
 
 /** Everything that is asked for is made before: what makes it must not show in the times. */
 type Kind = readonly [name: string, paths: readonly string[]]
-const unknown = Array.from({ length: SESSIONS }, () => ({ id: makeId('sess', random.id()), nonce: random.base62(43) }))
+/** A nonce of the form of all others, of one piece: V8 would gather one that is put together from letters anew for every request. */
+const anyNonce = () => randomBytes(32).toString('base64url')
+const unknown = Array.from({ length: SESSIONS }, () => ({ id: makeId('sess', random.id()), nonce: anyNonce() }))
 const pathsOf = (sessions: readonly Session[]) => sessions.map(({ id }) => `/api/v1/sessions/${id}`)
 const pathsWithNonce = (sessions: readonly Session[]) => sessions.map(({ id, nonce }) => `/api/v1/sessions/${id}?nonce=${nonce}`)
 const FOR_TENANTS: readonly Kind[] = [
@@ -84,7 +87,7 @@ const GROUPS: readonly { readonly caller: string; readonly headers: Readonly<Rec
       ['unknown', pathsWithNonce(unknown)],
       ['forgotten', pathsWithNonce(forgotten)],
       ['deleted', pathsWithNonce(deleted)],
-      ['wrong nonce', pathsWithNonce(live.map(({ id }) => ({ id, nonce: random.base62(43) })))],
+      ['wrong nonce', pathsWithNonce(live.map(({ id }) => ({ id, nonce: anyNonce() })))],
       ['claimed by another', pathsWithNonce(claimed)],
     ],
   },
