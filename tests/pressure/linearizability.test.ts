@@ -110,7 +110,8 @@ function happened(calls: number): { history: History; effects: readonly number[]
     session = next
     const effect = 100 * at
     effects.push(effect)
-    recorded.push({ call, answer: random(50) === 0 ? undefined : answer, calledAt: effect - random(400), answeredAt: effect + random(400) })
+    // The clock never stands still: no call is answered at the moment in which it is made.
+    recorded.push({ call, answer: random(50) === 0 ? undefined : answer, calledAt: effect - 1 - random(400), answeredAt: effect + random(400) })
   }
   return { history: recorded, effects }
 }
@@ -149,17 +150,11 @@ test('in such a history, an answer from before its call or from after its answer
   }
 })
 
-/** The read answers as it would have before the last change that was over when it was called. */
+/** The read answers a `seq` that is below one that was told before it was called. (Who was told none may have come later.) */
 function staleRead(told: History, at: number): History | undefined {
   const reader = told[at] as History[number]
-  let session = NEW_SESSION
-  const seqs = told.map(({ call, answeredAt }) => {
-    const [next] = sessionModel.apply(session, call)
-    const raised = next.seq > session.seq
-    session = next
-    return { seq: session.seq, overBefore: raised && answeredAt < reader.calledAt }
-  })
-  const last = seqs.findLast(({ overBefore }, index) => overBefore && index < at)
-  if (last === undefined) return undefined
-  return told.map((recorded, index) => (index === at ? { ...recorded, answer: { ...recorded.answer, seq: last.seq - 1 } } : recorded))
+  const toldBefore = told.flatMap(({ answer, answeredAt }) => (answer?.seq !== undefined && answeredAt < reader.calledAt ? [answer.seq] : []))
+  const latest = Math.max(...toldBefore)
+  if (latest <= 1) return undefined
+  return told.map((recorded, index) => (index === at ? { ...recorded, answer: { ...recorded.answer, seq: latest - 1 } } : recorded))
 }
