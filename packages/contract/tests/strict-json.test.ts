@@ -27,6 +27,9 @@ test('sixteen levels are read and seventeen are refused, the outermost being the
   assert.ok('value' in parseStrictJson(nested(16)))
   assert.deepEqual(parseStrictJson(nested(17)), { problem: 'nesting_too_deep' })
   assert.deepEqual(parseStrictJson(nested(30_000)), { problem: 'nesting_too_deep' })
+  // Of two members of one name JSON.parse drops the first, however deep it was.
+  assert.deepEqual(parseStrictJson(`{"a":${nested(16)},"a":1}`), { problem: 'nesting_too_deep' })
+  assert.deepEqual(parseStrictJson(`{"a":${nested(15)},"a":1}`), { problem: 'duplicate_member', member: 'a' })
 })
 
 test('a surrogate on its own is refused; a pair is not', () => {
