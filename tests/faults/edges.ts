@@ -210,6 +210,13 @@ export const KEYRING_FAULTS = faultsIn('packages/service/src/adapters/keys', { u
     "`bwt_${textMac(keyId, 'completion', sessionId)}`",
     'keyring',
   ],
+  [
+    'two phones that move alike leave the same marks',
+    'keyring.ts',
+    'deviceId.slice(ORDER_BYTES - BLOCK_BYTES)',
+    'deviceId.slice(0, ORDER_BYTES)',
+    'keyring',
+  ],
   ['the nonce of a step is the code of that number', 'keyring.ts', '`${sessionId}.s${n}`', '`${sessionId}.${n}`', 'keyring'],
   [
     'what is remembered does not say under which root key',

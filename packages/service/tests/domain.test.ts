@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EvidenceSignals, VerifiedEvidence } from '@bonded/contract'
 import fc from 'fast-check'
+import { iso } from '../src/domain/iso.ts'
 import { scoreContinuity } from '../src/domain/continuity.ts'
 import { summarise, verify } from '../src/domain/evidence.ts'
 import { ASSERTION_WEIGHTS, bandOf, fourDecimals, longLivedContinuity, PRESENCE_WEIGHTS, score } from '../src/domain/scoring.ts'
@@ -176,4 +177,13 @@ test('nothing leads out of a state that has ended, and every other state can end
   const moves = Object.values(MOVES)
   for (const state of TERMINAL) assert.ok(moves.every(({ from }) => !(from as readonly string[]).includes(state)))
   for (const state of ['pending', 'step_up_required', 'bonded'] as const) assert.ok((MOVES.expire.from as readonly string[]).includes(state))
+})
+
+test('a time is written as JavaScript writes it, whichever was written before', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 4_102_444_799_999 }), { minLength: 1 }), (instants) =>
+      instants.every((instant) => iso(instant) === new Date(instant).toISOString()),
+    ),
+  )
+  for (const ms of [0, 9, 10, 99, 100, 999, 59_999, 60_000]) assert.equal(iso(ms), new Date(ms).toISOString())
 })
