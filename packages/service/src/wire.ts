@@ -71,6 +71,12 @@ export function wireService(parts: ServiceParts): Service {
   }
 }
 
+/** Ends the threads, then closes the store. */
+export async function closeService({ passports, registrars, store }: Service): Promise<void> {
+  await Promise.all([passports[Symbol.asyncDispose](), registrars[Symbol.asyncDispose]()])
+  await store[Symbol.asyncDispose]()
+}
+
 /** How long a request under way may take to end. A poll that waits is cut, and asks the next one. */
 const DRAIN_MS = 2_000
 
@@ -97,8 +103,7 @@ export async function startService(
   } catch (failure) {
     stopBackground()
     await channel[Symbol.asyncDispose]()
-    await service.passports[Symbol.asyncDispose]()
-    await service.store[Symbol.asyncDispose]()
+    await closeService(service)
     throw failure
   }
   const { port } = app.server.address() as AddressInfo
@@ -114,8 +119,7 @@ export async function startService(
       const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
       await closed
       clearTimeout(late)
-      await service.passports[Symbol.asyncDispose]()
-      await service.store[Symbol.asyncDispose]()
+      await closeService(service)
     },
   }
 }

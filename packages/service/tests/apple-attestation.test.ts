@@ -27,7 +27,7 @@ const VERDICTS: readonly (readonly [string, 'sandbox' | 'production', 'fresh' | 
 ]
 
 const verdictOf = async (facts: RecordedAttestation, trust = trustFor(facts)) => {
-  const result = await verifyAttestation(facts, trust)
+  const result = verifyAttestation(facts, trust)
   return result.ok ? 'accepted' : result.refusal.step
 }
 
@@ -35,7 +35,7 @@ for (const [name, environment, age] of VERDICTS) {
   test(`recorded: ${name} is the key of a ${environment} phone, and its receipt verifies`, { skip }, async () => {
     const recorded = attestations.find((one) => one.name === name)
     assert.ok(recorded, 'the recording is gone')
-    const result = await verifyAttestation(recorded, trustFor(recorded))
+    const result = verifyAttestation(recorded, trustFor(recorded))
     assert.ok(result.ok, JSON.stringify(result))
     const { receipt } = result.value
     assert.equal(result.value.environment, environment)
@@ -45,7 +45,7 @@ for (const [name, environment, age] of VERDICTS) {
 
 test('every recording is accepted at its own time, for the key, the app and the extensions it states', { skip }, async () => {
   for (const recorded of attestations) {
-    const result = await verifyAttestation(recorded, trustFor(recorded))
+    const result = verifyAttestation(recorded, trustFor(recorded))
     assert.ok(result.ok, `${recorded.name}: ${JSON.stringify(result)}`)
     assert.ok(result.value.publicKey.equals(spkiOf(recorded.publicKeyPem)), recorded.name)
     assert.equal(result.value.appId, recorded.appId)

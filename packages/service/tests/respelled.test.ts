@@ -57,9 +57,9 @@ function appleObject(bend: (data: Buffer) => Buffer = (data) => data) {
   return { keyId, leaf, issuer, authenticatorData, receipt: Buffer.alloc(0) }
 }
 
-function appleVerdict(keyId: Buffer, bytes: Buffer) {
+async function appleVerdict(keyId: Buffer, bytes: Buffer) {
   const facts = { attestationObject: bytes, keyId, clientDataHash: hash('sha256', CHALLENGE, 'buffer'), now: NOW }
-  return verifyAttestation(facts, appleTrust([anyBuildOf(APP_ID)], [APPLE.root])).then(wordOf)
+  return wordOf(verifyAttestation(facts, appleTrust([anyBuildOf(APP_ID)], [APPLE.root])))
 }
 
 test('an Apple attestation that is written otherwise, or either of its certificates, registers no key', async () => {

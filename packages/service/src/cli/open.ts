@@ -10,7 +10,7 @@ import type { Service } from '../operations/service.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
-import { wireService } from '../wire.ts'
+import { closeService, wireService } from '../wire.ts'
 
 /** What every command is given. */
 export interface Options extends SettingFlags {
@@ -60,8 +60,7 @@ export async function withService<T>(options: SettingFlags, work: (service: Serv
   try {
     return await work(service)
   } finally {
-    await service.passports[Symbol.asyncDispose]()
-    await service.store[Symbol.asyncDispose]()
+    await closeService(service)
   }
 }
 

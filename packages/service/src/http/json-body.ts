@@ -11,9 +11,9 @@ const MAX_WAITING = 256
 
 /**
  * From how many bytes on a body waits for its turn: what is long work from here on. The usual evidence, 6 KB, is not, and
- * those of one turn share a commit; evidence that brings a passport is.
+ * those of one turn share a commit; evidence that brings a passport, 8 KB at least, is.
  */
-const WAITS_FROM_BYTES: Partial<Record<RouteName, number>> = { registerDevice: 0, fetchEvidence: 16 * 1024 }
+const WAITS_FROM_BYTES: Partial<Record<RouteName, number>> = { registerDevice: 0, fetchEvidence: 7 * 1024 }
 
 /** The one body parser: JSON in UTF-8, read strictly. Every other content type is refused before a byte is read. */
 export function acceptStrictJson(app: FastifyInstance): void {

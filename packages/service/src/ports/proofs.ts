@@ -55,14 +55,14 @@ export type KeyReceipt =
 /**
  * Verifies the registration of a key of one format. The challenge was judged before: it is ours, fresh and unused.
  * An attestation that does not verify is `attestation_invalid` with the failing `step`; when too many wait for their
- * turn it is `overloaded`. Chains are long work: signatures are verified off the event loop.
+ * turn it is `overloaded`. Chains are long work, done off this thread and within a bounded time.
  */
 export interface KeyRegistrar<Format extends DeviceFormat> {
   register(request: Omit<RegistrationOf<Format>, 'format'>): Promise<Result<RegisteredKey>>
 }
 
 /** The registrars of the formats that this service takes keys of. */
-export type KeyRegistrars = { readonly [Format in DeviceFormat]?: KeyRegistrar<Format> }
+export type KeyRegistrars = { readonly [Format in DeviceFormat]?: KeyRegistrar<Format> } & AsyncDisposable
 
 export interface CarrierQuestion {
   /** As the tenant gave it with the session, never as the phone says it. Without one nobody is asked. */

@@ -1,8 +1,10 @@
 import type { Clock } from '../../ports/clock.ts'
-import type { AssertionVerifiers, KeyRegistrar, KeyRegistrars } from '../../ports/proofs.ts'
-import type { FetchText } from './android/google-revocations.ts'
+import type { AssertionVerifiers, KeyRegistrars } from '../../ports/proofs.ts'
+import { type FetchText, googleRevocations } from './android/google-revocations.ts'
+import { KNOWN_BAD_SERIALS } from './android/revocation-snapshot.ts'
 import { appAssertionVerifier } from './app-assertion.ts'
 import { appleVerifier } from './apple/verifier.ts'
+import { registrationThread } from './registration/registration-thread.ts'
 import { softwareRegistrar } from './software.ts'
 import type { TrustedPhones } from './trusted-phones.ts'
 import { webauthnVerifier } from './webauthn/assertion.ts'
@@ -25,26 +27,22 @@ export interface ProofMeans {
 /** The proofs of the trusted phones. A format without any app is not enabled; browsers' keys need none. */
 export function proofsOf(phones: TrustedPhones, means: ProofMeans): Proofs {
   const { apple, android } = phones
-  // A registrar and its certificates are loaded when the first key comes: most of a start would be spent on them.
-  const load = () => import('./registrars.ts').then(({ makeRegistrars }) => makeRegistrars(phones, means))
-  let loading: ReturnType<typeof load> | undefined
-  const loaded = () => (loading ??= load())
+  const { fetch, clock, origin, onFetchFailure: onFailure } = means
+  const revocations = googleRevocations({ fetch, clock, snapshot: KNOWN_BAD_SERIALS, ...(onFailure ? { onFailure } : {}) })
+  const thread = registrationThread({ trust: { phones, origin }, revocations, clock })
   return {
     verifiers: {
       'apple-app-attest': appleVerifier(apple.apps),
       'android-key': appAssertionVerifier,
-      webauthn: webauthnVerifier({ origin: means.origin }),
+      webauthn: webauthnVerifier({ origin }),
       software: appAssertionVerifier,
     },
     registrars: {
-      ...(apple.apps.length === 0 ? {} : { 'apple-app-attest': later<'apple-app-attest'>(async () => (await loaded()).apple) }),
-      ...(android.apps.length === 0 ? {} : { 'android-key': later<'android-key'>(async () => (await loaded()).android) }),
-      webauthn: later<'webauthn'>(async () => (await loaded()).webauthn),
+      ...(apple.apps.length === 0 ? {} : { 'apple-app-attest': thread.registrarOf('apple-app-attest') }),
+      ...(android.apps.length === 0 ? {} : { 'android-key': thread.registrarOf('android-key') }),
+      webauthn: thread.registrarOf('webauthn'),
       software: softwareRegistrar,
+      [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
     },
   }
-}
-
-function later<Format extends keyof KeyRegistrars>(load: () => Promise<KeyRegistrar<Format>>): KeyRegistrar<Format> {
-  return { register: async (request) => (await load()).register(request) }
 }

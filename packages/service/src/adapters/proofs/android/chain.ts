@@ -27,15 +27,12 @@ const PROVISIONING_INFO = '1.3.6.1.4.1.11129.2.1.30'
 const UNDERSTOOD: ReadonlySet<string> = new Set([EXTENSION.keyUsage, EXTENSION.basicConstraints, KEY_DESCRIPTION, PROVISIONING_INFO])
 
 /**
- * Verifies a chain of the Android keystore, as `KeyStore.getCertificateChain` gives it. Signatures are verified on
- * Node's thread pool. Every refusal is `attestation_invalid` with the failing `step`.
+ * Verifies a chain of the Android keystore, as `KeyStore.getCertificateChain` gives it. Every
+ * refusal is `attestation_invalid` with the failing `step`.
  *
  * @param roots SHA-256 of each trusted root's public key (SPKI, DER), lower-case hex
  */
-export async function verifyChain(
-  encoded: readonly Uint8Array[],
-  { roots, now }: { roots: ReadonlySet<string>; now: Instant },
-): Promise<Result<AndroidChain>> {
+export function verifyChain(encoded: readonly Uint8Array[], { roots, now }: { roots: ReadonlySet<string>; now: Instant }): Result<AndroidChain> {
   const no = (step: string) => refuse('attestation_invalid', { step })
   // 1. Three to seven certificates, each in strict DER.
   if (encoded.length < MIN_CERTIFICATES || encoded.length > MAX_CERTIFICATES) return no('chain_length')
@@ -72,9 +69,7 @@ export async function verifyChain(
   for (const [at, certificate] of certificates.entries()) {
     const issuer = certificates[at + 1] ?? root
     const isAttestationKey = at === 0 && fromFactory && issuer !== root && issuer.subject.attributes.has(ATTRIBUTE.serialNumber)
-    const broken = isAttestationKey
-      ? await brokenSignature(certificate, issuer)
-      : await brokenLink(certificate, issuer, Math.min(at, certificates.length - 2))
+    const broken = isAttestationKey ? brokenSignature(certificate, issuer) : brokenLink(certificate, issuer, Math.min(at, certificates.length - 2))
     if (broken !== undefined) return no(broken)
   }
   return accept({ certificates, leaf, keyDescription, root: rootKey })

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../../domain/refusal.ts'
 import type { KeyRegistrar } from '../../../ports/proofs.ts'
-import { registrationsInTurn } from '../at-most.ts'
 import { type AndroidTrust, verifyAttestedKey } from './attested-key.ts'
 import { MAX_CERTIFICATES } from './chain.ts'
 
@@ -20,7 +19,7 @@ export function androidKeyRegistrar(trust: AndroidTrust): KeyRegistrar<'android-
       const challengeBytes = decodeBase64url(challenge)
       const chain = certificate_chain.flatMap((one) => decodeBase64url(one) ?? [])
       if (challengeBytes === undefined || chain.length !== certificate_chain.length) return refuse('attestation_invalid', { step: 'encoding' })
-      const attested = await registrationsInTurn(() => verifyAttestedKey(chain, challengeBytes, trust))
+      const attested = await verifyAttestedKey(chain, challengeBytes, trust)
       return attested.ok ? accept({ keyId: hash('sha256', attested.value.publicKey, 'base64url'), ...attested.value }) : attested
     },
   }

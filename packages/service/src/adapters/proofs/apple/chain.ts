@@ -44,34 +44,31 @@ export function readAppleCertificate(der: Uint8Array): AppleCertificate | undefi
 }
 
 /** A leaf, the one authority that issued it, and a pinned root: by position, never by what a certificate calls itself. */
-export async function verifyChain(
+export function verifyChain(
   [leafDer, issuerDer]: readonly [Buffer, Buffer],
   { anchors, now }: { anchors: readonly TrustAnchor[]; now: number },
-): Promise<VerifiedChain | undefined> {
+): VerifiedChain | undefined {
   const leaf = readAppleCertificate(leafDer)
   const issuer = readAppleCertificate(issuerDer)
   if (leaf === undefined || issuer === undefined || leaf.x509.ca || !issuer.x509.ca) return undefined
   if ([leaf, issuer].some((one) => !isValidAt(one, now) || hasForeignCriticalExtension(one, UNDERSTOOD))) return undefined
   // Also holds the issuer to its key usage.
   if (!leaf.x509.checkIssued(issuer.x509)) return undefined
-  const anchor = await anchorOf(issuer, { anchors, now })
+  const anchor = anchorOf(issuer, { anchors, now })
   // The issuer first: only Apple can make the service go on to the leaf.
-  return anchor !== undefined && (await isSignedBy(leaf, issuer.key)) ? { leaf, anchor } : undefined
+  return anchor !== undefined && isSignedBy(leaf, issuer.key) ? { leaf, anchor } : undefined
 }
 
 /** Issuers known to be signed by a root. Nobody but its owner can add one, so they stay few; dates are judged every time. */
 const known = new WeakMap<TrustAnchor, Set<string>>()
 
-async function anchorOf(
-  issuer: AppleCertificate,
-  { anchors, now }: { anchors: readonly TrustAnchor[]; now: number },
-): Promise<TrustAnchor | undefined> {
+function anchorOf(issuer: AppleCertificate, { anchors, now }: { anchors: readonly TrustAnchor[]; now: number }): TrustAnchor | undefined {
   const fingerprint = hash('sha256', issuer.x509.raw)
   for (const anchor of anchors) {
     const { x509 } = anchor
     if (now < x509.validFromDate.getTime() || x509.validToDate.getTime() < now || !issuer.x509.checkIssued(x509)) continue
     if (known.get(anchor)?.has(fingerprint)) return anchor
-    if (await isSignedBy(issuer, x509.publicKey)) {
+    if (isSignedBy(issuer, x509.publicKey)) {
       known.set(anchor, (known.get(anchor) ?? new Set()).add(fingerprint))
       return anchor
     }

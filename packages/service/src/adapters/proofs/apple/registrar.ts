@@ -3,7 +3,6 @@ import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { KeyRegistrar } from '../../../ports/proofs.ts'
-import { registrationsInTurn } from '../at-most.ts'
 import type { AppleApp } from './app.ts'
 import { type TrustAnchor, trustAnchor } from './chain.ts'
 import { readKeyId } from './key-id.ts'
@@ -17,7 +16,7 @@ export function appleTrust(apps: readonly AppleApp[], testRoots: readonly string
 }
 
 /** Registers keys that App Attest vouches for (protocol 6). */
-export function appleRegistrar({ trust, clock }: { trust: AppleTrust; clock: Clock }): KeyRegistrar<'apple-app-attest'> {
+export function appleRegistrar({ trust, clock }: { trust: AppleTrust; clock: Pick<Clock, 'now'> }): KeyRegistrar<'apple-app-attest'> {
   return {
     async register(request) {
       const keyId = readKeyId(request.key_id)
@@ -27,7 +26,7 @@ export function appleRegistrar({ trust, clock }: { trust: AppleTrust; clock: Clo
         return refuse('attestation_invalid', { step: 'encoding' })
       const clientDataHash = hash('sha256', challenge, 'buffer')
       const facts = { attestationObject: Buffer.from(attestationObject), keyId, clientDataHash, now: clock.now() }
-      const attested = await registrationsInTurn(() => verifyAttestation(facts, trust))
+      const attested = verifyAttestation(facts, trust)
       if (!attested.ok) return attested
       const { publicKey, appId, environment, category, bundleVersion, receipt } = attested.value
       // Spelled anew: two spellings of one key id must not be two keys.

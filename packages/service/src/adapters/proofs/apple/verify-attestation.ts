@@ -45,9 +45,9 @@ const AAGUID: Readonly<Record<AppleEnvironment, Buffer>> = {
 
 /**
  * Verifies a new key. The numbers are those of Apple's "Validating apps that connect to your server", section
- * "Verify the attestation". The signatures are verified on the thread pool.
+ * "Verify the attestation".
  */
-export async function verifyAttestation(facts: AttestationFacts, trust: AppleTrust): Promise<Result<AttestedKey>> {
+export function verifyAttestation(facts: AttestationFacts, trust: AppleTrust): Result<AttestedKey> {
   const { keyId, clientDataHash, now } = facts
   const no = (step: string) => refuse('attestation_invalid', { step })
   const object = readAttestationObject(facts.attestationObject)
@@ -56,7 +56,7 @@ export async function verifyAttestation(facts: AttestationFacts, trust: AppleTru
   if (data === undefined) return no('authenticator_data')
 
   // 1. The certificate of the key and its issuer's chain to Apple's root.
-  const chain = await verifyChain(object.chain, { anchors: trust.anchors, now })
+  const chain = verifyChain(object.chain, { anchors: trust.anchors, now })
   if (chain === undefined) return no('certificate_chain')
   // 2, 3. The nonce is the hash of the authenticator data and the hash of our challenge.
   const nonce = hash('sha256', Buffer.concat([object.authenticatorData, clientDataHash]), 'buffer')
@@ -87,7 +87,7 @@ export async function verifyAttestation(facts: AttestationFacts, trust: AppleTru
     appId,
     environment: environment === 'production' ? chain.anchor.environment : 'sandbox',
     ...data.extensions,
-    receipt: await verifyReceipt(object.receipt, { appId, publicKey, environment, clientDataHash, now }, trust.receiptAnchors),
+    receipt: verifyReceipt(object.receipt, { appId, publicKey, environment, clientDataHash, now }, trust.receiptAnchors),
   })
 }
 

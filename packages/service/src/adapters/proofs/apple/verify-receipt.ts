@@ -1,7 +1,7 @@
 import type { KeyReceipt } from '../../../ports/proofs.ts'
 import { readSignedData, type SignedData } from '../cms/signed-data.ts'
 import { schemeOf } from '../x509/algorithm.ts'
-import { verifyOffLoop } from '../x509/public-key.ts'
+import { isSignatureOf } from '../x509/public-key.ts'
 import { readAppleCertificate, type TrustAnchor, verifyChain } from './chain.ts'
 import type { AppleEnvironment } from './app.ts'
 import { readReceiptFields } from './receipt-fields.ts'
@@ -34,19 +34,19 @@ const MAX_CERTIFICATES = 4
 const ENVIRONMENT: Readonly<Record<AppleEnvironment, string>> = { development: 'sandbox', production: 'production' }
 
 /** Verifies the receipt of a new key. The numbers are those of Apple's "Assessing fraud risk", section "Verify the receipt". */
-export async function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchors: readonly TrustAnchor[]): Promise<ReceiptFinding> {
+export function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchors: readonly TrustAnchor[]): ReceiptFinding {
   const { now } = facts
   const no = (step: string) => ({ verified: false, step }) as const
   const signedData = readReceipt(receipt)
   if (signedData === undefined || signedData.certificates.length > MAX_CERTIFICATES) return no('structure')
 
   // 2. The signer's chain to Apple's root, and the mark that it signs receipts.
-  const signer = await signerOf(signedData, { anchors, now })
+  const signer = signerOf(signedData, { anchors, now })
   if (signer === undefined) return no('certificate_chain')
   if (!signer.extensions.has(RECEIPT_SIGNER)) return no('signer')
   // 1. The signature, over the content itself.
   const { content } = signedData
-  if (!(await verifyOffLoop({ message: content, digest: DIGEST, signature: signedData.signer.signature, key: signer.key }))) return no('signature')
+  if (!isSignatureOf({ message: content, digest: DIGEST, signature: signedData.signer.signature, key: signer.key })) return no('signature')
   // 3. The fields.
   const fields = readReceiptFields(content)
   if (fields === undefined) return no('fields')
@@ -79,10 +79,10 @@ function readReceipt(receipt: Buffer): SignedData | undefined {
 }
 
 /** The certificate that the signer names by issuer and serial number, where one of those sent along leads it to a root. */
-async function signerOf({ certificates, signer: { named } }: SignedData, trust: { anchors: readonly TrustAnchor[]; now: number }) {
+function signerOf({ certificates, signer: { named } }: SignedData, trust: { anchors: readonly TrustAnchor[]; now: number }) {
   if (named === undefined || 'keyId' in named) return undefined
   const read = certificates.flatMap((certificate) => readAppleCertificate(certificate) ?? [])
   const leaf = read.find(({ serial, issuer }) => serial === named.serial && issuer.encoded.equals(named.issuer.encoded))
   const issuer = leaf && read.find(({ x509 }) => leaf.x509.checkIssued(x509))
-  return issuer && (await verifyChain([leaf.encoded, issuer.encoded], trust))?.leaf
+  return issuer && verifyChain([leaf.encoded, issuer.encoded], trust)?.leaf
 }

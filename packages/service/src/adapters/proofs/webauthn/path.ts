@@ -20,10 +20,10 @@ const UNDERSTOOD: ReadonlySet<string> = new Set([EXTENSION.keyUsage, EXTENSION.b
  * machine's clock, keeps its roots for the whole process, takes any chain where it has none, and fetches what a
  * stranger's certificate names as its revocation list.
  */
-export async function verifyPath(
+export function verifyPath(
   x5c: readonly Uint8Array[],
   { roots, now }: { roots: readonly AttestationRoot[]; now: Instant },
-): Promise<Result<{ leaf: Certificate; environment: Device['environment'] }>> {
+): Result<{ leaf: Certificate; environment: Device['environment'] }> {
   const no = (step: string) => refuse('attestation_invalid', { step })
   if (x5c.length === 0 || x5c.length > MAX_CERTIFICATES) return no('chain_length')
   const path: Certificate[] = []
@@ -41,11 +41,11 @@ export async function verifyPath(
   if (path.some((certificate) => hasForeignCriticalExtension(certificate, UNDERSTOOD))) return no('critical_extension')
   for (const [at, issuer] of path.slice(1).entries()) {
     const certificate = path[at]
-    const broken = certificate && (await brokenLink(certificate, issuer, at))
+    const broken = certificate && brokenLink(certificate, issuer, at)
     if (broken !== undefined) return no(broken)
   }
   for (const { certificate, environment } of included === undefined ? roots : [included]) {
-    if (isValidAt(certificate, now) && (await brokenLink(last, certificate, path.length - 1)) === undefined) return accept({ leaf, environment })
+    if (isValidAt(certificate, now) && brokenLink(last, certificate, path.length - 1) === undefined) return accept({ leaf, environment })
   }
   return no('root')
 }

@@ -5,7 +5,6 @@ import { cose, isoCBOR, parseAuthenticatorData } from '@simplewebauthn/server/he
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { KeyRegistrar, RegisteredKey } from '../../../ports/proofs.ts'
-import { registrationsInTurn } from '../at-most.ts'
 import { readHeader } from '../authenticator-header.ts'
 import { readCoseKey } from '../cbor/cose-key.ts'
 import { decodeCbor } from '../cbor/strict-cbor.ts'
@@ -28,15 +27,23 @@ const MAX_CREDENTIAL_ID_LENGTH = 1024
  *
  * @param origin the service's own; its host is the RP ID
  */
-export function webauthnRegistrar({ origin, trust, clock }: { origin: string; trust: StatementTrust; clock: Clock }): KeyRegistrar<'webauthn'> {
+export function webauthnRegistrar({
+  origin,
+  trust,
+  clock,
+}: {
+  origin: string
+  trust: StatementTrust
+  clock: Pick<Clock, 'now'>
+}): KeyRegistrar<'webauthn'> {
   const rpId = new URL(origin).hostname
   const trusted = { origin, rpId, trust, clock }
-  return { register: (request) => registrationsInTurn(() => verifyRegistration(request, trusted)) }
+  return { register: (request) => verifyRegistration(request, trusted) }
 }
 
 async function verifyRegistration(
   { challenge, registration }: WebauthnRegistration,
-  { origin, rpId, trust, clock }: { origin: string; rpId: string; trust: StatementTrust; clock: Clock },
+  { origin, rpId, trust, clock }: { origin: string; rpId: string; trust: StatementTrust; clock: Pick<Clock, 'now'> },
 ): Promise<Result<RegisteredKey>> {
   const no = (step: string) => refuse('attestation_invalid', { step })
   const { clientDataJSON, attestationObject } = registration.response

@@ -63,10 +63,10 @@ function verifySelf({ members, publicKey, ...statement }: Statement): Result<Sta
   return isSigned(statement, members.get('sig'), publicKey) ? accept({ attested: false, environment: 'production' }) : no('statement_signature')
 }
 
-async function verifyPacked(statement: Statement, trust: StatementTrust, now: Instant): Promise<Result<Standing>> {
+function verifyPacked(statement: Statement, trust: StatementTrust, now: Instant): Result<Standing> {
   const x5c = bytesList(statement.members.get('x5c'))
   if (x5c === undefined || !hasExactly(statement.members, ['alg', 'sig', 'x5c']) || statement.members.get('alg') !== ES256) return no('statement')
-  const path = await verifyPath(x5c, { roots: trust.packed, now })
+  const path = verifyPath(x5c, { roots: trust.packed, now })
   if (!path.ok) return path
   const { leaf, environment } = path.value
   if (!isPackedCertificate(leaf)) return no('statement_certificate')
@@ -86,10 +86,10 @@ async function verifyAndroidKey(statement: Statement, { android }: StatementTrus
   return accept({ attested: true, environment: attested.value.environment })
 }
 
-async function verifyApple(statement: Statement, trust: StatementTrust, now: Instant): Promise<Result<Standing>> {
+function verifyApple(statement: Statement, trust: StatementTrust, now: Instant): Result<Standing> {
   const x5c = bytesList(statement.members.get('x5c'))
   if (x5c === undefined || !isAppleForm(statement.members)) return no('statement')
-  const path = await verifyPath(x5c, { roots: trust.apple, now })
+  const path = verifyPath(x5c, { roots: trust.apple, now })
   if (!path.ok) return path
   const { leaf, environment } = path.value
   const nonce = hash('sha256', Buffer.concat([statement.authenticatorData, statement.clientDataHash]), 'buffer')

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { schemeOf } from './algorithm.ts'
 import type { Certificate } from './certificate.ts'
 import { keyUsageOf, pathLengthOf, USAGE } from './extensions.ts'
-import { readPublicKey, verifyOffLoop } from './public-key.ts'
+import { isSignatureOf, readPublicKey } from './public-key.ts'
 
 /** What is wrong with a link of a chain, in one word. */
 export type BrokenLink = 'issuer_name' | 'issuer_not_ca' | 'path_length' | 'issuer_key' | 'signature'
@@ -12,7 +12,7 @@ export type BrokenLink = 'issuer_name' | 'issuer_not_ca' | 'path_length' | 'issu
  *
  * @param authoritiesBelow how many authorities stand between the issuer and the chain's leaf
  */
-export async function brokenLink(certificate: Certificate, issuer: Certificate, authoritiesBelow: number): Promise<BrokenLink | undefined> {
+export function brokenLink(certificate: Certificate, issuer: Certificate, authoritiesBelow: number): BrokenLink | undefined {
   if (!certificate.issuer.encoded.equals(issuer.subject.encoded)) return 'issuer_name'
   const pathLength = isAuthority(issuer) ? pathLengthOf(issuer) : undefined
   if (pathLength === undefined) return 'issuer_not_ca'
@@ -21,11 +21,11 @@ export async function brokenLink(certificate: Certificate, issuer: Certificate, 
 }
 
 /** Whether the issuer signed the certificate, whatever it was allowed to. Undefined where it did. */
-export async function brokenSignature(certificate: Certificate, issuer: Certificate): Promise<BrokenLink | undefined> {
+export function brokenSignature(certificate: Certificate, issuer: Certificate): BrokenLink | undefined {
   if (!certificate.issuer.encoded.equals(issuer.subject.encoded)) return 'issuer_name'
   const key = readPublicKey(issuer.publicKey)
   if (key === undefined) return 'issuer_key'
-  return (await isSignedBy(certificate, key)) ? undefined : 'signature'
+  return isSignedBy(certificate, key) ? undefined : 'signature'
 }
 
 /** Whether it may issue others: by its constraints, and by its key usage where it has one. */
@@ -44,8 +44,8 @@ const KEY_TYPE = { pkcs1: 'rsa', ecdsa: 'ec', 'ecdsa-plain': null } as const
 const DIGESTS: readonly string[] = ['sha256', 'sha384', 'sha512']
 
 /** Whether the key signed the certificate. */
-export function isSignedBy({ signed: { message, algorithm, signature } }: Certificate, key: KeyObject): Promise<boolean> {
+export function isSignedBy({ signed: { message, algorithm, signature } }: Certificate, key: KeyObject): boolean {
   const known = schemeOf(algorithm)
-  if (known === undefined || KEY_TYPE[known.scheme] !== key.asymmetricKeyType || !DIGESTS.includes(known.digest)) return Promise.resolve(false)
-  return verifyOffLoop({ message, digest: known.digest, signature, key })
+  if (known === undefined || KEY_TYPE[known.scheme] !== key.asymmetricKeyType || !DIGESTS.includes(known.digest)) return false
+  return isSignatureOf({ message, digest: known.digest, signature, key })
 }
