@@ -1,4 +1,4 @@
-/** Enough to keep the thread pool busy, few enough to keep memory small. */
+/** Few enough to keep memory small. */
 const AT_ONCE = 64
 
 /** Does the work for each item, some at a time, and answers in their order. */

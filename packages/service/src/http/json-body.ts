@@ -10,10 +10,16 @@ import { Refused } from './refused.ts'
 const MAX_WAITING = 256
 
 /**
- * From how many bytes on a body waits for its turn: what is long work from here on. The usual evidence, 6 KB, is not, and
- * those of one turn share a commit; evidence that brings a passport, 8 KB at least, is.
+ * Which bodies wait for their turn: those that are long work from here on. The usual evidence is not, and the writes of
+ * one turn share a commit. A passport is named by its member before anything is parsed; who spells that otherwise only
+ * does not wait.
  */
-const WAITS_FROM_BYTES: Partial<Record<RouteName, number>> = { registerDevice: 0, fetchEvidence: 7 * 1024 }
+const WAITS: Partial<Record<RouteName, (body: Buffer) => boolean>> = {
+  registerDevice: () => true,
+  fetchEvidence: (body) => body.length >= LONG_EVIDENCE_BYTES || body.includes('"passport"'),
+}
+/** Thrice the usual. */
+const LONG_EVIDENCE_BYTES = 16 * 1024
 
 /** The one body parser: JSON in UTF-8, read strictly. Every other content type is refused before a byte is read. */
 export function acceptStrictJson(app: FastifyInstance): void {
@@ -26,8 +32,8 @@ export function acceptStrictJson(app: FastifyInstance): void {
       else done(null, result.value)
     }
     const { routeName } = request.routeOptions.config
-    const waitsFrom = (routeName && WAITS_FROM_BYTES[routeName]) ?? Number.POSITIVE_INFINITY
-    if (body.length < waitsFrom) read()
+    const waits = routeName && WAITS[routeName]?.(body as Buffer)
+    if (waits !== true) read()
     else if (!takeTurn(read)) done(new Refused({ reason: 'overloaded', step: 'large_bodies_waiting' }), undefined)
   })
 }
