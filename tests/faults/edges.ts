@@ -130,6 +130,7 @@ export const HTTP_FAULTS = faultsIn('packages/service/src/http', { under: 'packa
     'if (waiting.length > maxWaiting) waiting.push(goOn)',
     'one-a-turn',
   ],
+  ['a passport does not wait for its turn', 'json-body.ts', `|| body.includes('"passport"')`, '', 'one-a-turn'],
   ['any number of large bodies may wait', 'one-a-turn.ts', 'const full = taken && waiting.length >= maxWaiting', 'const full = false', 'one-a-turn'],
   ['bytes that are no UTF-8 are read as something', 'json-body.ts', 'if (!isUtf8(body))', 'if (!Buffer.isBuffer(body))', 'bad-input'],
   [

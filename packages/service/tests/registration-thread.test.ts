@@ -6,7 +6,7 @@ import { registrationThread } from '../src/adapters/proofs/registration/registra
 import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
 import type { Proofs } from '../src/adapters/proofs/proofs.ts'
 import type { Clock } from '../src/ports/clock.ts'
-import { androidKey, appleKey, asRealMakers, asTestRoots, ATTESTED_KEYS } from './attested-phones.ts'
+import { androidKey, appleKey, asRealMakers, asTestRoots, ATTESTED_KEYS, webauthnKey } from './attested-phones.ts'
 import { harness, PUBLIC_ORIGIN } from './harness.ts'
 import { TestClock } from './test-clock.ts'
 
@@ -102,6 +102,9 @@ test('Google is asked about a chain that holds, and never about one that does no
   answer = '{"entries":{"3":{"status":"REVOKED"}}}'
   clock.advance(60_000)
   assert.equal(await register(), 'attestation_invalid revoked')
+  // What another phone's chain was asked about is not held against this one.
+  const other = await proofs.registrars.webauthn?.register({ challenge: CHALLENGE, ...webauthnKey().register(CHALLENGE) } as never)
+  assert.equal(other?.ok, true)
   answer = '{"entries":{}}'
   clock.advance(60_000)
   // The list within its grace answers; the newer one serves the next.
