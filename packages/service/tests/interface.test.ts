@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { ENDPOINTS, type Endpoint, LIMITS, REASONS } from '@bonded/contract'
+import { ENDPOINTS, type Endpoint, FullSession, LIMITS, REASONS } from '@bonded/contract'
 import { harness } from './harness.ts'
-import { document } from './openapi-replies.ts'
+import { document, resolved } from './openapi-replies.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
@@ -27,6 +27,19 @@ test('the document holds every endpoint of the table, and the service answers ea
   }
 })
 
+test('whatever is sent and answered has a name, so that a client made from the document has types with names', () => {
+  const unnamed = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).flatMap(({ operationId, requestBody, responses }) => {
+      const schemas = [requestBody, ...Object.values(responses)].flatMap((one) => one?.content?.['application/json'].schema ?? [])
+      const whole = schemas.flatMap((schema) => ('anyOf' in schema ? (schema.anyOf as readonly object[]) : [schema]))
+      return whole.some((schema) => !('$ref' in schema)) ? [operationId] : []
+    }),
+  )
+  // The document itself is as free as OpenAPI lets it be.
+  assert.deepEqual(unnamed, ['readOpenApi'])
+  assert.deepEqual(resolved({ $ref: '#/components/schemas/FullSession' }), JSON.parse(JSON.stringify(FullSession)))
+})
+
 test('the document says of every endpoint whether it can be limited, and what its answers tell of limits then', () => {
   for (const [name, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
     const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
@@ -42,7 +55,8 @@ test('the document says of every endpoint whether it can be limited, and what it
 test('the completion secret stands in the answer to create, and in no other of the document', () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
-      const mentions = JSON.stringify(operation.responses).includes('"completion_secret"')
+      const shapes = Object.values(operation.responses).map(({ content }) => content && resolved(content['application/json'].schema))
+      const mentions = JSON.stringify(shapes).includes('"completion_secret"')
       assert.equal(mentions, operation.operationId === 'createSession', `${method} ${path}`)
     }
   }

@@ -7,11 +7,12 @@ import type { Reply } from './harness.ts'
 interface Operation {
   readonly operationId: string
   readonly description?: string
+  readonly requestBody?: { content?: { 'application/json': { schema: object } } }
   readonly responses: Readonly<Record<string, { headers?: object; content?: { 'application/json': { schema: object } } }>>
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: { readonly ErrorResponse: object } }
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
 }
 
 /** The published document, as a client would load it. */
@@ -54,7 +55,12 @@ const COMPLETION_SECRET_ANYWHERE = new RegExp(COMPLETION_SECRET.source.replace('
 
 function compile(schema: object | undefined): ((body: unknown) => boolean) | undefined {
   if (schema === undefined) return undefined
-  const resolved = '$ref' in schema ? document.components.schemas.ErrorResponse : schema
-  const validator = Compile(resolved as never)
+  const validator = Compile(resolved(schema) as never)
   return (body) => validator.Check(body)
+}
+
+/** With what it names in the place of the name. */
+export function resolved(schema: object): object {
+  if ('anyOf' in schema) return { ...schema, anyOf: (schema.anyOf as readonly object[]).map(resolved) }
+  return '$ref' in schema ? (document.components.schemas[String(schema.$ref).split('/').at(-1) ?? ''] ?? assert.fail(String(schema.$ref))) : schema
 }

@@ -1,4 +1,33 @@
-import { ENDPOINTS, type Endpoint, ErrorResponse, idPattern, LIMITS, type LimitName, type Reason, REASONS } from '@bonded/contract'
+import {
+  BondedPairAssertion,
+  ClaimRequest,
+  CreatedSession,
+  CreateSessionRequest,
+  DeclineRequest,
+  DeviceChallenge,
+  DeviceRecord,
+  ENDPOINTS,
+  type Endpoint,
+  ErrorResponse,
+  EvidenceAnswer,
+  EvidenceRequest,
+  FormCompleted,
+  FullSession,
+  Health,
+  idPattern,
+  LIMITS,
+  type LimitName,
+  PhoneSession,
+  PublicSession,
+  type Reason,
+  REASONS,
+  RegisterDeviceRequest,
+  RegisteredDevice,
+  RotatedToken,
+  RotateTokenRequest,
+  Timeline,
+  Version,
+} from '@bonded/contract'
 import { statusOf } from './refusal-to-wire.ts'
 
 /** Refusals that any endpoint can give, whatever it does. */
@@ -6,6 +35,38 @@ const EVERYWHERE: readonly Reason[] = ['malformed_request', 'internal_error', 's
 /** One that takes none is sent one all the same. */
 const WITH_BODY: readonly Reason[] = ['malformed_json', 'unsupported_media_type', 'body_too_large']
 const WITH_CREDENTIAL: readonly Reason[] = ['credential_missing', 'origin_not_allowed']
+
+/** What is sent and answered, by the names that clients made from the document give their types. */
+const SCHEMAS = {
+  BondedPairAssertion,
+  ClaimRequest,
+  CreatedSession,
+  CreateSessionRequest,
+  DeclineRequest,
+  DeviceChallenge,
+  DeviceRecord,
+  ErrorResponse,
+  EvidenceAnswer,
+  EvidenceRequest,
+  FormCompleted,
+  FullSession,
+  Health,
+  PhoneSession,
+  PublicSession,
+  RegisterDeviceRequest,
+  RegisteredDevice,
+  RotatedToken,
+  RotateTokenRequest,
+  Timeline,
+  Version,
+}
+const NAMES = new Map<object, string>(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]))
+
+/** By its name, where it has one. */
+function named(schema: object): object {
+  const name = NAMES.get(schema)
+  return name === undefined ? schema : { $ref: `#/components/schemas/${name}` }
+}
 
 /** The OpenAPI 3.1 document of the endpoint table. Nothing in it is written by hand a second time. */
 export function openApiDocument({ origin, version }: { origin: string; version: string }): object {
@@ -24,7 +85,7 @@ export function openApiDocument({ origin, version }: { origin: string; version: 
     servers: [{ url: origin }],
     paths,
     components: {
-      schemas: { ErrorResponse },
+      schemas: SCHEMAS,
       headers: HEADERS,
       securitySchemes: {
         serverCredential: { type: 'http', scheme: 'bearer', description: 'sk_beta_…: the customer’s backend.' },
@@ -64,7 +125,7 @@ function operation(operationId: string, endpoint: Endpoint): object {
       ...CORRELATION,
     ],
     ...(endpoint.body
-      ? { requestBody: { required: endpoint.body.optional !== true, content: { 'application/json': { schema: endpoint.body.schema } } } }
+      ? { requestBody: { required: endpoint.body.optional !== true, content: { 'application/json': { schema: named(endpoint.body.schema) } } } }
       : {}),
     responses: { [endpoint.status]: success(endpoint), ...failures(endpoint) },
   }
@@ -106,7 +167,7 @@ function headersNamed(...names: readonly (keyof typeof HEADERS)[]): { headers?: 
 }
 
 function success({ answers, summary, limits }: Endpoint): object {
-  const schemas = Object.values(answers ?? {})
+  const schemas = Object.values(answers ?? {}).map(named)
   const headers = headersNamed('X-Request-Id', ...(limits ? LIMIT_HEADERS : []))
   if (schemas.length === 0) return { description: summary, ...headers }
   // anyOf: one caller's view may satisfy another's schema, which oneOf would call an error.
@@ -132,7 +193,7 @@ function failures(endpoint: Endpoint): Record<string, object> {
       {
         description: list.map((reason) => `\`${reason}\`: ${REASONS[reason].message}`).join('\n'),
         ...headersNamed(...failureHeaders(endpoint, status)),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorResponse' } } },
+        content: { 'application/json': { schema: named(ErrorResponse) } },
       },
     ]),
   )
