@@ -9,8 +9,9 @@ import { median } from './process.ts'
 
 /**
  * How long `bonded serve` takes from the start of the runtime until it listens, and what it holds in memory when it
- * has been idle for a second; beside a bare process with node:http and node:sqlite, in turns. With what was
- * compiled before, and without it, as after an installation. `--json` prints one document.
+ * has been idle for a second; beside a bare process with node:http and node:sqlite, in turns. With what
+ * earlier starts have compiled; with what an installation has (`prepare` in package.json); and with nothing. `--json`
+ * prints one document.
  */
 const RUNS = 9
 const IDLE_MS = 1_000
@@ -56,26 +57,35 @@ function residentBytes({ pid }: ChildProcess): number {
 const kept = mkdtempSync(join(tmpdir(), 'bonded-compiled-'))
 const serve = [BIN, 'serve', '--json']
 const bare = ['--input-type=module', '-e', BARE]
-const starts: { cold: Start; warm: Start; bare: Start }[] = []
+type Kind = 'later' | 'first' | 'unprepared' | 'bare'
+const starts: Record<Kind, Start>[] = []
 // The first fills what is kept, and is not counted.
 await start(serve, kept)
 for (let run = 0; run < RUNS; run++) {
-  const empty = mkdtempSync(join(tmpdir(), 'bonded-compiled-'))
-  starts.push({ cold: await start(serve, empty), warm: await start(serve, kept), bare: await start(bare, empty) })
-  rmSync(empty, { recursive: true, force: true })
+  const [empty, installed] = [mkdtempSync(join(tmpdir(), 'bonded-compiled-')), mkdtempSync(join(tmpdir(), 'bonded-compiled-'))]
+  execFileSync(process.execPath, [BIN, '--version'], { env: { ...process.env, NODE_COMPILE_CACHE: installed, NODE_OPTIONS: '' } })
+  starts.push({
+    unprepared: await start(serve, empty),
+    first: await start(serve, installed),
+    later: await start(serve, kept),
+    bare: await start(bare, empty),
+  })
+  for (const folder of [empty, installed]) rmSync(folder, { recursive: true, force: true })
 }
 rmSync(kept, { recursive: true, force: true })
 
-const middle = (which: 'cold' | 'warm' | 'bare', figure: keyof Start) => Math.round(median(starts.map((run) => run[which][figure])))
-const ratio = (figure: keyof Start) => Math.round(median(starts.map((run) => run.warm[figure] / run.bare[figure])) * 100) / 100
+const middle = (which: Kind, figure: keyof Start) => Math.round(median(starts.map((run) => run[which][figure])))
+const ratio = (figure: keyof Start) => Math.round(median(starts.map((run) => run.later[figure] / run.bare[figure])) * 100) / 100
 const figures = {
   runs: RUNS,
-  service_ms: middle('warm', 'afterMs'),
-  service_first_start_ms: middle('cold', 'afterMs'),
+  service_ms: middle('later', 'afterMs'),
+  service_first_start_ms: middle('first', 'afterMs'),
+  service_unprepared_ms: middle('unprepared', 'afterMs'),
   bare_ms: middle('bare', 'afterMs'),
   ratio_ms: ratio('afterMs'),
-  service_mb: middle('warm', 'rssMb'),
-  service_first_start_mb: middle('cold', 'rssMb'),
+  service_mb: middle('later', 'rssMb'),
+  service_first_start_mb: middle('first', 'rssMb'),
+  service_unprepared_mb: middle('unprepared', 'rssMb'),
   bare_mb: middle('bare', 'rssMb'),
   ratio_mb: ratio('rssMb'),
 }
@@ -83,7 +93,8 @@ if (process.argv.includes('--json')) console.log(JSON.stringify({ ...figures, al
 else {
   console.log(`from the start of the runtime until it listens, and resident after ${IDLE_MS / 1_000} s idle; medians of ${RUNS}`)
   console.log(`  service              ${figures.service_ms} ms  ${figures.service_mb} MB`)
-  console.log(`  service, first start ${figures.service_first_start_ms} ms  ${figures.service_first_start_mb} MB   (nothing compiled before)`)
+  console.log(`  service, first start ${figures.service_first_start_ms} ms  ${figures.service_first_start_mb} MB   (compiled by npm ci)`)
+  console.log(`  service, unprepared  ${figures.service_unprepared_ms} ms  ${figures.service_unprepared_mb} MB   (nothing compiled)`)
   console.log(`  bare                 ${figures.bare_ms} ms  ${figures.bare_mb} MB   (node:http, node:sqlite)`)
   console.log(`  ratio                ${figures.ratio_ms}    ${figures.ratio_mb}`)
 }
