@@ -1,29 +1,20 @@
 import assert from 'node:assert/strict'
-import { createPublicKey, hash, sign } from 'node:crypto'
+import { createPublicKey, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { type AppAttest, decodeBase64url } from '@bonded/contract'
 import {
-  androidAppId,
-  type Attestation,
   type AuthenticatorOptions,
-  certifyKey,
-  createAndroidAuthority,
   createAuthenticator,
   createAuthenticatorMaker,
   encodeRootOfTrust,
-  honestDescription,
   itself,
-  keyIdOf,
-  makeAppAttestAuthority,
   nobody,
-  SIMULATED_APP,
   WEBAUTHN_FLAGS,
 } from '@bonded/phone/simulator'
 import { verifyAuthenticationResponse } from '@simplewebauthn/server'
 import { webauthnVerifier } from '../src/adapters/proofs/webauthn/assertion.ts'
 import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
-import type { StatementTrust } from '../src/adapters/proofs/webauthn/statement.ts'
-import { appleWebauthnRoots, rootsOf } from '../src/adapters/proofs/webauthn/trust.ts'
+import { appleWebauthnRoots } from '../src/adapters/proofs/webauthn/trust.ts'
 import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
 import { acceptsKey } from '../src/domain/phone-rules.ts'
 import { policyOf } from '../src/domain/policy.ts'
@@ -31,66 +22,10 @@ import type { Device } from '../src/domain/session.ts'
 import { clockAt, trustAt, wordOf } from './android-trust.ts'
 import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
 import { flipped } from './seeded.ts'
+import { AAGUID, android, apple, CHALLENGE, MAKER, NOW, ORIGIN, register, trustOf, withMembers } from './webauthn-makers.ts'
 
-const NOW = Date.parse('2026-11-21T09:30:00.000Z')
-const ORIGIN = 'https://bond.example.com'
-const CHALLENGE = Buffer.alloc(32, 5).toString('base64url')
-const AAGUID = Buffer.alloc(16, 7)
-const MAKER = createAuthenticatorMaker(AAGUID)
-const ANDROID = createAndroidAuthority()
-const APPLE = makeAppAttestAuthority(NOW)
 const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
-
-function trustOf(environment: 'production' | 'sandbox' = 'production'): StatementTrust {
-  const certificate = readCertificate(MAKER.root)
-  assert.ok(certificate)
-  const apps = [{ package: SIMULATED_APP.package, certificateDigests: [androidAppId(SIMULATED_APP).split(':')[1] ?? ''] }]
-  return {
-    packed: [{ certificate, environment }],
-    apple: rootsOf([APPLE.root], environment),
-    android: trustAt(NOW, { roots: new Set([ANDROID.rootKeyDigest]), apps }),
-  }
-}
-
-function register(options: Partial<AuthenticatorOptions>, trust = trustOf()) {
-  const authenticator = createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, ...options })
-  const registrar = webauthnRegistrar({ origin: ORIGIN, trust, clock: clockAt(NOW) })
-  return registrar.register({ challenge: CHALLENGE, registration: authenticator.register(CHALLENGE) })
-}
-
-/** Chrome on Android: the key's own chain, made for the client data. */
-const android =
-  (bend: object = {}): Attestation =>
-  ({ privateKey, authenticatorData, clientDataHash }) => {
-    const description = honestDescription(clientDataHash)
-    const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
-    const chain = ANDROID.attest(publicKey, { ...description, hardwareEnforced: { ...description.hardwareEnforced, ...bend } })
-    return [
-      'android-key',
-      new Map<string, number | Buffer | Buffer[]>([
-        ['alg', -7],
-        ['sig', sign('sha256', Buffer.concat([authenticatorData, clientDataHash]), privateKey)],
-        ['x5c', chain],
-      ]),
-    ]
-  }
-
-/** Safari on an iPhone: a certificate of the key, made for what the authenticator and the client say. */
-const apple: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => {
-  const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
-  const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
-  return ['apple', new Map([['x5c', certifyKey(APPLE, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })]])]
-}
-
 const stranger = createAuthenticatorMaker(AAGUID)
-const withMembers =
-  (attestation: Attestation, bend: (members: Map<string, unknown>) => void): Attestation =>
-  (about) => {
-    const [format, members] = attestation(about)
-    const copy = new Map<string, unknown>(members)
-    bend(copy)
-    return [format, copy as typeof members]
-  }
 
 const REGISTRATIONS: readonly (readonly [what: string, options: Partial<AuthenticatorOptions>, verdict: string])[] = [
   ['a maker’s authenticator', { attestation: MAKER.attestation }, 'production attested'],

@@ -25,7 +25,7 @@ export function verifyPath(
   { roots, now }: { roots: readonly AttestationRoot[]; now: Instant },
 ): Result<{ leaf: Certificate; environment: Device['environment'] }> {
   const no = (step: string) => refuse('attestation_invalid', { step })
-  if (x5c.length === 0 || x5c.length > MAX_CERTIFICATES) return no('chain_length')
+  if (x5c.length > MAX_CERTIFICATES) return no('chain_length')
   const path: Certificate[] = []
   for (const one of x5c) {
     const certificate = readCertificate(one)
@@ -34,18 +34,18 @@ export function verifyPath(
   }
   const included = roots.find(({ certificate }) => path.at(-1)?.encoded.equals(certificate.encoded) === true)
   if (included !== undefined) path.pop()
-  const [leaf] = path
-  const last = path.at(-1)
-  if (leaf === undefined || last === undefined) return no('chain_length')
+  const [leaf, ...authorities] = path
+  if (leaf === undefined) return no('chain_length')
   if (path.some((certificate) => !isValidAt(certificate, now))) return no('validity')
   if (path.some((certificate) => hasForeignCriticalExtension(certificate, UNDERSTOOD))) return no('critical_extension')
-  for (const [at, issuer] of path.slice(1).entries()) {
-    const certificate = path[at]
-    const broken = certificate && brokenLink(certificate, issuer, at)
+  let last = leaf
+  for (const [authoritiesBelow, issuer] of authorities.entries()) {
+    const broken = brokenLink(last, issuer, authoritiesBelow)
     if (broken !== undefined) return no(broken)
+    last = issuer
   }
   for (const { certificate, environment } of included === undefined ? roots : [included]) {
-    if (isValidAt(certificate, now) && brokenLink(last, certificate, path.length - 1) === undefined) return accept({ leaf, environment })
+    if (isValidAt(certificate, now) && brokenLink(last, certificate, authorities.length) === undefined) return accept({ leaf, environment })
   }
   return no('root')
 }

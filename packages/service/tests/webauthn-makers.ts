@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, hash, sign } from 'node:crypto'
+import {
+  androidAppId,
+  type Attestation,
+  type AuthenticatorOptions,
+  certifyKey,
+  createAndroidAuthority,
+  createAuthenticator,
+  createAuthenticatorMaker,
+  honestDescription,
+  keyIdOf,
+  makeAppAttestAuthority,
+  SIMULATED_APP,
+} from '@bonded/phone/simulator'
+import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
+import type { StatementTrust } from '../src/adapters/proofs/webauthn/statement.ts'
+import { rootsOf } from '../src/adapters/proofs/webauthn/trust.ts'
+import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
+import { clockAt, trustAt } from './android-trust.ts'
+
+export const NOW = Date.parse('2026-11-21T09:30:00.000Z')
+export const ORIGIN = 'https://bond.example.com'
+export const CHALLENGE = Buffer.alloc(32, 5).toString('base64url')
+export const AAGUID = Buffer.alloc(16, 7)
+export const MAKER = createAuthenticatorMaker(AAGUID)
+const ANDROID = createAndroidAuthority()
+const APPLE = makeAppAttestAuthority(NOW)
+
+/** A service that trusts these makers, and Apple and Google where these stand in for them. */
+export function trustOf(environment: 'production' | 'sandbox' = 'production'): StatementTrust {
+  const certificate = readCertificate(MAKER.root)
+  assert.ok(certificate)
+  const apps = [{ package: SIMULATED_APP.package, certificateDigests: [androidAppId(SIMULATED_APP).split(':')[1] ?? ''] }]
+  return {
+    packed: [{ certificate, environment }],
+    apple: rootsOf([APPLE.root], environment),
+    android: trustAt(NOW, { roots: new Set([ANDROID.rootKeyDigest]), apps }),
+  }
+}
+
+/** A new key whose page and authenticator are honest but for the options. */
+export function register(options: Partial<AuthenticatorOptions>, trust = trustOf()) {
+  const authenticator = createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, ...options })
+  const registrar = webauthnRegistrar({ origin: ORIGIN, trust, clock: clockAt(NOW) })
+  return registrar.register({ challenge: CHALLENGE, registration: authenticator.register(CHALLENGE) })
+}
+
+/** Chrome on Android: the key's own chain, made for the client data. */
+export const android =
+  (bend: object = {}): Attestation =>
+  ({ privateKey, authenticatorData, clientDataHash }) => {
+    const description = honestDescription(clientDataHash)
+    const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+    const chain = ANDROID.attest(publicKey, { ...description, hardwareEnforced: { ...description.hardwareEnforced, ...bend } })
+    return [
+      'android-key',
+      new Map<string, number | Buffer | Buffer[]>([
+        ['alg', -7],
+        ['sig', sign('sha256', Buffer.concat([authenticatorData, clientDataHash]), privateKey)],
+        ['x5c', chain],
+      ]),
+    ]
+  }
+
+/** Safari on an iPhone: a certificate of the key, made for what the authenticator and the client say. */
+export const apple: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => {
+  const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
+  return ['apple', new Map([['x5c', certifyKey(APPLE, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })]])]
+}
+
+/** The same statement with other members. */
+export const withMembers =
+  (attestation: Attestation, bend: (members: Map<string, unknown>) => void): Attestation =>
+  (about) => {
+    const [format, members] = attestation(about)
+    const copy = new Map<string, unknown>(members)
+    bend(copy)
+    return [format, copy as typeof members]
+  }
