@@ -44,6 +44,24 @@ test('android-key: an assertion names the app that was registered, and counts in
   assert.equal(wordOf(verify(partsOf(APP_ID, 1), { key_id: 'another' })), 'key_id')
 })
 
+test('android-key: an assertion that is longer or shorter than one is, or not written in base64url, is refused before its signature', () => {
+  const honest = partsOf(APP_ID, 1)
+  const signedAs = (data: Buffer) => ({
+    ...honest,
+    authenticator_data: data,
+    signature: sign('sha256', Buffer.concat([data, honest.client_data_hash]), privateKey),
+  })
+  assert.equal(wordOf(verify(signedAs(honest.authenticator_data))), 'ok')
+  // The phone's own key has signed all of these.
+  const longer = [Buffer.of(0), Buffer.of(0xa0), Buffer.alloc(1_000)].map((more) => Buffer.concat([honest.authenticator_data, more]))
+  const shorter = [0, 32, 36].map((length) => honest.authenticator_data.subarray(0, length))
+  for (const data of [...longer, ...shorter]) assert.equal(wordOf(verify(signedAs(data))), 'encoding', `${data.length} bytes`)
+  for (const member of ['authenticator_data', 'signature'] as const) {
+    const junk = { [member]: `${honest[member].toString('base64url')}=` }
+    assert.equal(wordOf(verify(honest, junk)), 'encoding', member)
+  }
+})
+
 test('android-key: an assertion with any single bit flipped is refused', () => {
   const parts = partsOf(APP_ID, 1)
   assert.ok(verify(parts).ok)

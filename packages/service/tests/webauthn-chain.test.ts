@@ -5,7 +5,7 @@ import { authority, certifyBy, type CertificateExtension, createAuthenticator, d
 import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
 import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
 import { clockAt, wordOf } from './android-trust.ts'
-import { AAGUID, CHALLENGE, NOW, ORIGIN, trustOf } from './webauthn-makers.ts'
+import { AAGUID, CHALLENGE, NO_POINT, NOW, ORIGIN, trustOf } from './webauthn-makers.ts'
 
 const { bits, boolean, nothing, octets, oid, sequence } = der
 const SECOND_MS = 1_000
@@ -57,11 +57,6 @@ const cn = (commonName: string): Name => [['commonName', commonName]]
 const issuing = (above: Link | 'itself', name: string, bend: Bend = {}) => certified(above, { name: cn(name), extensions: [authority()], ...bend })
 const leafOf = (above: Link, bend: Bend = {}) => certified(above, { extensions: [notAuthority], ...bend })
 const extension = (length: number, critical: boolean): CertificateExtension => ({ id: '1.2.3.4', value: octets(Buffer.alloc(length)), critical })
-/** A key that no library can read: the point is not on the curve. */
-const NO_POINT = {
-  type: 'public',
-  export: () => sequence(sequence(oid('1.2.840.10045.2.1'), oid('1.2.840.10045.3.1.7')), bits(Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]))),
-} as unknown as KeyObject
 const keyUsage = (flags: number, unused: number): CertificateExtension => ({ id: '2.5.29.15', critical: true, value: bits(Buffer.of(flags), unused) })
 
 const ROOT = issuing('itself', 'root')

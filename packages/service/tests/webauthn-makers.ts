@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createPublicKey, hash, sign } from 'node:crypto'
+import { createPublicKey, hash, type KeyObject, sign } from 'node:crypto'
 import {
   androidAppId,
   type Attestation,
@@ -8,6 +8,7 @@ import {
   createAndroidAuthority,
   createAuthenticator,
   createAuthenticatorMaker,
+  der,
   honestDescription,
   keyIdOf,
   makeAppAttestAuthority,
@@ -26,6 +27,16 @@ export const AAGUID = Buffer.alloc(16, 7)
 export const MAKER = createAuthenticatorMaker(AAGUID)
 const ANDROID = createAndroidAuthority()
 const APPLE = makeAppAttestAuthority(NOW)
+
+/** A key that no library can read: the point is not on the curve. */
+export const NO_POINT = {
+  type: 'public',
+  export: () =>
+    der.sequence(
+      der.sequence(der.oid('1.2.840.10045.2.1'), der.oid('1.2.840.10045.3.1.7')),
+      der.bits(Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)])),
+    ),
+} as unknown as KeyObject
 
 /** A service that trusts these makers, and Apple and Google where these stand in for them. */
 export function trustOf(environment: 'production' | 'sandbox' = 'production'): StatementTrust {

@@ -1,5 +1,14 @@
 export { type AndroidAuthority, createAndroidAuthority } from './android/authority.ts'
-export { authority, type CertificateExtension, type CertificateRequest, certify, certifyBy, type Name, notAuthority, pemOf } from './mint/certificate.ts'
+export {
+  authority,
+  type CertificateExtension,
+  type CertificateRequest,
+  certify,
+  certifyBy,
+  type Name,
+  notAuthority,
+  pemOf,
+} from './mint/certificate.ts'
 export * as der from './mint/der.ts'
 export {
   androidAppId,
