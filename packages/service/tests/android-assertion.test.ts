@@ -46,7 +46,7 @@ test('android-key: an assertion names the app that was registered, and counts in
 
 test('android-key: an assertion that is longer or shorter than one is, or not written in base64url, is refused before its signature', () => {
   const honest = partsOf(APP_ID, 1)
-  const signedAs = (data: Buffer) => ({
+  const signedAs = (data: Buffer<ArrayBuffer>) => ({
     ...honest,
     authenticator_data: data,
     signature: sign('sha256', Buffer.concat([data, honest.client_data_hash]), privateKey),

@@ -95,8 +95,7 @@ test('webauthn: Apple’s certificate for a key that is no point of its curve at
 
 /** Where a registration's authenticator data has what, in bytes. */
 const [FLAGS_AT, ID_LENGTH_AT, ID_AT, KEY_AT] = [32, 53, 55, 87]
-const { register: honest } = createAuthenticator({ origin: ORIGIN })
-const { id, response } = honest(CHALLENGE)
+const { id, response } = createAuthenticator({ origin: ORIGIN }).register(CHALLENGE)
 const clientData = Buffer.from(response.clientDataJSON, 'base64url')
 /** `authData` stands last. */
 const authenticatorData = Buffer.from(response.attestationObject, 'base64url').subarray(-164)

@@ -59,11 +59,16 @@ export function register(options: Partial<AuthenticatorOptions>, trust = trustOf
 
 /** Chrome on Android: the key's own chain, made for the client data. */
 export const android =
-  (bend: object = {}): Attestation =>
+  (bend: object = {}, software: object = {}): Attestation =>
   ({ privateKey, authenticatorData, clientDataHash }) => {
     const description = honestDescription(clientDataHash)
     const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
-    const chain = ANDROID.attest(publicKey, { ...description, hardwareEnforced: { ...description.hardwareEnforced, ...bend } })
+    const said = {
+      ...description,
+      hardwareEnforced: { ...description.hardwareEnforced, ...bend },
+      softwareEnforced: { ...description.softwareEnforced, ...software },
+    }
+    const chain = ANDROID.attest(publicKey, said)
     return [
       'android-key',
       new Map<string, number | Buffer | Buffer[]>([

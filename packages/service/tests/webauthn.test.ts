@@ -6,24 +6,30 @@ import {
   type AuthenticatorOptions,
   createAuthenticator,
   createAuthenticatorMaker,
+  der,
+  encodeApplicationId,
   encodeRootOfTrust,
   itself,
   nobody,
+  SIMULATED_APP,
   WEBAUTHN_FLAGS,
 } from '@bonded/phone/simulator'
 import { verifyAuthenticationResponse } from '@simplewebauthn/server'
+import { makeRegistrars } from '../src/adapters/proofs/registration/registrars.ts'
+import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
 import { webauthnVerifier } from '../src/adapters/proofs/webauthn/assertion.ts'
 import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
-import { appleWebauthnRoots } from '../src/adapters/proofs/webauthn/trust.ts'
+import { appleWebauthnRoots, BROWSER_KEY_KEEPERS } from '../src/adapters/proofs/webauthn/trust.ts'
 import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
 import { acceptsKey } from '../src/domain/phone-rules.ts'
 import { policyOf } from '../src/domain/policy.ts'
 import type { Device } from '../src/domain/session.ts'
-import { clockAt, trustAt, wordOf } from './android-trust.ts'
+import { clockAt, NOBODY_REVOKED, trustAt, wordOf } from './android-trust.ts'
 import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
 import { flipped } from './seeded.ts'
 import { AAGUID, android, apple, CHALLENGE, MAKER, NOW, ORIGIN, register, trustOf, withMembers } from './webauthn-makers.ts'
 
+const { octets } = der
 const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
 const stranger = createAuthenticatorMaker(AAGUID)
 
@@ -126,6 +132,20 @@ test('webauthn: where no root is configured nobody attests', async () => {
   assert.equal(wordOf(await register({ attestation: android() }, { ...trustOf(), android: trustAt(NOW) })), 'root')
   assert.equal(wordOf(await register({ attestation: apple }, { ...trustOf(), apple: appleWebauthnRoots() })), 'root')
   assert.equal(appleWebauthnRoots().length, 1)
+})
+
+test('webauthn: hardware vouches for what keeps a browser’s keys, and for no other app, though it be the operator’s own', async () => {
+  const phones = { ...NO_APPS, android: trustOf().android.policy }
+  const registrars = makeRegistrars({ phones, origin: ORIGIN }, { clock: clockAt(NOW), revocations: NOBODY_REVOKED })
+  const keptBy = async (packages: readonly string[], digest: Uint8Array) => {
+    const attestation = android({}, { 709: octets(encodeApplicationId(packages, [digest])) })
+    const registration = createAuthenticator({ origin: ORIGIN, attestation }).register(CHALLENGE)
+    return wordOf(await registrars.webauthn.register({ challenge: CHALLENGE, registration }))
+  }
+  const google = Buffer.from(BROWSER_KEY_KEEPERS[0]?.certificateDigests[0] ?? '', 'hex')
+  assert.equal(await keptBy(['com.google.android.gms', 'com.google.android.gsf'], google), 'ok')
+  // It could say anything of the page and the person.
+  assert.equal(await keptBy([SIMULATED_APP.package], SIMULATED_APP.certificateDigest), 'application_id')
 })
 
 test('webauthn: client data of another type, challenge, or frame registers nothing', async () => {
