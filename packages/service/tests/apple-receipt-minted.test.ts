@@ -154,9 +154,11 @@ const FORGED: readonly (readonly [string, Bent, string])[] = [
 
   // Who signed it.
   ['no certificate', { data: { certificates: [] } }, 'certificate_chain'],
+  ['no list of certificates', { data: { certificates: undefined } }, 'certificate_chain'],
   ['the signer’s certificate alone', { data: { certificates: [SIGNER] } }, 'certificate_chain'],
   ['a signer that did not come along', { signer: { named: namedBy(signerCertificate()) } }, 'certificate_chain'],
   ['a signer named by its key', { signer: { named: namedByKeyId(Buffer.alloc(20)) } }, 'certificate_chain'],
+  ['a signer named by more than issuer and serial number', { signer: { named: namedBy(SIGNER, nothing()) } }, 'certificate_chain'],
   ['a signer that cannot be read', { signer: { named: sequence() } }, 'certificate_chain'],
   ['a root that is nobody’s', { anchors: [] }, 'certificate_chain'],
   [

@@ -35,7 +35,8 @@ export interface SignedDataWish {
   readonly digests?: readonly Buffer[]
   readonly contentType: string
   readonly content: Uint8Array
-  readonly certificates: readonly Uint8Array[]
+  /** Undefined where the list itself is left out. */
+  readonly certificates: readonly Uint8Array[] | undefined
   readonly revocationLists?: readonly Buffer[]
   readonly signers: readonly SignerWish[]
   /** After the content, and after the whole of it. */
@@ -49,7 +50,7 @@ export function mintCms(wish: SignedDataWish): Buffer {
     integer(version),
     setOf(...digests),
     sequence(oid(wish.contentType), explicit(0, octets(wish.content)), ...besideContent),
-    explicit(0, ...wish.certificates),
+    ...(wish.certificates === undefined ? [] : [explicit(0, ...wish.certificates)]),
     ...(revocationLists === undefined ? [] : [explicit(1, ...revocationLists)]),
     setOf(...wish.signers.map((signer) => signerInfo(signer, wish.content))),
   )
@@ -80,11 +81,11 @@ export function attribute(type: string, ...values: readonly Buffer[]): Buffer {
   return sequence(oid(`1.2.840.113549.1.9.${type}`), setOf(...values))
 }
 
-/** By issuer and serial number. */
-export function namedBy(certificate: Uint8Array): Buffer {
+/** By issuer and serial number, and by what else stands beside them. */
+export function namedBy(certificate: Uint8Array, ...more: readonly Buffer[]): Buffer {
   const read = readCertificate(certificate)
   if (read === undefined) throw new Error('not a certificate of ours')
-  return sequence(read.issuer.encoded, integer(BigInt(`0x${read.serial}`)))
+  return sequence(read.issuer.encoded, integer(BigInt(`0x${read.serial}`)), ...more)
 }
 
 /** By the id of its key. */
