@@ -22,7 +22,7 @@ export interface SignerWish {
   readonly digestSaid?: Buffer
   readonly algorithm?: Buffer
   /** Signed in place of the content where they are there. */
-  readonly signedAttributes?: readonly Buffer[]
+  readonly signedAttributes?: readonly Buffer[] | undefined
   /** What is signed, where it is neither. */
   readonly over?: Uint8Array
   readonly unsigned?: readonly Buffer[]
