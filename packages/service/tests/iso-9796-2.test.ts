@@ -7,10 +7,15 @@ const CHALLENGE = Buffer.from('0102030405060708', 'hex')
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
 const BLOCK_BYTES = 128
 
-/** A block with this header and trailer, signed; the chip's own part fills what is left. */
-function signed({ header = [0x6a], trailer = [0x34, 0xcc], digest = 'sha256', over = CHALLENGE }) {
+/** A block with this header and trailer, signed; the chip's own part fills what is left. The digest covers more where it is told so. */
+function signed({ header = [0x6a], trailer = [0x34, 0xcc], digest = 'sha256', over = CHALLENGE, covered = [] as readonly number[] }) {
   const own = Buffer.alloc(BLOCK_BYTES - header.length - trailer.length - hash(digest, '', 'buffer').length, 0x5a)
-  const block = Buffer.concat([Buffer.from(header), own, hash(digest, Buffer.concat([own, over]), 'buffer'), Buffer.from(trailer)])
+  const block = Buffer.concat([
+    Buffer.from(header),
+    own,
+    hash(digest, Buffer.concat([Buffer.from(covered), own, over]), 'buffer'),
+    Buffer.from(trailer),
+  ])
   return privateEncrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, block)
 }
 const taken = (signature: Buffer) => recoversWith(CHALLENGE, { signature, key: publicKey })
@@ -19,7 +24,10 @@ test('the header of partial recovery is taken, also filled up; that of full reco
   assert.ok(taken(signed({})))
   assert.ok(taken(signed({ header: [0x6b, 0xba] })))
   assert.ok(taken(signed({ header: [0x6b, 0xbb, 0xbb, 0xba] })))
-  for (const header of [[0x4a], [0x4b, 0xba], [0x6b], [0x6b, 0xbb], [0x2a], [0x60]]) assert.ok(!taken(signed({ header })), String(header))
+  for (const header of [[0x4a], [0x4b, 0xba], [0x6b], [0x6b, 0xbb], [0x6b, 0x5a], [0x6b, 0xbb, 0x5a], [0x2a], [0x60]]) {
+    assert.ok(!taken(signed({ header })), String(header))
+    assert.ok(!taken(signed({ header, covered: header })), `${header} under the digest`)
+  }
 })
 
 test('each trailer stands for its digest, and for no other', () => {

@@ -27,7 +27,7 @@ export interface StateCertificateWish {
   /** Undefined where the certificate says nothing of it. */
   readonly usage: number | undefined
   readonly isAuthority?: boolean
-  readonly purposes?: readonly string[]
+  readonly purposes?: readonly string[] | undefined
   readonly more?: readonly CertificateExtension[]
 }
 

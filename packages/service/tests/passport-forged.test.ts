@@ -19,7 +19,7 @@ import {
 } from './minted-state.ts'
 import { certificate } from './passport-recorded.ts'
 
-const { element, nothing, octets, oid, sequence, setOf } = der
+const { element, nothing, octets, oid, sequence, setOf, time } = der
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const SECOND_MS = 1_000
@@ -56,6 +56,7 @@ const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
 const DG1 = dg1With(mintMrz())
 const chip = makePassportChip({ kind: 'ecdsa' })
 const DG14 = chip.dg14 ?? Buffer.alloc(0)
+const ANSWER = chip.answer(CHALLENGE)
 
 interface Bent {
   readonly dg1?: Buffer
@@ -93,6 +94,14 @@ const by = (wish: Partial<StateCertificateWish>): Bent => ({ certificate: signer
 const listing = (...hashes: readonly (readonly [number, Uint8Array])[]): Bent => ({ object: securityObject(digestNamed('sha256'), ...hashes) })
 const [[, HASH]] = hashesOf({ 1: DG1 }) as [readonly [number, Buffer]]
 const zone = (wish: Parameters<typeof mintMrz>[0], bend = (text: string) => text): Bent => ({ dg1: dg1With(bend(mintMrz(wish))) })
+
+const signedAt = (at: number) => signedAttributes(TYPE, DIGEST, attribute('5', time(at)))
+const chipped = (sent: Partial<PassportProof>): Bent => ({ dg14: DG14, dg15: chip.dg15, sent: { activeAuthentication: ANSWER, ...sent } })
+
+function onCurve(curve: string): Bent {
+  const { publicKey, privateKey } = newKeys(curve)
+  return { certificate: signerWith({ publicKey }), signer: { key: privateKey } }
+}
 
 /** A stranger's certificate that has everything but a state: the signer that is named decides alone. */
 function besideTheNamed(): Bent {
@@ -146,12 +155,16 @@ const PASSIVE: readonly (readonly [string, Bent, string])[] = [
   ['a signature over other attributes', { signer: { over: setOf(TYPE) } }, 'none sod_signature'],
   ['a signature over the content under attributes of it', { signer: { over: CONTENT } }, 'none sod_signature'],
   ['a signature said to be RSA', { signer: { algorithm: sequence(oid('1.2.840.113549.1.1.11')) } }, 'none sod_signature'],
+  ['a signature of which only the kind of key is told', { signer: { algorithm: sequence(oid('1.2.840.10045.2.1')) } }, 'document aa_not_sent'],
   ['a signature in a way that nobody knows', { signer: { algorithm: sequence(oid('1.2.3.4')) } }, 'none sod_signature'],
   [
     'a signature of which only the key is told, with another digest',
     { signer: { algorithm: sequence(oid('1.2.840.10045.2.1')), over: CONTENT } },
     'none sod_signature',
   ],
+  ['attributes out of order, signed in order', { signer: { signedAttributes: [DIGEST, TYPE], over: setOf(TYPE, DIGEST) } }, 'document aa_not_sent'],
+  ['a signer’s key on a curve that no passport has', onCurve('secp256k1'), 'none sod_signature'],
+  ['a signer that is named so that nobody can read it', { signer: { named: sequence() } }, 'document aa_not_sent'],
   ['the state’s signer named, a stranger’s certificate beside it', besideTheNamed(), 'none sod_signature'],
   [
     'the signer’s certificate after eight others',
@@ -190,6 +203,9 @@ const PASSIVE: readonly (readonly [string, Bent, string])[] = [
   // When.
   ['a signer that is no longer valid', by({ notAfter: NOW - SECOND_MS }), 'none dsc_validity'],
   ['a signer that is not valid yet', by({ notBefore: NOW + SECOND_MS }), 'none dsc_validity'],
+  ['a signer that signed when it was valid', { ...by({ notAfter: NOW - SECOND_MS }), ...signedAt(NOW - DAY_MS) }, 'document aa_not_sent'],
+  ['a signer that signed before it was valid', signedAt(NOW - 11 * DAY_MS), 'none dsc_validity'],
+  ['a signer that signs in the time to come', signedAt(NOW + SECOND_MS), 'none dsc_validity'],
   ['a signer from before the state’s certificate', by({ notBefore: NOW - 101 * DAY_MS }), 'none dsc_validity'],
   ['a signer from after the state’s certificate', { trusted: [stateWith({ notAfter: NOW - 11 * DAY_MS })] }, 'none dsc_validity'],
   [
@@ -208,6 +224,19 @@ const PASSIVE: readonly (readonly [string, Bent, string])[] = [
   ['a listed DG1 with another file’s tag', { dg1: element(0x75, element(0x5f1f, Buffer.from(mintMrz()))) }, 'none mrz'],
   ['a listed DG1 with another field’s tag', { dg1: element(0x61, element(0x5f1e, Buffer.from(mintMrz()))) }, 'none mrz'],
   ['a listed DG1 with something after it', { dg1: Buffer.concat([DG1, nothing()]) }, 'none mrz'],
+  ['a chip whose key the state has listed', chipped({}), 'chip'],
+  [
+    'a key of the forger’s own, that the state has not listed',
+    { sent: { dg14: DG14, dg15: chip.dg15, activeAuthentication: ANSWER } },
+    'document dg15_not_listed',
+  ],
+  [
+    'a DG14 of the forger’s own, that the state has not listed',
+    { dg15: chip.dg15, sent: { dg14: DG14, activeAuthentication: ANSWER } },
+    'document dg14_not_listed',
+  ],
+  ['the answer of another chip', chipped({ activeAuthentication: makePassportChip({ kind: 'ecdsa' }).answer(CHALLENGE) }), 'document aa_signature'],
+  ['an answer to another session’s challenge', chipped({ challenge: Buffer.alloc(8) }), 'document aa_signature'],
 
   // What the zone says: mrz.test.ts has the rest.
   ['a wrong digit that the state has signed', zone({}, (text) => text.replace('L898902C36', 'L898902C35')), 'none mrz'],
@@ -237,3 +266,10 @@ const PASSIVE: readonly (readonly [string, Bent, string])[] = [
 ]
 
 for (const [what, bent, expected] of PASSIVE) test(`a passport with ${what}: ${expected}`, () => assert.equal(short(bent), expected))
+
+test('of many certificates by one name of the state, the one whose key the signer’s names is found', () => {
+  const more = [{ id: '2.5.29.35', value: sequence(element(0x80, keyIdOf(state.publicKey))) }]
+  const namesakes = Array.from({ length: 32 }, () => stateWith({ publicKey: newKeys().publicKey }))
+  assert.equal(short({ ...by({ more }), trusted: [...namesakes, COUNTRY] }), 'document aa_not_sent')
+  assert.equal(short({ ...by({}), trusted: [...namesakes, COUNTRY] }), 'none dsc_signature')
+})

@@ -39,6 +39,19 @@ test('a folder that is not there, or empty, trusts nobody', () => {
   for (const path of [folder.path, join(folder.path, 'nothing')]) assert.deepEqual(readTrustFolder(path, NOW), { production: [], sandbox: [] })
 })
 
+test('a sandbox’s certificate vouches for no list outside the sandbox', () => {
+  using folder = folderWith({ 'sandbox/issuer.cer': issuer.countryCertificate, 'lists.ml': list })
+  assert.throws(() => readTrustFolder(folder.path, NOW), /lists\.ml is refused at signer_unknown/)
+})
+
+test('several certificates in one file are all trusted, and refused together where one of them may not sign others', () => {
+  const pem = (certificate: Uint8Array) => new X509Certificate(certificate).toString()
+  using both = folderWith({ 'two.pem': pem(issuer.countryCertificate) + pem(listed.countryCertificate), '.hidden': 'x' })
+  assert.deepEqual(subjects(readTrustFolder(both.path, NOW).production), ['AT', 'CH'])
+  using mixed = folderWith({ 'two.pem': pem(issuer.countryCertificate) + pem(listed.signerCertificate) })
+  assert.throws(() => readTrustFolder(mixed.path, NOW), /two\.pem is no certificate of a country/)
+})
+
 test('a list that nobody vouches for, a changed one, one that is none and a file of another kind stop the start, all told at once', () => {
   const changed = Buffer.from(list)
   const at = list.indexOf(listed.countryCertificate) + 50

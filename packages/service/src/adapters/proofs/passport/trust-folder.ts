@@ -41,7 +41,7 @@ function readFolder(folder: string, { now, mistakes }: { now: Instant; mistakes:
 function readRoots(path: string, mistakes: string[]): Certificate[] {
   const roots = certificatesIn(readFileSync(path)).map(readStateCertificate)
   const usable = roots.filter((root) => root !== undefined).filter(mayIssue)
-  if (usable.length === 0 || usable.length < roots.length) mistakes.push(`${path} is no certificate of a country that may sign others`)
+  if (usable.length < roots.length) mistakes.push(`${path} is no certificate of a country that may sign others`)
   return usable
 }
 
