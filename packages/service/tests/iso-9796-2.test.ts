@@ -26,7 +26,7 @@ test('the header of partial recovery is taken, also filled up; that of full reco
   assert.ok(taken(signed({ header: [0x6b, 0xbb, 0xbb, 0xba] })))
   for (const header of [[0x4a], [0x4b, 0xba], [0x6b], [0x6b, 0xbb], [0x6b, 0x5a], [0x6b, 0xbb, 0x5a], [0x2a], [0x60]]) {
     assert.ok(!taken(signed({ header })), String(header))
-    assert.ok(!taken(signed({ header, covered: header })), `${header} under the digest`)
+    assert.ok(!taken(signed({ header, covered: header })), `${String(header)} under the digest`)
   }
 })
 
@@ -50,4 +50,11 @@ test('a signature over another challenge, of another length or not below the mod
   assert.ok(!taken(signed({ over: Buffer.concat([CHALLENGE, Buffer.of(0)]) })))
   for (const bytes of [Buffer.alloc(0), Buffer.alloc(BLOCK_BYTES - 1), Buffer.alloc(BLOCK_BYTES + 1), Buffer.alloc(BLOCK_BYTES, 0xff)])
     assert.ok(!taken(bytes))
+})
+
+test('a block that is too short for its digest is refused', () => {
+  const short = generateKeyPairSync('rsa', { modulusLength: 512 })
+  const block = Buffer.concat([Buffer.of(0x6a), Buffer.alloc(61), Buffer.of(0x35, 0xcc)])
+  const signature = privateEncrypt({ key: short.privateKey, padding: constants.RSA_NO_PADDING }, block)
+  assert.ok(!recoversWith(CHALLENGE, { signature, key: short.publicKey }))
 })

@@ -186,6 +186,12 @@ test('the same document has the same keyed hash, another one another, and the nu
   assert.notEqual(await refOf(rsa), await refOf(withoutChip))
 })
 
+test('a passport that is refused names no state and has no keyed hash: all that are refused would share it', async () => {
+  await using verifier = verifierOn(NO_PASSPORT_TRUST)
+  const result = await verifier.verify({ passport: signalOf(rsa, 'n'), nonce: 'n', environment: 'sandbox' })
+  assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'csca_unknown' } })
+})
+
 test('what is longer than a passport’s file can be is refused as invalid_member before anything is judged', async () => {
   const { seen, evidence } = await begin('optional')
   const signal = signalOf(rsa, seen.nonce)
