@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { der } from '@bonded/phone/simulator'
 import { readMasterList } from '../src/adapters/proofs/passport/master-list.ts'
 import { attribute, attributesOf, namedBy, type SignedDataWish, type SignerWish } from './minted-cms.ts'
-import { nameIn, newKeys, signedByState, stateCertificate, type StateCertificateWish, USAGE } from './minted-state.ts'
+import { mintedState, nameIn, newKeys, signedByState, type StateCertificateWish, USAGE } from './minted-state.ts'
 import { certificate } from './passport-recorded.ts'
 
 const { integer, nothing, octets, sequence, setOf, time } = der
@@ -12,34 +12,9 @@ const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const SECOND_MS = 1_000
 const DAY_MS = 86_400_000
 const MASTER_LIST = '2.23.136.1.1.2'
-const LIST_SIGNING = '2.23.136.1.1.3'
-const STATE = nameIn('UT', 'State')
 
-const [state, signer, stranger] = [newKeys(), newKeys(), newKeys()]
-const stateWith = (wish: Partial<StateCertificateWish> = {}) =>
-  stateCertificate({
-    publicKey: state.publicKey,
-    subject: STATE,
-    issuer: STATE,
-    issuerKey: state.privateKey,
-    notBefore: NOW - 100 * DAY_MS,
-    notAfter: NOW + 100 * DAY_MS,
-    usage: USAGE.certifies,
-    isAuthority: true,
-    ...wish,
-  })
-const signerWith = (wish: Partial<StateCertificateWish> = {}) =>
-  stateCertificate({
-    publicKey: signer.publicKey,
-    subject: nameIn('UT', 'List signer'),
-    issuer: STATE,
-    issuerKey: state.privateKey,
-    notBefore: NOW - 10 * DAY_MS,
-    notAfter: NOW + 10 * DAY_MS,
-    usage: USAGE.signs,
-    purposes: [LIST_SIGNING],
-    ...wish,
-  })
+const { signer, stateWith, signerWith } = mintedState(NOW, { purposes: ['2.23.136.1.1.3'] })
+const stranger = newKeys()
 const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
 /** What a forger would have on the list. */
 const FORGED_STATE = stateWith({ publicKey: stranger.publicKey, issuerKey: stranger.privateKey })

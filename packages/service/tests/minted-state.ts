@@ -36,7 +36,7 @@ export const keyIdOf = (key: KeyObject) => hash('sha1', key.export({ format: 'de
 let serial = 1n
 
 /** A certificate of a state, as honest as it is wished to be. */
-export function stateCertificate({ usage, isAuthority = false, purposes, more = [], ...wish }: StateCertificateWish): Buffer {
+function stateCertificate({ usage, isAuthority = false, purposes, more = [], ...wish }: StateCertificateWish): Buffer {
   serial += 1n
   return certify({
     ...wish,
@@ -49,6 +49,37 @@ export function stateCertificate({ usage, isAuthority = false, purposes, more = 
       ...more,
     ],
   })
+}
+
+const DAY_MS = 86_400_000
+
+/** A state with the one signer below it, and certificates of theirs that differ in what is wished. */
+export function mintedState(now: number, ofSigner: Partial<StateCertificateWish> = {}) {
+  const [state, signer] = [newKeys(), newKeys()]
+  const issued = { issuer: nameIn('UT', 'State'), issuerKey: state.privateKey }
+  const stateWith = (wish: Partial<StateCertificateWish> = {}) =>
+    stateCertificate({
+      ...issued,
+      publicKey: state.publicKey,
+      subject: issued.issuer,
+      notBefore: now - 100 * DAY_MS,
+      notAfter: now + 100 * DAY_MS,
+      usage: USAGE.certifies,
+      isAuthority: true,
+      ...wish,
+    })
+  const signerWith = (wish: Partial<StateCertificateWish> = {}) =>
+    stateCertificate({
+      ...issued,
+      publicKey: signer.publicKey,
+      subject: nameIn('UT', 'Signer'),
+      notBefore: now - 10 * DAY_MS,
+      notAfter: now + 10 * DAY_MS,
+      usage: USAGE.signs,
+      ...ofSigner,
+      ...wish,
+    })
+  return { state, signer, stateWith, signerWith }
 }
 
 /** What a state signs: its attributes cover type and content, unless another signer is wished. */

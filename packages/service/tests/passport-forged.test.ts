@@ -13,7 +13,7 @@ import {
   newKeys,
   securityObject,
   signedByState,
-  stateCertificate,
+  mintedState,
   type StateCertificateWish,
   USAGE,
 } from './minted-state.ts'
@@ -26,32 +26,9 @@ const SECOND_MS = 1_000
 const DAY_MS = 86_400_000
 const CHALLENGE = Buffer.from('a1b2c3d4e5f60718', 'hex')
 const LDS = '2.23.136.1.1.1'
-const STATE = nameIn('UT', 'State')
 
-const [state, signer, stranger] = [newKeys(), newKeys(), newKeys()]
-const stateWith = (wish: Partial<StateCertificateWish> = {}) =>
-  stateCertificate({
-    publicKey: state.publicKey,
-    subject: STATE,
-    issuer: STATE,
-    issuerKey: state.privateKey,
-    notBefore: NOW - 100 * DAY_MS,
-    notAfter: NOW + 100 * DAY_MS,
-    usage: USAGE.certifies,
-    isAuthority: true,
-    ...wish,
-  })
-const signerWith = (wish: Partial<StateCertificateWish> = {}) =>
-  stateCertificate({
-    publicKey: signer.publicKey,
-    subject: nameIn('UT', 'Signer'),
-    issuer: STATE,
-    issuerKey: state.privateKey,
-    notBefore: NOW - 10 * DAY_MS,
-    notAfter: NOW + 10 * DAY_MS,
-    usage: USAGE.signs,
-    ...wish,
-  })
+const { state, signer, stateWith, signerWith } = mintedState(NOW)
+const stranger = newKeys()
 const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
 const DG1 = dg1With(mintMrz())
 const chip = makePassportChip({ kind: 'ecdsa' })
