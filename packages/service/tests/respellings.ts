@@ -78,10 +78,12 @@ interface CborNode {
   readonly children: readonly CborNode[]
 }
 
+const TEXT = 3
 const ARRAY = 4
 const MAP = 5
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
-/** CBOR: each value with a longer head, without an end, tagged, twice; maps and lists reversed, emptied, with a member twice. */
+/** CBOR: each value with a longer head, without an end, tagged, in a list, twice; numbers as floats, texts behind a mark; maps and lists reversed, emptied, with a member twice. */
 export function cborRespellings(bytes: Buffer): readonly Respelled[] {
   const [root, to] = cborNode(bytes, 0)
   if (to !== bytes.length) throw new RangeError('more than one value')
@@ -104,6 +106,16 @@ function cborVariants(node: CborNode): Respelled[] {
     { what: 'followed', bytes: Buffer.concat([whole, Buffer.of(0xf6)]) },
     { what: 'left out', bytes: Buffer.alloc(0) },
     { what: 'tagged', bytes: Buffer.concat([Buffer.of(0xc1), whole]) },
+    { what: 'in a list', bytes: Buffer.concat([Buffer.of(0x81), whole]) },
+    ...(major < 2 ? [{ what: 'as a float', bytes: double(major === 0 ? argument : -1 - argument) }] : []),
+    ...(major === TEXT
+      ? [
+          {
+            what: 'behind a mark',
+            bytes: cborBytes({ ...node, argument: argument + BYTE_ORDER_MARK.length, text: Buffer.concat([BYTE_ORDER_MARK, text]) }),
+          },
+        ]
+      : []),
     ...(major < 2 ? [] : [{ what: 'without an end', bytes: Buffer.concat([Buffer.of((major << 5) | 31), pieces, Buffer.of(0xff)]) }]),
     ...(items.length === 0 ? [] : [{ what: 'emptied', bytes: rebuilt([]) }]),
     ...(items.length < 2 ? [] : [{ what: 'reversed', bytes: rebuilt(items.toReversed()) }]),
@@ -116,6 +128,12 @@ function cborVariants(node: CborNode): Respelled[] {
     })),
   )
   return [...own, ...inside].filter((one) => !one.bytes.equals(whole))
+}
+
+function double(value: number): Buffer {
+  const bytes = Buffer.alloc(9, 0xfb)
+  bytes.writeDoubleBE(value, 1)
+  return bytes
 }
 
 function cborBytes({ major, argument, text, children }: CborNode): Buffer {
