@@ -1,35 +1,85 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { createAndroidAuthority, der, honestDescription } from '@bonded/phone/simulator'
+import { der } from '@bonded/phone/simulator'
 import { type Element, type Encoding, readElement, TAG, unlessMalformed } from '../src/adapters/proofs/der/element.ts'
-import { readBoolean, readInteger, readOctets, readOid, readSequence, readTime } from '../src/adapters/proofs/der/values.ts'
+import {
+  readBits,
+  readBoolean,
+  readEnumerated,
+  readExplicit,
+  readInteger,
+  readNull,
+  readOctets,
+  readOid,
+  readSequence,
+  readSmall,
+  readTime,
+} from '../src/adapters/proofs/der/values.ts'
 import { inDer } from '../src/adapters/proofs/der/write.ts'
-import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
 
 const ENCODINGS = ['der', 'file', 'ber'] as const
+
+const timeOf = (text: string) => der.element(0x17, Buffer.from(text)).toString('hex')
+const longTimeOf = (text: string) => der.element(0x18, Buffer.from(text)).toString('hex')
 
 /** What is written, how it is read, and who may write it so. */
 const SPELLINGS: readonly (readonly [what: string, hex: string, read: (element: Element) => unknown, by: readonly Encoding[]])[] = [
   ['an integer', '020105', readInteger, ENCODINGS],
   ['a padded integer', '02020005', readInteger, []],
   ['an integer of no bytes', '0200', readInteger, []],
+  ['a padded integer below zero', '0202ff80', readInteger, []],
+  ['an integer as an enumerated', '020105', readEnumerated, []],
+  ['an enumerated as an integer', '0a0105', readInteger, []],
+  ['a number of 32 bits', '020500ffffffff', readSmall, ENCODINGS],
+  ['a number of 33 bits', '02050100000000', readSmall, []],
+  ['a number below zero', '0201ff', readSmall, []],
   ['true', '0101ff', readBoolean, ENCODINGS],
   ['true as it is not written', '010101', readBoolean, ['file', 'ber']],
+  ['a truth of no bytes', '0100', readBoolean, []],
+  ['a truth of two bytes', '0102ffff', readBoolean, []],
+  ['nothing', '0500', readNull, ENCODINGS],
+  ['nothing that says something', '050100', readNull, []],
+  ['whole bytes of bits', '030200ff', readBits, ENCODINGS],
+  ['bits that are no whole bytes', '03020780', readBits, []],
+  ['bits without the number of those unused', '0300', readBits, []],
+  ['a wrapping', 'a103020105', (element) => readExplicit(element, 1), ENCODINGS],
+  ['another wrapping', 'a203020105', (element) => readExplicit(element, 1), []],
+  ['a wrapping of nothing', 'a100', (element) => readExplicit(element, 1), []],
+  ['a wrapping of two', 'a106020105020106', (element) => readExplicit(element, 1), []],
   ['a length that is longer than needed', '04810100', readOctets, ['file', 'ber']],
   ['a length with a leading zero', `04820080${'00'.repeat(0x80)}`, readOctets, ['file', 'ber']],
+  ['a length of more bytes than any object has', '0484000000010000', readOctets, []],
+  ['a length of more bytes than a number has', `0487${'00'.repeat(7)}`, readOctets, []],
+  ['a length that is cut off', '048201', readOctets, []],
+  ['no length', '04', readOctets, []],
+  ['no tag', '', () => true, []],
   ['an open length', '30800201050000', readSequence, ['ber']],
   ['an open length that nothing ends', '3080020105', readSequence, []],
   ['an open length of what holds no elements', '04800000', readOctets, []],
   ['open lengths of 40 levels', `${'3080'.repeat(40)}${'0000'.repeat(40)}`, readSequence, []],
   ['bytes in pieces', '2406040101040102', readOctets, ['ber']],
+  ['bytes in no pieces', '2400', readOctets, []],
+  ['bytes in pieces that are no bytes', '2403020105', readOctets, []],
   ['a tag in the long form', 'bf8545020500', ({ tag }) => (tag === TAG.context(709) ? tag : undefined), ENCODINGS],
   ['a small tag in the long form', 'bf0a020500', () => true, []],
+  ['a tag of three septets', 'bf8180000101', () => true, []],
+  ['a tag that is cut off', 'bf85', () => true, []],
   ['a padded tag', 'bf8041020500', () => true, []],
   ['tag 0', '0000', () => true, []],
   ['an identifier', '0603550406', readOid, ENCODINGS],
   ['a padded identifier', '060455800406', readOid, []],
   ['an identifier that goes on', '06025584', readOid, []],
+  ['an identifier of no bytes', '0600', readOid, []],
+  ['an identifier too large to tell from its neighbour', `060a2a${'ff'.repeat(8)}7f`, readOid, []],
+  ['a time', timeOf('261121093000Z'), readTime, ENCODINGS],
+  ['a time of four digits', longTimeOf('20500101000000Z'), readTime, ENCODINGS],
+  ['a time east of Greenwich', timeOf('261121093000+0100'), readTime, []],
+  ['a time of no month', timeOf('261321093000Z'), readTime, []],
+  ['the last of February', timeOf('280229000000Z'), readTime, ENCODINGS],
+  ['a day after the last of February', timeOf('270229000000Z'), readTime, []],
+  ['a day after the last of November', longTimeOf('20261131000000Z'), readTime, []],
+  ['24 o’clock', timeOf('261121240000Z'), readTime, []],
+  ['a time as text', Buffer.from('\x0c\x0d261121093000Z', 'latin1').toString('hex'), readTime, []],
   ['a time without seconds', '170b323631313231303933305a', readTime, ['ber']],
   ['something after it', '02010500', readInteger, []],
   ['less than its length', '020205', readInteger, []],
@@ -45,30 +95,4 @@ for (const [what, hex, read, by] of SPELLINGS) {
 test('der: BER written anew has short lengths and the members of a SET in order', () => {
   const ber = Buffer.from('3180020107028101050000', 'hex')
   assert.equal(inDer(readElement(ber, 'ber')).toString('hex'), '3106020105020107')
-})
-
-test('x509: what no honest issuer writes is no certificate, and what only states write is none of a phone', () => {
-  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const [leaf = Buffer.alloc(0)] = createAndroidAuthority().attest(publicKey, honestDescription(Buffer.alloc(32)))
-  const [body, algorithm, signature] = readSequence(readElement(leaf))
-  const fields = readSequence(body).map(({ whole }) => whole)
-  assert.ok(algorithm && signature)
-  const rebuilt = (bent: readonly Uint8Array[]) => der.sequence(der.sequence(...bent), algorithm.whole, signature.whole)
-  const reads = (bent: readonly Uint8Array[]) =>
-    (['der', 'ber'] as const).filter((encoding) => readCertificate(rebuilt(bent), encoding) !== undefined)
-  const extensions = (...list: Uint8Array[]) => fields.with(7, der.explicit(3, der.sequence(...list)))
-  const extension = (...parts: Uint8Array[]) => der.sequence(der.oid('1.2.3.4'), ...parts, der.octets(Buffer.alloc(1)))
-  assert.deepEqual(reads(fields), ['der', 'ber'])
-  assert.deepEqual(reads(extensions(extension(der.boolean(true)))), ['der', 'ber'])
-  assert.deepEqual(reads(extensions(extension(der.boolean(false)))), ['der', 'ber'])
-  assert.deepEqual(reads(fields.with(1, der.element(0x02, Buffer.of(0xb5)))), ['ber'])
-  for (const bent of [
-    extensions(),
-    extensions(extension(), extension()),
-    fields.with(0, der.explicit(0, der.integer(3))),
-    fields.with(2, der.sequence(der.oid('1.2.840.10045.4.3.3'))),
-    fields.toSpliced(7, 0, der.element(0x81, Buffer.of(0, 1))),
-    [...fields, der.nothing()],
-  ])
-    assert.deepEqual(reads(bent), [])
 })

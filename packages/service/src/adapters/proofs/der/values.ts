@@ -112,8 +112,10 @@ export function readTime(element: Element | undefined): Instant {
   if (second === undefined && (parts === null || element?.encoding !== 'ber')) throw new Malformed('time')
   // RFC 5280: two digits from 50 on are of the last century.
   const century = year.length === 4 ? '' : Number(year) >= 50 ? '19' : '20'
-  const time = Date.parse(`${century}${year}-${month}-${day}T${hour}:${minute}:${second ?? '00'}Z`)
-  if (Number.isNaN(time)) throw new Malformed('time')
+  const written = `${century}${year}-${month}-${day}T${hour}:${minute}:${second ?? '00'}.000Z`
+  const time = Date.parse(written)
+  // Date takes 31 November for the first of December, and 24 o'clock for the start of the next day.
+  if (Number.isNaN(time) || new Date(time).toISOString() !== written) throw new Malformed('time')
   return time
 }
 

@@ -57,8 +57,8 @@ export function keyUsageOf(certificate: Extended): number | undefined {
 /** How many authorities may stand below this one, by its basic constraints; undefined where it calls itself none. */
 export function pathLengthOf(certificate: Extended): number | undefined {
   return extensionOf(certificate, EXTENSION.basicConstraints, (constraints) => {
-    const [isAuthority, pathLength] = readSequence(constraints)
-    if (isAuthority === undefined || !readBoolean(isAuthority)) return undefined
+    const [isAuthority, pathLength, ...more] = readSequence(constraints)
+    if (more.length > 0 || !readBoolean(isAuthority)) return undefined
     return pathLength === undefined ? Number.POSITIVE_INFINITY : Number(readInteger(pathLength))
   })
 }
