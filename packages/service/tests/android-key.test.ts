@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import {
-  androidAppId,
   authority,
   certify,
   createAndroidAuthority,
@@ -17,38 +16,22 @@ import {
 } from '@bonded/phone/simulator'
 import type { AndroidPolicy } from '../src/adapters/proofs/android/policy.ts'
 import { androidKeyRegistrar } from '../src/adapters/proofs/android/registrar.ts'
-import { KEY_DESCRIPTION } from '../src/adapters/proofs/android/key-description.ts'
+import {
+  APP_ID,
+  APPS,
+  AUTHORITY,
+  CHALLENGE,
+  chainKeys,
+  chainWith,
+  DATES,
+  describe,
+  honestExtension,
+  newKey,
+  NOW,
+  register,
+  TRUSTED,
+} from './android-chains.ts'
 import { NOBODY_REVOKED, trustAt, wordOf } from './android-trust.ts'
-
-const NOW = Date.parse('2026-11-21T09:30:00.000Z')
-const CHALLENGE = Buffer.alloc(32, 5)
-const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
-const ROOT_KEY = newKey().privateKey
-const AUTHORITY = createAndroidAuthority()
-const APP_ID = androidAppId(SIMULATED_APP)
-const APPS = [{ package: SIMULATED_APP.package, certificateDigests: [APP_ID.split(':')[1] ?? ''] }]
-/** The test root taken as a real one, so that what makes a device a sandbox one is the description alone. */
-const TRUSTED: Partial<AndroidPolicy> = { roots: new Set([AUTHORITY.rootKeyDigest, createAndroidAuthority(ROOT_KEY).rootKeyDigest]), apps: APPS }
-
-function register(chain: readonly Uint8Array[], policy: Partial<AndroidPolicy> = TRUSTED) {
-  const registrar = androidKeyRegistrar(trustAt(NOW, policy))
-  return registrar.register({
-    challenge: CHALLENGE.toString('base64url'),
-    certificate_chain: chain.map((one) => Buffer.from(one).toString('base64url')),
-  })
-}
-
-type Bend = { readonly [Field in keyof KeyDescriptionFields]?: KeyDescriptionFields[Field] }
-
-function describe(bend: Bend = {}, hardware: Tags = {}, software: Tags = {}): KeyDescriptionFields {
-  const honest = honestDescription(CHALLENGE)
-  return {
-    ...honest,
-    hardwareEnforced: { ...honest.hardwareEnforced, ...hardware },
-    softwareEnforced: { ...honest.softwareEnforced, ...software },
-    ...bend,
-  }
-}
 
 function without(tags: Tags, ...gone: number[]): Tags {
   return Object.fromEntries(Object.entries(tags).filter(([tag]) => !gone.includes(Number(tag))))
@@ -57,6 +40,12 @@ function without(tags: Tags, ...gone: number[]): Tags {
 const honestTags = honestDescription(CHALLENGE)
 const { integer, setOf, octets, nothing, sequence, boolean, enumerated } = der
 const digestOfAnother = Buffer.alloc(32, 9)
+const belowZero = der.element(0x02, Buffer.of(0xff))
+const bootOf = (state: number) => [octets(Buffer.alloc(32)), boolean(true), enumerated(state), octets(Buffer.alloc(32))]
+const packageOf = (...more: Buffer[]) => sequence(octets(SIMULATED_APP.package), integer(1), ...more)
+const simulatedPackage = packageOf()
+const signer = setOf(octets(SIMULATED_APP.certificateDigest))
+const honestApp = encodeApplicationId([SIMULATED_APP.package], [SIMULATED_APP.certificateDigest])
 
 /** What a phone says; and the verdict: a device of an environment, or the step that refuses. */
 const DESCRIPTIONS: readonly (readonly [what: string, said: KeyDescriptionFields, verdict: string, policy?: Partial<AndroidPolicy>])[] = [
@@ -87,6 +76,11 @@ const DESCRIPTIONS: readonly (readonly [what: string, said: KeyDescriptionFields
   ['a key that signs and verifies', describe({}, { 1: setOf(integer(3), integer(2)) }), 'production'],
   ['an RSA key', describe({}, { 2: integer(1) }), 'key_algorithm'],
   ['another curve', describe({}, { 10: integer(2) }), 'key_algorithm'],
+  ['a key of another size', describe({}, { 3: integer(384) }), 'key_algorithm'],
+  ['a key of an algorithm nobody names', describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 2) }), 'key_algorithm'],
+  ['a key that only says its algorithm', describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 3, 10) }), 'production'],
+  ['a key for no purpose', describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 1) }), 'purpose'],
+  ['a key without digests', describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 5) }), 'digest'],
   ['a key without SHA-256', describe({}, { 5: setOf(integer(0)) }), 'digest'],
   ['a key for all apps', describe({}, { 600: nothing() }), 'all_applications'],
   ['a key for all apps, in the software list', describe({}, {}, { 600: nothing() }), 'all_applications'],
@@ -137,6 +131,18 @@ const DESCRIPTIONS: readonly (readonly [what: string, said: KeyDescriptionFields
     'user_authentication',
     { userAuthenticationWithinSeconds: 30 },
   ],
+  [
+    'a key that says nothing of the person',
+    describe({ hardwareEnforced: without(honestTags.hardwareEnforced, 503) }),
+    'user_authentication',
+    { userAuthenticationWithinSeconds: 0 },
+  ],
+  [
+    'a key that asked before it was there',
+    describe({ hardwareEnforced: { ...without(honestTags.hardwareEnforced, 503), 504: integer(2), 505: belowZero } }),
+    'user_authentication',
+    { userAuthenticationWithinSeconds: 30 },
+  ],
   ['a key that says both', describe({}, { 504: integer(2) }), 'user_authentication', { userAuthenticationWithinSeconds: 0 }],
   ['an unlocked phone', describe({}, { 704: encodeRootOfTrust({ locked: false, state: 2 }) }), 'sandbox'],
   ['an unlocked phone that says verified', describe({}, { 704: encodeRootOfTrust({ locked: false, state: 0 }) }), 'sandbox'],
@@ -165,6 +171,21 @@ const DESCRIPTIONS: readonly (readonly [what: string, said: KeyDescriptionFields
     describe({}, { 704: sequence(octets(Buffer.alloc(32)), der.element(0x01, Buffer.of(1)), enumerated(0), octets(Buffer.alloc(32))) }),
     'key_description',
   ],
+  // Another reader might read on: what stands after the last known part must not be passed over.
+  ['a start with a word too many', describe({}, { 704: sequence(...bootOf(0), nothing()) }), 'key_description'],
+  ['a start with a word too few', describe({}, { 704: sequence(...bootOf(0).slice(0, 2)) }), 'key_description'],
+  ['a start of Keymaster 2, without a hash', describe({}, { 704: sequence(...bootOf(0).slice(0, 3)) }), 'production'],
+  ['a state of the start that does not exist', describe({}, { 704: sequence(...bootOf(4)) }), 'sandbox'],
+  [
+    'an app that says one more thing of itself',
+    describe({}, {}, { 709: octets(sequence(setOf(simulatedPackage), signer, nothing())) }),
+    'key_description',
+  ],
+  ['a package of three parts', describe({}, {}, { 709: octets(sequence(setOf(packageOf(nothing())), signer)) }), 'key_description'],
+  ['an app followed by another', describe({}, {}, { 709: octets(Buffer.concat([honestApp, honestApp])) }), 'key_description'],
+  ['an app that is written out by parts', describe({}, {}, { 709: octets(sequence(setOf(simulatedPackage), signer)) }), 'production'],
+  ['a tag with two values', describe({}, { 702: Buffer.concat([integer(0), integer(0)]) }), 'key_description'],
+  ['a tag without a value', describe({}, { 702: Buffer.alloc(0) }), 'key_description'],
   ['a tag nobody knows', describe({}, { 725: nothing() }), 'key_description'],
   ['a flag with a value', describe({}, { 503: boolean(true) }), 'key_description'],
 ]
@@ -209,51 +230,6 @@ test('android-key: descriptions with tags out of order, twice, or padded are ref
     assert.equal(wordOf(await register(chainWith(value))), 'key_description')
   }
 })
-
-/** A chain whose leaf carries these bytes as its description. */
-function chainWith(value: Uint8Array, keys = chainKeys()): Buffer[] {
-  const leaf = certify({ ...keys.leaf, extensions: [{ id: KEY_DESCRIPTION, value }] })
-  return [leaf, keys.attestation, keys.root]
-}
-
-const DATES = { notBefore: new Date('2020-01-01'), notAfter: new Date('2030-01-01') }
-const ROOT_NAME = [['commonName', 'root']] as const
-const ATTESTATION_NAME = [['serialNumber', 'aa']] as const
-function chainKeys(bend: { attestation?: Partial<Parameters<typeof certify>[0]> } = {}) {
-  const attestationKey = newKey().privateKey
-  const root = certify({
-    serial: 1n,
-    subject: ROOT_NAME,
-    issuer: ROOT_NAME,
-    publicKey: ROOT_KEY,
-    issuerKey: ROOT_KEY,
-    ...DATES,
-    extensions: [authority()],
-  })
-  const attestation = certify({
-    serial: 0xabcdefn,
-    subject: ATTESTATION_NAME,
-    issuer: ROOT_NAME,
-    publicKey: attestationKey,
-    issuerKey: ROOT_KEY,
-    ...DATES,
-    extensions: [authority()],
-    ...bend.attestation,
-  })
-  const subject = bend.attestation?.subject ?? ATTESTATION_NAME
-  const key = newKey()
-  const leaf = {
-    serial: 1n,
-    subject: [['commonName', 'leaf']] as const,
-    issuer: subject,
-    publicKey: key.publicKey,
-    issuerKey: attestationKey,
-    ...DATES,
-  }
-  return { root, attestation, leaf, key: key.privateKey }
-}
-
-const honestExtension = { id: KEY_DESCRIPTION, value: encodeKeyDescription(describe()) }
 
 test('android-key: a genuine chain that an attacker extends with a key of his own is refused', async () => {
   const { root, attestation, leaf, key } = chainKeys()
@@ -359,6 +335,13 @@ test('android-key: junk between the letters of a chain is refused', async () => 
   const registrar = androidKeyRegistrar(trustAt(NOW, TRUSTED))
   for (const bent of [`${leaf}=`, ` ${leaf}`, leaf.replace(/.$/, '+'), '']) {
     assert.notEqual(wordOf(await registrar.register({ challenge, certificate_chain: [bent, ...rest] })), 'ok')
+  }
+  // Passed over, a certificate that is none would make two spellings of one chain.
+  for (const junk of ['!', `${leaf}=`]) {
+    assert.equal(wordOf(await registrar.register({ challenge, certificate_chain: [leaf, junk, ...rest] })), 'encoding')
+  }
+  for (const bent of [`${challenge}=`, 'A']) {
+    assert.equal(wordOf(await registrar.register({ challenge: bent, certificate_chain: [leaf, ...rest] })), 'encoding')
   }
 })
 

@@ -72,6 +72,10 @@ for (const [what, answer] of [
   ['answers no JSON', { body: '<html>' }],
   ['answers another object', { body: '{"error":{}}' }],
   ['answers entries that are no entries', { body: '{"entries":{"ab":"REVOKED"}}' }],
+  ['answers a list for its entries', { body: '{"entries":["ab"]}' }],
+  ['answers an empty list for its entries', { body: '{"entries":[]}' }],
+  ['answers a number for its entries', { body: '{"entries":0}' }],
+  ['answers entries without a status', { body: '{"entries":{"ab":{"reason":"KEY_COMPROMISE"}}}' }],
   ['answers serials that are no serials', { body: '{"entries":{"x y":{"status":"REVOKED"}}}' }],
   ['answers more than fits', { body: `{"entries":{}}${' '.repeat(4 * 1024 * 1024)}` }],
 ] as const) {
@@ -140,6 +144,23 @@ test('revocations: what is known to be bad is refused before and whatever the li
   assert.equal(await judge('c35747a084470c3135aeefe2b8d40cd6'), 'revoked')
   given.fails = false
   assert.equal(await judge('c35747a084470c3135aeefe2b8d40cd6'), 'revoked')
+})
+
+test('revocations: a text of another form is no list, and is read without a failure', () => {
+  assert.deepEqual(readStatusList(revoked('00AB')), new Set(['ab']))
+  for (const text of [
+    '',
+    'null',
+    '[]',
+    '"entries"',
+    '{}',
+    '{"entries":null}',
+    '{"entries":"ab"}',
+    '{"entries":{"ab":null}}',
+    '{"entries":{"ab":[]}}',
+  ]) {
+    assert.equal(readStatusList(text), undefined, text)
+  }
 })
 
 test('revocations: the recorded list is read, and its last entry is bad', { skip: vectorsMissing }, () => {

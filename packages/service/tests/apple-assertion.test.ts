@@ -190,6 +190,31 @@ test('what follows must be exactly one map that says what Apple’s says', () =>
   }
 })
 
+test('what is too long or too short to be an assertion is not verified', () => {
+  const stepOf = (change: { readonly authenticatorData?: Buffer; readonly signature?: Buffer }) => {
+    const asserted = assertWith({ appId: APP_ID, extensions: STORE }, { privateKey, counter: 5, clientDataHash })
+    const result = verifyAssertion({ ...asserted, ...change, clientDataHash, publicKey }, anyBuildOf(APP_ID))
+    return result.ok ? 'accepted' : result.refusal.step
+  }
+  // One member that means nothing, as long as it takes: { "x": bytes }.
+  const header = assertWith({ appId: APP_ID, extensions: undefined }, { privateKey, counter: 1, clientDataHash }).authenticatorData
+  const ofLength = (length: number) => {
+    const padding = length - header.length - 6
+    return Buffer.concat([header, Buffer.from('a1617859', 'hex'), Buffer.of(padding >> 8, padding & 0xff), Buffer.alloc(padding)])
+  }
+  const signedOf = (authenticatorData: Buffer) => ({ authenticatorData, signature: signNonce(authenticatorData) })
+  assert.equal(stepOf(signedOf(ofLength(1_024))), 'accepted')
+  assert.equal(stepOf(signedOf(ofLength(1_025))), 'encoding')
+  for (const [length, step] of [
+    [0, 'encoding'],
+    [7, 'encoding'],
+    [8, 'signature'],
+    [72, 'signature'],
+    [73, 'encoding'],
+  ] as const)
+    assert.equal(stepOf({ signature: Buffer.alloc(length, 0x30) }), step, `${length} bytes`)
+})
+
 test('a registered key signs for nobody else', () => {
   const device = deviceOf({
     appId: APP_ID,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
 import { test } from 'node:test'
 import {
   type AppExtensions,
@@ -8,6 +8,8 @@ import {
   attestKey,
   certifyKey,
   type CertificateWish,
+  der,
+  encodeCbor,
   keyIdOf,
   makeAppAttestAuthority,
   mintCertificate,
@@ -15,6 +17,8 @@ import {
 } from '@bonded/phone/simulator'
 import type { AppleApp } from '../src/adapters/proofs/apple/app.ts'
 import { appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
+import { readElement } from '../src/adapters/proofs/der/element.ts'
+import { readExplicit, readSequence } from '../src/adapters/proofs/der/values.ts'
 import { verifyAttestation } from '../src/adapters/proofs/apple/verify-attestation.ts'
 import { anyBuildOf } from './apple-recorded.ts'
 
@@ -136,12 +140,108 @@ test('the issuer must be an authority, the key’s certificate none, and both ho
   assert.equal(await stepOf(...underOwnChain({ nonceHeads: ['3024a0220420', ''] })), 'nonce')
 })
 
+test('a key of another curve is refused, though certificate, key id and credential agree on it', async () => {
+  // Its points are as long as those of P-256, and the credential calls itself one.
+  for (const namedCurve of ['secp256k1', 'P-384', 'P-521']) {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve })
+    const authenticatorData = attestedData({ ...PRODUCTION, publicKey })
+    const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
+    const chain = certifyKey(authority, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })
+    const step = await stepOf(attestationObject({ chain, receipt: Buffer.alloc(0), authenticatorData }), keyIdOf(publicKey))
+    assert.equal(step, namedCurve === 'secp256k1' ? 'key_id' : 'authenticator_data', namedCurve)
+  }
+})
+
+test('an object that is larger than any phone’s is not read, however good it is', async () => {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const authenticatorData = attestedData({ ...PRODUCTION, publicKey })
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
+  const chain = certifyKey(authority, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })
+  const withReceiptOf = (length: number) => attestationObject({ chain, receipt: Buffer.alloc(length), authenticatorData })
+  const room = 16_384 - withReceiptOf(1_000).length + 1_000
+  assert.equal(await stepOf(withReceiptOf(room), keyIdOf(publicKey)), 'accepted')
+  assert.equal(await stepOf(withReceiptOf(room + 1), keyIdOf(publicKey)), 'attestation_object')
+})
+
+test('an envelope of another format, of three certificates, or with something in place of bytes, is none', async () => {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const authenticatorData = attestedData({ ...PRODUCTION, publicKey })
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
+  const x5c = certifyKey(authority, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })
+  const statement = { x5c, receipt: Buffer.alloc(0) }
+  const mapOf = (members: object) => new Map(Object.entries(members))
+  const written = (bend: { readonly fmt?: unknown; readonly attStmt?: object; readonly authData?: unknown }) => {
+    const { attStmt, ...rest } = { fmt: 'apple-appattest', attStmt: statement, authData: authenticatorData, ...bend }
+    return encodeCbor(mapOf({ fmt: rest.fmt, attStmt: mapOf(attStmt), authData: rest.authData }))
+  }
+  assert.equal(await stepOf(written({}), keyIdOf(publicKey)), 'accepted')
+  for (const bend of [
+    { fmt: 'apple' },
+    { fmt: 1 },
+    { authData: 'text' },
+    { attStmt: { ...statement, receipt: 'text' } },
+    { attStmt: { ...statement, x5c: [] } },
+    { attStmt: { ...statement, x5c: x5c.slice(1) } },
+    { attStmt: { ...statement, x5c: [...x5c, ...x5c.slice(1)] } },
+    { attStmt: { ...statement, x5c: [x5c[0], 'text'] } },
+    { attStmt: { ...statement, x5c: ['text', x5c[1]] } },
+    { attStmt: { ...statement, x5c: 'text' } },
+    { attStmt: { x5c } },
+    { attStmt: { ...statement, more: 1 } },
+  ]) {
+    assert.equal(await stepOf(written(bend), keyIdOf(publicKey)), 'attestation_object', JSON.stringify(Object.keys(bend)))
+  }
+})
+
+test('a certificate that is not as Apple writes them is none of Apple’s, though its issuer signed it', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const rsa = { issuer: { publicKey }, leaf: { issuer: { name: 'Issuer', privateKey } } }
+  const [ecdsa, pkcs1] = ['1.2.840.10045.4.3.2', '1.2.840.113549.1.1.11'].map(der.oid)
+  assert.ok(ecdsa && pkcs1)
+  const signedAgain = (bend: BodyBend) => ({ again: (leaf: Buffer, key: KeyObject) => signAgain(leaf, key, bend) })
+  assert.equal(await stepOf(...underOwnChain(signedAgain({}))), 'accepted')
+  assert.equal(await stepOf(...underOwnChain(signedAgain({ algorithm: der.sequence(ecdsa, der.nothing()) }))), 'certificate_chain')
+  assert.equal(await stepOf(...underOwnChain({ ...rsa, ...signedAgain({ algorithm: der.sequence(pkcs1) }) })), 'certificate_chain')
+  assert.equal(await stepOf(...underOwnChain({ ...rsa, ...signedAgain({ algorithm: der.sequence(pkcs1, der.nothing()) }) })), 'certificate_chain')
+  assert.equal(await stepOf(...underOwnChain(signedAgain({ version: der.explicit(0, der.integer(1)) }))), 'certificate_chain')
+  assert.equal(await stepOf(...underOwnChain(signedAgain({ extensions: Buffer.alloc(0) }))), 'nonce')
+  const demand = der.sequence(der.oid('1.2.3.4'), der.boolean(true), der.octets(der.nothing()))
+  assert.equal(await stepOf(...underOwnChain(signedAgain({ demand }))), 'certificate_chain')
+  const remark = der.sequence(der.oid('1.2.3.4'), der.octets(der.nothing()))
+  assert.equal(await stepOf(...underOwnChain(signedAgain({ demand: remark }))), 'accepted')
+})
+
+interface BodyBend {
+  readonly version?: Buffer
+  readonly algorithm?: Buffer
+  readonly extensions?: Buffer
+  /** One more extension. */
+  readonly demand?: Buffer
+}
+
+/** The same certificate with another body, signed by the same key. */
+function signAgain(certificate: Buffer, key: KeyObject, { version, algorithm, extensions, demand }: BodyBend): Buffer {
+  const [body] = readSequence(readElement(certificate))
+  const parts = readSequence(body).map(({ whole }) => whole)
+  const own = readSequence(readExplicit(readSequence(body)[7], 3)).map(({ whole }) => whole)
+  const by = algorithm ?? parts[2] ?? Buffer.alloc(0)
+  const extended = extensions ?? der.explicit(3, der.sequence(...own, ...(demand === undefined ? [] : [demand])))
+  const bent = der.sequence(
+    ...parts
+      .with(0, version ?? parts[0] ?? by)
+      .with(2, by)
+      .with(7, extended),
+  )
+  return der.sequence(bent, by, der.bits(sign('sha256', bent, key)))
+}
+
 /** A registration under a root, an issuer and a leaf of which each can be bent. */
 function underOwnChain(bend: {
   root?: Partial<CertificateWish>
   issuer?: Partial<CertificateWish>
   leaf?: Partial<CertificateWish>
   nonceHeads?: readonly [string, string]
+  again?: (leaf: Buffer, issuerKey: KeyObject) => Buffer
 }) {
   const [root, issuer, key] = (['P-384', 'P-384', 'P-256'] as const).map((namedCurve) => generateKeyPairSync('ec', { namedCurve }))
   assert.ok(root && issuer && key)
@@ -155,7 +255,8 @@ function underOwnChain(bend: {
   const [before, after] = bend.nonceHeads ?? ['3024a1220420', '']
   const extensions = { '1.2.840.113635.100.8.2': Buffer.concat([Buffer.from(before, 'hex'), nonce, Buffer.from(after, 'hex')]) }
   const byIssuer = { ...common, issuer: { name: 'Issuer', privateKey: issuer.privateKey }, digest: 'sha256', authority: false } as const
-  const leaf = mintCertificate({ ...byIssuer, subject: 'Key', publicKey: key.publicKey, extensions, ...bend.leaf })
+  const minted = mintCertificate({ ...byIssuer, subject: 'Key', publicKey: key.publicKey, extensions, ...bend.leaf })
+  const leaf = bend.again?.(minted, bend.leaf?.issuer?.privateKey ?? issuer.privateKey) ?? minted
   const object = attestationObject({ chain: [leaf, issuerDer], receipt: Buffer.alloc(0), authenticatorData })
   return [object, keyIdOf(key.publicKey), { roots: [rootPem] }] as const
 }

@@ -54,6 +54,7 @@ const CERTIFICATES: readonly (readonly [what: string, parts: Parts, by: readonly
   ['an honest phone’s', HONEST, ['der', 'ber']],
   ['one with an extension that is critical', extended(extension(boolean(true))), ['der', 'ber']],
   ['one that says of an extension that it is not critical', extended(extension(boolean(false))), ['der', 'ber']],
+  ['one without extensions', HONEST.slice(0, EXTENSIONS), ['der', 'ber']],
   ['one of a negative serial number, as some states write', HONEST.with(SERIAL, bytes('0201b5')), ['ber']],
   ['one of a subject without a name', HONEST.with(SUBJECT, sequence()), ['der', 'ber']],
   ['one with a list of extensions that is empty', extended(), []],

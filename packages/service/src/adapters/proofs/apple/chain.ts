@@ -32,7 +32,7 @@ const UNDERSTOOD: ReadonlySet<string> = new Set([EXTENSION.basicConstraints, EXT
 /** Undefined for what is not version 3, signed with ECDSA without parameters: Apple writes no other. */
 export function readAppleCertificate(der: Uint8Array): AppleCertificate | undefined {
   const certificate = readCertificate(der)
-  if (certificate?.version !== 3 || certificate.extensions.size === 0) return undefined
+  if (certificate?.version !== 3) return undefined
   const { algorithm } = certificate.signed
   if (algorithm.parameters !== undefined || schemeOf(algorithm)?.scheme !== 'ecdsa') return undefined
   try {

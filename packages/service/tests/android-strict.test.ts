@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { authority, certify, createAndroidAuthority, der, encodeKeyDescription } from '@bonded/phone/simulator'
+import { verifyChain } from '../src/adapters/proofs/android/chain.ts'
+import { readElement } from '../src/adapters/proofs/der/element.ts'
+import { readSequence } from '../src/adapters/proofs/der/values.ts'
+import { chainWith, DATES, describe, honestExtension, newKey, NOW, register } from './android-chains.ts'
+import { wordOf } from './android-trust.ts'
+
+/** A description of which each part can be bent. */
+function bentDescription(bend: (parts: readonly Buffer[]) => readonly Uint8Array[]): Buffer {
+  const parts = readSequence(readElement(encodeKeyDescription(describe()))).map(({ whole }) => whole)
+  return der.sequence(...bend(parts))
+}
+
+test('android-key: a description that says more, or less, or of a level below software, is refused', async () => {
+  const level = der.element(0x0a, Buffer.of(0xff))
+  assert.equal(wordOf(await register(chainWith(bentDescription((parts) => parts)))), 'ok')
+  assert.equal(wordOf(await register(chainWith(bentDescription((parts) => [...parts, der.nothing()])))), 'key_description')
+  assert.equal(wordOf(await register(chainWith(bentDescription((parts) => parts.slice(0, -1))))), 'key_description')
+  // The key of such a level would be judged by the hardware's list, with nobody having said that there is hardware.
+  assert.equal(wordOf(await register(chainWith(bentDescription((parts) => parts.with(1, level).with(3, level))))), 'security_level')
+})
+
+test('android-key: two certificates are no chain, three to seven are one, and eight are not verified', () => {
+  const rootKey = newKey().privateKey
+  const roots = new Set([createAndroidAuthority(rootKey).rootKeyDigest])
+  const nameOf = (at: number) => [['commonName', `authority ${at}`]] as const
+  const verdictOf = (length: number) => {
+    const keys = [rootKey, ...Array.from({ length: length - 1 }, () => newKey().privateKey)]
+    const chain = keys.map((publicKey, at) => {
+      const issuerAt = Math.max(0, at - 1)
+      const extensions = at > 0 && at === length - 1 ? [honestExtension] : [authority()]
+      const common = { serial: BigInt(at + 1), subject: nameOf(at), issuer: nameOf(issuerAt), ...DATES, extensions }
+      return certify({ ...common, publicKey, issuerKey: keys[issuerAt] ?? rootKey })
+    })
+    return wordOf(verifyChain(chain.toReversed(), { roots, now: NOW }))
+  }
+  assert.deepEqual([3, 4, 7].map(verdictOf), ['ok', 'ok', 'ok'])
+  assert.deepEqual([1, 2, 8].map(verdictOf), ['chain_length', 'chain_length', 'chain_length'])
+  assert.equal(wordOf(verifyChain([], { roots, now: NOW })), 'chain_length')
+})
