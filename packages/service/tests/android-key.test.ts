@@ -47,8 +47,18 @@ const simulatedPackage = packageOf()
 const signer = setOf(octets(SIMULATED_APP.certificateDigest))
 const honestApp = encodeApplicationId([SIMULATED_APP.package], [SIMULATED_APP.certificateDigest])
 
+/** A start of an owner's system whose boot key is configured. */
+const startOf = (state: number, verdict: string): Description => [
+  `an owner’s system that is configured, in state ${state}`,
+  describe({}, { 704: encodeRootOfTrust({ locked: true, state, bootKey: Buffer.alloc(32, 7) }) }),
+  verdict,
+  { ownerBootKeys: new Set(['07'.repeat(32)]) },
+]
+
 /** What a phone says; and the verdict: a device of an environment, or the step that refuses. */
-const DESCRIPTIONS: readonly (readonly [what: string, said: KeyDescriptionFields, verdict: string, policy?: Partial<AndroidPolicy>])[] = [
+type Description = readonly [what: string, said: KeyDescriptionFields, verdict: string, policy?: Partial<AndroidPolicy>]
+
+const DESCRIPTIONS: readonly Description[] = [
   ['an honest phone', describe(), 'production'],
   ['a StrongBox', describe({ securityLevel: 2, keyMintSecurityLevel: 2 }), 'production'],
   ['Keymaster 4', describe({ attestationVersion: 4 }), 'production'],
@@ -106,6 +116,12 @@ const DESCRIPTIONS: readonly (readonly [what: string, said: KeyDescriptionFields
     describe({}, {}, { 709: octets(encodeApplicationId([SIMULATED_APP.package, 'org.bonded.other'], [SIMULATED_APP.certificateDigest])) }),
     'application_id',
   ],
+  [
+    'two packages of ours that share their keys',
+    describe({}, {}, { 709: octets(encodeApplicationId([SIMULATED_APP.package, 'org.bonded.other'], [SIMULATED_APP.certificateDigest])) }),
+    'production',
+    { apps: [...APPS, ...APPS.map((app) => ({ ...app, package: 'org.bonded.other' }))] },
+  ],
   ['our package without a signer', describe({}, {}, { 709: octets(encodeApplicationId([SIMULATED_APP.package], [])) }), 'application_id'],
   ['a signer without a package', describe({}, {}, { 709: octets(encodeApplicationId([], [SIMULATED_APP.certificateDigest])) }), 'application_id'],
   ['a patch of the month asked for', describe(), 'production', { minPatchLevel: 202_610 }],
@@ -154,12 +170,8 @@ const DESCRIPTIONS: readonly (readonly [what: string, said: KeyDescriptionFields
     'sandbox',
   ],
   ['an owner’s system', describe({}, { 704: encodeRootOfTrust({ locked: true, state: 1 }) }), 'sandbox'],
-  [
-    'an owner’s system that is configured',
-    describe({}, { 704: encodeRootOfTrust({ locked: true, state: 1, bootKey: Buffer.alloc(32, 7) }) }),
-    'production',
-    { ownerBootKeys: new Set(['07'.repeat(32)]) },
-  ],
+  startOf(1, 'production'),
+  ...[2, 3].map((state) => startOf(state, 'sandbox')),
   [
     'an owner’s system that is configured, unlocked',
     describe({}, { 704: encodeRootOfTrust({ locked: false, state: 1 }) }),

@@ -4,7 +4,7 @@ import { authority, certify, createAndroidAuthority, der, encodeKeyDescription }
 import { verifyChain } from '../src/adapters/proofs/android/chain.ts'
 import { readElement } from '../src/adapters/proofs/der/element.ts'
 import { readSequence } from '../src/adapters/proofs/der/values.ts'
-import { chainWith, DATES, describe, honestExtension, newKey, NOW, register } from './android-chains.ts'
+import { chainKeys, chainWith, DATES, describe, honestExtension, newKey, NOW, register } from './android-chains.ts'
 import { wordOf } from './android-trust.ts'
 
 /** A description of which each part can be bent. */
@@ -40,3 +40,34 @@ test('android-key: two certificates are no chain, three to seven are one, and ei
   assert.deepEqual([1, 2, 8].map(verdictOf), ['chain_length', 'chain_length', 'chain_length'])
   assert.equal(wordOf(verifyChain([], { roots, now: NOW })), 'chain_length')
 })
+
+test('android-key: of two authorities between leaf and root each is held to its dates and rights, whichever stands above', async () => {
+  const past = { notAfter: new Date('2026-11-21T09:29:59Z') }
+  const now = { notBefore: new Date(NOW) }
+  const onlySigns = { extensions: [{ id: '2.5.29.15', value: der.bits(Buffer.of(0x80), 7) }] }
+  for (const [what, above, below, verdict] of [
+    ['both in time', {}, {}, 'ok'],
+    ['both from this instant on', now, now, 'ok'],
+    ['the lower one past', {}, past, 'validity'],
+    ['the upper one past', past, {}, 'validity'],
+    // Only where the upper one is from the factory, too, nobody could have made the lower one an authority.
+    ['the lower one a mere key', {}, onlySigns, 'issuer_not_ca'],
+  ] as const) {
+    assert.equal(wordOf(await register(remoteChain(above, below))), verdict, what)
+  }
+})
+
+type Bend = Partial<Parameters<typeof certify>[0]>
+
+/** A chain provisioned remotely: the upper authority is Google's, the lower one has a serial number for its name. */
+function remoteChain(above: Bend, below: Bend): Buffer[] {
+  const upperName = [
+    ['organization', 'Google LLC'],
+    ['commonName', 'Droid CA2'],
+  ] as const
+  const { root, attestation, leaf, key } = chainKeys({ attestation: { subject: upperName, ...above } })
+  const lowerName = [['serialNumber', 'bb']] as const
+  const lower = certify({ ...leaf, subject: lowerName, extensions: [authority()], ...below })
+  const certified = certify({ ...leaf, publicKey: newKey().publicKey, issuer: lowerName, issuerKey: key, extensions: [honestExtension] })
+  return [certified, lower, attestation, root]
+}

@@ -55,6 +55,7 @@ const CERTIFICATES: readonly (readonly [what: string, parts: Parts, by: readonly
   ['one with an extension that is critical', extended(extension(boolean(true))), ['der', 'ber']],
   ['one that says of an extension that it is not critical', extended(extension(boolean(false))), ['der', 'ber']],
   ['one without extensions', HONEST.slice(0, EXTENSIONS), ['der', 'ber']],
+  ['one of serial number 0', HONEST.with(SERIAL, integer(0)), ['der', 'ber']],
   ['one of a negative serial number, as some states write', HONEST.with(SERIAL, bytes('0201b5')), ['ber']],
   ['one of a subject without a name', HONEST.with(SUBJECT, sequence()), ['der', 'ber']],
   ['one with a list of extensions that is empty', extended(), []],
@@ -93,6 +94,10 @@ test('x509: the algorithm that nobody signed must be the one that is signed, and
   assert.deepEqual(readersOf(HONEST, sequence(oid(ECDSA_SHA256), nothing()), signature.whole), [])
   assert.deepEqual(readersOf(HONEST, own, signature.whole, nothing()), [])
   assert.deepEqual(readersOf(HONEST, own), [])
+})
+
+test('x509: a certificate of version 1 says neither its version nor extensions', () => {
+  assert.deepEqual(readersOf(HONEST.slice(SERIAL, EXTENSIONS), HONEST[ALGORITHM] ?? Buffer.alloc(0), signature.whole), ['der', 'ber'])
 })
 
 test('x509: a certificate is read up to 8 KiB, a state’s up to 16', () => {
@@ -169,6 +174,14 @@ test('x509: a demand that nobody here understands is seen, and only a demand is 
   const understood = new Set<string>([EXTENSION.keyUsage])
   assert.equal(hasForeignCriticalExtension(saying('1.2.3.4', '0500', true), understood), true)
   assert.equal(hasForeignCriticalExtension(saying('1.2.3.4', '0500'), understood), false)
+  const [usage, foreign] = [saying(EXTENSION.keyUsage, '0500', true), saying('1.2.3.4', '0500', true)]
+  for (const [one, other] of [
+    [usage, foreign],
+    [foreign, usage],
+  ] as const) {
+    const both = new Map([...one.extensions, ...other.extensions])
+    assert.equal(hasForeignCriticalExtension({ encoding: 'der', extensions: both }, understood), true)
+  }
   assert.equal(hasForeignCriticalExtension(saying(EXTENSION.keyUsage, '0500', true), understood), false)
 })
 

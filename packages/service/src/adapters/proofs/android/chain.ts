@@ -68,7 +68,7 @@ export function verifyChain(encoded: readonly Uint8Array[], { roots, now }: { ro
   //    put in with CA:FALSE (Sony's of 2016): they sign leaves all the same, and a leaf in their place is found at 3.
   for (const [at, certificate] of certificates.entries()) {
     const issuer = certificates[at + 1] ?? root
-    const isAttestationKey = at === 0 && fromFactory && issuer !== root && issuer.subject.attributes.has(ATTRIBUTE.serialNumber)
+    const isAttestationKey = at === 0 && fromFactory && issuer.subject.attributes.has(ATTRIBUTE.serialNumber)
     const broken = isAttestationKey ? brokenSignature(certificate, issuer) : brokenLink(certificate, issuer, Math.min(at, certificates.length - 2))
     if (broken !== undefined) return no(broken)
   }

@@ -32,5 +32,5 @@ export function readExtensions(bytes: Buffer): Extensions | undefined {
 function categoryOf(value: unknown): number | 'unreadable' {
   const bytes = bytesOf(value)
   if (bytes !== undefined) return bytes.length === 4 ? bytes.readUInt32LE() : 'unreadable'
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff ? value : 'unreadable'
+  return typeof value === 'number' && value >= 0 && value <= 0xffff_ffff ? value : 'unreadable'
 }
