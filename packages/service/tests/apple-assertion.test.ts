@@ -141,6 +141,7 @@ test('builds of the app are taken by list or from a version on', () => {
   for (const version of ['7', '7.0.9', '6.9', '1', '', 'x', '7.1b', '7.1.0.1', '-8', ' 8', '٨']) {
     assert.equal(judged(version, { minimum: '7.1' }), 'bundle_version', version)
   }
+  assert.equal(judged('8', { minimum: 'seven' }), 'bundle_version')
   assert.equal(judge(undefined, { bundleVersions: { minimum: '1' }, missing: 'allow' }), 'accepted')
   assert.equal(judge(undefined, { bundleVersions: { minimum: '1' }, categories: [], missing: 'refuse' }), 'validation_category')
 })

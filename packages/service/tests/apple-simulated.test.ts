@@ -6,6 +6,7 @@ import {
   attestationObject,
   attestedData,
   attestKey,
+  authority as mayIssue,
   certifyKey,
   type CertificateWish,
   der,
@@ -13,6 +14,7 @@ import {
   keyIdOf,
   makeAppAttestAuthority,
   mintCertificate,
+  notAuthority,
   pemOf,
 } from '@bonded/phone/simulator'
 import type { AppleApp } from '../src/adapters/proofs/apple/app.ts'
@@ -130,6 +132,8 @@ test('the issuer must be an authority, the key’s certificate none, and both ho
   assert.equal(await stepOf(...underOwnChain({ leaf: { authority: true } })), 'certificate_chain')
   assert.equal(await stepOf(...underOwnChain({ issuer: { notAfter: NOW - 1_000 } })), 'certificate_chain')
   assert.equal(await stepOf(...underOwnChain({ root: { notAfter: NOW - 1_000 } })), 'certificate_chain')
+  assert.equal(await stepOf(...underOwnChain({ root: { notBefore: NOW + 1_000 } })), 'certificate_chain')
+  assert.equal(await stepOf(...underOwnChain({ root: { subject: 'Another root' } })), 'certificate_chain')
   assert.equal(await stepOf(...underOwnChain({ leaf: { notBefore: NOW + 1_000 } })), 'certificate_chain')
   assert.equal(await stepOf(...underOwnChain({ issuer: { subject: 'Another CA' } })), 'certificate_chain')
   assert.equal(await stepOf(...underOwnChain({ leaf: { issuer: { name: 'Issuer', privateKey: other } } })), 'certificate_chain')
@@ -207,9 +211,19 @@ test('a certificate that is not as Apple writes them is none of Apple’s, thoug
   assert.equal(await stepOf(...underOwnChain(signedAgain({ extensions: Buffer.alloc(0) }))), 'nonce')
   const demand = der.sequence(der.oid('1.2.3.4'), der.boolean(true), der.octets(der.nothing()))
   assert.equal(await stepOf(...underOwnChain(signedAgain({ demand }))), 'certificate_chain')
+  // Whose key usage says nothing, but who calls itself no authority.
+  const mere = { algorithm: der.sequence(ecdsa), extensions: der.explicit(3, der.sequence(constraintsOf(false))) }
+  const authorised = { ...mere, extensions: der.explicit(3, der.sequence(constraintsOf(true))) }
+  assert.equal(await stepOf(...underOwnChain({ issuerAgain: (issuer, key) => signAgain(issuer, key, authorised) })), 'accepted')
+  assert.equal(await stepOf(...underOwnChain({ issuerAgain: (issuer, key) => signAgain(issuer, key, mere) })), 'certificate_chain')
   const remark = der.sequence(der.oid('1.2.3.4'), der.octets(der.nothing()))
   assert.equal(await stepOf(...underOwnChain(signedAgain({ demand: remark }))), 'accepted')
 })
+
+function constraintsOf(isAuthority: boolean): Buffer {
+  const { id, value } = isAuthority ? mayIssue() : notAuthority
+  return der.sequence(der.oid(id), der.boolean(true), der.octets(value))
+}
 
 interface BodyBend {
   readonly version?: Buffer
@@ -242,6 +256,7 @@ function underOwnChain(bend: {
   leaf?: Partial<CertificateWish>
   nonceHeads?: readonly [string, string]
   again?: (leaf: Buffer, issuerKey: KeyObject) => Buffer
+  issuerAgain?: (issuer: Buffer, rootKey: KeyObject) => Buffer
 }) {
   const [root, issuer, key] = (['P-384', 'P-384', 'P-256'] as const).map((namedCurve) => generateKeyPairSync('ec', { namedCurve }))
   assert.ok(root && issuer && key)
@@ -250,7 +265,8 @@ function underOwnChain(bend: {
   const common = { notBefore: NOW - DAY_MS, notAfter: NOW + DAY_MS, digest: 'sha384', authority: true } as const
   const byRoot = { ...common, issuer: { name: 'Root', privateKey: root.privateKey } }
   const rootPem = pemOf(mintCertificate({ ...byRoot, subject: 'Root', publicKey: root.publicKey, ...bend.root }))
-  const issuerDer = mintCertificate({ ...byRoot, subject: 'Issuer', publicKey: issuer.publicKey, ...bend.issuer })
+  const mintedIssuer = mintCertificate({ ...byRoot, subject: 'Issuer', publicKey: issuer.publicKey, ...bend.issuer })
+  const issuerDer = bend.issuerAgain?.(mintedIssuer, root.privateKey) ?? mintedIssuer
   // [1] { OCTET STRING(32) } in a SEQUENCE.
   const [before, after] = bend.nonceHeads ?? ['3024a1220420', '']
   const extensions = { '1.2.840.113635.100.8.2': Buffer.concat([Buffer.from(before, 'hex'), nonce, Buffer.from(after, 'hex')]) }

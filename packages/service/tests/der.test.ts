@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { der } from '@bonded/phone/simulator'
-import { type Element, type Encoding, readElement, TAG, unlessMalformed } from '../src/adapters/proofs/der/element.ts'
+import { type Element, type Encoding, Malformed, readElement, TAG, unlessMalformed } from '../src/adapters/proofs/der/element.ts'
 import {
   readBits,
   readBoolean,
@@ -116,4 +116,11 @@ test('der: two digits of a year are of the century that RFC 5280 says', () => {
 test('der: BER written anew has short lengths and the members of a SET in order', () => {
   const ber = Buffer.from('3180020107028101050000', 'hex')
   assert.equal(inDer(readElement(ber, 'ber')).toString('hex'), '3106020105020107')
+})
+
+test('der: what nests deeper than a reader looks is not written anew', () => {
+  const nested = (levels: number) => Array.from({ length: levels }).reduce<Buffer>((inner) => der.sequence(inner), der.nothing())
+  const rewritten = (levels: number) => inDer(readElement(nested(levels), 'ber'))
+  assert.deepEqual(rewritten(32), nested(32))
+  assert.throws(() => rewritten(40), Malformed)
 })
