@@ -179,6 +179,9 @@ test('an envelope of another format, of three certificates, or with something in
     return encodeCbor(mapOf({ fmt: rest.fmt, attStmt: mapOf(attStmt), authData: rest.authData }))
   }
   assert.equal(await stepOf(written({}), keyIdOf(publicKey)), 'accepted')
+  for (const x5cOf of [(junk: Buffer) => [x5c[0], junk], (junk: Buffer) => [junk, x5c[1]]]) {
+    assert.equal(await stepOf(written({ attStmt: { ...statement, x5c: x5cOf(der.nothing()) } }), keyIdOf(publicKey)), 'certificate_chain')
+  }
   for (const bend of [
     { fmt: 'apple' },
     { fmt: 1 },
