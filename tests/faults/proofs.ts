@@ -225,6 +225,83 @@ export const PROOF_FAULTS = faultsIn('packages/service/src/adapters/proofs', { u
     'android-key',
   ],
 
+  // One value has one spelling.
+  ['2.0 counts as 2', 'cbor/strict-cbor.ts', "if (Type.equals(token.type, Type.float)) throw new RangeError('float')", '', 'strict-cbor'],
+  [
+    'an unreadable byte is a character',
+    'cbor/strict-cbor.ts',
+    String.raw`text.length === bytes.length && !text.includes('\uFFFD')`,
+    'text.length === bytes.length',
+    'strict-cbor',
+  ],
+  [
+    'a key of another curve is P-256',
+    'apple/verify-attestation.ts',
+    "if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return undefined",
+    '',
+    'apple-simulated',
+  ],
+  ['a level below software is judged', 'android/policy.ts', 'level < SECURITY_LEVEL.software || ', '', 'android-strict'],
+  ['an owner’s boot key counts in any state', 'android/policy.ts', 'verifiedBootState === BOOT_SELF_SIGNED && ', '', 'android-key'],
+
+  // Receipts.
+  [
+    'anybody below Apple’s root signs receipts',
+    'apple/verify-receipt.ts',
+    "if (!signer.extensions.has(RECEIPT_SIGNER)) return no('signer')",
+    '',
+    'apple-receipt-minted',
+  ],
+  ['any receipt is one of an attestation', 'apple/verify-receipt.ts', "if (fields.type !== 'ATTEST') return no('type')", '', 'apple-receipt-minted'],
+  ['what nobody signed stands in a receipt', 'apple/verify-receipt.ts', '|| hasUnsignedAttributes ', '', 'apple-receipt-minted'],
+
+  // Passports.
+  [
+    'a passport’s content is not what was signed',
+    'passport/passive-authentication.ts',
+    "if (!coversContent(signed)) return no('message_digest')",
+    '',
+    'passport-forged',
+  ],
+  [
+    'a document that its state has not signed is one',
+    'passport/passive-authentication.ts',
+    'candidates.find((candidate) => isSignedWith(signed, candidate))',
+    'candidates[0]',
+    'passport-forged',
+  ],
+  [
+    'a state signs another one’s passports',
+    'passport/passive-authentication.ts',
+    '|| !isCountryOf(mrz.issuingState, object.country)',
+    '',
+    'passport-forged',
+  ],
+  ['a data group is not hashed', 'passport/passive-authentication.ts', '|| !matches(15, groups.dg15)', '', 'passport-forged'],
+  ['a key that the state has not listed is the chip’s', 'passport/passive-authentication.ts', 'dg15 && isListed(15)', 'dg15', 'passport-forged'],
+  [
+    'a passport that has expired serves',
+    'passport/passive-authentication.ts',
+    "if (now >= mrz.expiresAt) return no('expired')",
+    '',
+    'passport-forged',
+  ],
+  ['a birthday needs no check digit', 'passport/mrz.ts', 'digitAfter(birth) === checkDigit(field(birth)) &&', '', 'mrz'],
+  [
+    'who signs documents signs master lists',
+    'passport/master-list.ts',
+    '|| purposesOf(signer)?.includes(MASTER_LIST_SIGNING) !== true',
+    '',
+    'master-list-forged',
+  ],
+  [
+    'a chip that never signed is believed',
+    'passport/active-authentication.ts',
+    'isEcdsaSigned(digest, { message: challenge, signature, key }) ?',
+    'signature.length > 0 ?',
+    'chip-forged',
+  ],
+
   // The thread that registers.
   [
     'nobody asks Google',

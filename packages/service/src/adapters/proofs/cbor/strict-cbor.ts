@@ -17,9 +17,15 @@ class StrictTokenizer extends Tokenizer {
     const token = super.next()
     // No fraction is sent to us, and a whole number has its own type.
     if (Type.equals(token.type, Type.float)) throw new RangeError('float')
-    if (token.byteValue !== undefined && Buffer.compare(Buffer.from(String(token.value)), token.byteValue) !== 0) throw new RangeError('text')
+    if (token.byteValue !== undefined && !isSpelledSo(String(token.value), token.byteValue)) throw new RangeError('text')
     return token
   }
+}
+
+/** Whether the bytes are the text's own in UTF-8. A character for each byte, none of them in the place of an unreadable one, is ASCII. */
+function isSpelledSo(text: string, bytes: Uint8Array): boolean {
+  const isAscii = text.length === bytes.length && !text.includes('\uFFFD')
+  return isAscii || Buffer.from(text).equals(bytes)
 }
 
 /** The only value of these bytes; undefined where they are not strict CBOR to the end. The caller bounds the size. */
