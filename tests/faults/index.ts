@@ -4,7 +4,7 @@ import { DOMAIN_FAULTS } from './domain.ts'
 import { CHANNEL_FAULTS, CONTRACT_FAULTS, HTTP_FAULTS, KEYRING_FAULTS } from './edges.ts'
 import type { Fault } from './fault.ts'
 import { OPERATION_FAULTS } from './operations.ts'
-import { PROOF_FAULTS } from './proofs.ts'
+import { PROOF_FAULTS, WORKER_FAULTS } from './proofs.ts'
 import { STORE_FAULTS } from './store.ts'
 
 /** Each is switched on in turn by `npm run faults`. */
@@ -19,4 +19,5 @@ export const FAULTS: readonly Fault[] = [
   ...CHANNEL_FAULTS,
   ...KEYRING_FAULTS,
   ...PROOF_FAULTS,
+  ...WORKER_FAULTS,
 ]

@@ -313,3 +313,13 @@ export const PROOF_FAULTS = faultsIn('packages/service/src/adapters/proofs', { u
   ['what the chain before named is held against a phone', 'registration/worker.ts', '  serials = []\n', '', 'registration-thread'],
   ['every phone is judged at the time of the first', 'registration/worker.ts', 'now = question.now', 'now ||= question.now', 'registration-thread'],
 ])
+
+export const WORKER_FAULTS = faultsIn('packages/service/src/adapters/workers', { under: 'packages/service/tests' }, [
+  [
+    'long work goes before the event loop of a service that was started low',
+    'give-way.ts',
+    'Math.min(getPriority() + PRIORITY_BELOW_NORMAL, PRIORITY_LOW)',
+    'PRIORITY_BELOW_NORMAL',
+    'registration-thread',
+  ],
+])

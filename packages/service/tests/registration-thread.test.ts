@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { getPriority } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { registrationThread } from '../src/adapters/proofs/registration/registration-thread.ts'
@@ -121,4 +123,18 @@ test('a worker of long work gives way: on Linux it has a lower priority than the
   await worker.terminate()
   assert.ok(theirs > before, `${theirs} is not behind ${before}`)
   assert.equal(getPriority(), before)
+})
+
+test('a service that was itself started at a low priority keeps its workers behind it, and they work', {
+  skip: process.platform !== 'linux' && 'only Linux has priorities of threads',
+}, () => {
+  const worker = join(import.meta.dirname, 'priority-worker.ts')
+  const start = `new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}).once('message', (theirs) => console.log(os.getPriority(), theirs))`
+  for (const [nice, theirs] of [
+    [15, 19],
+    [19, 19],
+  ]) {
+    const args = ['-n', String(nice), process.execPath, '--conditions=@bonded/source', '-e', start]
+    assert.equal(spawnSync('nice', args, { encoding: 'utf8' }).stdout.trim(), `${nice} ${theirs}`)
+  }
 })

@@ -9,6 +9,9 @@ import { Refused } from './refused.ts'
 /** A body of 256 KiB each: 64 MiB. Each takes a turn of some 2 ms, so who waits last waits half a second. */
 const MAX_WAITING = 256
 
+/** Thrice the usual. */
+const LONG_EVIDENCE_BYTES = 16 * 1024
+
 /**
  * Which bodies wait for their turn: those that are long work from here on. The usual evidence is not, and the writes of
  * one turn share a commit. A passport is named by its member before anything is parsed; who spells that otherwise only
@@ -18,9 +21,6 @@ const WAITS: Partial<Record<RouteName, (body: Buffer) => boolean>> = {
   registerDevice: () => true,
   fetchEvidence: (body) => body.length >= LONG_EVIDENCE_BYTES || body.includes('"passport"'),
 }
-/** Thrice the usual. */
-const LONG_EVIDENCE_BYTES = 16 * 1024
-
 /** The one body parser: JSON in UTF-8, read strictly. Every other content type is refused before a byte is read. */
 export function acceptStrictJson(app: FastifyInstance): void {
   const takeTurn = oneATurn({ maxWaiting: MAX_WAITING })
