@@ -10,14 +10,21 @@ import { answerQuestions, type Ready } from './process.ts'
  * or stored.
  */
 const sockets = new Map<string, WebSocket>()
-const channel = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, handleProtocols: () => 'bonded.v1' })
+const channel = new WebSocketServer({
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  handleProtocols: () => 'bonded.v1',
+})
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   request.resume()
   await once(request, 'end')
   const [path = '', frameBytes, replyBytes] = (request.url ?? '').split('?')
   sockets.get(path)?.send('x'.repeat(Number(frameBytes)))
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Number(replyBytes) }).end('x'.repeat(Number(replyBytes)))
+  response
+    .writeHead(200, { 'content-type': 'application/json', 'content-length': Number(replyBytes) })
+    .end('x'.repeat(Number(replyBytes)))
 }
 
 const server = createServer((request, response) => void answer(request, response))

@@ -23,11 +23,20 @@ export interface BenchService {
 export async function serveBench({ workflow, ...parts }: BenchService): Promise<void> {
   const folder = workFolder()
   // Counted as in production, but never refused.
-  const limits = { ...USUAL_LIMITS, ...parseLimits(LIMIT_NAMES.map((name) => `${name}=600000`).join(',')) }
+  const limits = {
+    ...USUAL_LIMITS,
+    ...parseLimits(LIMIT_NAMES.map((name) => `${name}=600000`).join(',')),
+  }
   const service = wireService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
-    settings: { publicOrigin: BENCH_ORIGIN, appScheme: 'pulse', version: 'bench', limits, trustedProxies: 0 },
+    settings: {
+      publicOrigin: BENCH_ORIGIN,
+      appScheme: 'pulse',
+      version: 'bench',
+      limits,
+      trustedProxies: 0,
+    },
     ...parts,
   })
   const { serverCredential } = await createTenant(service, {
@@ -45,7 +54,8 @@ export async function serveBench({ workflow, ...parts }: BenchService): Promise<
     log,
     script: { version: 'bench', load: async () => ({ source: '', integrity: '' }) },
   })
-  answerQuestions({ port: running.port, credential: serverCredential.reveal() } satisfies Ready, () =>
-    rmSync(folder, { recursive: true, force: true }),
+  answerQuestions(
+    { port: running.port, credential: serverCredential.reveal() } satisfies Ready,
+    () => rmSync(folder, { recursive: true, force: true }),
   )
 }

@@ -29,7 +29,13 @@ obey(async (task: BondTask) => {
   }
   if (task.step === 'claim') await inTurns(bonds, callers, (bond) => service.claim(bond))
   if (task.step === 'evidence') await inTurns(bonds, callers, (bond) => service.fetchEvidence(bond))
-  if (task.step === 'attest') await inTurns(bonds, callers, async (bond) => void (await service.attest(bond, service.sign(bond))))
-  if (task.step === 'get') await inTurns(bonds, callers, async (bond) => void (await service.get(bond)))
+  if (task.step === 'attest')
+    await inTurns(
+      bonds,
+      callers,
+      async (bond) => void (await service.attest(bond, service.sign(bond))),
+    )
+  if (task.step === 'get')
+    await inTurns(bonds, callers, async (bond) => void (await service.get(bond)))
   return {}
 })

@@ -12,7 +12,12 @@ import { type Ready, sharedNowMs } from './process.ts'
 /** What the parent asks for: whom the service has to believe, then a burst made ready, then it sent; and so on. */
 export type BurstTask =
   | { readonly step: 'makers' }
-  | { readonly step: 'prepare'; readonly service: Ready; readonly registrations: number; readonly passports: number }
+  | {
+      readonly step: 'prepare'
+      readonly service: Ready
+      readonly registrations: number
+      readonly passports: number
+    }
   | { readonly step: 'send' }
 
 /** From the first request to the last answer, on the clock that all processes of a machine share. */
@@ -29,18 +34,25 @@ interface Prepared {
 }
 
 const state = makePassportAuthority(new TestClock().now())
-const passports = (['rsa', 'ecdsa'] as const).map((kind) => mintPassport(state, { chip: makePassportChip({ kind }) }))
+const passports = (['rsa', 'ecdsa'] as const).map((kind) =>
+  mintPassport(state, { chip: makePassportChip({ kind }) }),
+)
 let burst: readonly Prepared[] = []
 
 obey(async (task: BurstTask): Promise<Makers | BurstWindow | Record<string, never>> => {
-  if (task.step === 'makers') return { phones: TEST_ROOTS, countryCertificate: state.countryCertificate.toString('base64') }
+  if (task.step === 'makers')
+    return { phones: TEST_ROOTS, countryCertificate: state.countryCertificate.toString('base64') }
   if (task.step === 'send') return sendAll()
   burst = await prepare(task)
   return {}
 })
 
 /** All that costs time is made before, and mixed: registrations and passports do not come in blocks. */
-async function prepare({ service, registrations, passports: count }: Extract<BurstTask, { step: 'prepare' }>): Promise<readonly Prepared[]> {
+async function prepare({
+  service,
+  registrations,
+  passports: count,
+}: Extract<BurstTask, { step: 'prepare' }>): Promise<readonly Prepared[]> {
   const calls = new ServiceCalls(service)
   const made: Prepared[] = []
   for (let at = 0; at < registrations; at++) made.push(await registration(calls, service.port, at))
@@ -52,7 +64,9 @@ async function prepare({ service, registrations, passports: count }: Extract<Bur
 }
 
 async function registration(calls: ServiceCalls, port: number, at: number): Promise<Prepared> {
-  const [format, makeKey] = ATTESTED_KEYS[at % ATTESTED_KEYS.length] as (typeof ATTESTED_KEYS)[number]
+  const [format, makeKey] = ATTESTED_KEYS[
+    at % ATTESTED_KEYS.length
+  ] as (typeof ATTESTED_KEYS)[number]
   const challenge = await calls.challenge()
   const payload = canonicalJson({ format, challenge, ...makeKey().register(challenge) })
   return { port, path: '/api/v1/devices', headers: { 'content-type': 'application/json' }, payload }
@@ -63,20 +77,34 @@ async function passportEvidence(calls: ServiceCalls, port: number, at: number): 
   const bond = await calls.create(phone)
   await calls.claim(bond)
   const view = viewOf(bond)
-  const passport = passportSignal(passports[at % passports.length] as (typeof passports)[number], view.nonce)
+  const passport = passportSignal(
+    passports[at % passports.length] as (typeof passports)[number],
+    view.nonce,
+  )
   const signals = { ...carriedSignals(Date.parse(view.server_time)), passport }
-  const headers = { authorization: `Bearer ${phone.device_token}`, 'content-type': 'application/json' }
-  return { port, path: '/api/v1/evidence', headers, payload: canonicalJson(evidenceRequest(phone, view, signals, view.server_time)) }
+  const headers = {
+    authorization: `Bearer ${phone.device_token}`,
+    'content-type': 'application/json',
+  }
+  return {
+    port,
+    path: '/api/v1/evidence',
+    headers,
+    payload: canonicalJson(evidenceRequest(phone, view, signals, view.server_time)),
+  }
 }
 
 async function sendAll(): Promise<BurstWindow> {
   const fromMs = sharedNowMs()
-  const answers = await Promise.all(burst.map(async (request) => ({ request, answer: await send({ method: 'POST', ...request }) })))
+  const answers = await Promise.all(
+    burst.map(async (request) => ({ request, answer: await send({ method: 'POST', ...request }) })),
+  )
   const untilMs = sharedNowMs()
   for (const { request, answer } of answers) {
     if (!request.path.endsWith('/evidence')) continue
     const { verified_evidence } = JSON.parse(answer) as { verified_evidence: VerifiedEvidence }
-    if (verified_evidence.passport?.tier !== 'chip') throw new Error(`a passport came to ${verified_evidence.passport?.tier}`)
+    if (verified_evidence.passport?.tier !== 'chip')
+      throw new Error(`a passport came to ${verified_evidence.passport?.tier}`)
   }
   return { fromMs, untilMs }
 }

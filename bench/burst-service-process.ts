@@ -25,5 +25,8 @@ process.once('message', ({ phones, countryCertificate }: Makers) => {
 /** Goes as the machine's does, from the time at which the tests' phones are certified. */
 function sinceTheTests(): Clock {
   const behindMs = systemClock.now() - new TestClock().now()
-  return { now: () => systemClock.now() - behindMs, schedule: (at, callback) => systemClock.schedule(at + behindMs, callback) }
+  return {
+    now: () => systemClock.now() - behindMs,
+    schedule: (at, callback) => systemClock.schedule(at + behindMs, callback),
+  }
 }

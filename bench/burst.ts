@@ -38,7 +38,12 @@ interface Round {
 const rounds: Round[] = []
 let windowMs = MIN_WINDOW_MS
 for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
-  await burst({ step: 'prepare', service: ready, registrations: REGISTRATIONS, passports: PASSPORTS })
+  await burst({
+    step: 'prepare',
+    service: ready,
+    registrations: REGISTRATIONS,
+    passports: PASSPORTS,
+  })
   await wait(PAUSE_MS)
   const fromMs = sharedNowMs()
   await wait(windowMs)
@@ -46,18 +51,30 @@ for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
   const window = await burst<BurstWindow>({ step: 'send' })
   const during = await steady({ step: 'report', ...window })
   windowMs = Math.max(MIN_WINDOW_MS, window.untilMs - window.fromMs)
-  if (round >= 0) rounds.push({ burstMs: window.untilMs - window.fromMs, idle: idle.ms, burst: during.ms })
+  if (round >= 0)
+    rounds.push({ burstMs: window.untilMs - window.fromMs, idle: idle.ms, burst: during.ms })
 }
 
-const all = { idle: rounds.flatMap(({ idle }) => idle), burst: rounds.flatMap(({ burst: ms }) => ms) }
+const all = {
+  idle: rounds.flatMap(({ idle }) => idle),
+  burst: rounds.flatMap(({ burst: ms }) => ms),
+}
 const figures = {
   rounds: ROUNDS,
   registrations: REGISTRATIONS,
   passports: PASSPORTS,
   burst_ms: median(rounds.map(({ burstMs }) => burstMs)),
   calls_a_window: median(rounds.map(({ burst: ms }) => ms.length)),
-  idle: { p50_ms: ofRounds('idle', 0.5), p99_ms: ofRounds('idle', 0.99), p99_of_all_ms: quantile(all.idle, 0.99) },
-  burst: { p50_ms: ofRounds('burst', 0.5), p99_ms: ofRounds('burst', 0.99), p99_of_all_ms: quantile(all.burst, 0.99) },
+  idle: {
+    p50_ms: ofRounds('idle', 0.5),
+    p99_ms: ofRounds('idle', 0.99),
+    p99_of_all_ms: quantile(all.idle, 0.99),
+  },
+  burst: {
+    p50_ms: ofRounds('burst', 0.5),
+    p99_ms: ofRounds('burst', 0.99),
+    p99_of_all_ms: quantile(all.burst, 0.99),
+  },
   ratio: median(rounds.map((round) => quantile(round.burst, 0.99) / quantile(round.idle, 0.99))),
   ratio_of_all: quantile(all.burst, 0.99) / quantile(all.idle, 0.99),
   target: TARGET_RATIO,
@@ -70,12 +87,16 @@ else {
   )
   for (const phase of ['idle', 'burst'] as const) {
     const { p50_ms, p99_ms, p99_of_all_ms } = figures[phase]
-    console.log(`  ${phase.padEnd(6)} p50 ${ms(p50_ms)}   p99 ${ms(p99_ms)}   p99 of all ${ms(p99_of_all_ms)}`)
+    console.log(
+      `  ${phase.padEnd(6)} p50 ${ms(p50_ms)}   p99 ${ms(p99_ms)}   p99 of all ${ms(p99_of_all_ms)}`,
+    )
   }
   console.log(
     `  ratio  p99 ${figures.ratio.toFixed(2)} (of all ${figures.ratio_of_all.toFixed(2)}), target ${TARGET_RATIO}${figures.ratio > TARGET_RATIO ? '   OVER' : ''}`,
   )
-  console.log(`  a burst of ${REGISTRATIONS} registrations and ${PASSPORTS} passports was answered in ${figures.burst_ms.toFixed(0)} ms`)
+  console.log(
+    `  a burst of ${REGISTRATIONS} registrations and ${PASSPORTS} passports was answered in ${figures.burst_ms.toFixed(0)} ms`,
+  )
 }
 
 function ofRounds(phase: 'idle' | 'burst', part: number): number {

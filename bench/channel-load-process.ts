@@ -87,7 +87,11 @@ async function openUpTo(task: ChannelTask): Promise<void> {
 async function open({ port, sizes }: ChannelTask, at: number): Promise<Watcher> {
   const { id, watch_token } = bonds[at]?.created ?? { id: String(at), watch_token: 'none' }
   const path = sizes === undefined ? `/sessions/${id}` : `/sessions/${at}?${sizes.hello}`
-  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, ['bonded.v1', `watch.${watch_token}`], { perMessageDeflate: false })
+  const socket = new WebSocket(
+    `ws://127.0.0.1:${port}${path}`,
+    ['bonded.v1', `watch.${watch_token}`],
+    { perMessageDeflate: false },
+  )
   const { promise, resolve, reject } = Promise.withResolvers<Watcher>()
   socket.once('error', reject)
   socket.once('message', (hello: Buffer) => {
@@ -99,7 +103,9 @@ async function open({ port, sizes }: ChannelTask, at: number): Promise<Watcher> 
 }
 
 async function closeAll(): Promise<void> {
-  const closed = watchers.map(({ socket }) => new Promise((resolve) => socket.once('close', resolve)))
+  const closed = watchers.map(
+    ({ socket }) => new Promise((resolve) => socket.once('close', resolve)),
+  )
   for (const { socket } of watchers) socket.close()
   watchers = []
   await Promise.all(closed)
@@ -113,10 +119,18 @@ async function bondAll(task: ChannelTask): Promise<Bonded> {
   })
   const all = await Promise.all(done)
   const { sizes } = all[0] as (typeof all)[number]
-  return { frameMs: all.map(({ frameMs }) => frameMs), replyMs: all.map(({ replyMs }) => replyMs), sizes }
+  return {
+    frameMs: all.map(({ frameMs }) => frameMs),
+    replyMs: all.map(({ replyMs }) => replyMs),
+    sizes,
+  }
 }
 
-async function bondOne(task: ChannelTask, watcher: Watcher, at: number): Promise<{ frameMs: number; replyMs: number; sizes: Sizes }> {
+async function bondOne(
+  task: ChannelTask,
+  watcher: Watcher,
+  at: number,
+): Promise<{ frameMs: number; replyMs: number; sizes: Sizes }> {
   const sentAt = performance.now()
   const framed = new Promise<{ frameMs: number; bytes: number }>((resolve) => {
     watcher.heard = (frame) => {
@@ -124,17 +138,32 @@ async function bondOne(task: ChannelTask, watcher: Watcher, at: number): Promise
       resolve({ frameMs: performance.now() - sentAt, bytes: Buffer.byteLength(frame) })
     }
   })
-  const attestation = task.sizes === undefined ? (attestations[at] as string) : 'x'.repeat(task.sizes.attestation)
+  const attestation =
+    task.sizes === undefined ? (attestations[at] as string) : 'x'.repeat(task.sizes.attestation)
   const reply = await attest(task, { at, attestation })
   const replyMs = performance.now() - sentAt
   const { frameMs, bytes } = await framed
-  const sizes = { hello: watcher.helloBytes, attestation: attestation.length, frame: bytes, reply: Buffer.byteLength(reply) }
+  const sizes = {
+    hello: watcher.helloBytes,
+    attestation: attestation.length,
+    frame: bytes,
+    reply: Buffer.byteLength(reply),
+  }
   return { frameMs, replyMs, sizes }
 }
 
-function attest(task: ChannelTask, { at, attestation }: { at: number; attestation: string }): Promise<string> {
+function attest(
+  task: ChannelTask,
+  { at, attestation }: { at: number; attestation: string },
+): Promise<string> {
   if (task.sizes === undefined) return new ServiceCalls(task).attest(bonds[at] as Bond, attestation)
   const { frame, reply } = task.sizes
   const path = `/sessions/${at}?${frame}?${reply}`
-  return send({ port: task.port, method: 'POST', path, headers: { 'content-type': 'application/json' }, payload: attestation })
+  return send({
+    port: task.port,
+    method: 'POST',
+    path,
+    headers: { 'content-type': 'application/json' },
+    payload: attestation,
+  })
 }

@@ -33,7 +33,13 @@ class Side implements Disposable {
 
   async ask<T>(step: ChannelTask['step'], channels: number): Promise<T> {
     const { port, credential } = (this.#ready ??= await this.#server.next<Ready>())
-    return this.#load.ask<T>({ port, credential, step, channels, ...(this.#sizes ? { sizes: this.#sizes } : {}) } satisfies ChannelTask)
+    return this.#load.ask<T>({
+      port,
+      credential,
+      step,
+      channels,
+      ...(this.#sizes ? { sizes: this.#sizes } : {}),
+    } satisfies ChannelTask)
   }
 
   async bondRound(): Promise<Bonded> {
@@ -51,7 +57,10 @@ class Side implements Disposable {
     const before = await this.#look()
     await this.ask('open', CHANNELS_BEFORE + CHANNELS)
     const after = await this.#look()
-    return { rssBytes: (after.rssBytes - before.rssBytes) / CHANNELS, heapBytes: (after.heapBytes - before.heapBytes) / CHANNELS }
+    return {
+      rssBytes: (after.rssBytes - before.rssBytes) / CHANNELS,
+      heapBytes: (after.heapBytes - before.heapBytes) / CHANNELS,
+    }
   }
 
   async #look(): Promise<Usage> {
@@ -78,7 +87,8 @@ using service = new Side('service')
 const { sizes } = await service.bondRound()
 using bare = new Side('bare', sizes)
 await bare.bondRound()
-for (let round = 0; round < ROUNDS; round++) bonds.push({ service: await service.bondRound(), bare: await bare.bondRound() })
+for (let round = 0; round < ROUNDS; round++)
+  bonds.push({ service: await service.bondRound(), bare: await bare.bondRound() })
 
 const memory: { service: Memory; bare: Memory }[] = []
 for (let round = 0; round < ROUNDS; round++) {
@@ -88,32 +98,52 @@ for (let round = 0; round < ROUNDS; round++) {
   memory.push({ service: await freshService.idle(), bare: await freshBare.idle() })
 }
 
-const kib = (of: 'service' | 'bare', figure: keyof Memory) => tenths(median(memory.map((round) => round[of][figure])) / BYTES_A_KIB)
+const kib = (of: 'service' | 'bare', figure: keyof Memory) =>
+  tenths(median(memory.map((round) => round[of][figure])) / BYTES_A_KIB)
 const wait = (of: 'service' | 'bare', figure: (bonded: Bonded) => readonly number[]) => ({
   p50: tenths(median(bonds.map((round) => percentile(figure(round[of]), 0.5)))),
   p99: tenths(median(bonds.map((round) => percentile(figure(round[of]), 0.99)))),
   max: tenths(median(bonds.map((round) => Math.max(...figure(round[of]))))),
 })
 const sent = ({ frameMs }: Bonded) => frameMs
-const afterReply = ({ frameMs, replyMs }: Bonded) => frameMs.map((frame, at) => frame - (replyMs[at] ?? Number.NaN))
+const afterReply = ({ frameMs, replyMs }: Bonded) =>
+  frameMs.map((frame, at) => frame - (replyMs[at] ?? Number.NaN))
 const side = (of: 'service' | 'bare') => ({
   idle_rss_kib: kib(of, 'rssBytes'),
   idle_heap_kib: kib(of, 'heapBytes'),
   sent_to_frame_ms: wait(of, sent),
   reply_to_frame_ms: wait(of, afterReply),
 })
-const figures = { channels: CHANNELS, bonds_in_a_second: BONDS, rounds: ROUNDS, sizes, service: side('service'), bare: side('bare') }
+const figures = {
+  channels: CHANNELS,
+  bonds_in_a_second: BONDS,
+  rounds: ROUNDS,
+  sizes,
+  service: side('service'),
+  bare: side('bare'),
+}
 
 if (process.argv.includes('--json')) console.log(JSON.stringify({ ...figures, all: { memory } }))
 else {
   const row = (name: string, of: (figuresOf: ReturnType<typeof side>) => string) =>
-    console.log(`${name.padEnd(44)}${of(figures.service).padStart(20)}${of(figures.bare).padStart(20)}`)
-  const three = ({ p50, p99, max }: { p50: number; p99: number; max: number }) => `${p50} / ${p99} / ${max}`
-  console.log(`medians of ${ROUNDS} rounds${' '.repeat(30)}             service             bare ws`)
-  row(`an idle channel, resident, KiB (${CHANNELS} open)`, ({ idle_rss_kib }) => String(idle_rss_kib))
+    console.log(
+      `${name.padEnd(44)}${of(figures.service).padStart(20)}${of(figures.bare).padStart(20)}`,
+    )
+  const three = ({ p50, p99, max }: { p50: number; p99: number; max: number }) =>
+    `${p50} / ${p99} / ${max}`
+  console.log(
+    `medians of ${ROUNDS} rounds${' '.repeat(30)}             service             bare ws`,
+  )
+  row(`an idle channel, resident, KiB (${CHANNELS} open)`, ({ idle_rss_kib }) =>
+    String(idle_rss_kib),
+  )
   row('an idle channel, heap, KiB', ({ idle_heap_kib }) => String(idle_heap_kib))
-  row(`${BONDS} bonds in a second: sent to frame, ms`, ({ sent_to_frame_ms }) => three(sent_to_frame_ms))
-  row('  reply to frame, ms (below 0: frame first)', ({ reply_to_frame_ms }) => three(reply_to_frame_ms))
+  row(`${BONDS} bonds in a second: sent to frame, ms`, ({ sent_to_frame_ms }) =>
+    three(sent_to_frame_ms),
+  )
+  row('  reply to frame, ms (below 0: frame first)', ({ reply_to_frame_ms }) =>
+    three(reply_to_frame_ms),
+  )
   console.log('  (50 % / 99 % / longest; the bare one verifies and stores nothing)')
 }
 

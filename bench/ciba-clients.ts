@@ -20,5 +20,9 @@ export function newCibaSecrets(): CibaSecrets {
 
 /** A new P-256 key, private. */
 export function newJwk(): webcrypto.JsonWebKey {
-  return { ...generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }
+  return {
+    ...generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey.export({ format: 'jwk' }),
+    alg: 'ES256',
+    use: 'sig',
+  }
 }

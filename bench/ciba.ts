@@ -18,7 +18,13 @@ const WARM_UP_ROUNDS = 40
 const FLOWS = 150
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 25)
 
-const BOND: readonly (typeof BOND_STEPS)[number][] = ['create', 'claim', 'evidence', 'attest', 'get']
+const BOND: readonly (typeof BOND_STEPS)[number][] = [
+  'create',
+  'claim',
+  'evidence',
+  'attest',
+  'get',
+]
 const CIBA: readonly (typeof CIBA_STEPS)[number][] = ['create', 'approve', 'token']
 type Costs = Readonly<Record<string, number>>
 
@@ -38,15 +44,21 @@ const rounds: { service: Costs; peers: Readonly<Record<ClientAuthentication, Cos
 for (let round = 0; round < ROUNDS; round++) {
   rounds.push({
     service: await bond(),
-    peers: { client_secret_basic: await ciba('client_secret_basic'), private_key_jwt: await ciba('private_key_jwt') },
+    peers: {
+      client_secret_basic: await ciba('client_secret_basic'),
+      private_key_jwt: await ciba('private_key_jwt'),
+    },
   })
 }
 
 const threeCalls = ({ create = 0, attest = 0, get = 0 }: Costs) => create + attest + get
 const allCalls = (costs: Costs) => Object.values(costs).reduce((sum, cost) => sum + cost, 0)
-const middle = (figure: (round: (typeof rounds)[number]) => number) => Math.round(median(rounds.map(figure)))
+const middle = (figure: (round: (typeof rounds)[number]) => number) =>
+  Math.round(median(rounds.map(figure)))
 const ratio = (part: (costs: Costs) => number, client: ClientAuthentication) =>
-  Math.round(median(rounds.map((round) => part(round.service) / allCalls(round.peers[client]))) * 100) / 100
+  Math.round(
+    median(rounds.map((round) => part(round.service) / allCalls(round.peers[client]))) * 100,
+  ) / 100
 const each = (steps: readonly string[], of: (round: (typeof rounds)[number]) => Costs) =>
   Object.fromEntries(steps.map((step) => [step, middle((round) => of(round)[step] ?? Number.NaN)]))
 
@@ -71,12 +83,20 @@ else {
     Object.entries(costs)
       .map(([step, cost]) => `${step} ${cost}`)
       .join(', ')
-  console.log(`server CPU a flow in µs, median of ${ROUNDS} rounds of ${FLOWS} at ${CALLERS} callers`)
-  console.log(`  service        create + attest + get ${figures.service_us}, durable; all five calls ${figures.service_with_claim_and_evidence_us}`)
+  console.log(
+    `server CPU a flow in µs, median of ${ROUNDS} rounds of ${FLOWS} at ${CALLERS} callers`,
+  )
+  console.log(
+    `  service        create + attest + get ${figures.service_us}, durable; all five calls ${figures.service_with_claim_and_evidence_us}`,
+  )
   console.log(`                 (${list(figures.service_calls_us)})`)
   for (const { client, flow_us, calls_us, ratio, ratio_with_claim_and_evidence } of figures.peers) {
-    console.log(`  oidc-provider  ${flow_us} with ${client}, ES256, in memory   (${list(calls_us)})`)
-    console.log(`  ratio          ${ratio.toFixed(2)}; all five calls ${ratio_with_claim_and_evidence.toFixed(2)}   (median of the rounds' ratios)`)
+    console.log(
+      `  oidc-provider  ${flow_us} with ${client}, ES256, in memory   (${list(calls_us)})`,
+    )
+    console.log(
+      `  ratio          ${ratio.toFixed(2)}; all five calls ${ratio_with_claim_and_evidence.toFixed(2)}   (median of the rounds' ratios)`,
+    )
   }
 }
 

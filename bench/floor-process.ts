@@ -13,7 +13,9 @@ import { answerQuestions, type Ready, workFolder } from './process.ts'
  */
 const folder = workFolder()
 const database = new DatabaseSync(join(folder, 'floor.db'))
-database.exec('pragma journal_mode = wal; pragma synchronous = full; create table entry (id text, body text)')
+database.exec(
+  'pragma journal_mode = wal; pragma synchronous = full; create table entry (id text, body text)',
+)
 const insert = database.prepare('insert into entry (id, body) values (?, ?)')
 let group: { id: string; body: string; done: () => void }[] = []
 
@@ -37,28 +39,49 @@ function commit(): void {
 let answers: Readonly<Record<string, object>> = {}
 let key: KeyObject | undefined
 const watchers = new Map<string, WebSocket>()
-const frame = { v: 1, type: 'hint', state: 'pending', hint: 'scanned', at: new Date().toISOString(), expires_in_ms: 300_000, data: {} }
+const frame = {
+  v: 1,
+  type: 'hint',
+  state: 'pending',
+  hint: 'scanned',
+  at: new Date().toISOString(),
+  expires_in_ms: 300_000,
+  data: {},
+}
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { url = '', method } = request
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const text = Buffer.concat(chunks).toString('utf8')
-  const body = text === '' ? {} : (JSON.parse(text) as { session_id?: string; app_attest?: Record<string, string> })
+  const body =
+    text === ''
+      ? {}
+      : (JSON.parse(text) as { session_id?: string; app_attest?: Record<string, string> })
   const call = callOf(method, url)
-  const id = call === 'create' ? `sess_${randomBytes(11).toString('hex')}` : (body.session_id ?? url.split('/')[4] ?? '')
+  const id =
+    call === 'create'
+      ? `sess_${randomBytes(11).toString('hex')}`
+      : (body.session_id ?? url.split('/')[4] ?? '')
   const { app_attest } = body
   if (app_attest !== undefined && key !== undefined) {
     const signed = Buffer.concat([
       Buffer.from(app_attest.authenticator_data ?? '', 'base64url'),
       Buffer.from(app_attest.client_data_hash ?? '', 'base64url'),
     ])
-    if (!verify('sha256', signed, key, Buffer.from(app_attest.signature ?? '', 'base64url'))) throw new Error('the floor was sent a bad signature')
+    if (!verify('sha256', signed, key, Buffer.from(app_attest.signature ?? '', 'base64url')))
+      throw new Error('the floor was sent a bad signature')
   }
   const reply = JSON.stringify({ ...answers[call], id })
   if (call !== 'get') await write(id, reply)
-  response.writeHead(call === 'create' ? 201 : 200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(reply) }).end(reply)
-  if (call !== 'create' && call !== 'get') watchers.get(id)?.send(JSON.stringify({ ...frame, session_id: id, seq: 1 }))
+  response
+    .writeHead(call === 'create' ? 201 : 200, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(reply),
+    })
+    .end(reply)
+  if (call !== 'create' && call !== 'get')
+    watchers.get(id)?.send(JSON.stringify({ ...frame, session_id: id, seq: 1 }))
 }
 
 function callOf(method: string | undefined, url: string): string {
@@ -68,20 +91,33 @@ function callOf(method: string | undefined, url: string): string {
 }
 
 const server = createServer((request, response) => void answer(request, response))
-const channel = new WebSocketServer({ noServer: true, perMessageDeflate: false, handleProtocols: () => 'bonded.v1' })
+const channel = new WebSocketServer({
+  noServer: true,
+  perMessageDeflate: false,
+  handleProtocols: () => 'bonded.v1',
+})
 server.on('upgrade', (request, socket, head) => {
   const id = request.url?.split('/')[2] ?? ''
   channel.handleUpgrade(request, socket, head, (webSocket) => {
     watchers.set(id, webSocket)
     webSocket.once('close', () => watchers.delete(id))
-    webSocket.send(JSON.stringify({ ...frame, type: 'hello', data: answers.get, session_id: id, seq: 1 }))
+    webSocket.send(
+      JSON.stringify({ ...frame, type: 'hello', data: answers.get, session_id: id, seq: 1 }),
+    )
   })
 })
 process.on('message', (message: { answers?: typeof answers; publicKey?: string }) => {
   if (message.answers) answers = message.answers
-  if (message.publicKey) key = createPublicKey({ key: Buffer.from(message.publicKey, 'base64url'), format: 'der', type: 'spki' })
+  if (message.publicKey)
+    key = createPublicKey({
+      key: Buffer.from(message.publicKey, 'base64url'),
+      format: 'der',
+      type: 'spki',
+    })
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: 'none' } satisfies Ready, () => rmSync(folder, { recursive: true, force: true }))
+  answerQuestions({ port, credential: 'none' } satisfies Ready, () =>
+    rmSync(folder, { recursive: true, force: true }),
+  )
 })

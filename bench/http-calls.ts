@@ -13,15 +13,24 @@ const agent = new Agent({ keepAlive: true, maxSockets: 128 })
 /** What a load process does all day. @returns the body. @throws where the status is not one of success: a bench of refusals measures nothing */
 export function send({ port, method, path, headers = {}, payload }: HttpCall): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) }
-  const request = httpRequest({ host: '127.0.0.1', port, method, path, headers: { ...headers, ...length }, agent })
+  const length =
+    payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) }
+  const request = httpRequest({
+    host: '127.0.0.1',
+    port,
+    method,
+    path,
+    headers: { ...headers, ...length },
+    agent,
+  })
   request.on('error', reject)
   request.on('response', (response) => {
     const chunks: Buffer[] = []
     response.on('data', (chunk: Buffer) => chunks.push(chunk))
     response.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8')
-      if ((response.statusCode ?? 500) >= 300) reject(new Error(`${method} ${path} answered ${response.statusCode}: ${text}`))
+      if ((response.statusCode ?? 500) >= 300)
+        reject(new Error(`${method} ${path} answered ${response.statusCode}: ${text}`))
       else resolve(text)
     })
   })
@@ -30,7 +39,11 @@ export function send({ port, method, path, headers = {}, payload }: HttpCall): P
 }
 
 /** Runs the work for each item, `callers` at a time; each caller takes every `callers`-th, one after the other. */
-export async function inTurns<T>(items: readonly T[], callers: number, work: (item: T, at: number) => Promise<void>): Promise<void> {
+export async function inTurns<T>(
+  items: readonly T[],
+  callers: number,
+  work: (item: T, at: number) => Promise<void>,
+): Promise<void> {
   const caller = async (first: number) => {
     for (let at = first; at < items.length; at += callers) await work(items[at] as T, at)
   }

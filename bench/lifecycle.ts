@@ -31,7 +31,10 @@ await floorLoad.ask<Lesson>(floorTask)
 
 const rounds: { service: number; floor: number }[] = []
 for (let round = 0; round < ROUNDS; round++) {
-  rounds.push({ service: await measure(service, load, serviceTask), floor: await measure(floor, floorLoad, floorTask) })
+  rounds.push({
+    service: await measure(service, load, serviceTask),
+    floor: await measure(floor, floorLoad, floorTask),
+  })
 }
 
 const figures = {
@@ -44,9 +47,13 @@ const figures = {
 }
 if (process.argv.includes('--json')) console.log(JSON.stringify({ ...figures, all: rounds }))
 else {
-  console.log(`server CPU a lifecycle, median of ${ROUNDS} rounds of ${LIFECYCLES} at ${CALLERS} callers`)
+  console.log(
+    `server CPU a lifecycle, median of ${ROUNDS} rounds of ${LIFECYCLES} at ${CALLERS} callers`,
+  )
   console.log(`  service ${figures.service_us} µs`)
-  console.log(`  floor   ${figures.floor_us} µs   (bare node:http + ws, two P-256 verifications, five committed writes, five frames)`)
+  console.log(
+    `  floor   ${figures.floor_us} µs   (bare node:http + ws, two P-256 verifications, five committed writes, five frames)`,
+  )
   console.log(
     `  ratio   ${figures.ratio}     (median of the rounds' ratios; ${rounds.map((round) => (round.service / round.floor).toFixed(2)).join(', ')})`,
   )

@@ -32,16 +32,30 @@ export class Line implements Disposable {
     return new Line(socket)
   }
 
-  get(path: string, headers: Readonly<Record<string, string>>): Promise<{ status: number; micros: number }> {
+  get(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<{ status: number; micros: number }> {
     return this.#ask(`GET ${path}`, headers, '')
   }
 
-  post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<{ status: number; micros: number }> {
-    const about = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
+  post(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+  ): Promise<{ status: number; micros: number }> {
+    const about = {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    }
     return this.#ask(`POST ${path}`, { ...headers, ...about }, body)
   }
 
-  #ask(what: string, headers: Readonly<Record<string, string>>, body: string): Promise<{ status: number; micros: number }> {
+  #ask(
+    what: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+  ): Promise<{ status: number; micros: number }> {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     const request = `${what} HTTP/1.1\r\nhost: localhost\r\n${lines.join('')}\r\n${body}`
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; micros: number }>()

@@ -1,6 +1,17 @@
-import { canonicalJson, type CreatedSession, type PhoneSession, type VerifiedEvidence } from '@bonded/contract'
+import {
+  canonicalJson,
+  type CreatedSession,
+  type PhoneSession,
+  type VerifiedEvidence,
+} from '@bonded/contract'
 import { WebSocket } from 'ws'
-import { attestation, carriedSignals, evidenceRequest, newKey, type TestPhone } from '../packages/service/tests/phone.ts'
+import {
+  attestation,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  type TestPhone,
+} from '../packages/service/tests/phone.ts'
 import { obey, send } from './http-calls.ts'
 
 /** What the parent asks for. */
@@ -50,14 +61,20 @@ async function phoneOf(task: Task): Promise<TestPhone> {
 /** A phone of its own for each caller: the counters of one rise one by one. */
 async function enrol(task: Task): Promise<TestPhone> {
   if (task.floor)
-    return { ...key, device_id: `dev_${'0'.repeat(22)}`, subject_id: `sub_${'0'.repeat(22)}`, device_token: 'none', key_id: 'none', counter: 0 }
+    return {
+      ...key,
+      device_id: `dev_${'0'.repeat(22)}`,
+      subject_id: `sub_${'0'.repeat(22)}`,
+      device_token: 'none',
+      key_id: 'none',
+      counter: 0,
+    }
   const { challenge } = (await call(task, 'POST', '/devices/challenges')) as { challenge: string }
   // The first phone has the key the floor will verify with; the others theirs.
   const own = phone === undefined ? key : newKey()
-  const registered = (await call(task, 'POST', '/devices', { body: { format: 'software', challenge, public_key: own.public_key } })) as Omit<
-    TestPhone,
-    'counter' | 'privateKey'
-  >
+  const registered = (await call(task, 'POST', '/devices', {
+    body: { format: 'software', challenge, public_key: own.public_key },
+  })) as Omit<TestPhone, 'counter' | 'privateKey'>
   return { ...registered, privateKey: own.privateKey, counter: 0 }
 }
 
@@ -65,7 +82,10 @@ async function enrol(task: Task): Promise<TestPhone> {
 async function lifecycle(task: Task, own: TestPhone): Promise<void> {
   const backend = { token: task.credential }
   const mobile = { token: own.device_token }
-  const created = (await call(task, 'POST', '/sessions', { ...backend, body: { workflow: 'w', action: 'a' } })) as CreatedSession
+  const created = (await call(task, 'POST', '/sessions', {
+    ...backend,
+    body: { workflow: 'w', action: 'a' },
+  })) as CreatedSession
   const channel = watch(task, created)
   await channel.frames(1)
   const view = (await call(task, 'POST', `/sessions/${created.id}/claim`, {
@@ -78,19 +98,29 @@ async function lifecycle(task: Task, own: TestPhone): Promise<void> {
     ...mobile,
     body: evidenceRequest(own, asked, signals, view.server_time),
   })) as { verified_evidence: VerifiedEvidence }
-  await call(task, 'POST', '/attestations', { ...mobile, body: attestation(own, asked, verified_evidence, view.server_time) })
+  await call(task, 'POST', '/attestations', {
+    ...mobile,
+    body: attestation(own, asked, verified_evidence, view.server_time),
+  })
   // hello, scanned, evaluating, bonded; the floor sends as many.
   await channel.frames(4)
   await call(task, 'GET', `/sessions/${created.id}`, backend)
-  await call(task, 'POST', `/sessions/${created.id}/form-completed`, { ...backend, secret: created.completion_secret ?? '' })
+  await call(task, 'POST', `/sessions/${created.id}/form-completed`, {
+    ...backend,
+    secret: created.completion_secret ?? '',
+  })
   await channel.frames(5)
   channel.close()
 }
 
 function watch(task: Task, session: CreatedSession) {
-  const socket = new WebSocket(`ws://127.0.0.1:${task.port}/sessions/${session.id}`, ['bonded.v1', `watch.${session.watch_token}`], {
-    perMessageDeflate: false,
-  })
+  const socket = new WebSocket(
+    `ws://127.0.0.1:${task.port}/sessions/${session.id}`,
+    ['bonded.v1', `watch.${session.watch_token}`],
+    {
+      perMessageDeflate: false,
+    },
+  )
   let seen = 0
   let wanted = Number.POSITIVE_INFINITY
   let reached = () => {}
@@ -113,14 +143,22 @@ function watch(task: Task, session: CreatedSession) {
   }
 }
 
-async function call(task: Task, method: string, path: string, given: { token?: string; body?: object; secret?: string } = {}): Promise<object> {
+async function call(
+  task: Task,
+  method: string,
+  path: string,
+  given: { token?: string; body?: object; secret?: string } = {},
+): Promise<object> {
   const headers: Record<string, string> = {}
   if (given.token !== undefined) headers.authorization = `Bearer ${given.token}`
   if (given.secret !== undefined) headers['x-bond-completion-secret'] = given.secret
   if (given.body !== undefined) headers['content-type'] = 'application/json'
   const payload = given.body === undefined ? {} : { payload: canonicalJson(given.body) }
-  const answer = JSON.parse(await send({ port: task.port, method, path: `/api/v1${path}`, headers, ...payload })) as object
-  const name = method === 'GET' ? 'get' : path === '/sessions' ? 'create' : (path.split('/').at(-1) ?? '')
+  const answer = JSON.parse(
+    await send({ port: task.port, method, path: `/api/v1${path}`, headers, ...payload }),
+  ) as object
+  const name =
+    method === 'GET' ? 'get' : path === '/sessions' ? 'create' : (path.split('/').at(-1) ?? '')
   answers[name] = answer
   return answer
 }

@@ -39,7 +39,10 @@ const provider = new Provider(ISSUER, {
       triggerAuthenticationDevice: () => {},
     },
   },
-  findAccount: (_: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
+  findAccount: (_: unknown, accountId: string) => ({
+    accountId,
+    claims: () => ({ sub: accountId }),
+  }),
   ttl: { AccessToken: 300, BackchannelAuthenticationRequest: 300, Grant: 300, IdToken: 300 },
 })
 provider.on('server_error', (_, failure) => {
@@ -50,7 +53,9 @@ const oidc = provider.callback()
 async function approve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
-  const { auth_req_id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { auth_req_id: string }
+  const { auth_req_id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+    auth_req_id: string
+  }
   const asked = await provider.BackchannelAuthenticationRequest.find(auth_req_id)
   if (asked === undefined) return void response.writeHead(404).end()
   const grant = new provider.Grant({ clientId: asked.clientId, accountId: asked.accountId })
@@ -60,7 +65,9 @@ async function approve(request: IncomingMessage, response: ServerResponse): Prom
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 }).end('{}')
 }
 
-const server = createServer((request, response) => (request.url === '/approve' ? void approve(request, response) : oidc(request, response)))
+const server = createServer((request, response) =>
+  request.url === '/approve' ? void approve(request, response) : oidc(request, response),
+)
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
   answerQuestions({ port, credential: JSON.stringify(secrets) } satisfies Ready, () => {})

@@ -17,7 +17,9 @@ declare module 'oidc-provider' {
     readonly Grant: new (
       of: BackchannelRequest,
     ) => Grant
-    readonly BackchannelAuthenticationRequest: { find(id: string): Promise<BackchannelRequest | undefined> }
+    readonly BackchannelAuthenticationRequest: {
+      find(id: string): Promise<BackchannelRequest | undefined>
+    }
     backchannelResult(request: BackchannelRequest, result: Grant): Promise<void>
     callback(): (request: IncomingMessage, response: ServerResponse) => void
     on(event: 'server_error', listener: (context: unknown, failure: Error) => void): this

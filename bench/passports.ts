@@ -6,7 +6,10 @@ const CHALLENGE_PREFIX = 'bond-aa/v1'
 const CHALLENGE_BYTES = 8
 
 /** What a phone sends of a passport that it holds to itself for this nonce (protocol 7). */
-export function passportSignal({ sod, dg1, dg14, dg15, chip }: SimulatedPassport, nonce: string): PassportSignal {
+export function passportSignal(
+  { sod, dg1, dg14, dg15, chip }: SimulatedPassport,
+  nonce: string,
+): PassportSignal {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
   const challenge = hash('sha256', CHALLENGE_PREFIX + nonce, 'buffer').subarray(0, CHALLENGE_BYTES)
   return {

@@ -1,5 +1,16 @@
-import { canonicalJson, type CreatedSession, type PhoneSession, type VerifiedEvidence } from '@bonded/contract'
-import { attestation, carriedSignals, evidenceRequest, newKey, type TestPhone } from '../packages/service/tests/phone.ts'
+import {
+  canonicalJson,
+  type CreatedSession,
+  type PhoneSession,
+  type VerifiedEvidence,
+} from '@bonded/contract'
+import {
+  attestation,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  type TestPhone,
+} from '../packages/service/tests/phone.ts'
 import { send } from './http-calls.ts'
 import type { Ready } from './process.ts'
 
@@ -25,7 +36,13 @@ export class ServiceCalls {
     const challenge = await this.challenge()
     const { public_key, privateKey } = newKey()
     const body = { format: 'software', challenge, public_key }
-    return { ...(await this.#call<Omit<TestPhone, 'counter' | 'privateKey'>>('POST', '/devices', { body })), privateKey, counter: 0 }
+    return {
+      ...(await this.#call<Omit<TestPhone, 'counter' | 'privateKey'>>('POST', '/devices', {
+        body,
+      })),
+      privateKey,
+      counter: 0,
+    }
   }
 
   /** What the registration of a key is made for. */
@@ -34,21 +51,38 @@ export class ServiceCalls {
   }
 
   async create(phone: TestPhone): Promise<Bond> {
-    return { phone, created: await this.#call('POST', '/sessions', { token: this.#credential, body: { workflow: 'w', action: 'a' } }) }
+    return {
+      phone,
+      created: await this.#call('POST', '/sessions', {
+        token: this.#credential,
+        body: { workflow: 'w', action: 'a' },
+      }),
+    }
   }
 
   async claim(bond: Bond): Promise<void> {
     const { phone, created } = bond
     const body = { nonce: created.nonce, device_id: phone.device_id }
-    bond.view = await this.#call('POST', `/sessions/${created.id}/claim`, { token: phone.device_token, body })
+    bond.view = await this.#call('POST', `/sessions/${created.id}/claim`, {
+      token: phone.device_token,
+      body,
+    })
   }
 
   async fetchEvidence(bond: Bond): Promise<void> {
     const { phone } = bond
     const view = viewOf(bond)
-    const body = evidenceRequest(phone, view, carriedSignals(Date.parse(view.server_time)), view.server_time)
+    const body = evidenceRequest(
+      phone,
+      view,
+      carriedSignals(Date.parse(view.server_time)),
+      view.server_time,
+    )
     bond.evidence = (
-      await this.#call<{ verified_evidence: VerifiedEvidence }>('POST', '/evidence', { token: phone.device_token, body })
+      await this.#call<{ verified_evidence: VerifiedEvidence }>('POST', '/evidence', {
+        token: phone.device_token,
+        body,
+      })
     ).verified_evidence
   }
 
@@ -60,8 +94,17 @@ export class ServiceCalls {
   }
 
   async attest({ phone }: Bond, payload: string): Promise<string> {
-    const headers = { authorization: `Bearer ${phone.device_token}`, 'content-type': 'application/json' }
-    const answer = await send({ port: this.#port, method: 'POST', path: '/api/v1/attestations', headers, payload })
+    const headers = {
+      authorization: `Bearer ${phone.device_token}`,
+      'content-type': 'application/json',
+    }
+    const answer = await send({
+      port: this.#port,
+      method: 'POST',
+      path: '/api/v1/attestations',
+      headers,
+      payload,
+    })
     const { state } = JSON.parse(answer) as PhoneSession
     if (state !== 'bonded') throw new Error(`the session is ${state}`)
     return answer
@@ -71,12 +114,18 @@ export class ServiceCalls {
     return this.#call('GET', `/sessions/${created.id}`, { token: this.#credential })
   }
 
-  async #call<T>(method: string, path: string, { token, body }: { token?: string; body?: object } = {}): Promise<T> {
+  async #call<T>(
+    method: string,
+    path: string,
+    { token, body }: { token?: string; body?: object } = {},
+  ): Promise<T> {
     const headers: Record<string, string> = {}
     if (token !== undefined) headers.authorization = `Bearer ${token}`
     if (body !== undefined) headers['content-type'] = 'application/json'
     const payload = body === undefined ? {} : { payload: canonicalJson(body) }
-    return JSON.parse(await send({ port: this.#port, method, path: `/api/v1${path}`, headers, ...payload })) as T
+    return JSON.parse(
+      await send({ port: this.#port, method, path: `/api/v1${path}`, headers, ...payload }),
+    ) as T
   }
 }
 

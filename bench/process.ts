@@ -34,7 +34,11 @@ export function answerQuestions(ready: Ready, end: () => void): void {
     if (collect) globalThis.gc?.()
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed, external } = process.memoryUsage()
-    process.send?.({ cpuMicros: user + system, rssBytes: rss, heapBytes: heapUsed + external } satisfies Usage)
+    process.send?.({
+      cpuMicros: user + system,
+      rssBytes: rss,
+      heapBytes: heapUsed + external,
+    } satisfies Usage)
   })
   process.on('disconnect', () => {
     end()

@@ -34,7 +34,8 @@ interface Session {
   readonly id: string
   readonly nonce: string
 }
-const create = async (shop = ours): Promise<Session> => (await exchange('POST', '/sessions', { token: shop.server, body: {} })).body
+const create = async (shop = ours): Promise<Session> =>
+  (await exchange('POST', '/sessions', { token: shop.server, body: {} })).body
 const several = async (make: () => Promise<Session>): Promise<readonly Session[]> => {
   const made: Session[] = []
   while (made.length < SESSIONS) made.push(await make())
@@ -64,20 +65,32 @@ const [live, claimed] = [await several(() => create()), await several(claimedByO
 type Kind = readonly [name: string, paths: readonly string[]]
 /** A nonce of the form of all others, of one piece: V8 would gather one that is put together from letters anew for every request. */
 const anyNonce = () => randomBytes(32).toString('base64url')
-const unknown = Array.from({ length: SESSIONS }, () => ({ id: makeId('sess', random.id()), nonce: anyNonce() }))
+const unknown = Array.from({ length: SESSIONS }, () => ({
+  id: makeId('sess', random.id()),
+  nonce: anyNonce(),
+}))
 const pathsOf = (sessions: readonly Session[]) => sessions.map(({ id }) => `/api/v1/sessions/${id}`)
-const pathsWithNonce = (sessions: readonly Session[]) => sessions.map(({ id, nonce }) => `/api/v1/sessions/${id}?nonce=${nonce}`)
+const pathsWithNonce = (sessions: readonly Session[]) =>
+  sessions.map(({ id, nonce }) => `/api/v1/sessions/${id}?nonce=${nonce}`)
 const FOR_TENANTS: readonly Kind[] = [
   ['unknown', pathsOf(unknown)],
   ['foreign', pathsOf(foreign)],
   ['forgotten', pathsOf(forgotten)],
   ['deleted', pathsOf(deleted)],
 ]
-const GROUPS: readonly { readonly caller: string; readonly headers: Readonly<Record<string, string>>; readonly kinds: readonly Kind[] }[] = [
+const GROUPS: readonly {
+  readonly caller: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly kinds: readonly Kind[]
+}[] = [
   { caller: 'backend', headers: { authorization: `Bearer ${ours.server}` }, kinds: FOR_TENANTS },
   {
     caller: 'browser',
-    headers: { authorization: `Bearer ${ours.publishable}`, origin: SHOP_ORIGIN, 'x-bond-watch': `bwt_${random.base62(43)}` },
+    headers: {
+      authorization: `Bearer ${ours.publishable}`,
+      origin: SHOP_ORIGIN,
+      'x-bond-watch': `bwt_${random.base62(43)}`,
+    },
     kinds: [...FOR_TENANTS, ['wrong token', pathsOf(live)]],
   },
   {
@@ -112,9 +125,13 @@ for (const { caller, headers, kinds } of GROUPS) {
       if (b <= a) continue
       const t = worstWelchT(times[a] as Float64Array, times[b] as Float64Array)
       if (Math.abs(t) >= TELLS_APART) toldApart += 1
-      console.log(`${caller}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}${Math.abs(t) >= TELLS_APART ? '  TOLD APART' : ''}`)
+      console.log(
+        `${caller}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}${Math.abs(t) >= TELLS_APART ? '  TOLD APART' : ''}`,
+      )
     }
   }
-  console.log(`${caller}: medians ${kinds.map(([name], at) => `${name} ${middleOf(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`)
+  console.log(
+    `${caller}: medians ${kinds.map(([name], at) => `${name} ${middleOf(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`,
+  )
 }
 process.exitCode = toldApart > 0 ? 1 : 0

@@ -1,6 +1,20 @@
-import { type AppAttest, canonicalJson, type PhoneSession, type TimelineEntry, type VerifiedEvidence } from '@bonded/contract'
+import {
+  type AppAttest,
+  canonicalJson,
+  type PhoneSession,
+  type TimelineEntry,
+  type VerifiedEvidence,
+} from '@bonded/contract'
 import { asTestRoots, ATTESTED_KEYS } from '../packages/service/tests/attested-phones.ts'
-import { type AttestedKey, attestation, type Bend, carriedSignals, evidenceRequest, newKey, type TestPhone } from '../packages/service/tests/phone.ts'
+import {
+  type AttestedKey,
+  attestation,
+  type Bend,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  type TestPhone,
+} from '../packages/service/tests/phone.ts'
 import { TestClock } from '../packages/service/tests/test-clock.ts'
 import { exchangeWith, type Request } from '../tests/pressure/exchange.ts'
 import { addShop, run, workFolder } from '../tests/pressure/running.ts'
@@ -15,7 +29,9 @@ import { middleOf, samplesInRandomOrder, TELLS_APART, worstWelchT } from './welc
  *     npm run bench:refusals -- [samples of each kind] [a format; all of them without one]
  */
 const SAMPLES = Number(process.argv[2] ?? 2_000)
-const FORMATS = ATTESTED_KEYS.filter(([format]) => process.argv[3] === undefined || process.argv[3] === format)
+const FORMATS = ATTESTED_KEYS.filter(
+  ([format]) => process.argv[3] === undefined || process.argv[3] === format,
+)
 
 /** Until the code is compiled; each is looked up in its session's timeline. */
 const REHEARSALS = 30
@@ -40,7 +56,10 @@ const KINDS: readonly Kind[] = [
 
 using folder = workFolder()
 const clock = new TestClock()
-const withPhones = <Service extends object>(service: Service) => ({ ...service, ...asTestRoots(clock) })
+const withPhones = <Service extends object>(service: Service) => ({
+  ...service,
+  ...asTestRoots(clock),
+})
 await using running = await run({ databaseFile: folder.databaseFile, clock, rewire: withPhones })
 using exchange = exchangeWith(() => running.port)
 const shop = await addShop(running.service)
@@ -61,10 +80,14 @@ for (const [format, makeKey] of FORMATS) {
       const apart = Math.abs(t) >= TELLS_APART
       if (apart) toldApart += 1
       const difference = `${(middleOf(left) - middleOf(right)).toFixed(1)} µs between the medians`
-      console.log(`${format}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}, ${difference}${apart ? '  TOLD APART' : ''}`)
+      console.log(
+        `${format}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}, ${difference}${apart ? '  TOLD APART' : ''}`,
+      )
     }
   }
-  console.log(`${format}: medians ${KINDS.map(({ step }, at) => `${step} ${middleOf(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`)
+  console.log(
+    `${format}: medians ${KINDS.map(({ step }, at) => `${step} ${middleOf(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`,
+  )
 }
 process.exitCode = toldApart > 0 ? 1 : 0
 
@@ -76,23 +99,40 @@ interface Attempt {
 }
 
 /** In random order, each on a session of its own: made before, so that nothing but attestations goes on while times are taken. */
-async function prepare(phone: TestPhone, evidence: VerifiedEvidence, samples: number): Promise<readonly Attempt[]> {
+async function prepare(
+  phone: TestPhone,
+  evidence: VerifiedEvidence,
+  samples: number,
+): Promise<readonly Attempt[]> {
   const attempts: Attempt[] = []
   // Signed in the order in which they are sent: what verifies raises the counter.
   for (const { kind, sample } of samplesInRandomOrder(KINDS.length, samples)) {
     const session = await claimed(phone)
     const { bend, change } = KINDS[kind] as Kind
     const body = attestation(phone, session, evidence, session.server_time, bend)
-    attempts.push({ kind, sample, session, body: canonicalJson({ ...body, app_attest: { ...body.app_attest, ...change } }) })
+    attempts.push({
+      kind,
+      sample,
+      session,
+      body: canonicalJson({ ...body, app_attest: { ...body.app_attest, ...change } }),
+    })
   }
   return attempts
 }
 
-async function timesOf({ device_token }: TestPhone, attempts: readonly Attempt[], samples: number): Promise<readonly Float64Array[]> {
+async function timesOf(
+  { device_token }: TestPhone,
+  attempts: readonly Attempt[],
+  samples: number,
+): Promise<readonly Float64Array[]> {
   const times = KINDS.map(() => new Float64Array(samples))
   using line = await Line.open(running.port)
   for (const { kind, sample, body } of attempts) {
-    const { status, micros } = await line.post('/api/v1/attestations', { authorization: `Bearer ${device_token}` }, body)
+    const { status, micros } = await line.post(
+      '/api/v1/attestations',
+      { authorization: `Bearer ${device_token}` },
+      body,
+    )
     if (status !== REFUSED) throw new Error(`${KINDS[kind]?.step}: answered ${status}`)
     ;(times[kind] as Float64Array)[sample] = micros
   }
@@ -102,7 +142,9 @@ async function timesOf({ device_token }: TestPhone, attempts: readonly Attempt[]
 /** @throws where something else was wrong than what was meant to be */
 async function assertSteps(attempts: readonly Attempt[]): Promise<void> {
   for (const { kind, session } of attempts) {
-    const { body } = await exchange('GET', `/sessions/${session.id}/timeline`, { token: shop.server })
+    const { body } = await exchange('GET', `/sessions/${session.id}/timeline`, {
+      token: shop.server,
+    })
     const told = body.entries.findLast((entry: TimelineEntry) => entry.kind === 'refused')?.step
     if (told !== KINDS[kind]?.step) throw new Error(`${KINDS[kind]?.step}: refused at ${told}`)
   }
@@ -110,21 +152,29 @@ async function assertSteps(attempts: readonly Attempt[]): Promise<void> {
 
 async function register(attested: AttestedKey): Promise<TestPhone> {
   const { challenge } = await asked('POST', '/devices/challenges', {})
-  const registered = await asked('POST', '/devices', { body: { format: attested.format, challenge, ...attested.register(challenge) } })
+  const registered = await asked('POST', '/devices', {
+    body: { format: attested.format, challenge, ...attested.register(challenge) },
+  })
   return { ...registered, privateKey: newKey().privateKey, counter: 0, attested }
 }
 
 async function claimed(phone: TestPhone): Promise<PhoneSession> {
   const { id, nonce } = await asked('POST', '/sessions', { token: shop.server, body: {} })
   const body = { nonce, device_id: phone.device_id }
-  return { ...(await asked('POST', `/sessions/${id}/claim`, { token: phone.device_token, body })), id }
+  return {
+    ...(await asked('POST', `/sessions/${id}/claim`, { token: phone.device_token, body })),
+    id,
+  }
 }
 
 /** Leaves a counter that is used, and evidence that is good for no other session. */
 async function bondElsewhere(phone: TestPhone): Promise<VerifiedEvidence> {
   const session = await claimed(phone)
   const request = evidenceRequest(phone, session, carriedSignals(clock.now()), session.server_time)
-  const { verified_evidence } = await asked('POST', '/evidence', { token: phone.device_token, body: request })
+  const { verified_evidence } = await asked('POST', '/evidence', {
+    token: phone.device_token,
+    body: request,
+  })
   const body = attestation(phone, session, verified_evidence, session.server_time)
   await asked('POST', '/attestations', { token: phone.device_token, body })
   return verified_evidence

@@ -33,7 +33,13 @@ interface Start {
 
 async function start(args: readonly string[], compileCache: string): Promise<Start> {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-startup-'))
-  const env = { ...process.env, BONDED_DATA_DIR: folder, BONDED_PORT: '0', NODE_COMPILE_CACHE: compileCache, NODE_OPTIONS: '' }
+  const env = {
+    ...process.env,
+    BONDED_DATA_DIR: folder,
+    BONDED_PORT: '0',
+    NODE_COMPILE_CACHE: compileCache,
+    NODE_OPTIONS: '',
+  }
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
   try {
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
@@ -50,7 +56,9 @@ async function start(args: readonly string[], compileCache: string): Promise<Sta
 
 function residentBytes({ pid }: ChildProcess): number {
   const status = `/proc/${pid}/status`
-  const kib = existsSync(status) ? /VmRSS:\s+(\d+)/.exec(readFileSync(status, 'utf8'))?.[1] : execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])
+  const kib = existsSync(status)
+    ? /VmRSS:\s+(\d+)/.exec(readFileSync(status, 'utf8'))?.[1]
+    : execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])
   return Number(String(kib)) * BYTES_A_KIB
 }
 
@@ -62,8 +70,13 @@ const starts: Record<Kind, Start>[] = []
 // The first fills what is kept, and is not counted.
 await start(serve, kept)
 for (let run = 0; run < RUNS; run++) {
-  const [empty, installed] = [mkdtempSync(join(tmpdir(), 'bonded-compiled-')), mkdtempSync(join(tmpdir(), 'bonded-compiled-'))]
-  execFileSync(process.execPath, [BIN, '--version'], { env: { ...process.env, NODE_COMPILE_CACHE: installed, NODE_OPTIONS: '' } })
+  const [empty, installed] = [
+    mkdtempSync(join(tmpdir(), 'bonded-compiled-')),
+    mkdtempSync(join(tmpdir(), 'bonded-compiled-')),
+  ]
+  execFileSync(process.execPath, [BIN, '--version'], {
+    env: { ...process.env, NODE_COMPILE_CACHE: installed, NODE_OPTIONS: '' },
+  })
   starts.push({
     unprepared: await start(serve, empty),
     first: await start(serve, installed),
@@ -74,8 +87,10 @@ for (let run = 0; run < RUNS; run++) {
 }
 rmSync(kept, { recursive: true, force: true })
 
-const middle = (which: Kind, figure: keyof Start) => Math.round(median(starts.map((run) => run[which][figure])))
-const ratio = (figure: keyof Start) => Math.round(median(starts.map((run) => run.later[figure] / run.bare[figure])) * 100) / 100
+const middle = (which: Kind, figure: keyof Start) =>
+  Math.round(median(starts.map((run) => run[which][figure])))
+const ratio = (figure: keyof Start) =>
+  Math.round(median(starts.map((run) => run.later[figure] / run.bare[figure])) * 100) / 100
 const figures = {
   runs: RUNS,
   service_ms: middle('later', 'afterMs'),
@@ -91,10 +106,18 @@ const figures = {
 }
 if (process.argv.includes('--json')) console.log(JSON.stringify({ ...figures, all: starts }))
 else {
-  console.log(`from the start of the runtime until it listens, and resident after ${IDLE_MS / 1_000} s idle; medians of ${RUNS}`)
+  console.log(
+    `from the start of the runtime until it listens, and resident after ${IDLE_MS / 1_000} s idle; medians of ${RUNS}`,
+  )
   console.log(`  service              ${figures.service_ms} ms  ${figures.service_mb} MB`)
-  console.log(`  service, first start ${figures.service_first_start_ms} ms  ${figures.service_first_start_mb} MB   (compiled by npm ci)`)
-  console.log(`  service, unprepared  ${figures.service_unprepared_ms} ms  ${figures.service_unprepared_mb} MB   (nothing compiled)`)
-  console.log(`  bare                 ${figures.bare_ms} ms  ${figures.bare_mb} MB   (node:http, node:sqlite)`)
+  console.log(
+    `  service, first start ${figures.service_first_start_ms} ms  ${figures.service_first_start_mb} MB   (compiled by npm ci)`,
+  )
+  console.log(
+    `  service, unprepared  ${figures.service_unprepared_ms} ms  ${figures.service_unprepared_mb} MB   (nothing compiled)`,
+  )
+  console.log(
+    `  bare                 ${figures.bare_ms} ms  ${figures.bare_mb} MB   (node:http, node:sqlite)`,
+  )
   console.log(`  ratio                ${figures.ratio_ms}    ${figures.ratio_mb}`)
 }

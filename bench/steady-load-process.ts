@@ -37,7 +37,9 @@ async function begin({ service, everyMs }: Extract<SteadyTask, { step: 'begin' }
   let made = 0
   const call = () => {
     made += 1
-    return made % CALLS_A_CREATE === 0 ? calls.create(phone) : calls.get(sessions[made % SESSIONS] as Bond)
+    return made % CALLS_A_CREATE === 0
+      ? calls.create(phone)
+      : calls.get(sessions[made % SESSIONS] as Bond)
   }
   setInterval(() => {
     const sentMs = sharedNowMs()
@@ -45,7 +47,13 @@ async function begin({ service, everyMs }: Extract<SteadyTask, { step: 'begin' }
   }, everyMs)
 }
 
-async function latenciesIn({ fromMs, untilMs }: { fromMs: number; untilMs: number }): Promise<number[]> {
+async function latenciesIn({
+  fromMs,
+  untilMs,
+}: {
+  fromMs: number
+  untilMs: number
+}): Promise<number[]> {
   const within = samples.filter(({ sentMs }) => sentMs >= fromMs && sentMs <= untilMs)
   samples = []
   return Promise.all(within.map(({ took }) => took))

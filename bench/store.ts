@@ -59,16 +59,22 @@ class Stored implements AsyncDisposable {
     this.#now = now
     // Half of them go all the way; the others were made so long ago that their time is up by now.
     const moving = Array.from({ length: SESSIONS / 2 }, () => newSession(now))
-    const expiring = Array.from({ length: SESSIONS / 2 }, (_, at) => newSession(from + at - SESSION_TTL_SECONDS * 1_000))
+    const expiring = Array.from({ length: SESSIONS / 2 }, (_, at) =>
+      newSession(from + at - SESSION_TTL_SECONDS * 1_000),
+    )
     const costs = {
-      create: await costOf(SESSIONS, () => this.#grouped([...moving, ...expiring], (session) => this.#store.write(create(session)))),
+      create: await costOf(SESSIONS, () =>
+        this.#grouped([...moving, ...expiring], (session) => this.#store.write(create(session))),
+      ),
       move: await costOf(SESSIONS, async () => {
         await this.#grouped(moving, ({ id }) => this.#store.write(bond(id, now)))
         await this.#grouped(moving, ({ id }) => this.#store.write(complete(id, now)))
       }),
       read: await this.#reads(NEWEST),
       read_any: await this.#reads(this.#ids.length - this.#oldest),
-      expire: await costOf(expiring.length, () => this.#sweep(expiring.length, (limit) => this.#expire(limit))),
+      expire: await costOf(expiring.length, () =>
+        this.#sweep(expiring.length, (limit) => this.#expire(limit)),
+      ),
       forget: await costOf(SESSIONS, () => this.#sweep(SESSIONS, (limit) => this.#forget(limit))),
     }
     // In the order in which they have ended, which is the order in which they will be forgotten.
@@ -85,9 +91,11 @@ class Stored implements AsyncDisposable {
   async #reads(newest: number): Promise<Cost> {
     await using store = new SqliteStore(this.#file, { bus: localBus() })
     const chosen = new Set<SessionId>()
-    while (chosen.size < READS * 2) chosen.add(this.#ids[this.#ids.length - 1 - Math.floor(Math.random() * newest)] as SessionId)
+    while (chosen.size < READS * 2)
+      chosen.add(this.#ids[this.#ids.length - 1 - Math.floor(Math.random() * newest)] as SessionId)
     const read = async (ids: readonly SessionId[]) => {
-      for (const id of ids) must((await store.read((tables) => tables.sessions.find(id))) !== undefined)
+      for (const id of ids)
+        must((await store.read((tables) => tables.sessions.find(id))) !== undefined)
     }
     await read([...chosen].slice(READS))
     return await costOf(READS, () => read([...chosen].slice(0, READS)))
@@ -141,8 +149,15 @@ for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
 const middle = (operation: Operation, at: number, figure: keyof Cost) =>
   tenths(median(rounds.map((costs) => costs[at]?.[operation][figure] ?? Number.NaN)))
 const ratio = (operation: Operation, figure: keyof Cost) =>
-  Math.round(median(rounds.map((costs) => (costs.at(-1)?.[operation][figure] ?? Number.NaN) / (costs[0]?.[operation][figure] ?? Number.NaN))) * 100) /
-  100
+  Math.round(
+    median(
+      rounds.map(
+        (costs) =>
+          (costs.at(-1)?.[operation][figure] ?? Number.NaN) /
+          (costs[0]?.[operation][figure] ?? Number.NaN),
+      ),
+    ) * 100,
+  ) / 100
 const figures = {
   rounds: ROUNDS,
   sizes: SIZES,
@@ -160,7 +175,8 @@ rmSync(folder, { recursive: true, force: true })
 
 if (process.argv.includes('--json')) console.log(JSON.stringify(figures))
 else {
-  const cells = (values: readonly (string | number)[]) => values.map((value) => String(value).padStart(11)).join('')
+  const cells = (values: readonly (string | number)[]) =>
+    values.map((value) => String(value).padStart(11)).join('')
   console.log(
     `µs for each session, median of ${ROUNDS} rounds of ${SESSIONS} sessions, ${CALLERS} to a commit; last : first is the median of the rounds' ratios`,
   )

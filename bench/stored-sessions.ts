@@ -46,7 +46,10 @@ export function newSession(now: number): Session {
     completedAt: null,
     endedAt: null,
     endedReason: null,
-    context: { display: [{ label: 'Amount', value: '€12,500' }], digest: randomBytes(32).toString('base64url') },
+    context: {
+      display: [{ label: 'Amount', value: '€12,500' }],
+      digest: randomBytes(32).toString('base64url'),
+    },
     wantedSubjectRef: null,
     subjectRef: null,
     sealedPhoneNumber: null,
@@ -66,7 +69,13 @@ export function newSession(now: number): Session {
 export function create(session: Session): Unit<boolean> {
   return function* (tables) {
     const { id, rootKeyId } = session
-    const fresh = yield* tables.idempotency.take({ tenantId, key: `order-${id}`, bodyMac: digest(), rootKeyId, session })
+    const fresh = yield* tables.idempotency.take({
+      tenantId,
+      key: `order-${id}`,
+      bodyMac: digest(),
+      rootKeyId,
+      session,
+    })
     yield* tables.sessions.create(session)
     return fresh
   }
@@ -75,15 +84,30 @@ export function create(session: Session): Unit<boolean> {
 export function bond(id: SessionId, now: number): Unit<boolean> {
   return function* (tables) {
     const session = yield* tables.sessions.find(id)
-    const set = { verification, bondDigest: digest(), bondedAt: now, nonce: digest(), deviceId: DEVICE_ID, subjectRef: digest(), validAssertions: 1 }
-    return session !== undefined && (yield* tables.sessions.move(session, MOVES.bond, { now, set })) !== undefined
+    const set = {
+      verification,
+      bondDigest: digest(),
+      bondedAt: now,
+      nonce: digest(),
+      deviceId: DEVICE_ID,
+      subjectRef: digest(),
+      validAssertions: 1,
+    }
+    return (
+      session !== undefined &&
+      (yield* tables.sessions.move(session, MOVES.bond, { now, set })) !== undefined
+    )
   }
 }
 
 export function complete(id: SessionId, now: number): Unit<boolean> {
   return function* (tables) {
     const session = yield* tables.sessions.find(id)
-    return session !== undefined && (yield* tables.sessions.move(session, MOVES.complete, { now, set: { completedAt: now } })) !== undefined
+    return (
+      session !== undefined &&
+      (yield* tables.sessions.move(session, MOVES.complete, { now, set: { completedAt: now } })) !==
+        undefined
+    )
   }
 }
 
@@ -99,7 +123,10 @@ function expire(session: Session, now: number): Unit<boolean> {
  *
  * @returns their ids, in the order in which they ended
  */
-export async function fill(file: string, { sessions, now }: { sessions: number; now: number }): Promise<SessionId[]> {
+export async function fill(
+  file: string,
+  { sessions, now }: { sessions: number; now: number },
+): Promise<SessionId[]> {
   migrate(file, now)
   return copies(file, await storeOneOfEach(file, now - sessions), sessions)
 }
@@ -123,9 +150,12 @@ const INSTANT = /(^|_)(at|until)$/
 /** By SQL, without a journal: a million in half a minute, row for row what the store itself has written for the first ones. */
 function copies(file: string, firsts: readonly SessionId[], sessions: number): SessionId[] {
   using database = new DatabaseSync(file)
-  database.exec('pragma journal_mode = delete; pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000; begin')
+  database.exec(
+    'pragma journal_mode = delete; pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000; begin',
+  )
   database.exec('create temp table kind (number integer primary key, id text)')
-  for (const [number, id] of firsts.entries()) database.prepare('insert into kind values (?, ?)').run(number, id)
+  for (const [number, id] of firsts.entries())
+    database.prepare('insert into kind values (?, ?)').run(number, id)
   database.exec('create temp table fresh (n integer primary key, id text)')
   // Hexadecimal digits are base62 digits too, and 22 of them are as long and as random in their order as an id.
   database
@@ -148,7 +178,9 @@ function copies(file: string, firsts: readonly SessionId[], sessions: number): S
       if (column === 'idempotency_key') return `'order-' || fresh.id`
       return INSTANT.test(column) ? `${column} + n` : column
     })
-    database.exec(`create temp table first_${table} as select number, ${table}.* from ${table} join kind on kind.id = ${table}.${key}`)
+    database.exec(
+      `create temp table first_${table} as select number, ${table}.* from ${table} join kind on kind.id = ${table}.${key}`,
+    )
     database.exec(
       `insert into ${table} (${columns.join(', ')})
        select ${copied.join(', ')} from fresh cross join first_${table} where number = n % ${firsts.length}`,

@@ -16,23 +16,37 @@ const assertions = (await assertionRows()).map(measure)
 const registrations = await measureRegistrations()
 const passports = await measurePassports()
 
-if (process.argv.includes('--json')) console.log(JSON.stringify({ calls: CALLS, rounds: ROUNDS, assertions, registrations, passports }))
+if (process.argv.includes('--json'))
+  console.log(
+    JSON.stringify({ calls: CALLS, rounds: ROUNDS, assertions, registrations, passports }),
+  )
 else {
-  console.log(`CPU µs an assertion, median of ${ROUNDS} rounds of ${CALLS}, beside bare crypto.verify`)
+  console.log(
+    `CPU µs an assertion, median of ${ROUNDS} rounds of ${CALLS}, beside bare crypto.verify`,
+  )
   for (const { name, us, bare_us, ratio, target, within } of assertions) {
     const asked = target === null ? '' : `   target ${target}${within ? '' : '   OVER'}`
-    console.log(`  ${name.padEnd(34)} ${us.toFixed(1).padStart(7)}   bare ${bare_us.toFixed(1).padStart(6)}   ratio ${ratio.toFixed(2)}${asked}`)
+    console.log(
+      `  ${name.padEnd(34)} ${us.toFixed(1).padStart(7)}   bare ${bare_us.toFixed(1).padStart(6)}   ratio ${ratio.toFixed(2)}${asked}`,
+    )
   }
-  console.log('µs from asking to the answer, nothing else going on, and CPU µs of it on the event loop; medians')
+  console.log(
+    'µs from asking to the answer, nothing else going on, and CPU µs of it on the event loop; medians',
+  )
   for (const { name, us, loop_us } of [...registrations, ...passports])
-    console.log(`  ${name.padEnd(34)} ${us.toFixed(0).padStart(7)}   on the loop ${loop_us.toFixed(0).padStart(5)}`)
+    console.log(
+      `  ${name.padEnd(34)} ${us.toFixed(0).padStart(7)}   on the loop ${loop_us.toFixed(0).padStart(5)}`,
+    )
 }
 
 function measure({ name, judge, bare, limit }: AssertionRow) {
   if (!judge() || !bare()) throw new Error(`${name} does not verify`)
   cpuMicros(judge, CALLS)
   cpuMicros(bare, CALLS)
-  const rounds = Array.from({ length: ROUNDS }, () => ({ us: cpuMicros(judge, CALLS), bare_us: cpuMicros(bare, CALLS) }))
+  const rounds = Array.from({ length: ROUNDS }, () => ({
+    us: cpuMicros(judge, CALLS),
+    bare_us: cpuMicros(bare, CALLS),
+  }))
   const ratio = median(rounds.map((round) => round.us / round.bare_us))
   return {
     name,

@@ -28,7 +28,10 @@ function spread(times: Float64Array): { mean: number; variance: number } {
 }
 
 /** Every sample of every kind once, in random order. */
-export function* samplesInRandomOrder(kinds: number, samples: number): Generator<{ kind: number; sample: number }> {
+export function* samplesInRandomOrder(
+  kinds: number,
+  samples: number,
+): Generator<{ kind: number; sample: number }> {
   const order = Uint32Array.from({ length: kinds * samples }, (_, at) => at)
   for (let at = order.length - 1; at > 0; at--) {
     const swap = Math.floor(Math.random() * (at + 1))

@@ -51,7 +51,9 @@ async function main(wanted: string): Promise<number> {
       for (const fault of queue) {
         const { caught, because } = await verdictOn(overlay, fault)
         if (!caught) bad++
-        console.log(`${caught ? 'caught  ' : 'SURVIVED'} ${fault.name}\n         ${fault.file}: ${because}`)
+        console.log(
+          `${caught ? 'caught  ' : 'SURVIVED'} ${fault.name}\n         ${fault.file}: ${because}`,
+        )
       }
     }),
   )
@@ -60,7 +62,10 @@ async function main(wanted: string): Promise<number> {
   return bad === 0 && faults.length > 0 ? 0 : 1
 }
 
-async function verdictOn(overlay: Overlay, fault: Fault): Promise<{ caught: boolean; because: string }> {
+async function verdictOn(
+  overlay: Overlay,
+  fault: Fault,
+): Promise<{ caught: boolean; because: string }> {
   const stale = staleness(fault, overlay.read(fault))
   if (stale !== undefined) return { caught: false, because: `stale: ${stale}` }
   const outcome = await overlay.broken(fault, () => outcomeOf(overlay, fault.tests))
@@ -75,11 +80,21 @@ async function verdictOn(overlay: Overlay, fault: Fault): Promise<{ caught: bool
 }
 
 /** Runs the files, so many at once, up to the first test that fails. */
-async function outcomeOf(overlay: Overlay, tests: readonly string[], concurrency = 1): Promise<Outcome> {
+async function outcomeOf(
+  overlay: Overlay,
+  tests: readonly string[],
+  concurrency = 1,
+): Promise<Outcome> {
   const stop = new AbortController()
   const files = tests.map((file) => join(overlay.root, file))
   let outcome: Outcome = { kind: 'passed' }
-  const stream = run({ files, cwd: overlay.root, concurrency, timeout: TEST_TIMEOUT_MS, signal: stop.signal })
+  const stream = run({
+    files,
+    cwd: overlay.root,
+    concurrency,
+    timeout: TEST_TIMEOUT_MS,
+    signal: stop.signal,
+  })
   for await (const { type, data } of stream) {
     if (type !== 'test:fail' || outcome.kind !== 'passed') continue
     // A file is a test as well, named after itself; it fails where no test of its own says why.

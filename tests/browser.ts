@@ -15,7 +15,9 @@ export const browserPath = PLACES.find((path) => path !== undefined && existsSyn
 
 /** Why the browser tests are skipped, or false where they run. */
 export const browserMissing: string | false =
-  browserPath === undefined ? 'no Chromium: install it (apt-get install chromium) or name one in CHROMIUM_PATH; the browser tests are skipped' : false
+  browserPath === undefined
+    ? 'no Chromium: install it (apt-get install chromium) or name one in CHROMIUM_PATH; the browser tests are skipped'
+    : false
 
 /** A fresh headless browser that asks nobody on the network for anything. */
 export function openBrowser(): Promise<Browser> {

@@ -6,26 +6,40 @@ import { chance } from '../scripts/continuity/chance.ts'
 import { type Class, confusion, HALVES, total } from '../scripts/continuity/confusion.ts'
 
 /** The share of a class that may, or must, be accepted. A single kind may be worse, as it says below. */
-const BOUNDS = { carried: { atLeast: 0.95 }, desk: { atMost: 0.01 }, replay: { atMost: 0.03 }, emulator: { atMost: 0.02 } } as const
+const BOUNDS = {
+  carried: { atLeast: 0.95 },
+  desk: { atMost: 0.01 },
+  replay: { atMost: 0.03 },
+  emulator: { atMost: 0.02 },
+} as const
 
-const halves = Object.entries(HALVES).map(([half, firstSeed]) => ({ half, rows: confusion(firstSeed) }))
+const halves = Object.entries(HALVES).map(([half, firstSeed]) => ({
+  half,
+  rows: confusion(firstSeed),
+}))
 
 for (const { half, rows } of halves) {
   test(`simulated windows are told apart within the stated bounds (${half})`, () => {
     const shareOf = (which: Class) => total(rows, which).accepted / total(rows, which).windows
     assert.ok(shareOf('carried') >= BOUNDS.carried.atLeast, `carried ${shareOf('carried')}`)
-    for (const which of ['desk', 'replay', 'emulator'] as const) assert.ok(shareOf(which) <= BOUNDS[which].atMost, `${which} ${shareOf(which)}`)
+    for (const which of ['desk', 'replay', 'emulator'] as const)
+      assert.ok(shareOf(which) <= BOUNDS[which].atMost, `${which} ${shareOf(which)}`)
     for (const { of, kind, accepted, windows } of rows) {
-      if (of === 'carried') assert.ok(accepted >= 0.8 * windows, `${kind}: ${accepted} of ${windows}`)
-      else if (of !== 'between') assert.ok(accepted <= 0.12 * windows, `${kind}: ${accepted} of ${windows}`)
+      if (of === 'carried')
+        assert.ok(accepted >= 0.8 * windows, `${kind}: ${accepted} of ${windows}`)
+      else if (of !== 'between')
+        assert.ok(accepted <= 0.12 * windows, `${kind}: ${accepted} of ${windows}`)
     }
     // A class with hardly a window in it would pass everything.
-    for (const which of ['carried', 'desk', 'replay', 'emulator'] as const) assert.ok(total(rows, which).windows >= 100, which)
+    for (const which of ['carried', 'desk', 'replay', 'emulator'] as const)
+      assert.ok(total(rows, which).windows >= 100, which)
   })
 }
 
 test('a phone that somebody holds for 5 to 15 seconds still counts as one from the desk, after 30 seconds as carried', () => {
-  const taken = halves.flatMap(({ rows }) => rows).filter(({ kind }) => kind.includes('taken up for the last'))
+  const taken = halves
+    .flatMap(({ rows }) => rows)
+    .filter(({ kind }) => kind.includes('taken up for the last'))
   for (const { kind, accepted, windows } of taken) {
     const seconds = Number(/(\d+) seconds/.exec(kind)?.[1])
     if (seconds !== 20) assert.equal(accepted, seconds < 20 ? 0 : windows, kind)

@@ -9,34 +9,55 @@ const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** Every document of the repository, those not committed yet included. */
-const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+const documents = execFileSync(
+  'git',
+  ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'],
+  { cwd: ROOT, encoding: 'utf8' },
+)
   .split('\n')
   .filter((path) => path !== '' && existsSync(join(ROOT, path)))
 const architecture = read('ARCHITECTURE.md')
 /** Where a stranger reads commands and types them in. */
-const MANUALS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...documents.filter((path) => path.startsWith('docs/guides/'))]
+const MANUALS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...documents.filter((path) => path.startsWith('docs/guides/')),
+]
 
 test('a relative link of a document leads to a file that is there', () => {
   assert.ok(documents.length > 10, 'the documents were found')
   const broken = documents.flatMap((path) => {
     const prose = read(path).replaceAll(/^```[\s\S]*?^```/gm, '')
-    const targets = [...prose.matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)/g)].map(([, target = '']) => decodeURI(target.split('#', 1)[0] ?? ''))
-    const relative = targets.filter((target) => target !== '' && !/^[a-z][a-z0-9+.-]*:/.test(target))
-    return relative.filter((target) => !existsSync(resolve(ROOT, dirname(path), target))).map((target) => `${path} links to ${target}`)
+    const targets = [...prose.matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)/g)].map(([, target = '']) =>
+      decodeURI(target.split('#', 1)[0] ?? ''),
+    )
+    const relative = targets.filter(
+      (target) => target !== '' && !/^[a-z][a-z0-9+.-]*:/.test(target),
+    )
+    return relative
+      .filter((target) => !existsSync(resolve(ROOT, dirname(path), target)))
+      .map((target) => `${path} links to ${target}`)
   })
   assert.deepEqual(broken, [])
 })
 
 test('every path that ARCHITECTURE.md names is there', () => {
-  const named = [...architecture.matchAll(/`((?:packages|examples|docs|scripts|bench|tests)\/[^`\s]*)`/g)].map(([, path = '']) => path)
+  const named = [
+    ...architecture.matchAll(/`((?:packages|examples|docs|scripts|bench|tests)\/[^`\s]*)`/g),
+  ].map(([, path = '']) => path)
   assert.ok(named.length > 20, 'the paths were found')
-  const missing = named.filter((path) => globSync(path.replace(/\/$/, ''), { cwd: ROOT }).length === 0)
+  const missing = named.filter(
+    (path) => globSync(path.replace(/\/$/, ''), { cwd: ROOT }).length === 0,
+  )
   assert.deepEqual(missing, [])
 })
 
 test('ARCHITECTURE.md names every package and every layer of the service', () => {
   const folders = ['packages', 'packages/service/src'].flatMap((parent) =>
-    readdirSync(join(ROOT, parent), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [`${parent}/${entry.name}`] : [])),
+    readdirSync(join(ROOT, parent), { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [`${parent}/${entry.name}`] : [],
+    ),
   )
   const unnamed = folders.filter((folder) => !architecture.includes(`\`${folder}\``))
   assert.deepEqual(unnamed, [])
@@ -44,14 +65,18 @@ test('ARCHITECTURE.md names every package and every layer of the service', () =>
 
 test('the reference names every setting', () => {
   const reference = read('docs/reference/configuration.md')
-  const missing = SETTINGS.filter(({ name, key }) => !reference.includes(`\`${name}\``) || !reference.includes(`\`${key}\``))
+  const missing = SETTINGS.filter(
+    ({ name, key }) => !reference.includes(`\`${name}\``) || !reference.includes(`\`${key}\``),
+  )
   assert.deepEqual(missing, [])
 })
 
 test('every npm script that a manual names exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   const OF_NPM = ['ci']
-  const unknown = commandsOfManuals(/\bnpm (?:run )?([a-z][a-z:-]*)/g).filter(([, name = '']) => !(name in scripts) && !OF_NPM.includes(name))
+  const unknown = commandsOfManuals(/\bnpm (?:run )?([a-z][a-z:-]*)/g).filter(
+    ([, name = '']) => !(name in scripts) && !OF_NPM.includes(name),
+  )
   assert.deepEqual(
     unknown.map(([command]) => command),
     [],
@@ -59,18 +84,27 @@ test('every npm script that a manual names exists', () => {
 })
 
 test('every bonded command that a manual names exists, with the options it is given', () => {
-  const commands = commandsOfManuals(/(?:^|npx )bonded((?: +[^\s#|&;]+)+)/gm).map(([, rest = '']) => rest.trim().split(/ +/))
+  const commands = commandsOfManuals(/(?:^|npx )bonded((?: +[^\s#|&;]+)+)/gm).map(([, rest = '']) =>
+    rest.trim().split(/ +/),
+  )
   assert.ok(commands.length > 3, 'the commands were found')
   for (const words of commands) {
     const path: string[] = []
     for (const word of words) {
       const { subcommands } = helpOf(path)
       if (subcommands.length === 0 || word.startsWith('-')) break
-      assert.ok(subcommands.includes(word), `bonded ${words.join(' ')}: there is no ${[...path, word].join(' ')}`)
+      assert.ok(
+        subcommands.includes(word),
+        `bonded ${words.join(' ')}: there is no ${[...path, word].join(' ')}`,
+      )
       path.push(word)
     }
     for (const option of words.filter((word) => word.startsWith('--'))) {
-      assert.match(helpOf(path).text, new RegExp(`(^|[ ,])${option}\\b`, 'm'), `bonded ${path.join(' ')} takes no ${option}`)
+      assert.match(
+        helpOf(path).text,
+        new RegExp(`(^|[ ,])${option}\\b`, 'm'),
+        `bonded ${path.join(' ')} takes no ${option}`,
+      )
     }
   }
 })
@@ -79,8 +113,12 @@ test('every bonded command that a manual names exists, with the options it is gi
 function commandsOfManuals(pattern: RegExp): readonly RegExpMatchArray[] {
   const code = MANUALS.flatMap((path) => {
     const text = read(path).replaceAll(/\\\n\s*/g, '')
-    const blocks = [...text.matchAll(/^ *```\w*\n([\s\S]*?)^ *```/gm)].map(([, block = '']) => block)
-    const spans = [...text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
+    const blocks = [...text.matchAll(/^ *```\w*\n([\s\S]*?)^ *```/gm)].map(
+      ([, block = '']) => block,
+    )
+    const spans = [...text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '').matchAll(/`([^`\n]+)`/g)].map(
+      ([, span = '']) => span,
+    )
     return [...blocks, ...spans]
   })
   return code.flatMap((piece) => [...piece.matchAll(pattern)])
@@ -98,10 +136,17 @@ function helpOf(path: readonly string[]): Help {
   let help = known.get(name)
   if (help === undefined) {
     const main = join(ROOT, 'packages/service/src/cli/main.ts')
-    const { stdout, stderr, status } = spawnSync(process.execPath, ['--conditions=@bonded/source', main, ...path, '--help'], { encoding: 'utf8' })
+    const { stdout, stderr, status } = spawnSync(
+      process.execPath,
+      ['--conditions=@bonded/source', main, ...path, '--help'],
+      { encoding: 'utf8' },
+    )
     assert.equal(status, 0, stderr)
     const listed = stdout.split(/^Commands:\n/m)[1] ?? ''
-    help = { text: stdout, subcommands: [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, command = '']) => command) }
+    help = {
+      text: stdout,
+      subcommands: [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, command = '']) => command),
+    }
     known.set(name, help)
   }
   return help

@@ -9,8 +9,15 @@ const at = (path: string) => resolve(import.meta.dirname, '..', path)
 
 test('every planted fault fits the code as it is: a stale one would be caught by nothing', () => {
   for (const fault of FAULTS) {
-    assert.equal(staleness(fault, readFileSync(at(fault.file), 'utf8')), undefined, `${fault.file}: “${fault.name}”`)
-    assert.ok(fault.tests.length > 0 && fault.tests.every((file) => existsSync(at(file))), fault.name)
+    assert.equal(
+      staleness(fault, readFileSync(at(fault.file), 'utf8')),
+      undefined,
+      `${fault.file}: “${fault.name}”`,
+    )
+    assert.ok(
+      fault.tests.length > 0 && fault.tests.every((file) => existsSync(at(file))),
+      fault.name,
+    )
   }
 })
 

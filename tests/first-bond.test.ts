@@ -19,12 +19,23 @@ const START_TIMEOUT_MS = 60_000
 async function npmStart() {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-start-'))
   const [servicePort, bankPort] = await freePorts()
-  const env = { ...process.env, BONDED_PORT: String(servicePort), BANK_PORT: String(bankPort), BONDED_DATA_DIR: join(folder, '.bonded') }
-  const child = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  const env = {
+    ...process.env,
+    BONDED_PORT: String(servicePort),
+    BANK_PORT: String(bankPort),
+    BONDED_DATA_DIR: join(folder, '.bonded'),
+  }
+  const child = spawn('npm', ['start'], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
   const printed = await until(child, /Stop {7}/)
   const bank = /Open +(\S+)/.exec(printed)?.[1] ?? ''
   const service = /Service +(\S+)/.exec(printed)?.[1] ?? ''
-  const bonded = (...args: string[]) => promisify(execFile)('npx', ['bonded', ...args], { cwd: ROOT, env })
+  const bonded = (...args: string[]) =>
+    promisify(execFile)('npx', ['bonded', ...args], { cwd: ROOT, env })
   return {
     folder,
     printed,
@@ -82,8 +93,12 @@ test('a stranger starts it, fills the form, scans the code from the screen, and 
     )
     await t.test('the page complained of nothing', () => assert.deepEqual(complaints, []))
 
-    const { server_credential } = JSON.parse(readFileSync(demoFile, 'utf8')) as { server_credential: string }
-    const read = await fetch(`${service}/api/v1/sessions/${id}`, { headers: { authorization: `Bearer ${server_credential}` } })
+    const { server_credential } = JSON.parse(readFileSync(demoFile, 'utf8')) as {
+      server_credential: string
+    }
+    const read = await fetch(`${service}/api/v1/sessions/${id}`, {
+      headers: { authorization: `Bearer ${server_credential}` },
+    })
     assert.equal(((await read.json()) as { state: string }).state, 'completed')
     const timeline = await bonded('session', 'timeline', id)
     assert.match(timeline.stdout, /bonded[\s\S]*completed/)
@@ -92,21 +107,32 @@ test('a stranger starts it, fills the form, scans the code from the screen, and 
   }
 })
 
-test('a port that is taken is told with its remedy, and nothing is left running', { timeout: 60_000 }, async () => {
+test('a port that is taken is told with its remedy, and nothing is left running', {
+  timeout: 60_000,
+}, async () => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   const [servicePort] = await freePorts()
   const taken = String((holder.address() as { port: number }).port)
   const folder = mkdtempSync(join(tmpdir(), 'bonded-taken-'))
   const start = (ports: Record<string, string>) =>
-    promisify(execFile)('npx', ['bonded', 'dev'], { cwd: ROOT, env: { ...process.env, BONDED_DATA_DIR: folder, ...ports } })
-  await assert.rejects(start({ BONDED_PORT: String(servicePort), BANK_PORT: taken }), /set BANK_PORT to another/)
+    promisify(execFile)('npx', ['bonded', 'dev'], {
+      cwd: ROOT,
+      env: { ...process.env, BONDED_DATA_DIR: folder, ...ports },
+    })
+  await assert.rejects(
+    start({ BONDED_PORT: String(servicePort), BANK_PORT: taken }),
+    /set BANK_PORT to another/,
+  )
   await assert.rejects(start({ BONDED_PORT: taken }), /set BONDED_PORT to another/)
   holder.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the phone says no, and the page says so without accepting anything', { skip: browserMissing, timeout: 180_000 }, async () => {
+test('the phone says no, and the page says so without accepting anything', {
+  skip: browserMissing,
+  timeout: 180_000,
+}, async () => {
   await using started = await npmStart()
   const { bank, bonded, folder } = started
   const browser = await openBrowser()
@@ -120,7 +146,9 @@ test('the phone says no, and the page says so without accepting anything', { ski
     await page.click('#continue')
     const screenshot = await photograph(page, join(folder, 'screen.png'))
     await bonded('phone', 'decline', '--qr', screenshot, '--as', 'not-me', '--json')
-    await page.getByText('The phone reported that its owner did not start this.').waitFor({ state: 'visible' })
+    await page
+      .getByText('The phone reported that its owner did not start this.')
+      .waitFor({ state: 'visible' })
     assert.equal(await page.locator('#result').getAttribute('data-outcome'), 'refused')
   } finally {
     await browser.close()
@@ -149,14 +177,19 @@ async function until(child: ChildProcess, ready: RegExp): Promise<string> {
     if (ready.test(printed)) done(printed)
   })
   child.once('exit', (code) => reject(new Error(`npm start ended with ${code} after: ${printed}`)))
-  const timer = setTimeout(() => reject(new Error(`npm start is not ready: ${printed}`)), START_TIMEOUT_MS)
+  const timer = setTimeout(
+    () => reject(new Error(`npm start is not ready: ${printed}`)),
+    START_TIMEOUT_MS,
+  )
   return promise.finally(() => clearTimeout(timer))
 }
 
 /** Two ports nobody listens on: both are held before either is given back. */
 async function freePorts(): Promise<[number, number]> {
   const servers = [createServer(), createServer()]
-  await Promise.all(servers.map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))))
+  await Promise.all(
+    servers.map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))),
+  )
   const ports = servers.map((server) => (server.address() as { port: number }).port)
   await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
   return ports as [number, number]

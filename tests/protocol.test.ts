@@ -15,16 +15,29 @@ import type { AssertionVerifiers } from '../packages/service/src/ports/proofs.ts
 const ROOT = resolve(import.meta.dirname, '..')
 const PAGE = 'docs/reference/protocol.md'
 const protocol = read(PAGE)
-const sections = new Set([...protocol.matchAll(/^## (\d+)\. /gm)].map(([, number = '']) => Number(number)))
+const sections = new Set(
+  [...protocol.matchAll(/^## (\d+)\. /gm)].map(([, number = '']) => Number(number)),
+)
 
 test('every section of the protocol that is cited is there', () => {
-  const cited = filesIn('packages', 'tests', 'scripts', 'bench', 'examples', 'docs/decisions', 'docs/guides', 'ARCHITECTURE.md').flatMap((path) => {
+  const cited = filesIn(
+    'packages',
+    'tests',
+    'scripts',
+    'bench',
+    'examples',
+    'docs/decisions',
+    'docs/guides',
+    'ARCHITECTURE.md',
+  ).flatMap((path) => {
     // A comment may be broken between the word and its number.
     const text = read(path).replaceAll(/\n\s*(?:\*|\/\/)?\s*/g, ' ')
-    return [...text.matchAll(/\bprotocol((?: and|,)? \d+)+\b/gi)].flatMap(([words]) => numbersIn(words).map((number) => ({ path, number })))
+    return [...text.matchAll(/\bprotocol((?: and|,)? \d+)+\b/gi)].flatMap(([words]) =>
+      numbersIn(words).map((number) => ({ path, number })),
+    )
   })
-  const inside = [...protocol.matchAll(/\(\d{1,2}\)|\bsection \d+\b|\bby \d+ again\b/g)].flatMap(([words]) =>
-    numbersIn(words).map((number) => ({ path: PAGE, number })),
+  const inside = [...protocol.matchAll(/\(\d{1,2}\)|\bsection \d+\b|\bby \d+ again\b/g)].flatMap(
+    ([words]) => numbersIn(words).map((number) => ({ path: PAGE, number })),
   )
   assert.ok(cited.length > 40 && inside.length > 15, 'the citations were found')
   assert.deepEqual(
@@ -40,16 +53,24 @@ test('every section of the protocol that is cited is there', () => {
 test('every number that the protocol takes from the code is the one that stands there', async () => {
   const linked = [...protocol.matchAll(/\[`([\w.]+) = ([^`]+)`\]\(([^)]+)\)/g)]
   assert.ok(linked.length > 25, 'the numbers were found')
-  assert.equal([...protocol.matchAll(/`[A-Z][\w.]+ = /g)].length, linked.length, 'a number without a link to its place')
+  assert.equal(
+    [...protocol.matchAll(/`[A-Z][\w.]+ = /g)].length,
+    linked.length,
+    'a number without a link to its place',
+  )
   for (const [, name = '', value = '', place = ''] of linked) {
     const module: unknown = await import(pathToFileURL(resolve(ROOT, dirname(PAGE), place)).href)
-    const found = name.split('.').reduce((of, member) => (of as Record<string, unknown> | undefined)?.[member], module)
+    const found = name
+      .split('.')
+      .reduce((of, member) => (of as Record<string, unknown> | undefined)?.[member], module)
     assert.deepEqual(found, JSON.parse(value), `${name} of ${place}`)
   }
 })
 
 test('every name of the wire, and every step, that the protocol writes is one of the code', () => {
-  const known = new Set(filesIn(':(glob)packages/*/src/**').flatMap((path) => read(path).match(/\w+/g) ?? []))
+  const known = new Set(
+    filesIn(':(glob)packages/*/src/**').flatMap((path) => read(path).match(/\w+/g) ?? []),
+  )
   const written = [...protocol.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, word = '']) => word)
   assert.ok(written.length > 150, 'the names were found')
   assert.deepEqual(
@@ -66,7 +87,10 @@ test('the protocol tells of every refusal that is an endpoint’s own, and of ev
   )
   assert.ok(reasons.size > 30 && paths.length > 8)
   assert.deepEqual(
-    [...[...reasons].filter((reason) => !protocol.includes(`(reasons/${reason}.md)`)), ...paths.filter((path) => !protocol.includes(`${path}\``))],
+    [
+      ...[...reasons].filter((reason) => !protocol.includes(`(reasons/${reason}.md)`)),
+      ...paths.filter((path) => !protocol.includes(`${path}\``)),
+    ],
     [],
   )
 })
@@ -87,7 +111,10 @@ test('what is signed has the members that the protocol names', () => {
   const [head = '', body = ''] = verified_evidence.mac_input.split('\n')
   const mac = protocol.split(`"${head}\\n" + `)[1] ?? ''
   const { context } = JSON.parse(body) as { context: object }
-  assert.deepEqual(named(mac.slice(0, mac.indexOf('}'))).sort(), ['context', ...Object.keys(context)].sort())
+  assert.deepEqual(
+    named(mac.slice(0, mac.indexOf('}'))).sort(),
+    ['context', ...Object.keys(context)].sort(),
+  )
 })
 
 test('the example’s assertions are ones that the service takes, and only with what was signed', () => {
@@ -101,7 +128,13 @@ test('the example’s assertions are ones that the service takes, and only with 
     ['apple-app-attest', assertion.payload, assertion['apple-app-attest']],
     ['webauthn', assertion.payload, assertion.webauthn],
   ]
-  const apple = { appId: assertion['apple-app-attest'].app_id, environments: [], categories: [], missing: 'allow', bundleVersions: 'any' } as const
+  const apple = {
+    appId: assertion['apple-app-attest'].app_id,
+    environments: [],
+    categories: [],
+    missing: 'allow',
+    bundleVersions: 'any',
+  } as const
   const verifiers: AssertionVerifiers = {
     software: appAssertionVerifier,
     'android-key': appAssertionVerifier,
@@ -122,13 +155,18 @@ test('the example’s assertions are ones that the service takes, and only with 
       lastIssuedAt: null,
       createdAt: 0,
     }
-    const verify = (appAttest: AppAttest) => verifiers[format].verify({ device, payload, appAttest })
+    const verify = (appAttest: AppAttest) =>
+      verifiers[format].verify({ device, payload, appAttest })
     const taken = verify(app_attest)
     assert.ok(taken.ok, `${format}: ${JSON.stringify(taken)}`)
     // One more in the counter is something else than what was signed.
     const bytes = Buffer.from(app_attest.authenticator_data, 'base64url')
     bytes.writeUInt8(bytes.readUInt8(36) + 1, 36)
-    assert.equal(verify({ ...app_attest, authenticator_data: bytes.toString('base64url') }).ok, false, format)
+    assert.equal(
+      verify({ ...app_attest, authenticator_data: bytes.toString('base64url') }).ok,
+      false,
+      format,
+    )
   }
 })
 
@@ -137,7 +175,11 @@ function numbersIn(words: string): number[] {
 }
 
 function filesIn(...paths: string[]): string[] {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths], { cwd: ROOT, encoding: 'utf8' })
+  const listed = execFileSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths],
+    { cwd: ROOT, encoding: 'utf8' },
+  )
   return listed.split('\n').filter((path) => /\.(?:ts|md)$/.test(path))
 }
 

@@ -1,4 +1,11 @@
-import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign, verify } from 'node:crypto'
+import {
+  createPublicKey,
+  generateKeyPairSync,
+  hash,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
 import { type AppAttest, type DeviceFormat, makeId } from '@bonded/contract'
 import { assertWith, keyIdOf } from '@bonded/phone/simulator'
 import { appAssertionVerifier } from '../../packages/service/src/adapters/proofs/app-assertion.ts'
@@ -6,7 +13,11 @@ import type { AppleApp } from '../../packages/service/src/adapters/proofs/apple/
 import { appleVerifier } from '../../packages/service/src/adapters/proofs/apple/verifier.ts'
 import type { Device } from '../../packages/service/src/domain/session.ts'
 import type { AssertionVerifier } from '../../packages/service/src/ports/proofs.ts'
-import { androidKey, asTestRoots, webauthnKey } from '../../packages/service/tests/attested-phones.ts'
+import {
+  androidKey,
+  asTestRoots,
+  webauthnKey,
+} from '../../packages/service/tests/attested-phones.ts'
 import { type AttestedKey, authenticatorData } from '../../packages/service/tests/phone.ts'
 import { TestClock } from '../../packages/service/tests/test-clock.ts'
 import { registerWith } from './registrations.ts'
@@ -42,23 +53,58 @@ export async function assertionRows(): Promise<readonly AssertionRow[]> {
   ]
 }
 
-function appleRow(name: string, extensions: { category: number; bundleVersion: string } | undefined): AssertionRow {
+function appleRow(
+  name: string,
+  extensions: { category: number; bundleVersion: string } | undefined,
+): AssertionRow {
   const { privateKey, publicKey } = newPair()
-  const asserted = assertWith({ appId: APP.appId, extensions }, { privateKey, counter: 1, clientDataHash: CLIENT_DATA_HASH })
-  const device = deviceOf({ format: 'apple-app-attest', appId: APP.appId, keyId: keyIdOf(publicKey).toString('base64url'), publicKey })
-  const signed = hash('sha256', Buffer.concat([asserted.authenticatorData, CLIENT_DATA_HASH]), 'buffer')
-  return rowOf(name, { verifier: appleVerifier([APP]), device, assertion: written(device, asserted), signed, limit: TARGET_RATIO })
+  const asserted = assertWith(
+    { appId: APP.appId, extensions },
+    { privateKey, counter: 1, clientDataHash: CLIENT_DATA_HASH },
+  )
+  const device = deviceOf({
+    format: 'apple-app-attest',
+    appId: APP.appId,
+    keyId: keyIdOf(publicKey).toString('base64url'),
+    publicKey,
+  })
+  const signed = hash(
+    'sha256',
+    Buffer.concat([asserted.authenticatorData, CLIENT_DATA_HASH]),
+    'buffer',
+  )
+  return rowOf(name, {
+    verifier: appleVerifier([APP]),
+    device,
+    assertion: written(device, asserted),
+    signed,
+    limit: TARGET_RATIO,
+  })
 }
 
 /** A key that was registered as a phone's is, so that its device is stored as a phone's would be. */
 async function attestedRow(key: AttestedKey, limit: number | undefined): Promise<AssertionRow> {
   const { verifiers, registrars } = asTestRoots(new TestClock())
   const registered = await registerWith(registrars, key)
-  const publicKey = createPublicKey({ key: Buffer.from(registered.publicKey), format: 'der', type: 'spki' })
+  const publicKey = createPublicKey({
+    key: Buffer.from(registered.publicKey),
+    format: 'der',
+    type: 'spki',
+  })
   const { keyId, appId, webauthn } = registered
-  const device = deviceOf({ format: key.format, appId, keyId, publicKey, ...(webauthn && { webauthn }) })
+  const device = deviceOf({
+    format: key.format,
+    appId,
+    keyId,
+    publicKey,
+    ...(webauthn && { webauthn }),
+  })
   const assertion = { key_id: keyId, ...key.assert(PAYLOAD, { counter: 1 }) }
-  const signed = Buffer.concat([assertion.authenticator_data, assertion.client_data_hash].map((text) => Buffer.from(text, 'base64url')))
+  const signed = Buffer.concat(
+    [assertion.authenticator_data, assertion.client_data_hash].map((text) =>
+      Buffer.from(text, 'base64url'),
+    ),
+  )
   return rowOf(key.format, { verifier: verifiers[key.format], device, assertion, signed, limit })
 }
 
@@ -69,8 +115,17 @@ function softwareRow(): AssertionRow {
   const device = deviceOf({ format: 'software', appId: 'software', keyId, publicKey })
   const data = authenticatorData(1, device.appId)
   const signed = Buffer.concat([data, CLIENT_DATA_HASH])
-  const assertion = written(device, { authenticatorData: data, signature: sign('sha256', signed, privateKey) })
-  return rowOf('software', { verifier: appAssertionVerifier, device, assertion, signed, limit: undefined })
+  const assertion = written(device, {
+    authenticatorData: data,
+    signature: sign('sha256', signed, privateKey),
+  })
+  return rowOf('software', {
+    verifier: appAssertionVerifier,
+    device,
+    assertion,
+    signed,
+    limit: undefined,
+  })
 }
 
 interface RowParts {
@@ -82,7 +137,10 @@ interface RowParts {
   readonly limit: number | undefined
 }
 
-function rowOf(name: string, { verifier, device, assertion, signed, limit }: RowParts): AssertionRow {
+function rowOf(
+  name: string,
+  { verifier, device, assertion, signed, limit }: RowParts,
+): AssertionRow {
   const key = createPublicKey({ key: Buffer.from(device.publicKey), format: 'der', type: 'spki' })
   const signature = Buffer.from(assertion.signature, 'base64url')
   return {
@@ -93,7 +151,10 @@ function rowOf(name: string, { verifier, device, assertion, signed, limit }: Row
   }
 }
 
-function written({ keyId }: Device, asserted: { authenticatorData: Buffer; signature: Buffer }): AppAttest {
+function written(
+  { keyId }: Device,
+  asserted: { authenticatorData: Buffer; signature: Buffer },
+): AppAttest {
   return {
     key_id: keyId,
     client_data_hash: CLIENT_DATA_HASH.toString('base64url'),

@@ -19,7 +19,10 @@ export async function measurePassports(): Promise<readonly OffLoop[]> {
   await using verifier = passportVerifier({ trust, keys: keyringOf([ROOT_KEY]), clock })
   const rows: OffLoop[] = []
   for (const kind of ['rsa', 'ecdsa'] as const) {
-    const passport = passportSignal(mintPassport(state, { chip: makePassportChip({ kind }) }), NONCE)
+    const passport = passportSignal(
+      mintPassport(state, { chip: makePassportChip({ kind }) }),
+      NONCE,
+    )
     const judge = async () => {
       const judged = await verifier.verify({ passport, nonce: NONCE, environment: 'sandbox' })
       return { ok: judged.ok && judged.value.tier === 'chip' }

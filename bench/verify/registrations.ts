@@ -21,7 +21,10 @@ export async function measureRegistrations(): Promise<readonly OffLoop[]> {
 }
 
 /** @throws where the key is refused */
-export async function registerWith(registrars: KeyRegistrars, key: AttestedKey): Promise<RegisteredKey> {
+export async function registerWith(
+  registrars: KeyRegistrars,
+  key: AttestedKey,
+): Promise<RegisteredKey> {
   const result = await registrationOf(registrars, key)()
   if (!result.ok) throw new Error(`the registration does not verify: ${result.refusal.step}`)
   return result.value

@@ -18,7 +18,11 @@ export interface OffLoop {
 }
 
 /** One call after the other, so that none waits for its turn. */
-export async function timeOffLoop(name: string, calls: number, work: () => Promise<{ readonly ok: boolean }>): Promise<OffLoop> {
+export async function timeOffLoop(
+  name: string,
+  calls: number,
+  work: () => Promise<{ readonly ok: boolean }>,
+): Promise<OffLoop> {
   const whole: number[] = []
   const loop: number[] = []
   for (let call = 0; call < calls; call++) {

@@ -40,7 +40,10 @@ export function sensorGrade(luck: Chance): SensorGrade {
  * What the sensors of a phone read while it is moved so. Gravity is turned with the phone, and the rotation rate is the
  * change of the turn: the two sensors tell of one movement, as real ones do.
  */
-export function record(stretches: readonly Stretch[], { luck, grade }: { luck: Chance; grade: SensorGrade }): MotionRecording {
+export function record(
+  stretches: readonly Stretch[],
+  { luck, grade }: { luck: Chance; grade: SensorGrade },
+): MotionRecording {
   const samples: MotionSample[] = []
   const touches_ms: number[] = []
   const down = unit([luck.normal(), luck.normal(), luck.normal()])
@@ -55,7 +58,11 @@ export function record(stretches: readonly Stretch[], { luck, grade }: { luck: C
       const t_ms = tick * (1_000 / RATE_HZ)
       const { turn, push } = movement(since * DT_S, () => void touches_ms.push(t_ms))
       began ??= turn
-      const angle: Vector = [held[0] + turn[0] - began[0], held[1] + turn[1] - began[1], held[2] + turn[2] - began[2]]
+      const angle: Vector = [
+        held[0] + turn[0] - began[0],
+        held[1] + turn[1] - began[1],
+        held[2] + turn[2] - began[2],
+      ]
       const pull = rotated(down, angle)
       // Only its variance over a second is ever looked at.
       const noise = (deviation: number) => luck.uniform(-WIDEST, WIDEST) * deviation
@@ -80,7 +87,10 @@ export function record(stretches: readonly Stretch[], { luck, grade }: { luck: C
 }
 
 /** A value that wanders around 0 with this deviation and forgets itself in about so many seconds; smooth, as limbs are. */
-export function wander(luck: Chance, { deviation, forgetsS }: { deviation: number; forgetsS: number }): () => number {
+export function wander(
+  luck: Chance,
+  { deviation, forgetsS }: { deviation: number; forgetsS: number },
+): () => number {
   const keep = Math.exp(-DT_S / forgetsS)
   const kick = Math.sqrt(1 - keep * keep)
   // Added up, uniform kicks are as good as normal ones, and cost a fifth.
@@ -134,7 +144,11 @@ function rotated(vector: Vector, axis: Vector): Vector {
   const [a, b, c] = vector
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)]
   const along = (x * a + y * b + z * c) * (1 - cos)
-  return [a * cos + (y * c - z * b) * sin + x * along, b * cos + (z * a - x * c) * sin + y * along, c * cos + (x * b - y * a) * sin + z * along]
+  return [
+    a * cos + (y * c - z * b) * sin + x * along,
+    b * cos + (z * a - x * c) * sin + y * along,
+    c * cos + (x * b - y * a) * sin + z * along,
+  ]
 }
 
 /** Math.hypot takes care of overflow, and ten times as long. */

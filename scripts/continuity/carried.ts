@@ -1,25 +1,55 @@
-import { direction, type Movement, type Stretch, sum, times, type Vector, vigour, wander, wander3 } from './body.ts'
+import {
+  direction,
+  type Movement,
+  type Stretch,
+  sum,
+  times,
+  type Vector,
+  vigour,
+  wander,
+  wander3,
+} from './body.ts'
 import type { Chance } from './chance.ts'
 
 /** What people do with a phone in the minute before they approve. In the end it is in the hand, and tapped. */
 export const CARRIED: Readonly<Record<string, (luck: Chance) => readonly Stretch[]>> = {
   'walking, phone in a pocket, taken out': (luck) => [
-    { seconds: luck.uniform(38, 52), movement: walking(luck, { stepMs2: [2, 3.6], swingRad: [0.15, 0.4] }) },
+    {
+      seconds: luck.uniform(38, 52),
+      movement: walking(luck, { stepMs2: [2, 3.6], swingRad: [0.15, 0.4] }),
+    },
     { seconds: luck.uniform(1.5, 3), movement: takingOut(luck) },
     { seconds: luck.uniform(9, 20), movement: inHand(luck) },
   ],
   'walking, phone in the hand': (luck) => [
-    { seconds: luck.uniform(52, 58), movement: together(walking(luck, { stepMs2: [0.8, 1.8], swingRad: [0.03, 0.1] }), inHand(luck)) },
+    {
+      seconds: luck.uniform(52, 58),
+      movement: together(
+        walking(luck, { stepMs2: [0.8, 1.8], swingRad: [0.03, 0.1] }),
+        inHand(luck),
+      ),
+    },
     { seconds: luck.uniform(4, 10), movement: inHand(luck) },
   ],
-  'sitting, phone in the hand': (luck) => [{ seconds: luck.uniform(61, 66), movement: inHand(luck) }],
+  'sitting, phone in the hand': (luck) => [
+    { seconds: luck.uniform(61, 66), movement: inHand(luck) },
+  ],
   'standing in a bus or train, phone in the hand': (luck) => [
-    { seconds: luck.uniform(61, 66), movement: together(vehicle(luck, { shakesMs2: [0.08, 0.5] }), inHand(luck)) },
+    {
+      seconds: luck.uniform(61, 66),
+      movement: together(vehicle(luck, { shakesMs2: [0.08, 0.5] }), inHand(luck)),
+    },
   ],
   'sitting in a bus or train, phone in a pocket, taken out': (luck) => [
-    { seconds: luck.uniform(30, 45), movement: together(vehicle(luck, { shakesMs2: [0.08, 0.5] }), seatedPocket(luck)) },
+    {
+      seconds: luck.uniform(30, 45),
+      movement: together(vehicle(luck, { shakesMs2: [0.08, 0.5] }), seatedPocket(luck)),
+    },
     { seconds: luck.uniform(1.5, 3), movement: takingOut(luck) },
-    { seconds: luck.uniform(15, 28), movement: together(vehicle(luck, { shakesMs2: [0.08, 0.3] }), inHand(luck)) },
+    {
+      seconds: luck.uniform(15, 28),
+      movement: together(vehicle(luck, { shakesMs2: [0.08, 0.3] }), inHand(luck)),
+    },
   ],
   'sitting, phone in a pocket, taken out': (luck) => [
     { seconds: luck.uniform(38, 45), movement: seatedPocket(luck) },
@@ -32,20 +62,37 @@ export const CARRIED: Readonly<Record<string, (luck: Chance) => readonly Stretch
     { seconds: luck.uniform(8, 14), movement: inHand(luck) },
   ],
   'a mixture: pocket, stairs, standing, hand': (luck) => [
-    { seconds: luck.uniform(12, 18), movement: walking(luck, { stepMs2: [2, 3.6], swingRad: [0.15, 0.4] }) },
-    { seconds: luck.uniform(8, 12), movement: walking(luck, { stepMs2: [2.5, 4.5], swingRad: [0.2, 0.5] }) },
+    {
+      seconds: luck.uniform(12, 18),
+      movement: walking(luck, { stepMs2: [2, 3.6], swingRad: [0.15, 0.4] }),
+    },
+    {
+      seconds: luck.uniform(8, 12),
+      movement: walking(luck, { stepMs2: [2.5, 4.5], swingRad: [0.2, 0.5] }),
+    },
     { seconds: luck.uniform(6, 14), movement: seatedPocket(luck) },
     { seconds: luck.uniform(1.5, 3), movement: takingOut(luck) },
     { seconds: luck.uniform(25, 35), movement: inHand(luck) },
   ],
 }
 
-export function walking(luck: Chance, { stepMs2, swingRad }: { stepMs2: readonly [number, number]; swingRad: readonly [number, number] }): Movement {
+export function walking(
+  luck: Chance,
+  {
+    stepMs2,
+    swingRad,
+  }: { stepMs2: readonly [number, number]; swingRad: readonly [number, number] },
+): Movement {
   const stepsHz = luck.uniform(1.6, 2.2)
   const pace = wander(luck, { deviation: 0.04, forgetsS: 2 })
   const strength = vigour(luck, { spread: 0.25 })
   const [stepStrength, swing] = [luck.uniform(...stepMs2), luck.uniform(...swingRad)]
-  const [up, ahead, hip, side] = [direction(luck), direction(luck), direction(luck), direction(luck)]
+  const [up, ahead, hip, side] = [
+    direction(luck),
+    direction(luck),
+    direction(luck),
+    direction(luck),
+  ]
   const rough = wander3(luck, { deviation: 0.25, forgetsS: 0.04 })
   let [phase, thisStep] = [0, 1]
   return () => {
@@ -55,8 +102,15 @@ export function walking(luck: Chance, { stepMs2, swingRad }: { stepMs2: readonly
     const size = stepStrength * thisStep * strength()
     const bounce = Math.sin(phase) + 0.45 * Math.sin(2 * phase + 0.6) + 0.2 * Math.sin(3 * phase)
     return {
-      push: sum(times(size * bounce, up), times(0.4 * size * Math.sin(phase + 1), ahead), times(size, rough())),
-      turn: sum(times(swing * strength() * Math.sin(phase / 2), hip), times(0.2 * swing * Math.sin(phase), side)),
+      push: sum(
+        times(size * bounce, up),
+        times(0.4 * size * Math.sin(phase + 1), ahead),
+        times(size, rough()),
+      ),
+      turn: sum(
+        times(swing * strength() * Math.sin(phase / 2), hip),
+        times(0.2 * swing * Math.sin(phase), side),
+      ),
     }
   }
 }
@@ -67,7 +121,10 @@ export function inHand(luck: Chance): Movement {
   const tremorHz = luck.uniform(8, 11)
   const [tremorRad, tremorMs2] = [luck.logUniform(0.0003, 0.0015), luck.logUniform(0.03, 0.12)]
   const [tremorAxis, tremorWay] = [direction(luck), direction(luck)]
-  const sway = wander3(luck, { deviation: luck.logUniform(0.02, 0.07), forgetsS: luck.uniform(0.5, 1.2) })
+  const sway = wander3(luck, {
+    deviation: luck.logUniform(0.02, 0.07),
+    forgetsS: luck.uniform(0.5, 1.2),
+  })
   const drift = wander3(luck, { deviation: luck.logUniform(0.05, 0.15), forgetsS: 4 })
   const push = wander3(luck, { deviation: luck.logUniform(0.05, 0.15), forgetsS: 0.3 })
   const tapsHz = luck.uniform(0.3, 1.5)
@@ -87,8 +144,18 @@ export function inHand(luck: Chance): Movement {
     const size = strength()
     const tremor = Math.sin(2 * Math.PI * tremorHz * sinceS)
     return {
-      push: sum(times(size * tremorMs2 * tremor, tremorWay), times(tap, tapWay), times(size, push())),
-      turn: sum(times(size * tremorRad * tremor, tremorAxis), times(tap * 0.01, tapAxis), times(size, sway()), drift(), regrip(sinceS)),
+      push: sum(
+        times(size * tremorMs2 * tremor, tremorWay),
+        times(tap, tapWay),
+        times(size, push()),
+      ),
+      turn: sum(
+        times(size * tremorRad * tremor, tremorAxis),
+        times(tap * 0.01, tapAxis),
+        times(size, sway()),
+        drift(),
+        regrip(sinceS),
+      ),
     }
   }
 }
@@ -99,7 +166,10 @@ export function takingOut(luck: Chance): Movement {
   const [turnRad, lastsS] = [luck.uniform(1.2, 2.6), luck.uniform(1, 2)]
   const pull = wander3(luck, { deviation: luck.uniform(1.5, 3.5), forgetsS: 0.12 })
   const wobble = wander3(luck, { deviation: 0.15, forgetsS: 0.25 })
-  return (sinceS) => ({ push: pull(), turn: sum(times(turnRad * eased(sinceS / lastsS), axis), wobble()) })
+  return (sinceS) => ({
+    push: pull(),
+    turn: sum(times(turnRad * eased(sinceS / lastsS), axis), wobble()),
+  })
 }
 
 /** Breath and pulse, and every few seconds a leg that is moved. */
@@ -115,13 +185,20 @@ export function seatedPocket(luck: Chance): Movement {
     const size = strength()
     return {
       push: times(size, push()),
-      turn: sum(times(breathRad * Math.sin(2 * Math.PI * breathHz * sinceS), axis), times(size, restless()), fidget(sinceS)),
+      turn: sum(
+        times(breathRad * Math.sin(2 * Math.PI * breathHz * sinceS), axis),
+        times(size, restless()),
+        fidget(sinceS),
+      ),
     }
   }
 }
 
 /** The floor of a vehicle: rumble that follows the speed, and sway. */
-export function vehicle(luck: Chance, { shakesMs2 }: { shakesMs2: readonly [number, number] }): Movement {
+export function vehicle(
+  luck: Chance,
+  { shakesMs2 }: { shakesMs2: readonly [number, number] },
+): Movement {
   const speed = vigour(luck, { spread: 0.6, forgetsS: 12 })
   const rumble = wander3(luck, { deviation: luck.logUniform(...shakesMs2), forgetsS: 0.03 })
   const sway = wander3(luck, { deviation: luck.uniform(0.1, 0.35), forgetsS: 0.8 })
@@ -140,7 +217,10 @@ export function together(...movements: readonly Movement[]): Movement {
 }
 
 /** A turn to another posture every so often, that lasts about a second. */
-function shifts(luck: Chance, { everyS, sizeRad }: { everyS: number; sizeRad: readonly [number, number] }): (sinceS: number) => Vector {
+function shifts(
+  luck: Chance,
+  { everyS, sizeRad }: { everyS: number; sizeRad: readonly [number, number] },
+): (sinceS: number) => Vector {
   let [from, way]: [Vector, Vector] = [
     [0, 0, 0],
     [0, 0, 0],

@@ -1,7 +1,13 @@
 import { MIN_CONTINUITY_SCORE, type SensorSignal } from '@bonded/contract'
 import { motionFeatures, type MotionRecording } from '@bonded/phone'
 import { scoreContinuity } from '../../packages/service/src/domain/continuity.ts'
-import { isRepetition, isWorthRepeating, ordersOf, repeated, withWindow } from '../../packages/service/src/domain/motion-memory.ts'
+import {
+  isRepetition,
+  isWorthRepeating,
+  ordersOf,
+  repeated,
+  withWindow,
+} from '../../packages/service/src/domain/motion-memory.ts'
 import { record, sensorGrade, type Stretch } from './body.ts'
 import { CARRIED } from './carried.ts'
 import { chance, type Chance } from './chance.ts'
@@ -34,7 +40,12 @@ export function confusion(firstSeed: number): readonly Row[] {
   const rows: Row[] = []
   const judge = (of: Class, kind: string, score: (luck: Chance, at: number) => number) => {
     const scores = Array.from({ length: WINDOWS_A_KIND }, (_, at) => score(chance(seed++), at))
-    rows.push({ of, kind, windows: scores.length, accepted: scores.filter((value) => value >= MIN_CONTINUITY_SCORE).length })
+    rows.push({
+      of,
+      kind,
+      windows: scores.length,
+      accepted: scores.filter((value) => value >= MIN_CONTINUITY_SCORE).length,
+    })
   }
   const scoreOf = (signal: SensorSignal) => scoreContinuity(signal).score
 
@@ -47,21 +58,28 @@ export function confusion(firstSeed: number): readonly Row[] {
       return scoreOf(signal)
     })
   }
-  for (const [kind, stretches] of Object.entries(DESK)) judge('desk', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
+  for (const [kind, stretches] of Object.entries(DESK))
+    judge('desk', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
   for (const [kind, stretches] of Object.entries(NEARLY_DESK))
     judge('between', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
   // A thief repeats what has worked, and takes of every sort.
   const worthy = recorded.filter(({ signal }) => isWorthRepeating(scoreContinuity(signal)))
   const chosen = (at: number) =>
-    worthy[(at * 37) % worthy.length] ?? { recording: { samples: [], touches_ms: [] }, signal: { window_ms: 1_000, features: [] } }
+    worthy[(at * 37) % worthy.length] ?? {
+      recording: { samples: [], touches_ms: [] },
+      signal: { window_ms: 1_000, features: [] },
+    }
   for (const [of, replays] of [
     ['replay', REPLAYS],
     ['between', HARDER_REPLAYS],
   ] as const) {
-    for (const [kind, replay] of Object.entries(replays)) judge(of, kind, (luck, at) => replayScore(chosen(at).signal, replay(chosen(at), luck)))
+    for (const [kind, replay] of Object.entries(replays))
+      judge(of, kind, (luck, at) => replayScore(chosen(at).signal, replay(chosen(at), luck)))
   }
-  for (const [kind, script] of Object.entries(EMULATORS)) judge('emulator', kind, (luck) => scoreOf(script(luck)))
-  for (const [kind, script] of Object.entries(INFORMED)) judge('between', kind, (luck) => scoreOf(script(luck)))
+  for (const [kind, script] of Object.entries(EMULATORS))
+    judge('emulator', kind, (luck) => scoreOf(script(luck)))
+  for (const [kind, script] of Object.entries(INFORMED))
+    judge('between', kind, (luck) => scoreOf(script(luck)))
   for (const seconds of [5, 10, 15, 20, 30]) {
     judge('between', `from the desk, taken up for the last ${seconds} seconds`, (luck) =>
       scoreOf(featuresOf(recordingOf(takenUp(luck, seconds), luck))),
@@ -71,16 +89,24 @@ export function confusion(firstSeed: number): readonly Row[] {
 }
 
 /** The rows of a class as one. */
-export function total(rows: readonly Row[], of: Class): { readonly windows: number; readonly accepted: number } {
+export function total(
+  rows: readonly Row[],
+  of: Class,
+): { readonly windows: number; readonly accepted: number } {
   const those = rows.filter((row) => row.of === of)
-  return { windows: those.reduce((sum, { windows }) => sum + windows, 0), accepted: those.reduce((sum, { accepted }) => sum + accepted, 0) }
+  return {
+    windows: those.reduce((sum, { windows }) => sum + windows, 0),
+    accepted: those.reduce((sum, { accepted }) => sum + accepted, 0),
+  }
 }
 
 /** What a window scores at a phone that showed the other one some days ago. Without a key the orders are their own marks. */
 function replayScore(before: SensorSignal, now: SensorSignal): number {
   const memory = withWindow({ keyId: 'k1', windows: [] }, { at: 0, marks: marksOf(before) })
   const continuity = scoreContinuity(now)
-  return isRepetition(marksOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS }) ? repeated(continuity).score : continuity.score
+  return isRepetition(marksOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS })
+    ? repeated(continuity).score
+    : continuity.score
 }
 
 function marksOf(signal: SensorSignal): ReadonlySet<number> {

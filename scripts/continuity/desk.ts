@@ -1,4 +1,13 @@
-import { direction, type Movement, type Stretch, sum, times, type Vector, wander, wander3 } from './body.ts'
+import {
+  direction,
+  type Movement,
+  type Stretch,
+  sum,
+  times,
+  type Vector,
+  wander,
+  wander3,
+} from './body.ts'
 import { inHand, seatedPocket, takingOut, together, vehicle } from './carried.ts'
 import type { Chance } from './chance.ts'
 
@@ -9,14 +18,17 @@ export const DESK: Readonly<Record<string, (luck: Chance) => readonly Stretch[]>
   'a machine runs on the desk': (luck) => lying(luck, machine(luck)),
   'on the table of a train': (luck) => lying(luck, trainTable(luck)),
   'it buzzes now and then': (luck) => lying(luck, buzzing(luck)),
-  'typed beside, knocked against, tapped once as it lies': (luck) => lying(luck, together(typing(luck), knocks(luck), tapped(luck))),
+  'typed beside, knocked against, tapped once as it lies': (luck) =>
+    lying(luck, together(typing(luck), knocks(luck), tapped(luck))),
 }
 
 /** Nobody holds these, and yet they are moved or touched as if. */
 export const NEARLY_DESK: typeof DESK = {
   'on the desk, read and scrolled as it lies': (luck) => lying(luck, scrolled(luck)),
-  'on a sofa beside somebody, tapped once': (luck) => lying(luck, together(cushion(luck), tapped(luck))),
-  'in a holder in a moving car, tapped once': (luck) => lying(luck, together(vehicle(luck, { shakesMs2: [0.1, 0.5] }), tapped(luck))),
+  'on a sofa beside somebody, tapped once': (luck) =>
+    lying(luck, together(cushion(luck), tapped(luck))),
+  'in a holder in a moving car, tapped once': (luck) =>
+    lying(luck, together(vehicle(luck, { shakesMs2: [0.1, 0.5] }), tapped(luck))),
 }
 
 /** Lay there, then somebody took it up for so long. */
@@ -37,14 +49,25 @@ const resting: Movement = () => ({ push: NONE, turn: NONE })
 
 /** A key is hit: the board rings for a moment, and rocks by far less than a hand does. */
 function typing(luck: Chance): Movement {
-  return strokes(luck, { everyS: luck.uniform(0.15, 0.35), pushMs2: [0.05, 0.4], rockRad: luck.logUniform(0.00001, 0.0001) })
+  return strokes(luck, {
+    everyS: luck.uniform(0.15, 0.35),
+    pushMs2: [0.05, 0.4],
+    rockRad: luck.logUniform(0.00001, 0.0001),
+  })
 }
 
 function knocks(luck: Chance): Movement {
-  return strokes(luck, { everyS: luck.uniform(15, 30), pushMs2: [0.5, 4], rockRad: luck.logUniform(0.0005, 0.002) })
+  return strokes(luck, {
+    everyS: luck.uniform(15, 30),
+    pushMs2: [0.5, 4],
+    rockRad: luck.logUniform(0.0005, 0.002),
+  })
 }
 
-function strokes(luck: Chance, of: { everyS: number; pushMs2: readonly [number, number]; rockRad: number }): Movement {
+function strokes(
+  luck: Chance,
+  of: { everyS: number; pushMs2: readonly [number, number]; rockRad: number },
+): Movement {
   const [up, axis] = [direction(luck), direction(luck)]
   const ringHz = luck.uniform(12, 24)
   let [age, size, next] = [1, 0, luck.uniform(0, of.everyS)]
@@ -98,7 +121,11 @@ function buzzing(luck: Chance): Movement {
 /** Fingers on the glass: a phone on a hard table gives way at an edge, by a few thousandths. */
 function scrolled(luck: Chance): Movement {
   const everyS = luck.uniform(0.6, 2)
-  const hit = strokes(luck, { everyS, pushMs2: [0.3, 1.5], rockRad: luck.logUniform(0.0005, 0.003) })
+  const hit = strokes(luck, {
+    everyS,
+    pushMs2: [0.3, 1.5],
+    rockRad: luck.logUniform(0.0005, 0.003),
+  })
   let next = luck.uniform(0, everyS)
   return (sinceS, touch) => {
     if (sinceS >= next) {

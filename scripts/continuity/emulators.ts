@@ -15,7 +15,10 @@ export const EMULATORS: Readonly<Record<string, (luck: Chance) => SensorSignal>>
   'readings: uniform noise': (luck) => {
     const [acc, gyro] = sizes(luck)
     const any = (size: number) => luck.uniform(-size, size)
-    return readings(luck, () => ({ acc: [any(acc), any(acc), 9.81 + any(acc)], gyro: [any(gyro), any(gyro), any(gyro)] }))
+    return readings(luck, () => ({
+      acc: [any(acc), any(acc), 9.81 + any(acc)],
+      gyro: [any(gyro), any(gyro), any(gyro)],
+    }))
   },
   'readings: gaussian noise': (luck) => readings(luck, gaussian(luck)),
   'readings: gaussian noise, no gravity': (luck) => {
@@ -44,7 +47,10 @@ export const EMULATORS: Readonly<Record<string, (luck: Chance) => SensorSignal>>
     return readings(luck, (s) => {
       const size = Math.exp(0.9 * Math.sin(2 * Math.PI * hz * s))
       const { acc, gyro } = noise(s)
-      return { acc: [size * acc[0], size * acc[1], 9.81 + size * (acc[2] - 9.81)], gyro: [size * gyro[0], size * gyro[1], size * gyro[2]] }
+      return {
+        acc: [size * acc[0], size * acc[1], 9.81 + size * (acc[2] - 9.81)],
+        gyro: [size * gyro[0], size * gyro[1], size * gyro[2]],
+      }
     })
   },
   'readings: a cradle that swings': (luck) => readings(luck, cradle(luck)),
@@ -54,30 +60,45 @@ export const EMULATORS: Readonly<Record<string, (luck: Chance) => SensorSignal>>
   },
   'features: a second with a little jitter': (luck) => {
     const [acc, gyro] = [luck.uniform(0.5, 5), luck.uniform(0.05, 1)]
-    return written(luck, () => ({ acc_var: acc * luck.uniform(0.95, 1.05), gyro_var: gyro * luck.uniform(0.95, 1.05) }))
+    return written(luck, () => ({
+      acc_var: acc * luck.uniform(0.95, 1.05),
+      gyro_var: gyro * luck.uniform(0.95, 1.05),
+    }))
   },
   'features: ten seconds in a loop': (luck) => {
-    const loop = Array.from({ length: 10 }, () => ({ acc_var: luck.logUniform(0.05, 8), gyro_var: luck.logUniform(0.01, 1.5) }))
+    const loop = Array.from({ length: 10 }, () => ({
+      acc_var: luck.logUniform(0.05, 8),
+      gyro_var: luck.logUniform(0.01, 1.5),
+    }))
     return written(luck, (at) => ({
       acc_var: (loop[at % 10]?.acc_var ?? 1) * luck.uniform(0.97, 1.03),
       gyro_var: (loop[at % 10]?.gyro_var ?? 1) * luck.uniform(0.97, 1.03),
     }))
   },
-  'features: uniform draws': (luck) => written(luck, () => ({ acc_var: luck.uniform(0.02, 9), gyro_var: luck.uniform(0.004, 1.8) })),
+  'features: uniform draws': (luck) =>
+    written(luck, () => ({ acc_var: luck.uniform(0.02, 9), gyro_var: luck.uniform(0.004, 1.8) })),
   'features: draws over orders of magnitude': (luck) =>
-    written(luck, () => ({ acc_var: luck.logUniform(0.02, 9), gyro_var: luck.logUniform(0.004, 1.8) })),
+    written(luck, () => ({
+      acc_var: luck.logUniform(0.02, 9),
+      gyro_var: luck.logUniform(0.004, 1.8),
+    })),
   'features: slow waves': (luck) => {
     const [hz, phase] = [luck.uniform(0.02, 0.08), luck.uniform(0, 6)]
     return written(luck, (at) => {
       const size = Math.exp(1.2 * Math.sin(2 * Math.PI * hz * at + phase))
-      return { acc_var: size * luck.uniform(0.98, 1.02), gyro_var: 0.2 * size * luck.uniform(0.98, 1.02) }
+      return {
+        acc_var: size * luck.uniform(0.98, 1.02),
+        gyro_var: 0.2 * size * luck.uniform(0.98, 1.02),
+      }
     })
   },
   'features: impossible pairs': (luck) => {
     const shaken = luck.happens(0.5)
     return written(luck, () => {
       const size = luck.logUniform(0.5, 8)
-      return shaken ? { acc_var: size * 20, gyro_var: size * 0.001 } : { acc_var: size * 0.02, gyro_var: size * 50 }
+      return shaken
+        ? { acc_var: size * 20, gyro_var: size * 0.001 }
+        : { acc_var: size * 0.02, gyro_var: size * 50 }
     })
   },
 }
@@ -107,19 +128,34 @@ function readings(luck: Chance, ...scripts: readonly Reading[]): SensorSignal {
     const [first, ...others] = scripts.map((script) => script(at / RATE_HZ))
     const { acc, gyro } = first ?? { acc: [0, 0, 0], gyro: [0, 0, 0] }
     const added = (sensor: 'acc' | 'gyro', own: Vector, axis: 0 | 1 | 2) =>
-      others.reduce((total, other) => total + other[sensor][axis] - (sensor === 'acc' && axis === 2 ? 9.81 : 0), own[axis])
-    const all = (sensor: 'acc' | 'gyro', own: Vector): Vector => [added(sensor, own, 0), added(sensor, own, 1), added(sensor, own, 2)]
+      others.reduce(
+        (total, other) => total + other[sensor][axis] - (sensor === 'acc' && axis === 2 ? 9.81 : 0),
+        own[axis],
+      )
+    const all = (sensor: 'acc' | 'gyro', own: Vector): Vector => [
+      added(sensor, own, 0),
+      added(sensor, own, 1),
+      added(sensor, own, 2),
+    ]
     return { t_ms: at * (1_000 / RATE_HZ), acc: all('acc', acc), gyro: all('gyro', gyro) }
   })
   const touches_ms = Array.from({ length: 15 }, () => luck.uniform(40_000, 61_900))
   return motionFeatures({ samples, touches_ms }) ?? { window_ms: 60_000, features: [] }
 }
 
-function written(luck: Chance, second: (at: number) => Pick<SensorFeature, 'acc_var' | 'gyro_var'>): SensorSignal {
+function written(
+  luck: Chance,
+  second: (at: number) => Pick<SensorFeature, 'acc_var' | 'gyro_var'>,
+): SensorSignal {
   const features = Array.from({ length: 60 }, (_, at): SensorFeature => {
     const { acc_var, gyro_var } = second(at)
     const handling = at > 40 && luck.happens(0.5) ? Math.floor(luck.uniform(1, 4)) : 0
-    return { t_ms: at * 1_000, acc_var: Number(acc_var.toPrecision(4)), gyro_var: Number(gyro_var.toPrecision(4)), handling }
+    return {
+      t_ms: at * 1_000,
+      acc_var: Number(acc_var.toPrecision(4)),
+      gyro_var: Number(gyro_var.toPrecision(4)),
+      handling,
+    }
   })
   return { window_ms: 60_000, features }
 }
@@ -131,7 +167,10 @@ function sizes(luck: Chance): [acc: number, gyro: number] {
 function gaussian(luck: Chance): Reading {
   const [acc, gyro] = sizes(luck)
   const some = (size: number) => size * luck.normal()
-  return () => ({ acc: [some(acc), some(acc), 9.81 + some(acc)], gyro: [some(gyro), some(gyro), some(gyro)] })
+  return () => ({
+    acc: [some(acc), some(acc), 9.81 + some(acc)],
+    gyro: [some(gyro), some(gyro), some(gyro)],
+  })
 }
 
 function sines(luck: Chance): Reading {
@@ -152,7 +191,11 @@ function cradle(luck: Chance): Reading {
     const angle = swingRad * Math.sin(2 * Math.PI * hz * s)
     const rate = swingRad * 2 * Math.PI * hz * Math.cos(2 * Math.PI * hz * s)
     return {
-      acc: [9.81 * Math.sin(angle) + noise(0.02), noise(0.02), 9.81 * Math.cos(angle) + noise(0.02)],
+      acc: [
+        9.81 * Math.sin(angle) + noise(0.02),
+        noise(0.02),
+        9.81 * Math.cos(angle) + noise(0.02),
+      ],
       gyro: [noise(0.002), rate + noise(0.002), noise(0.002)],
     }
   }

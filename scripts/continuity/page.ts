@@ -7,7 +7,11 @@ import {
   MAX_GAP_MS,
   MIN_CARRIED_SECONDS,
 } from '../../packages/service/src/domain/continuity.ts'
-import { REPEATED_FROM, SECONDS_A_MARK, WINDOWS_KEPT } from '../../packages/service/src/domain/motion-memory.ts'
+import {
+  REPEATED_FROM,
+  SECONDS_A_MARK,
+  WINDOWS_KEPT,
+} from '../../packages/service/src/domain/motion-memory.ts'
 import { LONG_LIVED_DECAY } from '../../packages/service/src/domain/scoring.ts'
 import { type Class, confusion, HALVES, type Row, total } from './confusion.ts'
 
@@ -25,14 +29,23 @@ export function continuityPage(): string {
     '## What counts as a carried second',
     table(
       ['of the second', 'above', 'below'],
-      Object.entries(CARRIED_SECOND).map(([name, { above, below }]) => [labelOf(name), String(above), String(below)]),
+      Object.entries(CARRIED_SECOND).map(([name, { above, below }]) => [
+        labelOf(name),
+        String(above),
+        String(below),
+      ]),
     ),
     `Fewer than ${MIN_CARRIED_SECONDS} carried seconds score 0. \`motion_present\` says whether there was one.`,
     '## The score',
     'The product of these factors. Each is 0 at *none*, 1 at *full*, and in between in proportion; so each can only lower the score. Rounded down to four decimals.',
     table(
       ['factor', 'measure', 'none', 'full'],
-      Object.entries(CONTINUITY_FACTORS).map(([name, { measure, none, full }]) => [name, measure, String(none), String(full)]),
+      Object.entries(CONTINUITY_FACTORS).map(([name, { measure, none, full }]) => [
+        name,
+        measure,
+        String(none),
+        String(full),
+      ]),
     ),
     `A second vouches for the time until the next one, for ${MAX_GAP_MS} ms at most. From \`variety\` on, the factors look at carried seconds only. What follows from the product: without touches the score is never above 0.5, nor is that of a window of 15 seconds, and it is never above twice the share of carried seconds.`,
     '## What was sent before',
@@ -41,9 +54,15 @@ export function continuityPage(): string {
     `Simulated windows, from other seeds than those that the numbers above were chosen on. Accepted means a score of ${MIN_CONTINUITY_SCORE} or more.`,
     table(
       ['', 'windows', 'accepted', 'not accepted', 'accepted, in %'],
-      (['carried', 'desk', 'replay', 'emulator'] as const).map((of) => [`**${of}**`, ...counts(total(rows, of))]),
+      (['carried', 'desk', 'replay', 'emulator'] as const).map((of) => [
+        `**${of}**`,
+        ...counts(total(rows, of)),
+      ]),
     ),
-    ...(['carried', 'desk', 'replay', 'emulator'] as const).flatMap((of) => [`### ${TITLES[of]}`, kinds(rows, of)]),
+    ...(['carried', 'desk', 'replay', 'emulator'] as const).flatMap((of) => [
+      `### ${TITLES[of]}`,
+      kinds(rows, of),
+    ]),
     `The simulator is in \`scripts/continuity\`: bodies, desks and scripts from seeds. Readings come 50 times a second, with the noise of good and cheap sensors, and pass through \`motionFeatures\`; scripts that need no sensors write features themselves. A replay is judged by a service that was sent the recording three days before.`,
     '**These are simulations.** They show that the model tells apart what it was made to tell apart. How often real people are turned away has to be measured with real phones.',
     '## Where it ends',
@@ -78,7 +97,9 @@ function kinds(rows: readonly Row[], of: Class): string {
 }
 
 function counts({ windows, accepted }: { windows: number; accepted: number }): string[] {
-  return [windows, accepted, windows - accepted, Math.round((1_000 * accepted) / windows) / 10].map(String)
+  return [windows, accepted, windows - accepted, Math.round((1_000 * accepted) / windows) / 10].map(
+    String,
+  )
 }
 
 function featureRows(): string[][] {
@@ -103,7 +124,9 @@ const UNITS = {
 } as const
 
 function labelOf(name: string): string {
-  return { accVar: '`acc_var`', gyroVar: '`gyro_var`', ratio: '`acc_var` / `gyro_var`' }[name] ?? name
+  return (
+    { accVar: '`acc_var`', gyroVar: '`gyro_var`', ratio: '`acc_var` / `gyro_var`' }[name] ?? name
+  )
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

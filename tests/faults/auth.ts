@@ -30,7 +30,13 @@ export const AUTH_FAULTS = [
       'found === undefined || !found.tokenHash',
       'credentials',
     ],
-    ['a removed phone still opens sessions', 'authenticate.ts', `found.device.status === 'removed'`, `found.device.status === 'blocked'`, 'devices'],
+    [
+      'a removed phone still opens sessions',
+      'authenticate.ts',
+      `found.device.status === 'removed'`,
+      `found.device.status === 'blocked'`,
+      'devices',
+    ],
     [
       'a server credential is taken from any page',
       'authenticate.ts',
@@ -73,7 +79,13 @@ export const AUTH_FAULTS = [
       'session.tenantId !== undefined && isReadable',
       'matrix',
     ],
-    ['a session whose root key is gone is found', 'find-session.ts', ' && service.keys.holds(session.rootKeyId)', '', 'rotation'],
+    [
+      'a session whose root key is gone is found',
+      'find-session.ts',
+      ' && service.keys.holds(session.rootKeyId)',
+      '',
+      'rotation',
+    ],
     [
       'another tenant reads the timeline',
       'read-timeline.ts',
@@ -113,6 +125,12 @@ export const AUTH_FAULTS = [
     ],
   ]),
   ...faultsIn('packages/service/src/adapters/sql', { under: 'packages/service/tests' }, [
-    ['a revoked key is remembered', 'tenant-cache.ts', 'revoke: (key, at) => dropping(table.revoke(key, at)),', '', 'store'],
+    [
+      'a revoked key is remembered',
+      'tenant-cache.ts',
+      'revoke: (key, at) => dropping(table.revoke(key, at)),',
+      '',
+      'store',
+    ],
   ]),
 ]

@@ -17,7 +17,13 @@ export const DEVICE_FAULTS = [
       '',
       'device-token',
     ],
-    ['a request for a token is good for ever', 'rotate-device-token.ts', 'if (!timely.ok) return timely', '', 'device-token'],
+    [
+      'a request for a token is good for ever',
+      'rotate-device-token.ts',
+      'if (!timely.ok) return timely',
+      '',
+      'device-token',
+    ],
     [
       'a copied key that asks for a token is not found out',
       'rotate-device-token.ts',
@@ -40,7 +46,13 @@ export const DEVICE_FAULTS = [
       'device-life',
       'operator',
     ],
-    ['what became of a phone is not kept', 'tell-device-change.ts', 'yield* tables.devices.record(id, change)', '', 'device-life'],
+    [
+      'what became of a phone is not kept',
+      'tell-device-change.ts',
+      'yield* tables.devices.record(id, change)',
+      '',
+      'device-life',
+    ],
     [
       'a key that was added with a stolen token leaves no trace',
       'devices.ts',
@@ -66,8 +78,20 @@ export const DEVICE_FAULTS = [
     ],
   ]),
   ...faultsIn('packages/service/src/adapters/sql', { under: 'packages/service/tests' }, [
-    ['the changes of a phone fill the disk', 'device-table.ts', 'const MAX_EVENTS = 200', 'const MAX_EVENTS = 2_000', 'device-life'],
-    ['phone numbers of before stay plain', 'migrations.ts', `phone_number like '+%'`, `phone_number like '%-%'`, 'migrations'],
+    [
+      'the changes of a phone fill the disk',
+      'device-table.ts',
+      'const MAX_EVENTS = 200',
+      'const MAX_EVENTS = 2_000',
+      'device-life',
+    ],
+    [
+      'phone numbers of before stay plain',
+      'migrations.ts',
+      `phone_number like '+%'`,
+      `phone_number like '%-%'`,
+      'migrations',
+    ],
   ]),
   ...faultsIn('packages/integrator/src/webhook', { under: 'packages/integrator/tests' }, [
     [
@@ -98,8 +122,20 @@ export const DEVICE_FAULTS = [
       'clock.now() - sentAtMs > TOLERANCE_MS',
       'webhook',
     ],
-    ['an empty webhook secret is one', 'signature.ts', 'bytes === undefined || bytes.length === 0', 'bytes === undefined', 'webhook'],
-    ['the id of a webhook is not signed', 'signature.ts', '`${id}.${timestamp}.`', '`${id.slice(0, 4)}.${timestamp}.`', 'webhook'],
+    [
+      'an empty webhook secret is one',
+      'signature.ts',
+      'bytes === undefined || bytes.length === 0',
+      'bytes === undefined',
+      'webhook',
+    ],
+    [
+      'the id of a webhook is not signed',
+      'signature.ts',
+      '`${id}.${timestamp}.`',
+      '`${id.slice(0, 4)}.${timestamp}.`',
+      'webhook',
+    ],
   ]),
   ...(['device_id', 'nonce', 'session_id', 'subject_id', 'tenant_id'] as const).flatMap((member) =>
     faultsIn('packages/contract/src', { under: 'packages/service/tests' }, [

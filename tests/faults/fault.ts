@@ -12,10 +12,20 @@ export interface Fault {
 }
 
 /** A list row: what is broken, where, what stands there, what a tired person writes, and whose tests notice. */
-export type FaultRow = readonly [name: string, file: string, find: string, replace: string, ...tests: string[]]
+export type FaultRow = readonly [
+  name: string,
+  file: string,
+  find: string,
+  replace: string,
+  ...tests: string[],
+]
 
 /** The faults of one folder of a package. @param tests.under the folder of the test files that the rows name */
-export function faultsIn(folder: string, { under }: { under: string }, rows: readonly FaultRow[]): readonly Fault[] {
+export function faultsIn(
+  folder: string,
+  { under }: { under: string },
+  rows: readonly FaultRow[],
+): readonly Fault[] {
   return rows.map(([name, file, find, replace, ...tests]) => ({
     name,
     file: `${folder}/${file}`,
@@ -26,7 +36,10 @@ export function faultsIn(folder: string, { under }: { under: string }, rows: rea
 }
 
 /** Why the fault cannot be switched on in this text of its file; undefined where it can. */
-export function staleness({ find, replace }: Pick<Fault, 'find' | 'replace'>, source: string): string | undefined {
+export function staleness(
+  { find, replace }: Pick<Fault, 'find' | 'replace'>,
+  source: string,
+): string | undefined {
   if (find === replace) return 'it changes nothing'
   const times = source.split(find).length - 1
   return times === 1 ? undefined : `what it replaces stands there ${times} times`

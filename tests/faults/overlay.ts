@@ -1,4 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { Fault } from './fault.ts'
@@ -17,11 +26,19 @@ export class Overlay implements Disposable {
   constructor(from: string) {
     this.root = mkdtempSync(join(tmpdir(), 'bonded-faults-'))
     const isInstalled = (path: string) => basename(path) === 'node_modules'
-    for (const name of COPIED) cpSync(join(from, name), join(this.root, name), { recursive: true, filter: (path) => !isInstalled(path) })
+    for (const name of COPIED)
+      cpSync(join(from, name), join(this.root, name), {
+        recursive: true,
+        filter: (path) => !isInstalled(path),
+      })
     const [installed, linked] = [join(from, 'node_modules'), join(this.root, 'node_modules')]
     mkdirSync(linked)
     for (const name of readdirSync(installed)) {
-      if (name === OWN_SCOPE) cpSync(join(installed, name), join(linked, name), { recursive: true, verbatimSymlinks: true })
+      if (name === OWN_SCOPE)
+        cpSync(join(installed, name), join(linked, name), {
+          recursive: true,
+          verbatimSymlinks: true,
+        })
       else if (!name.startsWith('.')) symlinkSync(join(installed, name), join(linked, name))
     }
   }

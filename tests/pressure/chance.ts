@@ -9,5 +9,6 @@ export function choose<T>(from: readonly T[]): T {
 
 /** Lets the event loop turn a random number of times: time for others to come in between, and none by the clock. */
 export async function pause(turnsBelow: number): Promise<void> {
-  for (let turn = random(turnsBelow); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve))
+  for (let turn = random(turnsBelow); turn > 0; turn--)
+    await new Promise((resolve) => setImmediate(resolve))
 }

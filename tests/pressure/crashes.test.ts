@@ -52,10 +52,17 @@ const wire: Wire = {
 
 /** The node process that is the service, with nothing between it and this one. */
 async function start(fault?: Fault): Promise<ChildProcess> {
-  const child = fork(join(import.meta.dirname, 'service-process.ts'), [JSON.stringify({ databaseFile, fault })], {
-    execArgv: ['--conditions=@bonded/source'],
-  })
-  const [message] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [undefined])])
+  const child = fork(
+    join(import.meta.dirname, 'service-process.ts'),
+    [JSON.stringify({ databaseFile, fault })],
+    {
+      execArgv: ['--conditions=@bonded/source'],
+    },
+  )
+  const [message] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => [undefined]),
+  ])
   assert.equal(typeof message, 'number', 'the service starts on what the crash left')
   port = Number(message)
   return child
@@ -92,12 +99,17 @@ async function loadUntilDeath(phones: readonly TestPhone[], child: ChildProcess)
   const ended = await Promise.allSettled(phones.map((phone) => caller(phone, round)))
   const [, signal] = await died
   assert.equal(signal, 'SIGKILL')
-  for (const outcome of ended) if (outcome.status === 'rejected' && !isLostAnswer(outcome.reason)) throw outcome.reason
+  for (const outcome of ended)
+    if (outcome.status === 'rejected' && !isLostAnswer(outcome.reason)) throw outcome.reason
   return round
 }
 
 function isLostAnswer(failure: unknown): boolean {
-  return failure instanceof Error && 'code' in failure && ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(String(failure.code))
+  return (
+    failure instanceof Error &&
+    'code' in failure &&
+    ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(String(failure.code))
+  )
 }
 
 /** Everything the callers were told is there, once; what they were not told happened once, or not at all. */
@@ -105,20 +117,28 @@ async function judge({ sessions, creates }: Round): Promise<void> {
   for (const recorded of sessions) {
     await recorded.read('backend')
     explain(recorded.session.id, recorded.history)
-    const { entries, state } = (await exchange('GET', `/sessions/${recorded.session.id}/timeline`, { token: shop.server })).body
+    const { entries, state } = (
+      await exchange('GET', `/sessions/${recorded.session.id}/timeline`, { token: shop.server })
+    ).body
     assert.equal(foldOf(eventsOf(entries).map(({ kind }) => kind)).state, state)
   }
   for (const [key, told] of creates) {
     const again = await RecordedSession.create({ ...wire, exchange }, key)
-    if (told !== undefined) assert.equal(again.session.id, told, 'a create that was acknowledged is still that session')
+    if (told !== undefined)
+      assert.equal(again.session.id, told, 'a create that was acknowledged is still that session')
   }
 }
 
 /** The highest counter that each phone was told to be taken. */
 function takenCounters(rounds: readonly Round[]): Map<string, number> {
   const taken = new Map<string, number>()
-  for (const { call, answer } of rounds.flatMap(({ sessions }) => sessions.flatMap(({ history }) => history))) {
-    const counted = (call.do === 'evidence' || call.do === 'attest') && answer !== undefined && answer.refused === undefined
+  for (const { call, answer } of rounds.flatMap(({ sessions }) =>
+    sessions.flatMap(({ history }) => history),
+  )) {
+    const counted =
+      (call.do === 'evidence' || call.do === 'attest') &&
+      answer !== undefined &&
+      answer.refused === undefined
     if (counted) taken.set(call.phone, Math.max(taken.get(call.phone) ?? 0, call.counter))
   }
   return taken
@@ -128,22 +148,34 @@ function judgeRows(rounds: readonly Round[], phones: readonly TestPhone[]): void
   using database = new DatabaseSync(databaseFile, { readOnly: true })
   const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   const keys = rounds.reduce((sum, { creates }) => sum + creates.size, 0)
-  assert.deepEqual([figure('select count(*) from session'), figure('select count(*) from idempotency')], [keys, keys], 'one session a key')
+  assert.deepEqual(
+    [figure('select count(*) from session'), figure('select count(*) from idempotency')],
+    [keys, keys],
+    'one session a key',
+  )
   const taken = takenCounters(rounds)
   for (const phone of phones) {
-    const stored = Number(database.prepare('select counter from device where id = ?').get(phone.device_id)?.counter)
+    const stored = Number(
+      database.prepare('select counter from device where id = ?').get(phone.device_id)?.counter,
+    )
     const told = taken.get(phone.device_id) ?? 0
-    assert.ok(stored >= told && stored <= phone.counter, `counter ${stored}, told ${told}, signed ${phone.counter}`)
+    assert.ok(
+      stored >= told && stored <= phone.counter,
+      `counter ${stored}, told ${told}, signed ${phone.counter}`,
+    )
   }
 }
 
 test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each point around a commit, all that was told is there and nothing twice`, async (t) => {
-  const faults = (['write and commit', 'commit and reply'] as const).flatMap((between) => Array.from({ length: DEATHS_EACH }, () => between))
+  const faults = (['write and commit', 'commit and reply'] as const).flatMap((between) =>
+    Array.from({ length: DEATHS_EACH }, () => between),
+  )
   const rounds: Round[] = []
   let phones: readonly TestPhone[] = []
   for (const between of [...Array.from({ length: KILLS }, () => undefined), ...faults]) {
     service = await start(between && { between, atWrite: 1 + random(LONGEST_ROUND) })
-    if (phones.length === 0) phones = await Promise.all(Array.from({ length: CALLERS }, () => registerPhone(exchange)))
+    if (phones.length === 0)
+      phones = await Promise.all(Array.from({ length: CALLERS }, () => registerPhone(exchange)))
     const last = rounds.at(-1)
     if (last !== undefined) await judge(last)
     if (between === undefined) killAt = answers + 1 + random(LONGEST_ROUND)
@@ -155,7 +187,9 @@ test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each poin
   judgeFile(databaseFile)
   judgeRows(rounds, phones)
   const told = rounds.flatMap(({ sessions }) => sessions.flatMap(({ history }) => history))
-  t.diagnostic(`${rounds.length} crashes, ${told.length} calls, ${told.filter(({ answer }) => answer === undefined).length} lost answers`)
+  t.diagnostic(
+    `${rounds.length} crashes, ${told.length} calls, ${told.filter(({ answer }) => answer === undefined).length} lost answers`,
+  )
 })
 
 test('the pragmas that a crash relies on are in effect on the connection that writes', async () => {
@@ -169,10 +203,17 @@ test('the pragmas that a crash relies on are in effect on the connection that wr
   })
   const pragma = (name: string) =>
     store.write(function* () {
-      const [row] = (yield { text: `pragma ${name}`, values: [] }) as readonly Readonly<Record<string, unknown>>[]
+      const [row] = (yield { text: `pragma ${name}`, values: [] }) as readonly Readonly<
+        Record<string, unknown>
+      >[]
       return Object.values(row ?? {})[0]
     })
-  const effective = [await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys'), await pragma('busy_timeout')]
+  const effective = [
+    await pragma('journal_mode'),
+    await pragma('synchronous'),
+    await pragma('foreign_keys'),
+    await pragma('busy_timeout'),
+  ]
   await store[Symbol.asyncDispose]()
   const FULL = 2
   assert.deepEqual(effective, ['wal', FULL, 1, 250])

@@ -24,7 +24,10 @@ const IDLE_SOCKET_MS = 15_000
  * As many callers at once as there are sockets. `hangUp` closes those that are idle: where a test holds up this process
  * longer than the service keeps a socket, the next call would take up one that the service is about to close.
  */
-export function exchangeWith(port: () => number, sockets = 256): Exchange & Disposable & { readonly hangUp: () => void } {
+export function exchangeWith(
+  port: () => number,
+  sockets = 256,
+): Exchange & Disposable & { readonly hangUp: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, timeout: IDLE_SOCKET_MS })
   const exchange: Exchange = (method, path, { token, headers = {}, body } = {}) => {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
@@ -37,7 +40,12 @@ export function exchangeWith(port: () => number, sockets = 256): Exchange & Disp
       agent,
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }),
+        ...(payload === undefined
+          ? {}
+          : {
+              'content-type': 'application/json',
+              'content-length': String(Buffer.byteLength(payload)),
+            }),
         ...headers,
       },
     })
@@ -48,7 +56,11 @@ export function exchangeWith(port: () => number, sockets = 256): Exchange & Disp
       response.on('error', reject)
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8')
-        resolve({ status: response.statusCode ?? 0, text, body: text === '' ? undefined : JSON.parse(text) })
+        resolve({
+          status: response.statusCode ?? 0,
+          text,
+          body: text === '' ? undefined : JSON.parse(text),
+        })
       })
     })
     request.end(payload)

@@ -70,7 +70,13 @@ async function caller(recorded: RecordedSession, pair: readonly TestPhone[]): Pr
 /** Lets time pass in the middle of a batch, twice at most: what is pending ends, then what is bonded. */
 async function passTime(batch: readonly RecordedSession[]): Promise<void> {
   const began = clock.now()
-  for (const until of choose([[], [], [SESSION_TTL_MS], [SESSION_TTL_MS, BONDED_TTL_MS], [BONDED_TTL_MS]])) {
+  for (const until of choose([
+    [],
+    [],
+    [SESSION_TTL_MS],
+    [SESSION_TTL_MS, BONDED_TTL_MS],
+    [BONDED_TTL_MS],
+  ])) {
     await pause(60)
     // After an answer, so that the calls which arrived with it lie on both sides: judged before, written after.
     await batch[0]?.read('backend')
@@ -97,11 +103,16 @@ async function sweep(batch: readonly RecordedSession[]): Promise<void> {
 for (let from = 0; from < SESSIONS; from += SESSIONS_A_TEST) {
   test(`one order explains every answer and every stored event of sessions ${from + 1} to ${from + SESSIONS_A_TEST} under random calls`, async () => {
     for (let made = 0; made < SESSIONS_A_TEST; made += BATCH) {
-      const batch = await Promise.all(Array.from({ length: BATCH }, () => RecordedSession.create(wire)))
-      const calls = batch.flatMap((recorded, at) => Array.from({ length: CALLERS }, () => caller(recorded, phones.slice(2 * at, 2 * at + 2))))
+      const batch = await Promise.all(
+        Array.from({ length: BATCH }, () => RecordedSession.create(wire)),
+      )
+      const calls = batch.flatMap((recorded, at) =>
+        Array.from({ length: CALLERS }, () => caller(recorded, phones.slice(2 * at, 2 * at + 2))),
+      )
       await Promise.all([...calls, passTime(batch)])
       await Promise.all(batch.map((recorded) => recorded.read('backend')))
-      for (const recorded of batch) await isOneHistory(service, recorded.session.id as SessionId, recorded.history)
+      for (const recorded of batch)
+        await isOneHistory(service, recorded.session.id as SessionId, recorded.history)
       // The last batch ends here, so that no sweep of the next meets it.
       clock.advance(SESSION_TTL_MS + BONDED_TTL_MS)
       await expireSessions(service)

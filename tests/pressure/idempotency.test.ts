@@ -29,8 +29,11 @@ const SPELLINGS = [
   { workflow: 'w', action: 'a' },
   { action: 'a', workflow: 'w' },
 ]
-const create = (key: string, body: object) => exchange('POST', '/sessions', { token: shop.server, headers: { 'idempotency-key': key }, body })
-const storedSessions = async () => (await running.service.store.read((tables) => tables.sessions.recent(tenant.id, 10 * KEYS))).length
+const create = (key: string, body: object) =>
+  exchange('POST', '/sessions', { token: shop.server, headers: { 'idempotency-key': key }, body })
+const storedSessions = async () =>
+  (await running.service.store.read((tables) => tables.sessions.recent(tenant.id, 10 * KEYS)))
+    .length
 
 test(`${KEYS} storms of the same Idempotency-Key make ${KEYS} sessions, and all answers to a key are the same bytes`, async () => {
   const before = await storedSessions()
@@ -46,7 +49,8 @@ test(`${KEYS} storms of the same Idempotency-Key make ${KEYS} sessions, and all 
     for (const other of others) assert.deepEqual([other.status, other.text], [201, first.text])
     made.add(first.body.id)
   }
-  for (let at = 0; at < KEYS; at += BATCH) await Promise.all(Array.from({ length: BATCH }, (_, n) => storm(`storm-${at + n}`)))
+  for (let at = 0; at < KEYS; at += BATCH)
+    await Promise.all(Array.from({ length: BATCH }, (_, n) => storm(`storm-${at + n}`)))
   assert.equal(made.size, KEYS)
   assert.equal((await storedSessions()) - before, KEYS)
 })
@@ -54,12 +58,19 @@ test(`${KEYS} storms of the same Idempotency-Key make ${KEYS} sessions, and all 
 test('of two bodies that race with one key the first has it, and the other is refused', async () => {
   const before = await storedSessions()
   for (let at = 0; at < 200; at++) {
-    const bodies = Array.from({ length: CALLERS }, (_, n) => ({ workflow: 'w', end_user_address: n % 2 === 0 ? '192.0.2.1' : '192.0.2.2' }))
+    const bodies = Array.from({ length: CALLERS }, (_, n) => ({
+      workflow: 'w',
+      end_user_address: n % 2 === 0 ? '192.0.2.1' : '192.0.2.2',
+    }))
     const replies = await Promise.all(bodies.map((body) => create(`mixed-${at}`, body)))
     const won = replies.findIndex(({ status }) => status === 201) % 2
     for (const [n, reply] of replies.entries()) {
       if (n % 2 === won) assert.deepEqual([reply.status, reply.text], [201, replies[won]?.text])
-      else assert.deepEqual([reply.status, reply.body.error.code, reply.body.error.reason], [400, 'invalid_request', 'idempotency_mismatch'])
+      else
+        assert.deepEqual(
+          [reply.status, reply.body.error.code, reply.body.error.reason],
+          [400, 'invalid_request', 'idempotency_mismatch'],
+        )
     }
   }
   assert.equal((await storedSessions()) - before, 200)

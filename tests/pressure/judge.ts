@@ -7,15 +7,26 @@ import type { History } from './recorder.ts'
 import { NEW_SESSION, sessionModel } from './session-model.ts'
 
 /** Holds a session to one order of its calls, and what is stored of it to that order's end. */
-export async function isOneHistory(service: Service, id: SessionId, history: History): Promise<void> {
+export async function isOneHistory(
+  service: Service,
+  id: SessionId,
+  history: History,
+): Promise<void> {
   explain(id, history)
   const { session, timeline } = await service.store.read(function* (tables) {
-    return { session: yield* tables.sessions.find(id), timeline: yield* tables.sessions.timeline(id) }
+    return {
+      session: yield* tables.sessions.find(id),
+      timeline: yield* tables.sessions.timeline(id),
+    }
   })
   const events = eventsOf(timeline)
   assert.equal(session?.seq, events.length, `seq and the stored events of ${id} differ`)
   const kinds = events.map(({ kind }) => kind)
-  assert.deepEqual(foldOf(kinds), { state: session?.state, hint: session?.hint }, `the events of ${id} do not add up to it: ${kinds.join(', ')}`)
+  assert.deepEqual(
+    foldOf(kinds),
+    { state: session?.state, hint: session?.hint },
+    `the events of ${id} do not add up to it: ${kinds.join(', ')}`,
+  )
 }
 
 /** Finds one order of the calls that explains every answer, or fails. */
@@ -30,17 +41,32 @@ export function judgeFile(databaseFile: string): void {
   const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   assert.equal(figure('pragma quick_check'), 'ok')
   // By both columns, as they lie: by the session's id alone every event of the file would be looked at for every session.
-  const ofSession = 'session_event.session_began_at = session.created_at and session_event.session_id = session.id'
+  const ofSession =
+    'session_event.session_began_at = session.created_at and session_event.session_id = session.id'
   const events = `from session_event where ${ofSession} and session_event.seq is not null`
-  assert.equal(figure(`select count(*) from session where seq <> (select count(*) ${events})`), 0, 'one event for each step of seq')
+  assert.equal(
+    figure(`select count(*) from session where seq <> (select count(*) ${events})`),
+    0,
+    'one event for each step of seq',
+  )
   const last = `select state || coalesce(hint, '') ${events} order by seq desc limit 1`
-  assert.equal(figure(`select count(*) from session where state || coalesce(hint, '') <> (${last})`), 0, 'a session is what its last event says')
-  assert.equal(figure('select count(*) from session_event where session_id not in (select id from session)'), 0, 'no event without its session')
+  assert.equal(
+    figure(`select count(*) from session where state || coalesce(hint, '') <> (${last})`),
+    0,
+    'a session is what its last event says',
+  )
+  assert.equal(
+    figure('select count(*) from session_event where session_id not in (select id from session)'),
+    0,
+    'no event without its session',
+  )
 }
 
 /** The entries that are events, numbered 1, 2, 3, … without a gap. */
 export function eventsOf(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
-  const events = timeline.filter(({ seq }) => seq !== null).sort((a, b) => Number(a.seq) - Number(b.seq))
+  const events = timeline
+    .filter(({ seq }) => seq !== null)
+    .sort((a, b) => Number(a.seq) - Number(b.seq))
   assert.deepEqual(
     events.map(({ seq }) => seq),
     events.map((_, at) => at + 1),
@@ -71,6 +97,9 @@ const MAY_FOLLOW: Readonly<Record<string, readonly string[]>> = {
 function tell(history: History): string {
   const lines = [...history].sort((a, b) => a.calledAt - b.calledAt)
   return lines
-    .map(({ call, calledAt, answeredAt, answer }) => `${calledAt}..${answeredAt} ${JSON.stringify(call)} -> ${JSON.stringify(answer ?? null)}`)
+    .map(
+      ({ call, calledAt, answeredAt, answer }) =>
+        `${calledAt}..${answeredAt} ${JSON.stringify(call)} -> ${JSON.stringify(answer ?? null)}`,
+    )
     .join('\n')
 }

@@ -9,7 +9,9 @@ const explains = (history: History) => linearize(sessionModel, NEW_SESSION, hist
 const never = Number.POSITIVE_INFINITY
 
 /** Calls one after the other, or with the times given. */
-function history(...lines: readonly (readonly [Call, Answer | undefined, calledAt?: number, answeredAt?: number])[]): History {
+function history(
+  ...lines: readonly (readonly [Call, Answer | undefined, calledAt?: number, answeredAt?: number])[]
+): History {
   return lines.map(([call, answer, calledAt, answeredAt], at) => ({
     call,
     answer,
@@ -17,7 +19,14 @@ function history(...lines: readonly (readonly [Call, Answer | undefined, calledA
     answeredAt: answeredAt ?? 10 * at + 5,
   }))
 }
-const attest = (phone: string): Call => ({ do: 'attest', phone, nonce: 'shown', counter: 1, kind: 'good', assertion: phone })
+const attest = (phone: string): Call => ({
+  do: 'attest',
+  phone,
+  nonce: 'shown',
+  counter: 1,
+  kind: 'good',
+  assertion: phone,
+})
 const claim = (phone: string): Call => ({ do: 'claim', phone, nonce: 'shown' })
 const read: Call = { do: 'read', as: 'backend' }
 const complete: Call = { do: 'complete', secret: 'right' }
@@ -38,8 +47,12 @@ test('a history in which each answer follows from the ones before is explained',
 
 test('calls that overlap may have had their effect in either order', () => {
   const late = { refused: 'session_claimed' }
-  assert.ok(explains(history([claim('a'), late, 0, 9], [claim('b'), { state: 'pending', seq: 2 }, 1, 8])))
-  assert.ok(explains(history([claim('a'), { state: 'pending', seq: 2 }, 0, 9], [claim('b'), late, 1, 8])))
+  assert.ok(
+    explains(history([claim('a'), late, 0, 9], [claim('b'), { state: 'pending', seq: 2 }, 1, 8])),
+  )
+  assert.ok(
+    explains(history([claim('a'), { state: 'pending', seq: 2 }, 0, 9], [claim('b'), late, 1, 8])),
+  )
 })
 
 test('a lost answer is a call that had its effect, or not', () => {
@@ -49,21 +62,60 @@ test('a lost answer is a call that had its effect, or not', () => {
 })
 
 const PLANTED: readonly (readonly [fault: string, History])[] = [
-  ['a stale read', history([claim('a'), { state: 'pending', seq: 2 }], [read, { state: 'pending', seq: 1 }])],
+  [
+    'a stale read',
+    history([claim('a'), { state: 'pending', seq: 2 }], [read, { state: 'pending', seq: 1 }]),
+  ],
   [
     'a stale read beside a call under way',
-    history([claim('a'), { state: 'pending', seq: 2 }, 0, 5], [read, { state: 'pending', seq: 1 }, 6, 9], [kill, {}, 1, 20]),
+    history(
+      [claim('a'), { state: 'pending', seq: 2 }, 0, 5],
+      [read, { state: 'pending', seq: 1 }, 6, 9],
+      [kill, {}, 1, 20],
+    ),
   ],
   ['a read of what comes later', history([read, bonded], [attest('a'), bonded])],
   ['a double bond', history([attest('a'), bonded, 0, 9], [attest('b'), bonded, 1, 8])],
-  ['a second bond on top of the first', history([attest('a'), bonded, 0, 9], [attest('b'), { state: 'bonded', seq: 3 }, 1, 8])],
-  ['a double claim', history([claim('a'), { state: 'pending', seq: 2 }, 0, 9], [claim('b'), { state: 'pending', seq: 3 }, 1, 8])],
+  [
+    'a second bond on top of the first',
+    history([attest('a'), bonded, 0, 9], [attest('b'), { state: 'bonded', seq: 3 }, 1, 8]),
+  ],
+  [
+    'a double claim',
+    history(
+      [claim('a'), { state: 'pending', seq: 2 }, 0, 9],
+      [claim('b'), { state: 'pending', seq: 3 }, 1, 8],
+    ),
+  ],
   ['a completion after a kill', history([attest('a'), bonded], [kill, {}], [complete, {}])],
-  ['a kill and a completion that both won', history([attest('a'), bonded], [kill, {}, 10, 19], [complete, {}, 11, 18])],
-  ['a completion that was told and lost', history([attest('a'), bonded], [complete, {}], [read, bonded])],
-  ['a lost update', history([claim('a'), { state: 'pending', seq: 2 }], [kill, {}], [read, { state: 'killed', seq: 2 }])],
-  ['two steps of seq for one move', history([claim('a'), { state: 'pending', seq: 2 }], [kill, {}], [read, { state: 'killed', seq: 4 }])],
-  ['a completion after its time', history([attest('a'), bonded], [{ do: 'wait', until: 120_000 }, undefined], [complete, {}])],
+  [
+    'a kill and a completion that both won',
+    history([attest('a'), bonded], [kill, {}, 10, 19], [complete, {}, 11, 18]),
+  ],
+  [
+    'a completion that was told and lost',
+    history([attest('a'), bonded], [complete, {}], [read, bonded]),
+  ],
+  [
+    'a lost update',
+    history(
+      [claim('a'), { state: 'pending', seq: 2 }],
+      [kill, {}],
+      [read, { state: 'killed', seq: 2 }],
+    ),
+  ],
+  [
+    'two steps of seq for one move',
+    history(
+      [claim('a'), { state: 'pending', seq: 2 }],
+      [kill, {}],
+      [read, { state: 'killed', seq: 4 }],
+    ),
+  ],
+  [
+    'a completion after its time',
+    history([attest('a'), bonded], [{ do: 'wait', until: 120_000 }, undefined], [complete, {}]),
+  ],
   [
     'a move after a reader was told of the end',
     history(
@@ -72,7 +124,13 @@ const PLANTED: readonly (readonly [fault: string, History])[] = [
       [read, { state: 'expired', seq: 1 }, 3, 10],
     ),
   ],
-  ['a counter taken twice', history([{ do: 'evidence', phone: 'a', nonce: 'shown', counter: 1 }, {}], [attest('a'), bonded])],
+  [
+    'a counter taken twice',
+    history(
+      [{ do: 'evidence', phone: 'a', nonce: 'shown', counter: 1 }, {}],
+      [attest('a'), bonded],
+    ),
+  ],
   [
     'a proof shown to a browser',
     history(
@@ -105,13 +163,21 @@ function happened(calls: number): { history: History; effects: readonly number[]
   const effects: number[] = []
   const recorded: Recorded<Call, Answer>[] = []
   for (let at = 0; at < calls; at++) {
-    const call = at < calls - 20 ? lively(at) : choose<Call>([attest('a'), complete, kill, read, claim('b'), read])
+    const call =
+      at < calls - 20
+        ? lively(at)
+        : choose<Call>([attest('a'), complete, kill, read, claim('b'), read])
     const [next, answer] = sessionModel.apply(session, call)
     session = next
     const effect = 100 * at
     effects.push(effect)
     // The clock never stands still: no call is answered at the moment in which it is made.
-    recorded.push({ call, answer: random(50) === 0 ? undefined : answer, calledAt: effect - 1 - random(400), answeredAt: effect + random(400) })
+    recorded.push({
+      call,
+      answer: random(50) === 0 ? undefined : answer,
+      calledAt: effect - 1 - random(400),
+      answeredAt: effect + random(400),
+    })
   }
   return { history: recorded, effects }
 }
@@ -139,10 +205,17 @@ test('a history of 3,000 overlapping calls that did happen is explained', () => 
 test('in such a history, an answer from before its call or from after its answer is found', () => {
   for (let run = 0; run < 200; run++) {
     const { history: told, effects } = happened(60)
-    const reads = told.flatMap(({ call, answer }, at) => (call.do === 'read' && answer?.seq !== undefined ? [at] : []))
+    const reads = told.flatMap(({ call, answer }, at) =>
+      call.do === 'read' && answer?.seq !== undefined ? [at] : [],
+    )
     const at = choose(reads)
     const wrong = told.map((recorded, index) =>
-      index === at ? { ...recorded, answer: { ...recorded.answer, seq: 1 + Number(recorded.answer?.seq) + effects.length } } : recorded,
+      index === at
+        ? {
+            ...recorded,
+            answer: { ...recorded.answer, seq: 1 + Number(recorded.answer?.seq) + effects.length },
+          }
+        : recorded,
     )
     assert.ok(!explains(wrong), 'a seq that never was')
     const stale = staleRead(told, at)
@@ -153,8 +226,12 @@ test('in such a history, an answer from before its call or from after its answer
 /** The read answers a `seq` that is below one that was told before it was called. (Who was told none may have come later.) */
 function staleRead(told: History, at: number): History | undefined {
   const reader = told[at] as History[number]
-  const toldBefore = told.flatMap(({ answer, answeredAt }) => (answer?.seq !== undefined && answeredAt < reader.calledAt ? [answer.seq] : []))
+  const toldBefore = told.flatMap(({ answer, answeredAt }) =>
+    answer?.seq !== undefined && answeredAt < reader.calledAt ? [answer.seq] : [],
+  )
   const latest = Math.max(...toldBefore)
   if (latest <= 1) return undefined
-  return told.map((recorded, index) => (index === at ? { ...recorded, answer: { ...recorded.answer, seq: latest - 1 } } : recorded))
+  return told.map((recorded, index) =>
+    index === at ? { ...recorded, answer: { ...recorded.answer, seq: latest - 1 } } : recorded,
+  )
 }

@@ -56,10 +56,15 @@ export function linearize<State, Call, Answer>(
   return search(initial, 0) ? order : undefined
 }
 
-const isAnswered = ({ answeredAt }: { readonly answeredAt: number }) => answeredAt !== Number.POSITIVE_INFINITY
+const isAnswered = ({ answeredAt }: { readonly answeredAt: number }) =>
+  answeredAt !== Number.POSITIVE_INFINITY
 
 /** A call may come next only if it was made before every call still to come was answered. Soonest answered first. */
-function mayComeNext(calls: readonly Recorded<unknown, unknown>[], taken: readonly boolean[], lowest: number): readonly number[] {
+function mayComeNext(
+  calls: readonly Recorded<unknown, unknown>[],
+  taken: readonly boolean[],
+  lowest: number,
+): readonly number[] {
   let firstAnswer = Number.POSITIVE_INFINITY
   const open: number[] = []
   for (let at = lowest; at < calls.length; at++) {
@@ -70,7 +75,9 @@ function mayComeNext(calls: readonly Recorded<unknown, unknown>[], taken: readon
     firstAnswer = Math.min(firstAnswer, answeredAt)
   }
   const answeredAt = (at: number) => calls[at]?.answeredAt ?? 0
-  return open.filter((at) => (calls[at]?.calledAt ?? 0) < firstAnswer).sort((a, b) => answeredAt(a) - answeredAt(b))
+  return open
+    .filter((at) => (calls[at]?.calledAt ?? 0) < firstAnswer)
+    .sort((a, b) => answeredAt(a) - answeredAt(b))
 }
 
 function maskFrom(taken: readonly boolean[], lowest: number): string {

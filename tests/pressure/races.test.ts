@@ -53,24 +53,40 @@ const attestBy =
   }
 
 const RACERS: readonly Racer[] = [
-  { name: 'claim', call: ({ recorded, phones }, n) => recorded.claim(phones[n % 3] as TestPhone), evidence: 0, wants: 'pending' },
+  {
+    name: 'claim',
+    call: ({ recorded, phones }, n) => recorded.claim(phones[n % 3] as TestPhone),
+    evidence: 0,
+    wants: 'pending',
+  },
   {
     name: 'decline',
-    call: ({ recorded, phones }, n) => recorded.decline(phones[n % 2] as TestPhone, n > 3 ? 'user_unexpected' : 'user_declined'),
+    call: ({ recorded, phones }, n) =>
+      recorded.decline(phones[n % 2] as TestPhone, n > 3 ? 'user_unexpected' : 'user_declined'),
     evidence: 0,
     wants: 'pending',
   },
   {
     name: 'evidence',
-    call: async ({ recorded, phones }, n) => void (await recorded.evidence(phones[n % 3] as TestPhone)),
+    call: async ({ recorded, phones }, n) =>
+      void (await recorded.evidence(phones[n % 3] as TestPhone)),
     evidence: 0,
     wants: 'pending',
   },
   { name: 'attest by one phone', call: attestBy(1), evidence: 1, wants: 'pending' },
   { name: 'attest by three phones', call: attestBy(3), evidence: 3, wants: 'pending' },
-  { name: 'form-completed', call: ({ recorded }) => recorded.complete(), evidence: 0, wants: 'bonded' },
+  {
+    name: 'form-completed',
+    call: ({ recorded }) => recorded.complete(),
+    evidence: 0,
+    wants: 'bonded',
+  },
   { name: 'DELETE', call: ({ recorded }) => recorded.kill(), evidence: 0 },
-  { name: 'create with the same key', call: ({ recorded }) => recorded.read('create'), evidence: 0 },
+  {
+    name: 'create with the same key',
+    call: ({ recorded }) => recorded.read('create'),
+    evidence: 0,
+  },
   { name: 'the end of its time', call: async ({ recorded }) => sweep(recorded), evidence: 0 },
 ]
 const END_OF_TIME = RACERS.at(-1)
@@ -84,11 +100,16 @@ async function sweep(recorded: RecordedSession): Promise<void> {
 
 const phones = await Promise.all(Array.from({ length: 3 * BATCH }, () => registerPhone(exchange)))
 
-async function start(at: number, { first, second }: { first: Racer; second: Racer }): Promise<Start> {
+async function start(
+  at: number,
+  { first, second }: { first: Racer; second: Racer },
+): Promise<Start> {
   const own = phones.slice(3 * at, 3 * at + 3) as unknown as Start['phones']
   const recorded = await RecordedSession.create(wire)
   const assertions: Assertion[] = []
-  const startsBonded = [first, second].some(({ wants }) => wants === 'bonded') && ![first, second].some(({ wants }) => wants === 'pending')
+  const startsBonded =
+    [first, second].some(({ wants }) => wants === 'bonded') &&
+    ![first, second].some(({ wants }) => wants === 'pending')
   const count = startsBonded ? 1 : Math.max(first.evidence, second.evidence)
   for (const phone of own.slice(0, count)) {
     const assertion = await recorded.evidence(phone)
@@ -115,7 +136,9 @@ async function endOfTime(starts: readonly Start[], began: number): Promise<void>
 
 async function race(first: Racer, second: Racer): Promise<void> {
   const began = clock.now()
-  const starts = await Promise.all(Array.from({ length: BATCH }, (_, at) => start(at, { first, second })))
+  const starts = await Promise.all(
+    Array.from({ length: BATCH }, (_, at) => start(at, { first, second })),
+  )
   const calls = starts.flatMap((begun) =>
     Array.from({ length: CALLERS }, async (_, n) => {
       // Not all in one turn of the loop: some meet in one group commit, some in the next.
@@ -126,7 +149,8 @@ async function race(first: Racer, second: Racer): Promise<void> {
   const withExpiry = first === END_OF_TIME || second === END_OF_TIME
   await Promise.all([...calls, ...(withExpiry ? [endOfTime(starts, began)] : [])])
   await Promise.all(starts.map(({ recorded }) => recorded.read('backend')))
-  for (const { recorded } of starts) await isOneHistory(service, recorded.session.id as SessionId, recorded.history)
+  for (const { recorded } of starts)
+    await isOneHistory(service, recorded.session.id as SessionId, recorded.history)
   clock.advance(3 * SESSION_TTL_MS)
   await expireSessions(service)
 }

@@ -1,4 +1,9 @@
-import type { CreatedSession, EvidenceSignals, PhoneSession, VerifiedEvidence } from '@bonded/contract'
+import type {
+  CreatedSession,
+  EvidenceSignals,
+  PhoneSession,
+  VerifiedEvidence,
+} from '@bonded/contract'
 import { attestation, evidenceRequest, type TestPhone } from '../../packages/service/tests/phone.ts'
 import type { Exchange, Reply } from './exchange.ts'
 import { random } from './chance.ts'
@@ -44,9 +49,16 @@ export class RecordedSession {
     this.#idempotencyKey = idempotencyKey
   }
 
-  static async create(wire: Wire, idempotencyKey: string = crypto.randomUUID()): Promise<RecordedSession> {
+  static async create(
+    wire: Wire,
+    idempotencyKey: string = crypto.randomUUID(),
+  ): Promise<RecordedSession> {
     const headers = { 'idempotency-key': idempotencyKey }
-    const created = await wire.exchange('POST', '/sessions', { token: wire.shop.server, headers, body: SESSION_BODY })
+    const created = await wire.exchange('POST', '/sessions', {
+      token: wire.shop.server,
+      headers,
+      body: SESSION_BODY,
+    })
     if (created.status !== 201) throw new Error(`create answered ${created.status} ${created.text}`)
     return new RecordedSession(wire, created.body, idempotencyKey)
   }
@@ -59,11 +71,16 @@ export class RecordedSession {
     )
   }
 
-  async decline(phone: TestPhone, reason: 'user_declined' | 'user_unexpected' = 'user_declined'): Promise<void> {
+  async decline(
+    phone: TestPhone,
+    reason: 'user_declined' | 'user_unexpected' = 'user_declined',
+  ): Promise<void> {
     const { name, nonce } = this.#nonceOf(phone)
     const body = { nonce, device_id: phone.device_id, reason }
-    await this.#record({ do: 'decline', phone: phone.device_id, nonce: name, reason }, moveAnswer, () =>
-      this.#asPhone(phone, `/sessions/${this.session.id}/decline`, body),
+    await this.#record(
+      { do: 'decline', phone: phone.device_id, nonce: name, reason },
+      moveAnswer,
+      () => this.#asPhone(phone, `/sessions/${this.session.id}/decline`, body),
     )
   }
 
@@ -71,37 +88,65 @@ export class RecordedSession {
   async evidence(phone: TestPhone, kind: Kind = 'good'): Promise<Assertion | undefined> {
     const { name, nonce } = this.#nonceOf(phone)
     const view = { ...this.session, nonce } as unknown as PhoneSession
-    const body = evidenceRequest(phone, view, signals(kind, this.#wire.now()), iso(this.#wire.now()))
-    const { counter } = phone
-    const reply = await this.#record({ do: 'evidence', phone: phone.device_id, nonce: name, counter }, bareAnswer, () =>
-      this.#asPhone(phone, '/evidence', body),
+    const body = evidenceRequest(
+      phone,
+      view,
+      signals(kind, this.#wire.now()),
+      iso(this.#wire.now()),
     )
-    return reply.status === 200 ? this.sign(phone, { evidence: reply.body.verified_evidence, view, name, kind }) : undefined
+    const { counter } = phone
+    const reply = await this.#record(
+      { do: 'evidence', phone: phone.device_id, nonce: name, counter },
+      bareAnswer,
+      () => this.#asPhone(phone, '/evidence', body),
+    )
+    return reply.status === 200
+      ? this.sign(phone, { evidence: reply.body.verified_evidence, view, name, kind })
+      : undefined
   }
 
   /** One more assertion over the same evidence, with the phone's next counter. */
-  sign(phone: TestPhone, over: { evidence: VerifiedEvidence; view: PhoneSession; name: NonceName; kind: Kind }): Assertion {
+  sign(
+    phone: TestPhone,
+    over: { evidence: VerifiedEvidence; view: PhoneSession; name: NonceName; kind: Kind },
+  ): Assertion {
     const bend = over.kind === 'forged' ? { appId: 'forged' } : {}
     const body = attestation(phone, over.view, over.evidence, iso(this.#wire.now()), bend)
     const { counter } = phone
     // A repetition is known by what was signed, and all of that is fixed by these.
     const assertion = [over.name, body.issued_at, over.evidence.signature].join(' ')
-    return { body, call: { do: 'attest', phone: phone.device_id, nonce: over.name, counter, kind: over.kind, assertion } }
+    return {
+      body,
+      call: {
+        do: 'attest',
+        phone: phone.device_id,
+        nonce: over.name,
+        counter,
+        kind: over.kind,
+        assertion,
+      },
+    }
   }
 
   async attest(phone: TestPhone, { body, call }: Assertion): Promise<void> {
-    const reply = await this.#record(call, moveAnswer, () => this.#asPhone(phone, '/attestations', body))
+    const reply = await this.#record(call, moveAnswer, () =>
+      this.#asPhone(phone, '/attestations', body),
+    )
     if (reply.body.state !== 'step_up_required') return
     const name: NonceName = `step${3 - reply.body.step_up.attempts_left}`
     // An answer that was overtaken by a later one teaches nothing new.
     const known = this.#steps.get(phone.device_id)?.name ?? 'shown'
-    if (known === 'shown' || name > known) this.#steps.set(phone.device_id, { name, nonce: reply.body.nonce })
+    if (known === 'shown' || name > known)
+      this.#steps.set(phone.device_id, { name, nonce: reply.body.nonce })
   }
 
   async complete(secret: 'right' | 'wrong' = 'right'): Promise<void> {
-    const shown = secret === 'right' ? (this.session.completion_secret ?? '') : `bcs_${'A'.repeat(43)}`
+    const shown =
+      secret === 'right' ? (this.session.completion_secret ?? '') : `bcs_${'A'.repeat(43)}`
     const headers = { 'x-bond-completion-secret': shown }
-    await this.#record({ do: 'complete', secret }, bareAnswer, () => this.#asBackend('POST', '/form-completed', headers))
+    await this.#record({ do: 'complete', secret }, bareAnswer, () =>
+      this.#asBackend('POST', '/form-completed', headers),
+    )
   }
 
   async kill(): Promise<void> {
@@ -117,14 +162,21 @@ export class RecordedSession {
         const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': this.session.watch_token }
         return exchange('GET', `/sessions/${this.session.id}`, { token: shop.publishable, headers })
       },
-      create: () => exchange('POST', '/sessions', { token: shop.server, headers: { 'idempotency-key': this.#idempotencyKey }, body: SESSION_BODY }),
+      create: () =>
+        exchange('POST', '/sessions', {
+          token: shop.server,
+          headers: { 'idempotency-key': this.#idempotencyKey },
+          body: SESSION_BODY,
+        }),
     }[as]
     await this.#record({ do: 'read', as }, viewAnswer, send)
   }
 
   async readAsPhone(phone: TestPhone): Promise<void> {
     await this.#record({ do: 'read', as: 'phone', phone: phone.device_id }, moveAnswer, () =>
-      this.#wire.exchange('GET', `/sessions/${this.session.id}?nonce=${this.session.nonce}`, { token: phone.device_token }),
+      this.#wire.exchange('GET', `/sessions/${this.session.id}?nonce=${this.session.nonce}`, {
+        token: phone.device_token,
+      }),
     )
   }
 
@@ -141,11 +193,22 @@ export class RecordedSession {
     return this.#wire.exchange('POST', path, { token: phone.device_token, body })
   }
 
-  #asBackend(method: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
-    return this.#wire.exchange(method, `/sessions/${this.session.id}${path}`, { token: this.#wire.shop.server, headers })
+  #asBackend(
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Reply> {
+    return this.#wire.exchange(method, `/sessions/${this.session.id}${path}`, {
+      token: this.#wire.shop.server,
+      headers,
+    })
   }
 
-  async #record(call: Call, answerOf: (reply: Reply) => Answer, send: () => Promise<Reply>): Promise<Reply> {
+  async #record(
+    call: Call,
+    answerOf: (reply: Reply) => Answer,
+    send: () => Promise<Reply>,
+  ): Promise<Reply> {
     const [calledAt, calledOn] = [tick(), this.#wire.now()]
     try {
       const reply = await send()
@@ -153,7 +216,12 @@ export class RecordedSession {
       const answer = answerOf(reply)
       // A move is told after the commit: where the session's time ran out in between, it says so.
       const late = call.do !== 'read' && answer.state === 'expired' && this.#wire.now() > calledOn
-      this.history.push({ call, calledAt, answeredAt: tick(), answer: late ? { seq: answer.seq as number } : answer })
+      this.history.push({
+        call,
+        calledAt,
+        answeredAt: tick(),
+        answer: late ? { seq: answer.seq as number } : answer,
+      })
       return reply
     } catch (failure) {
       this.history.push({ call, calledAt, answeredAt: Number.POSITIVE_INFINITY, answer: undefined })
@@ -169,7 +237,11 @@ function signals(kind: Kind, now: number): EvidenceSignals {
   // No two the same, so that two requests of one phone lead to two assertions.
   const age = 1 + random(10_000)
   return {
-    local_auth: { result: verified ? 'verified' : 'failed', method: verified ? 'biometric' : 'none', verified_at: iso(now - age) },
+    local_auth: {
+      result: verified ? 'verified' : 'failed',
+      method: verified ? 'biometric' : 'none',
+      verified_at: iso(now - age),
+    },
   }
 }
 
@@ -184,5 +256,7 @@ function moveAnswer(reply: Reply): Answer {
 
 function viewAnswer(reply: Reply): Answer {
   const { hint, ended_reason, verification } = reply.body
-  return reply.status >= 400 ? bareAnswer(reply) : { ...moveAnswer(reply), hint, endedReason: ended_reason, proved: verification !== null }
+  return reply.status >= 400
+    ? bareAnswer(reply)
+    : { ...moveAnswer(reply), hint, endedReason: ended_reason, proved: verification !== null }
 }

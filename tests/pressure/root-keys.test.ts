@@ -4,7 +4,12 @@ import { after, test } from 'node:test'
 import type { CreatedSession, PhoneSession, VerifiedEvidence } from '@bonded/contract'
 import { WebSocket } from 'ws'
 import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
-import { attestation, evidenceRequest, newKey, type TestPhone } from '../../packages/service/tests/phone.ts'
+import {
+  attestation,
+  evidenceRequest,
+  newKey,
+  type TestPhone,
+} from '../../packages/service/tests/phone.ts'
 import { TestClock } from '../../packages/service/tests/test-clock.ts'
 import type { RunningService } from '../../packages/service/src/wire.ts'
 import { exchangeWith, type Reply } from './exchange.ts'
@@ -60,7 +65,9 @@ async function ok(send: () => Promise<Reply>): Promise<Reply> {
 }
 
 const iso = () => new Date(clock.now()).toISOString()
-const localAuth = () => ({ local_auth: { result: 'verified' as const, method: 'biometric' as const, verified_at: iso() } })
+const localAuth = () => ({
+  local_auth: { result: 'verified' as const, method: 'biometric' as const, verified_at: iso() },
+})
 
 /** One session on its way through life, a step at a time. */
 class Journey {
@@ -80,17 +87,30 @@ class Journey {
   }
 
   createAgain(): Promise<Reply> {
-    return ok(() => exchange('POST', '/sessions', { ...backend, headers: { 'idempotency-key': this.#key }, body: { workflow: 'w', action: 'a' } }))
+    return ok(() =>
+      exchange('POST', '/sessions', {
+        ...backend,
+        headers: { 'idempotency-key': this.#key },
+        body: { workflow: 'w', action: 'a' },
+      }),
+    )
   }
 
   async claim(): Promise<this> {
-    await ok(() => this.#phone(`/sessions/${this.session.id}/claim`, { nonce: this.session.nonce, device_id: this.phone.device_id }))
+    await ok(() =>
+      this.#phone(`/sessions/${this.session.id}/claim`, {
+        nonce: this.session.nonce,
+        device_id: this.phone.device_id,
+      }),
+    )
     return this
   }
 
   async prove(): Promise<this> {
     // Signed anew at each try: a counter is taken once.
-    const reply = await ok(() => this.#phone('/evidence', evidenceRequest(this.phone, this.#view(), localAuth(), iso())))
+    const reply = await ok(() =>
+      this.#phone('/evidence', evidenceRequest(this.phone, this.#view(), localAuth(), iso())),
+    )
     this.evidence = reply.body.verified_evidence
     return this
   }
@@ -106,8 +126,13 @@ class Journey {
   /** As a browser, by HTTP and on the channel. */
   async watch(): Promise<this> {
     const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': this.session.watch_token }
-    await ok(() => exchange('GET', `/sessions/${this.session.id}`, { token: shop.publishable, headers }))
-    const socket = new WebSocket(`ws://127.0.0.1:${running.port}/sessions/${this.session.id}`, ['bonded.v1', `watch.${this.session.watch_token}`])
+    await ok(() =>
+      exchange('GET', `/sessions/${this.session.id}`, { token: shop.publishable, headers }),
+    )
+    const socket = new WebSocket(`ws://127.0.0.1:${running.port}/sessions/${this.session.id}`, [
+      'bonded.v1',
+      `watch.${this.session.watch_token}`,
+    ])
     const [hello] = await once(socket, 'message')
     assert.equal(JSON.parse(String(hello)).type, 'hello')
     socket.terminate()
@@ -117,7 +142,9 @@ class Journey {
   async complete(): Promise<string> {
     const full = (await ok(() => exchange('GET', `/sessions/${this.session.id}`, backend))).body
     const headers = { 'x-bond-completion-secret': this.session.completion_secret ?? '' }
-    await ok(() => exchange('POST', `/sessions/${this.session.id}/form-completed`, { ...backend, headers }))
+    await ok(() =>
+      exchange('POST', `/sessions/${this.session.id}/form-completed`, { ...backend, headers }),
+    )
     return full.subject_ref
   }
 
@@ -138,7 +165,9 @@ function load(phones: readonly TestPhone[]) {
   const subjects = new Map<TestPhone, Set<string>>()
   const callers = phones.map(async (phone) => {
     while (!closing.signal.aborted) {
-      const journey = await (await (await (await new Journey(phone).create()).claim()).prove()).bond()
+      const journey = await (
+        await (await (await new Journey(phone).create()).claim()).prove()
+      ).bond()
       const names = subjects.get(phone) ?? new Set()
       subjects.set(phone, names.add(await journey.complete()))
       bonds += 1
@@ -164,7 +193,12 @@ function load(phones: readonly TestPhone[]) {
 /** Sessions left at each point of their way. */
 async function openSessions(): Promise<readonly (() => Promise<string>)[]> {
   const fresh = async () => new Journey(await registerPhone(exchange)).create()
-  const [made, claimed, proved, bonded] = [await fresh(), await fresh(), await fresh(), await fresh()]
+  const [made, claimed, proved, bonded] = [
+    await fresh(),
+    await fresh(),
+    await fresh(),
+    await fresh(),
+  ]
   await claimed.claim()
   await (await proved.claim()).prove()
   await (await (await bonded.claim()).prove()).bond()
@@ -202,7 +236,9 @@ test('a root key is rotated in three steps under load: no bond fails, and what w
   await customers.more(BONDS_A_STEP)
   await finish(beforeAll)
   const betweenSteps = await openSessions()
-  const proved = await (await (await new Journey(await registerPhone(exchange)).create()).claim()).prove()
+  const proved = await (
+    await (await new Journey(await registerPhone(exchange)).create()).claim()
+  ).prove()
 
   // Step 2: the new key first.
   await restart([NEXT_KEY, ROOT_KEY])
@@ -212,9 +248,13 @@ test('a root key is rotated in three steps under load: no bond fails, and what w
   // Two evidence keys live: a summary of the old one bonds, and new ones name the new.
   assert.equal(proved.evidence.kid, 'k1')
   await (await proved.bond()).complete()
-  const made = await (await (await new Journey(await registerPhone(exchange)).create()).claim()).prove()
+  const made = await (
+    await (await new Journey(await registerPhone(exchange)).create()).claim()
+  ).prove()
   assert.equal(made.evidence.kid, 'k2')
-  const registered = await exchange('POST', '/devices', { body: { format: 'software', challenge, public_key: newKey().public_key } })
+  const registered = await exchange('POST', '/devices', {
+    body: { format: 'software', challenge, public_key: newKey().public_key },
+  })
   assert.equal(registered.status, 201, registered.text)
   await customers.stop()
   const { subjects } = customers
@@ -226,8 +266,15 @@ test('a root key is rotated in three steps under load: no bond fails, and what w
   await customers.more(BONDS_A_STEP)
   await customers.stop()
   for (const phone of phones) {
-    const names = new Set([...(subjects.get(phone) ?? []), ...(customers.subjects.get(phone) ?? [])])
-    assert.equal(names.size, 1, 'a customer keeps the name that the tenant knows, whatever key made it')
+    const names = new Set([
+      ...(subjects.get(phone) ?? []),
+      ...(customers.subjects.get(phone) ?? []),
+    ])
+    assert.equal(
+      names.size,
+      1,
+      'a customer keeps the name that the tenant knows, whatever key made it',
+    )
   }
 })
 
@@ -238,7 +285,10 @@ test('where a key is dropped too soon its sessions read as not there, and nothin
   await restart([NEXT_KEY])
   const { session, phone } = early
   const mobile = { token: phone.device_token }
-  const watching = { token: shop.publishable, headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token } }
+  const watching = {
+    token: shop.publishable,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+  }
   const replies = await Promise.all([
     exchange('GET', `/sessions/${session.id}`, backend),
     exchange('GET', `/sessions/${session.id}`, watching),
@@ -248,7 +298,10 @@ test('where a key is dropped too soon its sessions read as not there, and nothin
       ...backend,
       headers: { 'x-bond-completion-secret': session.completion_secret ?? '' },
     }),
-    exchange('POST', `/sessions/${session.id}/claim`, { ...mobile, body: { nonce: session.nonce, device_id: phone.device_id } }),
+    exchange('POST', `/sessions/${session.id}/claim`, {
+      ...mobile,
+      body: { nonce: session.nonce, device_id: phone.device_id },
+    }),
   ])
   assert.deepEqual(
     replies.map(({ status, body }) => [status, body.error.reason]),

@@ -19,10 +19,17 @@ export const SHOP_ORIGIN = 'https://shop.example'
 export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
 
 /** Without limits: what is looked for is what breaks below them. */
-export const SETTINGS: Settings = { publicOrigin: PUBLIC_ORIGIN, appScheme: 'pulse', version: '0.0.0', limits: 'off', trustedProxies: 0 }
+export const SETTINGS: Settings = {
+  publicOrigin: PUBLIC_ORIGIN,
+  appScheme: 'pulse',
+  version: '0.0.0',
+  limits: 'off',
+  trustedProxies: 0,
+}
 
 /** No app's phones: keys of software only. */
-export const proofsAt = (clock: Clock): Proofs => proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch })
+export const proofsAt = (clock: Clock): Proofs =>
+  proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch })
 
 /** The lifetimes of the model, and a demand that a weak proof misses. */
 const WORKFLOW: Workflow = {
@@ -34,9 +41,16 @@ const WORKFLOW: Workflow = {
 }
 
 /** A folder for one database, on the disk that the system's temporary files are on. */
-export function workFolder(): { readonly path: string; readonly databaseFile: string } & Disposable {
+export function workFolder(): {
+  readonly path: string
+  readonly databaseFile: string
+} & Disposable {
   const path = mkdtempSync(join(tmpdir(), 'bonded-pressure-'))
-  return { path, databaseFile: join(path, 'bonded.db'), [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+  return {
+    path,
+    databaseFile: join(path, 'bonded.db'),
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+  }
 }
 
 export interface Parts {
@@ -48,8 +62,15 @@ export interface Parts {
 }
 
 /** The service as it is wired for everybody, listening. Its log lines are made and thrown away. */
-export function run({ databaseFile, clock, rootKeys = [ROOT_KEY], rewire = (service) => service }: Parts): Promise<RunningService> {
-  const service = rewire(wireService({ databaseFile, rootKeys, settings: SETTINGS, clock, proofs: proofsAt(clock) }))
+export function run({
+  databaseFile,
+  clock,
+  rootKeys = [ROOT_KEY],
+  rewire = (service) => service,
+}: Parts): Promise<RunningService> {
+  const service = rewire(
+    wireService({ databaseFile, rootKeys, settings: SETTINGS, clock, proofs: proofsAt(clock) }),
+  )
   const log = pino({ level: 'info' }, { write: () => {} })
   const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
   return startService(service, { host: '127.0.0.1', port: 0, log, script })
@@ -74,8 +95,11 @@ export async function addShop(service: Service): Promise<Shop> {
 export async function registerPhone(exchange: Exchange): Promise<TestPhone> {
   const { challenge } = (await exchange('POST', '/devices/challenges')).body
   const { privateKey, public_key } = newKey()
-  const registered = await exchange('POST', '/devices', { body: { format: 'software', challenge, public_key } })
-  if (registered.status !== 201) throw new Error(`registration answered ${registered.status} ${registered.text}`)
+  const registered = await exchange('POST', '/devices', {
+    body: { format: 'software', challenge, public_key },
+  })
+  if (registered.status !== 201)
+    throw new Error(`registration answered ${registered.status} ${registered.text}`)
   const { device_id, subject_id, device_token, key_id } = registered.body
   return { privateKey, device_id, subject_id, device_token, key_id, counter: 0 }
 }

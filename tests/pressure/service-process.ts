@@ -36,7 +36,10 @@ function dying(store: Store, fault: Fault): Store {
   }
 }
 
-const { databaseFile, fault } = JSON.parse(process.argv[2] ?? '{}') as { databaseFile: string; fault?: Fault }
+const { databaseFile, fault } = JSON.parse(process.argv[2] ?? '{}') as {
+  databaseFile: string
+  fault?: Fault
+}
 const running = await run({
   databaseFile,
   clock: systemClock,

@@ -28,8 +28,18 @@ export type NonceName = 'shown' | `step${number}`
 
 export type Call =
   | { readonly do: 'claim'; readonly phone: string; readonly nonce: NonceName }
-  | { readonly do: 'decline'; readonly phone: string; readonly nonce: NonceName; readonly reason: 'user_declined' | 'user_unexpected' }
-  | { readonly do: 'evidence'; readonly phone: string; readonly nonce: NonceName; readonly counter: number }
+  | {
+      readonly do: 'decline'
+      readonly phone: string
+      readonly nonce: NonceName
+      readonly reason: 'user_declined' | 'user_unexpected'
+    }
+  | {
+      readonly do: 'evidence'
+      readonly phone: string
+      readonly nonce: NonceName
+      readonly counter: number
+    }
   | {
       readonly do: 'attest'
       readonly phone: string
@@ -134,7 +144,10 @@ function view(session: Modelled): Answer {
 }
 
 /** Live, nonce, device usable, pinned: in that order, for every call of a phone. */
-function refusalOf(session: Modelled, { phone, nonce }: { readonly phone: string; readonly nonce: NonceName }): string | undefined {
+function refusalOf(
+  session: Modelled,
+  { phone, nonce }: { readonly phone: string; readonly nonce: NonceName },
+): string | undefined {
   const state = stateOf(session)
   if (state !== 'pending' && state !== 'step_up_required') return 'session_not_live'
   const inForce: NonceName = state === 'pending' ? 'shown' : `step${session.validAssertions}`
@@ -147,7 +160,13 @@ function claim(session: Modelled, call: Call & { do: 'claim' }): Step {
   const refused = refusalOf(session, call)
   if (refused !== undefined) return [session, { refused }]
   if (session.pinned === call.phone) return [session, view(session)]
-  const claimed = { ...session, pinned: call.phone, cameWithShown: true, hint: 'scanned', seq: session.seq + 1 }
+  const claimed = {
+    ...session,
+    pinned: call.phone,
+    cameWithShown: true,
+    hint: 'scanned',
+    seq: session.seq + 1,
+  }
   return [claimed, view(claimed)]
 }
 
@@ -158,12 +177,18 @@ function decline(session: Modelled, call: Call & { do: 'decline' }): Step {
   return [ended, view(ended)]
 }
 
-function pin(session: Modelled, { phone, nonce }: { readonly phone: string; readonly nonce: NonceName }): Modelled {
+function pin(
+  session: Modelled,
+  { phone, nonce }: { readonly phone: string; readonly nonce: NonceName },
+): Modelled {
   return { ...session, pinned: phone, cameWithShown: session.cameWithShown || nonce === 'shown' }
 }
 
 /** Taken only where it rises; evidence and bond share it. */
-function raised(session: Modelled, { phone, counter }: { readonly phone: string; readonly counter: number }): Modelled | undefined {
+function raised(
+  session: Modelled,
+  { phone, counter }: { readonly phone: string; readonly counter: number },
+): Modelled | undefined {
   if (counter <= (session.counters[phone] ?? 0)) return undefined
   return { ...session, counters: { ...session.counters, [phone]: counter } }
 }
@@ -178,10 +203,12 @@ function evidence(session: Modelled, call: Call & { do: 'evidence' }): Step {
 
 function attest(session: Modelled, call: Call & { do: 'attest' }): Step {
   const state = stateOf(session)
-  if ((state === 'bonded' || state === 'completed') && session.bondedBy === call.assertion) return [session, view(session)]
+  if ((state === 'bonded' || state === 'completed') && session.bondedBy === call.assertion)
+    return [session, view(session)]
   const refused = refusalOf(session, call)
   if (refused !== undefined) return [session, { refused }]
-  if (call.kind === 'forged') return [miscounted(session, call.phone), { refused: 'assertion_invalid' }]
+  if (call.kind === 'forged')
+    return [miscounted(session, call.phone), { refused: 'assertion_invalid' }]
   const counted = raised(session, call)
   if (counted === undefined) return [session, { refused: 'assertion_invalid' }]
 
@@ -191,7 +218,8 @@ function attest(session: Modelled, call: Call & { do: 'attest' }): Step {
     const bonded = moved({ ...valid, bondedBy: call.assertion, expiresAt }, 'bonded')
     return [bonded, view(bonded)]
   }
-  if (valid.validAssertions === 3) return [moved(valid, 'killed', 'policy_not_met'), { refused: 'policy_not_met' }]
+  if (valid.validAssertions === 3)
+    return [moved(valid, 'killed', 'policy_not_met'), { refused: 'policy_not_met' }]
   const stepped = state === 'pending' ? moved(valid, 'step_up_required') : valid
   return [stepped, view(stepped)]
 }
@@ -199,7 +227,9 @@ function attest(session: Modelled, call: Call & { do: 'attest' }): Step {
 function miscounted(session: Modelled, phone: string): Modelled {
   const failures = { ...session.failures, [phone]: (session.failures[phone] ?? 0) + 1 }
   const ended = failures[phone] === 5 && session.pinned === phone
-  return ended ? moved({ ...session, failures }, 'killed', 'too_many_attempts') : { ...session, failures }
+  return ended
+    ? moved({ ...session, failures }, 'killed', 'too_many_attempts')
+    : { ...session, failures }
 }
 
 function complete(session: Modelled, { secret }: Call & { do: 'complete' }): Step {
@@ -207,18 +237,22 @@ function complete(session: Modelled, { secret }: Call & { do: 'complete' }): Ste
   if (state === 'expired') return [session, { refused: 'session_not_found' }]
   if (secret === 'wrong') return [session, { refused: 'completion_secret_mismatch' }]
   if (state === 'completed') return [session, {}]
-  return state === 'bonded' ? [moved(session, 'completed'), {}] : [session, { refused: 'session_not_bonded' }]
+  return state === 'bonded'
+    ? [moved(session, 'completed'), {}]
+    : [session, { refused: 'session_not_bonded' }]
 }
 
 function kill(session: Modelled): Step {
   const state = stateOf(session)
-  if (state === 'completed' || state === 'expired') return [session, { refused: 'session_not_found' }]
+  if (state === 'completed' || state === 'expired')
+    return [session, { refused: 'session_not_found' }]
   return [state === 'killed' ? session : moved(session, 'killed', 'killed_by_tenant'), {}]
 }
 
 function read(session: Modelled, call: Call & { do: 'read' }): Answer {
   const state = stateOf(session)
-  if (call.as === 'phone') return seesSession(session, call.phone) ? view(session) : { refused: 'session_not_found' }
+  if (call.as === 'phone')
+    return seesSession(session, call.phone) ? view(session) : { refused: 'session_not_found' }
   const endedReason = state === 'killed' ? session.endedReason : null
   return {
     ...view(session),

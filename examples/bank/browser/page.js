@@ -31,11 +31,15 @@ async function apply() {
   if (draft.status !== 200) {
     lock(false)
     say('')
-    return draft.body.error?.fields ? showErrors(draft.body.error.fields) : showRefusal(sentenceOf(draft))
+    return draft.body.error?.fields
+      ? showErrors(draft.body.error.fields)
+      : showRefusal(sentenceOf(draft))
   }
   say('Scan the code with your phone and approve.')
   // On a phone the code is below the form; beside it nothing has to move.
-  element('approval').scrollIntoView({ block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest' })
+  element('approval').scrollIntoView({
+    block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest',
+  })
   const bond = await approve()
   if (bond.state !== 'bonded' || !bond.sessionId) {
     lock(false)
@@ -53,7 +57,12 @@ async function approve() {
   try {
     if (!isReady) {
       element('bond-container').replaceChildren()
-      pulse.init({ publishableKey, workflow, containerId: 'bond-container', sessionEndpoint: '/bond-session' })
+      pulse.init({
+        publishableKey,
+        workflow,
+        containerId: 'bond-container',
+        sessionEndpoint: '/bond-session',
+      })
       isReady = true
     }
     return await pulse.requireBond({ action })
@@ -71,7 +80,8 @@ async function send(application) {
     const { number, status, message } = answer.body.application
     say('')
     button.hidden = true
-    const title = status === 'accepted' ? 'Application received' : 'Application received, being looked at'
+    const title =
+      status === 'accepted' ? 'Application received' : 'Application received, being looked at'
     return showResult({ outcome: status, title: `${title}: ${number}`, text: message })
   }
   if (answer.status === 0 || answer.status === 503) {
@@ -81,7 +91,12 @@ async function send(application) {
     again.className = 'button'
     again.textContent = 'Send again'
     again.addEventListener('click', () => void send(application), { once: true })
-    return showResult({ outcome: 'unsure', title: 'Not sure it arrived', text: sentenceOf(answer), actions: [again] })
+    return showResult({
+      outcome: 'unsure',
+      title: 'Not sure it arrived',
+      text: sentenceOf(answer),
+      actions: [again],
+    })
   }
   lock(false)
   say('')
@@ -96,7 +111,11 @@ async function send(application) {
  */
 async function post(path, body) {
   try {
-    const response = await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    const response = await fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
     return { status: response.status, body: await response.json() }
   } catch {
     return { status: 0, body: {} }
@@ -110,11 +129,16 @@ function sentenceOf({ body }) {
 
 /** @param {Bond} bond */
 function sentenceFor({ state, reason }) {
-  if (reason === 'user_declined' || reason === 'user_unexpected') return 'You declined on your phone. Nothing was sent.'
-  if (reason === 'not_verified') return 'Your phone could not confirm that it was you. Nothing was sent. Continue again to try once more.'
-  if (state === 'expired') return 'The code ran out of time. Nothing was sent. Continue again for a new one.'
-  if (state === 'killed') return 'The approval was ended. Nothing was sent. Continue again for a new code.'
-  if (reason === 'container_hidden') return 'The code must stay visible on this page. Nothing was sent. Continue again.'
+  if (reason === 'user_declined' || reason === 'user_unexpected')
+    return 'You declined on your phone. Nothing was sent.'
+  if (reason === 'not_verified')
+    return 'Your phone could not confirm that it was you. Nothing was sent. Continue again to try once more.'
+  if (state === 'expired')
+    return 'The code ran out of time. Nothing was sent. Continue again for a new one.'
+  if (state === 'killed')
+    return 'The approval was ended. Nothing was sent. Continue again for a new code.'
+  if (reason === 'container_hidden')
+    return 'The code must stay visible on this page. Nothing was sent. Continue again.'
   return 'Approving by phone does not work just now. Nothing was sent. Try again in a minute.'
 }
 
@@ -139,8 +163,10 @@ function showErrors(errors) {
 
 function clearErrors() {
   element('error-summary').hidden = true
-  for (const field of fieldset.querySelectorAll('[aria-invalid]')) field.removeAttribute('aria-invalid')
-  for (const told of /** @type {NodeListOf<HTMLElement>} */ (fieldset.querySelectorAll('.error'))) told.hidden = true
+  for (const field of fieldset.querySelectorAll('[aria-invalid]'))
+    field.removeAttribute('aria-invalid')
+  for (const told of /** @type {NodeListOf<HTMLElement>} */ (fieldset.querySelectorAll('.error')))
+    told.hidden = true
 }
 
 /**

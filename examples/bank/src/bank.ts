@@ -1,4 +1,10 @@
-import { createGate, type Gate, type MemoryTransaction, memoryPendingStore, type ReviewReason } from '@bonded/integrator'
+import {
+  createGate,
+  type Gate,
+  type MemoryTransaction,
+  memoryPendingStore,
+  type ReviewReason,
+} from '@bonded/integrator'
 import type { LoanRequest } from './loan-form.ts'
 import { createLogins, type Logins } from './logins.ts'
 

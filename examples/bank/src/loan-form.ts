@@ -27,7 +27,9 @@ const INCOME_EUR = { min: 0, max: 1_000_000 }
 const NAME_LENGTH = { min: 2, max: 80 }
 
 /** The checked request, or what is wrong with it. A browser's own checks are a courtesy; these count. */
-export function parseLoanForm(form: Readonly<Record<string, unknown>>): { readonly request: LoanRequest } | { readonly errors: FieldErrors } {
+export function parseLoanForm(
+  form: Readonly<Record<string, unknown>>,
+): { readonly request: LoanRequest } | { readonly errors: FieldErrors } {
   const name = text(form.name)
   const amount_eur = euros(form.amount)
   const purpose = text(form.purpose)
@@ -39,10 +41,16 @@ export function parseLoanForm(form: Readonly<Record<string, unknown>>): { readon
       amount: `Enter an amount between ${formatEuros(AMOUNT_EUR.min)} and ${formatEuros(AMOUNT_EUR.max)}, in whole euros.`,
     }),
     ...(!Object.hasOwn(PURPOSES, purpose) && { purpose: 'Choose what the loan is for.' }),
-    ...(!TERMS_MONTHS.includes(term_months) && { term: 'Choose how long you want to pay it back.' }),
-    ...(!within(income_eur, INCOME_EUR) && { income: 'Enter what you earn in a month after tax, in whole euros.' }),
+    ...(!TERMS_MONTHS.includes(term_months) && {
+      term: 'Choose how long you want to pay it back.',
+    }),
+    ...(!within(income_eur, INCOME_EUR) && {
+      income: 'Enter what you earn in a month after tax, in whole euros.',
+    }),
   }
-  return Object.keys(errors).length > 0 ? { errors } : { request: { name, amount_eur, purpose, term_months, income_eur } }
+  return Object.keys(errors).length > 0
+    ? { errors }
+    : { request: { name, amount_eur, purpose, term_months, income_eur } }
 }
 
 /** What the phone shows before it signs: the bank's own record in the person's words. */
@@ -77,5 +85,9 @@ function within(value: number, { min, max }: { min: number; max: number }): bool
 
 /** Letters, marks, spaces and a few signs: nothing that could hide or reorder what the phone shows. */
 function isName(name: string): boolean {
-  return name.length >= NAME_LENGTH.min && name.length <= NAME_LENGTH.max && /^[\p{L}\p{M}][\p{L}\p{M}\p{Nd} .,'’-]*$/u.test(name)
+  return (
+    name.length >= NAME_LENGTH.min &&
+    name.length <= NAME_LENGTH.max &&
+    /^[\p{L}\p{M}][\p{L}\p{M}\p{Nd} .,'’-]*$/u.test(name)
+  )
 }

@@ -21,14 +21,19 @@ export function createLogins() {
   return {
     /** The login that a Cookie header names. */
     find(header: string | undefined): Login | undefined {
-      const [, cookie = ''] = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{43})(?:;|$)`).exec(header ?? '') ?? []
+      const [, cookie = ''] =
+        new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{43})(?:;|$)`).exec(header ?? '') ?? []
       return byCookie.get(cookie)
     },
 
     open(): Login {
       const [oldest] = byCookie.keys()
       if (oldest !== undefined && byCookie.size >= MAX_LOGINS) byCookie.delete(oldest)
-      const login = { id: `login_${randomBytes(12).toString('hex')}`, cookie: randomBytes(32).toString('base64url'), draft: undefined }
+      const login = {
+        id: `login_${randomBytes(12).toString('hex')}`,
+        cookie: randomBytes(32).toString('base64url'),
+        draft: undefined,
+      }
       byCookie.set(login.cookie, login)
       return login
     },

@@ -1,9 +1,13 @@
 import { startBank } from './server.ts'
 
 /** A demo starts by hand: one message names everything that is missing. */
-const missing = ['BONDED_SERVER_CREDENTIAL', 'BONDED_PUBLISHABLE_KEY'].filter((name) => !process.env[name])
+const missing = ['BONDED_SERVER_CREDENTIAL', 'BONDED_PUBLISHABLE_KEY'].filter(
+  (name) => !process.env[name],
+)
 if (missing.length > 0) {
-  console.error(`Set ${missing.join(' and ')}: \`npx bonded tenant create --help\` says how to get both.`)
+  console.error(
+    `Set ${missing.join(' and ')}: \`npx bonded tenant create --help\` says how to get both.`,
+  )
   process.exit(2)
 }
 

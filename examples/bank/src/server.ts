@@ -49,8 +49,13 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
     send(response, reply, securityPolicy)
     request.resume()
   }
-  const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }, (request, response) => void serve(request, response))
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
+  const server = createServer(
+    { requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    (request, response) => void serve(request, response),
+  )
+  await new Promise<void>((resolve, reject) =>
+    server.once('error', reject).listen(port, host, resolve),
+  )
   const { port: taken } = server.address() as AddressInfo
   return {
     // A tenant names origins, and people open `localhost`.
@@ -64,12 +69,17 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   }
 }
 
-async function answer(bank: Bank, files: ReadonlyMap<string, Reply>, request: IncomingMessage): Promise<Reply> {
+async function answer(
+  bank: Bank,
+  files: ReadonlyMap<string, Reply>,
+  request: IncomingMessage,
+): Promise<Reply> {
   const { method = '', url = '/' } = request
   const [path = '/'] = url.split('?')
   const isForm = path === '/drafts' || path === '/bond-session' || path === '/applications'
   const file = files.get(path)
-  if (!isForm && !file && path !== '/') return refuse(404, 'not_found', 'There is no such page here.')
+  if (!isForm && !file && path !== '/')
+    return refuse(404, 'not_found', 'There is no such page here.')
   const allowed = isForm ? ['POST'] : ['GET', 'HEAD']
   if (!allowed.includes(method)) {
     const refusal = refuse(405, 'method_not_allowed', `Use ${allowed[0]} here.`)
@@ -77,17 +87,34 @@ async function answer(bank: Bank, files: ReadonlyMap<string, Reply>, request: In
   }
   const login = bank.logins.find(request.headers.cookie)
   if (!isForm) return file ?? home(bank, login)
-  return isFromElsewhere(request) ? refuse(403, 'cross_site', 'Send this form from the bank’s own page.') : takeForm({ bank, login, path, request })
+  return isFromElsewhere(request)
+    ? refuse(403, 'cross_site', 'Send this form from the bank’s own page.')
+    : takeForm({ bank, login, path, request })
 }
 
-async function takeForm(facts: { bank: Bank; login: ReturnType<Bank['logins']['find']>; path: string; request: IncomingMessage }): Promise<Reply> {
+async function takeForm(facts: {
+  bank: Bank
+  login: ReturnType<Bank['logins']['find']>
+  path: string
+  request: IncomingMessage
+}): Promise<Reply> {
   const { bank, login, path, request } = facts
   const form = await readForm(request)
   if ('status' in form) return form
   // A browser that keeps no cookies can see the page, but nothing it sends can be told apart from another's.
-  if (login === undefined) return asked(refuse(401, 'login_missing', 'Open the form again in this browser, with cookies allowed.'), form.wantsPage)
+  if (login === undefined)
+    return asked(
+      refuse(401, 'login_missing', 'Open the form again in this browser, with cookies allowed.'),
+      form.wantsPage,
+    )
   if (path === '/drafts') return saveDraft(login, form)
-  if (path === '/bond-session') return bondSession({ bank, login, form, address: request.socket.remoteAddress?.replace(/^::ffff:/, '') })
+  if (path === '/bond-session')
+    return bondSession({
+      bank,
+      login,
+      form,
+      address: request.socket.remoteAddress?.replace(/^::ffff:/, ''),
+    })
   return asked(await submitApplication(bank, login, form), form.wantsPage)
 }
 
@@ -102,14 +129,23 @@ function asked(reply: Reply, wantsPage: boolean): Reply {
 function isFromElsewhere({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
-  return headers.origin !== undefined && (!URL.canParse(headers.origin) || new URL(headers.origin).host !== headers.host)
+  return (
+    headers.origin !== undefined &&
+    (!URL.canParse(headers.origin) || new URL(headers.origin).host !== headers.host)
+  )
 }
 
 async function readFiles(): Promise<ReadonlyMap<string, Reply>> {
   const read = (name: string) => readFile(new URL(`../browser/${name}`, import.meta.url), 'utf8')
   const [script, style] = await Promise.all([read('page.js'), read('page.css')])
   return new Map([
-    ['/page.js', { status: 200, headers: { 'content-type': 'text/javascript; charset=utf-8' }, body: script }],
-    ['/page.css', { status: 200, headers: { 'content-type': 'text/css; charset=utf-8' }, body: style }],
+    [
+      '/page.js',
+      { status: 200, headers: { 'content-type': 'text/javascript; charset=utf-8' }, body: script },
+    ],
+    [
+      '/page.css',
+      { status: 200, headers: { 'content-type': 'text/css; charset=utf-8' }, body: style },
+    ],
   ])
 }

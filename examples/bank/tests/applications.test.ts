@@ -3,10 +3,18 @@ import { test } from 'node:test'
 import { adviceFor, bindingDigest } from '@bonded/integrator'
 import { FORM, openHarness } from './harness.ts'
 
-const REQUEST = { name: 'Ada Lovelace', amount_eur: 12_500, purpose: 'home', term_months: 36, income_eur: 3_200 }
+const REQUEST = {
+  name: 'Ada Lovelace',
+  amount_eur: 12_500,
+  purpose: 'home',
+  term_months: 36,
+  income_eur: 3_200,
+}
 
 async function refusalOf(response: Response) {
-  const { error } = (await response.json()) as { error: { code: string; message: string; reason?: string; fields?: Record<string, string> } }
+  const { error } = (await response.json()) as {
+    error: { code: string; message: string; reason?: string; fields?: Record<string, string> }
+  }
   return { status: response.status, ...error }
 }
 
@@ -30,7 +38,12 @@ test('a submit without a bond is refused with a sentence that says what to do', 
   const browser = await h.openBrowser()
   for (const session of [{}, { session_id: '' }, { session_id: 7 }]) {
     const refusal = await refusalOf(await browser.post('/applications', { ...FORM, ...session }))
-    assert.deepEqual(refusal, { status: 403, code: 'not_approved', reason: 'session_missing', message: adviceFor('session_missing') })
+    assert.deepEqual(refusal, {
+      status: 403,
+      code: 'not_approved',
+      reason: 'session_missing',
+      message: adviceFor('session_missing'),
+    })
   }
   assert.equal(h.bank.applications().length, 0)
 })
@@ -38,7 +51,11 @@ test('a submit without a bond is refused with a sentence that says what to do', 
 test('without JavaScript the sentence comes as a page', async () => {
   await using h = await openHarness()
   const { cookie } = await h.openBrowser()
-  const response = await fetch(`${h.bank.url}/applications`, { method: 'POST', headers: { cookie }, body: new URLSearchParams(FORM) })
+  const response = await fetch(`${h.bank.url}/applications`, {
+    method: 'POST',
+    headers: { cookie },
+    body: new URLSearchParams(FORM),
+  })
   assert.equal(response.status, 403)
   assert.match(response.headers.get('content-type') ?? '', /text\/html/)
   assert.ok((await response.text()).includes(adviceFor('session_missing')))
@@ -49,7 +66,10 @@ test('a session that no phone has approved is refused', async () => {
   const browser = await h.openBrowser()
   const session_id = await browser.approved()
   h.service.change(session_id, { state: 'pending', verification: null })
-  assert.equal((await refusalOf(await browser.post('/applications', { ...FORM, session_id }))).reason, 'session_not_bonded')
+  assert.equal(
+    (await refusalOf(await browser.post('/applications', { ...FORM, session_id }))).reason,
+    'session_not_bonded',
+  )
 })
 
 for (const [name, change] of Object.entries({
@@ -63,7 +83,9 @@ for (const [name, change] of Object.entries({
     await using h = await openHarness()
     const browser = await h.openBrowser()
     const session_id = await browser.approved()
-    const refusal = await refusalOf(await browser.post('/applications', { ...FORM, ...change, session_id }))
+    const refusal = await refusalOf(
+      await browser.post('/applications', { ...FORM, ...change, session_id }),
+    )
     assert.deepEqual([refusal.status, refusal.reason], [403, 'context_mismatch'])
     assert.equal((await browser.post('/applications', { ...FORM, session_id })).status, 201)
   })
@@ -73,17 +95,31 @@ test('the same amount in another spelling is the same form', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   const session_id = await browser.approved()
-  assert.equal((await browser.post('/applications', { ...FORM, amount: ' €12 500 ', session_id })).status, 201)
+  assert.equal(
+    (await browser.post('/applications', { ...FORM, amount: ' €12 500 ', session_id })).status,
+    201,
+  )
 })
 
 test('a second submit with the same bond is refused', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   const session_id = await browser.approved()
-  const sent = await Promise.all(Array.from({ length: 10 }, () => browser.post('/applications', { ...FORM, session_id })))
+  const sent = await Promise.all(
+    Array.from({ length: 10 }, () => browser.post('/applications', { ...FORM, session_id })),
+  )
   const statuses = sent.map(({ status }) => status)
-  assert.deepEqual([statuses.filter((status) => status === 201).length, statuses.filter((status) => status === 403).length], [1, 9])
-  assert.equal((await refusalOf(await browser.post('/applications', { ...FORM, session_id }))).reason, 'already_used')
+  assert.deepEqual(
+    [
+      statuses.filter((status) => status === 201).length,
+      statuses.filter((status) => status === 403).length,
+    ],
+    [1, 9],
+  )
+  assert.equal(
+    (await refusalOf(await browser.post('/applications', { ...FORM, session_id }))).reason,
+    'already_used',
+  )
   assert.equal(h.bank.applications().length, 1)
 })
 
@@ -91,7 +127,10 @@ test('another browser cannot use a bond', async () => {
   await using h = await openHarness()
   const [mine, theirs] = [await h.openBrowser(), await h.openBrowser()]
   const session_id = await mine.approved()
-  assert.equal((await refusalOf(await theirs.post('/applications', { ...FORM, session_id }))).reason, 'session_not_ours')
+  assert.equal(
+    (await refusalOf(await theirs.post('/applications', { ...FORM, session_id }))).reason,
+    'session_not_ours',
+  )
 })
 
 test('a doubtful bond is taken for a person to look at', async () => {
@@ -100,7 +139,9 @@ test('a doubtful bond is taken for a person to look at', async () => {
   const session_id = await browser.approved()
   h.service.bond(session_id, { human_presence_confidence: 0.3 })
   const response = await browser.post('/applications', { ...FORM, session_id })
-  const { application } = (await response.json()) as { application: { status: string; message: string } }
+  const { application } = (await response.json()) as {
+    application: { status: string; message: string }
+  }
   assert.equal(application.status, 'in_review')
   assert.match(application.message, /person will look/)
   assert.deepEqual(h.bank.applications()[0]?.reasons, ['low_confidence'])
@@ -110,8 +151,15 @@ test('the phone is shown the bank’s own draft, whatever the browser calls cont
   await using h = await openHarness()
   const browser = await h.openBrowser()
   await browser.post('/drafts', FORM)
-  const forged = { workflow: 'credit_application', action: 'submit_application', context: { display: [{ label: 'Amount', value: '€1' }] } }
-  const session = (await (await browser.post('/bond-session', forged)).json()) as { id: string; completion_secret?: string }
+  const forged = {
+    workflow: 'credit_application',
+    action: 'submit_application',
+    context: { display: [{ label: 'Amount', value: '€1' }] },
+  }
+  const session = (await (await browser.post('/bond-session', forged)).json()) as {
+    id: string
+    completion_secret?: string
+  }
   assert.equal(session.completion_secret, undefined)
   assert.deepEqual(h.service.sessions.get(session.id)?.context, {
     display: [
@@ -128,7 +176,10 @@ test('no code is shown before there is a form to approve', async () => {
   const browser = await h.openBrowser()
   assert.deepEqual((await refusalOf(await browser.post('/bond-session', {}))).code, 'draft_missing')
   await browser.post('/drafts', FORM)
-  assert.equal((await refusalOf(await browser.post('/bond-session', { action: 'approve_wire' }))).code, 'not_offered')
+  assert.equal(
+    (await refusalOf(await browser.post('/bond-session', { action: 'approve_wire' }))).code,
+    'not_offered',
+  )
 })
 
 test('a service that refuses the bank is told as a pause, and its reason goes to the log', async () => {
@@ -137,8 +188,20 @@ test('a service that refuses the bank is told as a pause, and its reason goes to
   await browser.post('/drafts', FORM)
   h.service.trouble({
     status: 403,
-    body: JSON.stringify({ error: { code: 'forbidden', message: 'm', requestId: 'req_1', reason: 'workflow_not_enabled' } }),
+    body: JSON.stringify({
+      error: {
+        code: 'forbidden',
+        message: 'm',
+        requestId: 'req_1',
+        reason: 'workflow_not_enabled',
+      },
+    }),
   })
   assert.equal((await refusalOf(await browser.post('/bond-session', {}))).status, 503)
-  assert.deepEqual(h.events.at(-1), { event: 'bond_session_failed', code: 'forbidden', reason: 'workflow_not_enabled', requestId: 'req_1' })
+  assert.deepEqual(h.events.at(-1), {
+    event: 'bond_session_failed',
+    code: 'forbidden',
+    reason: 'workflow_not_enabled',
+    requestId: 'req_1',
+  })
 })

@@ -1,29 +1,44 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { fakeService, SERVER_CREDENTIAL, TENANT_ID } from '../../../packages/integrator/tests/fake-service.ts'
+import {
+  fakeService,
+  SERVER_CREDENTIAL,
+  TENANT_ID,
+} from '../../../packages/integrator/tests/fake-service.ts'
 import { startBank } from '../src/server.ts'
 
 export const PUBLISHABLE_KEY = `pk_beta_${'p'.repeat(22)}`
-export const FORM = { name: 'Ada Lovelace', amount: '12,500', purpose: 'home', term: '36', income: '3200' }
+export const FORM = {
+  name: 'Ada Lovelace',
+  amount: '12,500',
+  purpose: 'home',
+  term: '36',
+  income: '3200',
+}
 
 /** The service's three calls over HTTP, on a free port. `sdk` is what it serves as pulse.js. */
 export async function startFakeService(sdk = '') {
   const service = fakeService(Date.now)
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
-    if (request.url === '/v1/pulse.js') return void response.setHeader('content-type', 'text/javascript').end(sdk)
+    if (request.url === '/v1/pulse.js')
+      return void response.setHeader('content-type', 'text/javascript').end(sdk)
     const body = await text(request)
     const answer = await service
       .fetch(`http://fake${request.url}`, {
         method: request.method ?? 'GET',
-        headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
+        headers: Object.fromEntries(
+          Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+        ),
         ...(body && { body }),
         redirect: 'manual',
         signal: AbortSignal.timeout(5_000),
       })
       .catch(() => undefined)
     if (!answer) return void request.socket.destroy()
-    return response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+    return response
+      .writeHead(answer.status, { 'content-type': 'application/json' })
+      .end(await answer.text())
   }
   const server = createServer((request, response) => void serve(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -53,7 +68,11 @@ export async function openHarness(sdk?: string) {
     const page = await fetch(bank.url)
     const [cookie = ''] = page.headers.get('set-cookie')?.split(';') ?? []
     const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-      fetch(bank.url + path, { method: 'POST', headers: { 'content-type': 'application/json', cookie, ...headers }, body: JSON.stringify(body) })
+      fetch(bank.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', cookie, ...headers },
+        body: JSON.stringify(body),
+      })
 
     /** Draft and session; then the phone approves. */
     async function approved(form: object = FORM): Promise<string> {

@@ -14,7 +14,10 @@ test('the page has a strict policy, an HttpOnly login and the reserved place', a
     page.headers.get('content-security-policy'),
     `default-src 'none'; script-src 'self' ${h.service.origin}; connect-src 'self' ${h.service.origin} ${socket}; img-src ${h.service.origin} data:; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   )
-  assert.match(page.headers.get('set-cookie') ?? '', /^bank_login=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
+  assert.match(
+    page.headers.get('set-cookie') ?? '',
+    /^bank_login=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
+  )
   const html = await page.text()
   assert.match(html, /<div id="bond-container" data-pulse-widget>/)
   assert.doesNotMatch(html, /style=|sk_beta_|<script>/)
@@ -30,22 +33,66 @@ test('what a person typed is escaped when the page is opened again', async () =>
 })
 
 test('every wrong field is named with a sentence', async () => {
-  const parsed = parseLoanForm({ name: '‮evil', amount: '12.5', purpose: 'constructor', term: '37', income: '-1' })
+  const parsed = parseLoanForm({
+    name: '‮evil',
+    amount: '12.5',
+    purpose: 'constructor',
+    term: '37',
+    income: '-1',
+  })
   assert.ok('errors' in parsed)
   assert.deepEqual(Object.keys(parsed.errors), ['name', 'amount', 'purpose', 'term', 'income'])
 })
 
 const junk: [string, number, RequestInit][] = [
-  ['a body over 16 KiB', 413, { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'x'.repeat(20_000) }) }],
-  ['a body far over it', 413, { headers: { 'content-type': 'application/json' }, body: 'x'.repeat(3_000_000) }],
-  ['a body that is not JSON', 400, { headers: { 'content-type': 'application/json' }, body: '{"name":' }],
-  ['a body that is no object', 400, { headers: { 'content-type': 'application/json' }, body: '[]' }],
+  [
+    'a body over 16 KiB',
+    413,
+    {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'x'.repeat(20_000) }),
+    },
+  ],
+  [
+    'a body far over it',
+    413,
+    { headers: { 'content-type': 'application/json' }, body: 'x'.repeat(3_000_000) },
+  ],
+  [
+    'a body that is not JSON',
+    400,
+    { headers: { 'content-type': 'application/json' }, body: '{"name":' },
+  ],
+  [
+    'a body that is no object',
+    400,
+    { headers: { 'content-type': 'application/json' }, body: '[]' },
+  ],
   ['an empty body', 400, { headers: { 'content-type': 'application/json' } }],
-  ['invalid UTF-8', 400, { headers: { 'content-type': 'application/json' }, body: Buffer.from('{"name":"\xff"}', 'latin1') }],
+  [
+    'invalid UTF-8',
+    400,
+    {
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from('{"name":"\xff"}', 'latin1'),
+    },
+  ],
   ['another content type', 415, { headers: { 'content-type': 'text/plain' }, body: '{}' }],
-  ['another site’s origin', 403, { headers: { 'content-type': 'application/json', origin: 'https://evil.test' }, body: '{}' }],
-  ['an opaque origin', 403, { headers: { 'content-type': 'application/json', origin: 'null' }, body: '{}' }],
-  ['no login', 401, { headers: { 'content-type': 'application/json', cookie: 'bank_login=x' }, body: '{}' }],
+  [
+    'another site’s origin',
+    403,
+    { headers: { 'content-type': 'application/json', origin: 'https://evil.test' }, body: '{}' },
+  ],
+  [
+    'an opaque origin',
+    403,
+    { headers: { 'content-type': 'application/json', origin: 'null' }, body: '{}' },
+  ],
+  [
+    'no login',
+    401,
+    { headers: { 'content-type': 'application/json', cookie: 'bank_login=x' }, body: '{}' },
+  ],
 ]
 
 for (const [name, status, init] of junk) {
@@ -53,7 +100,11 @@ for (const [name, status, init] of junk) {
     await using h = await openHarness()
     const { cookie } = await h.openBrowser()
     for (const path of POSTS) {
-      const response = await fetch(h.bank.url + path, { method: 'POST', ...init, headers: { cookie, ...(init.headers as Record<string, string>) } })
+      const response = await fetch(h.bank.url + path, {
+        method: 'POST',
+        ...init,
+        headers: { cookie, ...(init.headers as Record<string, string>) },
+      })
       assert.equal(response.status, status)
       const { error } = (await response.json()) as { error: { message: string } }
       assert.match(error.message, /\.$/)
@@ -78,7 +129,10 @@ test('no junk in a form is a fault of the server, nor an application', async () 
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('/drafts', '/applications'),
-      fc.dictionary(fc.constantFrom(...Object.keys(FORM), 'session_id', '__proto__', 'x'), fc.jsonValue()),
+      fc.dictionary(
+        fc.constantFrom(...Object.keys(FORM), 'session_id', '__proto__', 'x'),
+        fc.jsonValue(),
+      ),
       async (path, body) => {
         const { status } = await browser.post(path, body)
         assert.ok(status >= 400 && status < 500)

@@ -1,7 +1,9 @@
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** The value of each base64url digit by its character code; 255 for every other character. */
-const SEXTETS = Uint8Array.from({ length: 128 }, (_, code) => BASE64URL.indexOf(String.fromCharCode(code)))
+const SEXTETS = Uint8Array.from({ length: 128 }, (_, code) =>
+  BASE64URL.indexOf(String.fromCharCode(code)),
+)
 
 /**
  * Bytes as base64url without padding (RFC 4648 section 5).
@@ -92,7 +94,8 @@ const CRC_OF_BYTE = Uint32Array.from({ length: 256 }, (_, byte) => {
 /** CRC-32 (IEEE 802.3) of an ASCII text: how a scanner tells a leaked credential from a look-alike, offline. */
 export function crc32(text: string): number {
   let crc = 0xffffffff
-  for (let at = 0; at < text.length; at++) crc = (crc >>> 8) ^ (CRC_OF_BYTE[(crc ^ text.charCodeAt(at)) & 0xff] ?? 0)
+  for (let at = 0; at < text.length; at++)
+    crc = (crc >>> 8) ^ (CRC_OF_BYTE[(crc ^ text.charCodeAt(at)) & 0xff] ?? 0)
   return (crc ^ 0xffffffff) >>> 0
 }
 

@@ -2,7 +2,14 @@ import { type TSchema, Type } from './schemas/type.ts'
 import type { Reason } from './errors.ts'
 import type { LimitName } from './limits.ts'
 import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/evidence.ts'
-import { DeviceChallenge, DeviceRecord, RegisterDeviceRequest, RegisteredDevice, RotatedToken, RotateTokenRequest } from './schemas/device.ts'
+import {
+  DeviceChallenge,
+  DeviceRecord,
+  RegisterDeviceRequest,
+  RegisteredDevice,
+  RotatedToken,
+  RotateTokenRequest,
+} from './schemas/device.ts'
 import { closed, id } from './schemas/primitives.ts'
 import { Health, Version } from './schemas/service.ts'
 import {
@@ -35,7 +42,11 @@ export interface Endpoint {
   readonly query?: TSchema
   readonly headers?: TSchema
   /** Absent: no body is taken, or an empty object. */
-  readonly body?: { readonly schema: TSchema; readonly optional?: boolean; readonly limitBytes: number }
+  readonly body?: {
+    readonly schema: TSchema
+    readonly optional?: boolean
+    readonly limitBytes: number
+  }
   readonly status: 200 | 201 | 204
   /** The shapes that can go out. Several: the caller decides which. Absent: no body. */
   readonly answers?: { readonly [name: string]: TSchema }
@@ -51,7 +62,13 @@ export const LARGE_BODY_LIMIT_BYTES = 256 * 1024
 const API = '/api/v1'
 const session = closed({ session_id: id('sess') })
 const device = closed({ device_id: id('dev') })
-const PHONE_REFUSALS = ['session_not_live', 'session_claimed', 'nonce_mismatch', 'challenge_expired', 'device_not_usable'] as const
+const PHONE_REFUSALS = [
+  'session_not_live',
+  'session_claimed',
+  'nonce_mismatch',
+  'challenge_expired',
+  'device_not_usable',
+] as const
 
 /** An object that is closed to members it does not name. */
 function define<const E extends Endpoint>(endpoint: E): E {
@@ -67,7 +84,11 @@ export const ENDPOINTS = {
     callers: ['backend'],
     // The address first: one that asks too often must not use up what all others share.
     limits: ['create_address', 'create'],
-    headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255, pattern: '^[!-~]*$' })) }),
+    headers: Type.Object({
+      'idempotency-key': Type.Optional(
+        Type.String({ minLength: 1, maxLength: 255, pattern: '^[!-~]*$' }),
+      ),
+    }),
     body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMIT_BYTES },
     status: 201,
     answers: { created: CreatedSession },
@@ -92,8 +113,15 @@ export const ENDPOINTS = {
     params: session,
     query: Type.Object({
       nonce: Type.Optional(Type.String({ maxLength: 64 })),
-      wait_ms: Type.Optional(Type.String({ pattern: '^(0|[1-9]\\d{0,4})$', description: 'Wait up to this long (at most 25000) for a change.' })),
-      after: Type.Optional(Type.String({ pattern: '^(0|[1-9]\\d{0,8})$', description: 'The `seq` already known.' })),
+      wait_ms: Type.Optional(
+        Type.String({
+          pattern: '^(0|[1-9]\\d{0,4})$',
+          description: 'Wait up to this long (at most 25000) for a change.',
+        }),
+      ),
+      after: Type.Optional(
+        Type.String({ pattern: '^(0|[1-9]\\d{0,8})$', description: 'The `seq` already known.' }),
+      ),
     }),
     headers: Type.Object({ 'x-bond-watch': Type.Optional(Type.String({ maxLength: 64 })) }),
     status: 200,
@@ -112,7 +140,8 @@ export const ENDPOINTS = {
   completeSession: define({
     method: 'POST',
     path: `${API}/sessions/{session_id}/form-completed`,
-    summary: 'Completes the action and closes the bond. Call it once the action has durably succeeded; a retry is safe.',
+    summary:
+      'Completes the action and closes the bond. Call it once the action has durably succeeded; a retry is safe.',
     callers: ['backend'],
     params: session,
     headers: Type.Object({
@@ -121,7 +150,13 @@ export const ENDPOINTS = {
     }),
     status: 200,
     answers: { completed: FormCompleted },
-    refusals: ['completion_secret_missing', 'completion_secret_mismatch', 'session_not_bonded', 'context_mismatch', 'session_not_found'],
+    refusals: [
+      'completion_secret_missing',
+      'completion_secret_mismatch',
+      'session_not_bonded',
+      'context_mismatch',
+      'session_not_found',
+    ],
   }),
   readTimeline: define({
     method: 'GET',
@@ -177,7 +212,13 @@ export const ENDPOINTS = {
     body: { schema: BondedPairAssertion, limitBytes: BODY_LIMIT_BYTES },
     status: 200,
     answers: { phone: PhoneSession, full: FullSession },
-    refusals: [...PHONE_REFUSALS, 'issued_at_out_of_range', 'evidence_expired', 'policy_not_met', 'assertion_invalid'],
+    refusals: [
+      ...PHONE_REFUSALS,
+      'issued_at_out_of_range',
+      'evidence_expired',
+      'policy_not_met',
+      'assertion_invalid',
+    ],
   }),
   challengeDevice: define({
     method: 'POST',
@@ -232,7 +273,12 @@ export const ENDPOINTS = {
     body: { schema: RotateTokenRequest, limitBytes: BODY_LIMIT_BYTES },
     status: 201,
     answers: { rotated: RotatedToken },
-    refusals: ['device_not_found', 'device_not_usable', 'issued_at_out_of_range', 'assertion_invalid'],
+    refusals: [
+      'device_not_found',
+      'device_not_usable',
+      'issued_at_out_of_range',
+      'assertion_invalid',
+    ],
   }),
   removeDevice: define({
     method: 'DELETE',

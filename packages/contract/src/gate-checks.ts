@@ -67,31 +67,43 @@ export function judgeSubmit(facts: GateFacts): GateVerdict {
   // 2. GET must have succeeded, for this very session, and the state be `bonded`.
   if (session === undefined || session.id !== facts.session_id) return reject('session_unavailable')
   if (session.state !== 'bonded') return reject('session_not_bonded')
-  if (expected.tenant_id !== undefined && session.tenant_id !== expected.tenant_id) return reject('tenant_mismatch')
+  if (expected.tenant_id !== undefined && session.tenant_id !== expected.tenant_id)
+    return reject('tenant_mismatch')
   // 3. The expected workflow and action, and time left.
   if (session.workflow !== expected.workflow) return reject('workflow_mismatch')
   if (session.action !== expected.action) return reject('action_mismatch')
   if (!(Date.parse(session.expires_at) > facts.now)) return reject('session_expired')
   // 4. Our own row, for the same workflow and action.
-  if (pending === undefined || pending.workflow !== session.workflow || pending.action !== session.action) return reject('session_not_ours')
+  if (
+    pending === undefined ||
+    pending.workflow !== session.workflow ||
+    pending.action !== session.action
+  )
+    return reject('session_not_ours')
   // 5. Possession and local authentication.
   const { verification } = session
   if (verification === null || verification === undefined) return reject('verification_missing')
   if (verification.device_possession !== true) return reject('device_not_possessed')
   if (verification.local_auth !== 'verified') return reject('local_auth_not_verified')
   // 7 before 6: a missing chip is final, a doubt is not.
-  if (expected.passport === 'required' && verification.passport?.tier !== 'chip') return reject('passport_chip_missing')
+  if (expected.passport === 'required' && verification.passport?.tier !== 'chip')
+    return reject('passport_chip_missing')
   // What the protocol adds: the form that was signed is the form that was sent, by the customer it names.
   // A session bound to a form passes only with that form: forgetting the digest must not switch the check off.
   if (session.context?.digest !== expected.context_digest) return reject('context_mismatch')
-  if (expected.subject_ref !== undefined && session.subject_ref !== expected.subject_ref) return reject('subject_mismatch')
+  if (expected.subject_ref !== undefined && session.subject_ref !== expected.subject_ref)
+    return reject('subject_mismatch')
   // 6. Doubts go to a person.
   const doubts: ReviewReason[] = []
-  const confidence = verification.human_presence_confidence ?? verification.assertion_confidence ?? 0
+  const confidence =
+    verification.human_presence_confidence ?? verification.assertion_confidence ?? 0
   if (!atLeast(confidence, MIN_ASSERTION_CONFIDENCE)) doubts.push('low_confidence')
   if ((verification.carrier?.sim_swap_recent ?? false) !== false) doubts.push('sim_swap_recent')
-  if (!atLeast(verification.sensor_continuity?.continuity_score ?? 0, MIN_CONTINUITY_SCORE)) doubts.push('low_continuity')
-  return doubts.length > 0 ? { decision: 'review', reasons: doubts } : { decision: 'accept', reasons: [] }
+  if (!atLeast(verification.sensor_continuity?.continuity_score ?? 0, MIN_CONTINUITY_SCORE))
+    doubts.push('low_continuity')
+  return doubts.length > 0
+    ? { decision: 'review', reasons: doubts }
+    : { decision: 'accept', reasons: [] }
 }
 
 /** JavaScript would call '0.9' and true numbers; what came over the wire must be one. */

@@ -40,7 +40,19 @@ export interface AssertionFields {
 
 /** `P`: the canonical text that a bond's assertion signs. */
 export function assertionPayload(fields: AssertionFields): string {
-  const { session_id, nonce, device_id, subject_id, issued_at, tenant_id, workflow, action, origin, context, evidence } = fields
+  const {
+    session_id,
+    nonce,
+    device_id,
+    subject_id,
+    issued_at,
+    tenant_id,
+    workflow,
+    action,
+    origin,
+    context,
+    evidence,
+  } = fields
   // Named in canonical order, which is written fastest.
   return canonicalJson({
     action,
@@ -72,7 +84,15 @@ export interface EvidenceRequestFields {
 /** The canonical text that an evidence request signs. */
 export function evidenceRequestPayload(fields: EvidenceRequestFields): string {
   const { session_id, nonce, device_id, subject_id, issued_at, signals } = fields
-  return canonicalJson({ device_id, issued_at, nonce, session_id, signals, subject_id, typ: 'bonded-evidence-request/v1' })
+  return canonicalJson({
+    device_id,
+    issued_at,
+    nonce,
+    session_id,
+    signals,
+    subject_id,
+    typ: 'bonded-evidence-request/v1',
+  })
 }
 
 /** The members of what asks for a new device token. */
@@ -85,7 +105,12 @@ export interface DeviceTokenFields {
 }
 
 /** The canonical text that a phone signs for a new device token. */
-export function deviceTokenPayload({ device_id, subject_id, issued_at, origin }: DeviceTokenFields): string {
+export function deviceTokenPayload({
+  device_id,
+  subject_id,
+  issued_at,
+  origin,
+}: DeviceTokenFields): string {
   return canonicalJson({ typ: 'bonded-device-token/v1', device_id, subject_id, issued_at, origin })
 }
 

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { credentialChecksum, decodeBase64url, encodeBase62, encodeBase64url, isServerCredential, makeId, parseId } from '../src/index.ts'
+import {
+  credentialChecksum,
+  decodeBase64url,
+  encodeBase62,
+  encodeBase64url,
+  isServerCredential,
+  makeId,
+  parseId,
+} from '../src/index.ts'
 
 test('base64url is what Buffer writes, and reads back to the same bytes', () => {
   fc.assert(
@@ -60,6 +68,9 @@ test('one wrong character of a server credential is told offline', () => {
   assert.ok(isServerCredential(credential))
   for (let at = 0; at < credential.length; at++) {
     const other = credential[at] === 'b' ? 'c' : 'b'
-    assert.ok(!isServerCredential(credential.slice(0, at) + other + credential.slice(at + 1)), `character ${at}`)
+    assert.ok(
+      !isServerCredential(credential.slice(0, at) + other + credential.slice(at + 1)),
+      `character ${at}`,
+    )
   }
 })

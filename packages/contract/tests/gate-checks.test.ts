@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type FullSession, type GateFacts, judgeSubmit, type PulseVerification } from '../src/index.ts'
+import {
+  type FullSession,
+  type GateFacts,
+  judgeSubmit,
+  type PulseVerification,
+} from '../src/index.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const ID = `sess_${'a'.repeat(22)}`
@@ -28,7 +33,10 @@ const session = {
 const expected = { workflow: 'credit_application', action: 'submit_application' }
 const good: GateFacts = { session_id: ID, pending: expected, session, expected, now: NOW }
 const bound: GateFacts = { ...good, session: { ...session, context: { display: [], digest: 'd' } } }
-const proved = (change: object): GateFacts => ({ ...good, session: { ...session, verification: { ...verification, ...change } } })
+const proved = (change: object): GateFacts => ({
+  ...good,
+  session: { ...session, verification: { ...verification, ...change } },
+})
 
 test('a fresh, bonded, well-proved session of ours is accepted', () => {
   assert.deepEqual(judgeSubmit(good), { decision: 'accept', reasons: [] })
@@ -38,34 +46,83 @@ const rejected: [string, GateFacts, string][] = [
   ['a submit without a session id', { ...good, session_id: undefined }, 'session_missing'],
   ['an empty session id', { ...good, session_id: '' }, 'session_missing'],
   ['a session the service does not know', { ...good, session: undefined }, 'session_unavailable'],
-  ['an answer about another session', { ...good, session: { ...session, id: `sess_${'b'.repeat(22)}` as never } }, 'session_unavailable'],
-  ...(['pending', 'step_up_required', 'completed', 'killed', 'expired'] as const).map((state): [string, GateFacts, string] => [
-    `a session in state ${state}`,
-    { ...good, session: { ...session, state } },
+  [
+    'an answer about another session',
+    { ...good, session: { ...session, id: `sess_${'b'.repeat(22)}` as never } },
+    'session_unavailable',
+  ],
+  ...(['pending', 'step_up_required', 'completed', 'killed', 'expired'] as const).map(
+    (state): [string, GateFacts, string] => [
+      `a session in state ${state}`,
+      { ...good, session: { ...session, state } },
+      'session_not_bonded',
+    ],
+  ),
+  [
+    'a state nobody knows yet',
+    { ...good, session: { ...session, state: 'super_bonded' as never } },
     'session_not_bonded',
-  ]),
-  ['a state nobody knows yet', { ...good, session: { ...session, state: 'super_bonded' as never } }, 'session_not_bonded'],
-  ['another tenant’s session', { ...good, expected: { ...expected, tenant_id: 'ten_x' } }, 'tenant_mismatch'],
+  ],
+  [
+    'another tenant’s session',
+    { ...good, expected: { ...expected, tenant_id: 'ten_x' } },
+    'tenant_mismatch',
+  ],
   ['another workflow', { ...good, session: { ...session, workflow: 'x' } }, 'workflow_mismatch'],
   ['another action', { ...good, session: { ...session, action: null } }, 'action_mismatch'],
   ['a session at its expiry', { ...good, now: Date.parse(session.expires_at) }, 'session_expired'],
-  ['a session without a readable expiry', { ...good, session: { ...session, expires_at: 'soon' } }, 'session_expired'],
-  ['a session not in our store', { ...good, pending: undefined }, 'session_not_ours'],
-  ['a row of another action', { ...good, pending: { ...expected, action: 'x' } }, 'session_not_ours'],
-  ['no verification', { ...good, session: { ...session, verification: null } }, 'verification_missing'],
-  ['no possession', proved({ device_possession: false }), 'device_not_possessed'],
-  ['possession that is not a boolean', proved({ device_possession: 'true' }), 'device_not_possessed'],
-  ['failed local auth', proved({ local_auth: 'failed' }), 'local_auth_not_verified'],
-  ['no passport where one is required', { ...good, expected: { ...expected, passport: 'required' } }, 'passport_chip_missing'],
   [
-    'a passport without its chip where one is required',
-    { ...proved({ passport: { tier: 'document' } }), expected: { ...expected, passport: 'required' } },
+    'a session without a readable expiry',
+    { ...good, session: { ...session, expires_at: 'soon' } },
+    'session_expired',
+  ],
+  ['a session not in our store', { ...good, pending: undefined }, 'session_not_ours'],
+  [
+    'a row of another action',
+    { ...good, pending: { ...expected, action: 'x' } },
+    'session_not_ours',
+  ],
+  [
+    'no verification',
+    { ...good, session: { ...session, verification: null } },
+    'verification_missing',
+  ],
+  ['no possession', proved({ device_possession: false }), 'device_not_possessed'],
+  [
+    'possession that is not a boolean',
+    proved({ device_possession: 'true' }),
+    'device_not_possessed',
+  ],
+  ['failed local auth', proved({ local_auth: 'failed' }), 'local_auth_not_verified'],
+  [
+    'no passport where one is required',
+    { ...good, expected: { ...expected, passport: 'required' } },
     'passport_chip_missing',
   ],
-  ['a form other than the one approved', { ...bound, expected: { ...expected, context_digest: 'e' } }, 'context_mismatch'],
+  [
+    'a passport without its chip where one is required',
+    {
+      ...proved({ passport: { tier: 'document' } }),
+      expected: { ...expected, passport: 'required' },
+    },
+    'passport_chip_missing',
+  ],
+  [
+    'a form other than the one approved',
+    { ...bound, expected: { ...expected, context_digest: 'e' } },
+    'context_mismatch',
+  ],
   ['a bound session where nobody recomputed the digest', bound, 'context_mismatch'],
-  ['an unbound session where a digest was expected', { ...good, expected: { ...expected, context_digest: 'd' } }, 'context_mismatch'],
-  ['a customer other than the one known', { ...good, expected: { ...expected, subject_ref: 'other' } }, 'subject_mismatch'],
+  [
+    'an unbound session where a digest was expected',
+    { ...good, expected: { ...expected, context_digest: 'd' } },
+    'context_mismatch',
+  ],
+  [
+    'a customer other than the one known',
+    { ...good, expected: { ...expected, subject_ref: 'other' } },
+    'subject_mismatch',
+  ],
 ]
 for (const [what, facts, reason] of rejected) {
   test(`${what} is rejected`, () => {
@@ -75,13 +132,37 @@ for (const [what, facts, reason] of rejected) {
 
 const reviewed: [string, object, string[]][] = [
   ['presence confidence below 0.55', { human_presence_confidence: 0.5499 }, ['low_confidence']],
-  ['a confidence that is not a number', { human_presence_confidence: Number.NaN }, ['low_confidence']],
+  [
+    'a confidence that is not a number',
+    { human_presence_confidence: Number.NaN },
+    ['low_confidence'],
+  ],
   ['a confidence that is a text', { human_presence_confidence: '0.9' }, ['low_confidence']],
-  ['a SIM swap that is not a boolean', { carrier: { ...verification.carrier, sim_swap_recent: 'false' } }, ['sim_swap_recent']],
-  ['continuity that is not a number', { sensor_continuity: { motion_present: true, continuity_score: true } }, ['low_continuity']],
-  ['no confidence at all', { human_presence_confidence: undefined, assertion_confidence: undefined }, ['low_confidence']],
-  ['a recent SIM swap', { carrier: { ...verification.carrier, sim_swap_recent: true } }, ['sim_swap_recent']],
-  ['continuity below 0.6', { sensor_continuity: { motion_present: true, continuity_score: 0.5999 } }, ['low_continuity']],
+  [
+    'a SIM swap that is not a boolean',
+    { carrier: { ...verification.carrier, sim_swap_recent: 'false' } },
+    ['sim_swap_recent'],
+  ],
+  [
+    'continuity that is not a number',
+    { sensor_continuity: { motion_present: true, continuity_score: true } },
+    ['low_continuity'],
+  ],
+  [
+    'no confidence at all',
+    { human_presence_confidence: undefined, assertion_confidence: undefined },
+    ['low_confidence'],
+  ],
+  [
+    'a recent SIM swap',
+    { carrier: { ...verification.carrier, sim_swap_recent: true } },
+    ['sim_swap_recent'],
+  ],
+  [
+    'continuity below 0.6',
+    { sensor_continuity: { motion_present: true, continuity_score: 0.5999 } },
+    ['low_continuity'],
+  ],
   ['no sensor continuity', { sensor_continuity: undefined }, ['low_continuity']],
 ]
 for (const [what, change, reasons] of reviewed) {
@@ -92,12 +173,24 @@ for (const [what, change, reasons] of reviewed) {
 
 test('exactly 0.55 and exactly 0.6 are enough', () => {
   assert.equal(
-    judgeSubmit(proved({ human_presence_confidence: 0.55, sensor_continuity: { motion_present: true, continuity_score: 0.6 } })).decision,
+    judgeSubmit(
+      proved({
+        human_presence_confidence: 0.55,
+        sensor_continuity: { motion_present: true, continuity_score: 0.6 },
+      }),
+    ).decision,
     'accept',
   )
 })
 
 test('assertion confidence counts only where there is no presence confidence', () => {
-  assert.equal(judgeSubmit(proved({ human_presence_confidence: undefined, assertion_confidence: 0.6 })).decision, 'accept')
-  assert.equal(judgeSubmit(proved({ human_presence_confidence: 0.5, assertion_confidence: 0.9 })).decision, 'review')
+  assert.equal(
+    judgeSubmit(proved({ human_presence_confidence: undefined, assertion_confidence: 0.6 }))
+      .decision,
+    'accept',
+  )
+  assert.equal(
+    judgeSubmit(proved({ human_presence_confidence: 0.5, assertion_confidence: 0.9 })).decision,
+    'review',
+  )
 })

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import { assertionPayload, canonicalJson, credentialChecksum, evidenceMacInput, evidenceRequestPayload, parseHandoff } from '../src/index.ts'
+import {
+  assertionPayload,
+  canonicalJson,
+  credentialChecksum,
+  evidenceMacInput,
+  evidenceRequestPayload,
+  parseHandoff,
+} from '../src/index.ts'
 import { readVector, vectorsMissing } from './vectors.ts'
 
 const skip = vectorsMissing
-const worked = skip ? undefined : JSON.parse(readVector('protocol', 'vectors.json').toString('utf8'))
+const worked = skip
+  ? undefined
+  : JSON.parse(readVector('protocol', 'vectors.json').toString('utf8'))
 const sha = (text: string) => createHash('sha256').update(text).digest('base64url')
 
 test('worked example: the checksum of a server credential', { skip }, () => {
@@ -19,10 +28,16 @@ test('worked example: the hash of a context', { skip }, () => {
 
 test('worked example: the evidence MAC and its input', { skip }, () => {
   const { verified_evidence, mac_input } = worked.evidence
-  const input = evidenceMacInput({ ...worked.ids, nonce: worked.nonces[0].nonce }, verified_evidence)
+  const input = evidenceMacInput(
+    { ...worked.ids, nonce: worked.nonces[0].nonce },
+    verified_evidence,
+  )
   assert.equal(input, mac_input)
   const key = Buffer.from(worked.derived_keys.evidence, 'base64url')
-  assert.equal(createHmac('sha256', key).update(input).digest('base64url'), verified_evidence.signature)
+  assert.equal(
+    createHmac('sha256', key).update(input).digest('base64url'),
+    verified_evidence.signature,
+  )
 })
 
 test('worked example: what an evidence request signs', { skip }, () => {
@@ -56,7 +71,11 @@ test('a phone reads the app scheme and the link, and nothing else', () => {
   const nonce = 'n'.repeat(43)
   const query = `session_id=${session_id}&nonce=${nonce}`
   assert.deepEqual(parseHandoff(`pulse://bond?${query}`), { session_id, nonce, origin: undefined })
-  assert.deepEqual(parseHandoff(`https://bond.example/bond?${query}`), { session_id, nonce, origin: 'https://bond.example' })
+  assert.deepEqual(parseHandoff(`https://bond.example/bond?${query}`), {
+    session_id,
+    nonce,
+    origin: 'https://bond.example',
+  })
   for (const text of [
     '',
     'pulse://bond',

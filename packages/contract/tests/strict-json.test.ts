@@ -17,7 +17,13 @@ test('a member named twice is refused, at any depth and however it is spelt', ()
 })
 
 test('the same name in two objects, and a name that is also a value, are fine', () => {
-  for (const text of ['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"x\\":","b":1}', '{"a":"x\\\\","b":1}']) {
+  for (const text of [
+    '{"a":{"a":1},"b":{"a":1}}',
+    '[{"a":1},{"a":1}]',
+    '{"a":"a","b":"a"}',
+    '{"a":"x\\":","b":1}',
+    '{"a":"x\\\\","b":1}',
+  ]) {
     assert.deepEqual(parseStrictJson(text), { value: JSON.parse(text) }, text)
   }
 })
@@ -29,7 +35,10 @@ test('sixteen levels are read and seventeen are refused, the outermost being the
   assert.deepEqual(parseStrictJson(nested(30_000)), { problem: 'nesting_too_deep' })
   // Of two members of one name JSON.parse drops the first, however deep it was.
   assert.deepEqual(parseStrictJson(`{"a":${nested(16)},"a":1}`), { problem: 'nesting_too_deep' })
-  assert.deepEqual(parseStrictJson(`{"a":${nested(15)},"a":1}`), { problem: 'duplicate_member', member: 'a' })
+  assert.deepEqual(parseStrictJson(`{"a":${nested(15)},"a":1}`), {
+    problem: 'duplicate_member',
+    member: 'a',
+  })
 })
 
 test('a surrogate on its own is refused; a pair is not', () => {
@@ -39,7 +48,20 @@ test('a surrogate on its own is refused; a pair is not', () => {
 })
 
 test('what JSON.parse refuses is malformed', () => {
-  for (const text of ['', '{', '{"a":1,}', 'nul', '{"a":1} x', "{'a':1}", '"\t"', '01', '[1', '{"a"}', ']', '}{']) {
+  for (const text of [
+    '',
+    '{',
+    '{"a":1,}',
+    'nul',
+    '{"a":1} x',
+    "{'a':1}",
+    '"\t"',
+    '01',
+    '[1',
+    '{"a"}',
+    ']',
+    '}{',
+  ]) {
     assert.deepEqual(parseStrictJson(text), { problem: 'malformed_json' }, text)
   }
 })

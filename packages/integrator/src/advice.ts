@@ -5,24 +5,39 @@ export type RejectReason = ContractRejectReason | 'already_used'
 
 /** What the person in front of the form can do, for each reason. None tells which proof failed by how much. */
 const SENTENCES: Record<RejectReason | ReviewReason, string> = {
-  session_missing: 'Approve this with your phone first: choose Continue, scan the code and approve.',
-  session_unavailable: 'We could not confirm your approval. Wait a moment, then continue again for a new code.',
-  session_not_bonded: 'Your phone has not approved this, or its approval is over. Continue again and approve on your phone.',
+  session_missing:
+    'Approve this with your phone first: choose Continue, scan the code and approve.',
+  session_unavailable:
+    'We could not confirm your approval. Wait a moment, then continue again for a new code.',
+  session_not_bonded:
+    'Your phone has not approved this, or its approval is over. Continue again and approve on your phone.',
   workflow_mismatch: 'That approval was for something else. Continue again and approve this form.',
   action_mismatch: 'That approval was for another step. Continue again and approve this form.',
   session_expired: 'The approval ran out of time. Continue again for a new code.',
-  session_not_ours: 'That approval was not started from this sign-in. Continue again here and approve with your phone.',
-  tenant_mismatch: 'That approval was not made for us. Continue again here and approve with your phone.',
-  verification_missing: 'Your phone gave no proof with its approval. Continue again and approve on your phone.',
-  device_not_possessed: 'We could not confirm your phone. Continue again and approve with the phone you carry.',
-  local_auth_not_verified: 'Your phone did not confirm that it was you. Continue again and unlock with your face, finger or code when asked.',
-  passport_chip_missing: 'This needs the chip of your passport. Continue again and hold your passport to your phone when asked.',
-  context_mismatch: 'The form changed after you approved it. Check it, then continue again and approve what it says now.',
-  subject_mismatch: 'That phone is not the one we know for you. Continue again with your own phone.',
-  already_used: 'This approval has already been used. Check whether your request arrived before you start a new one.',
-  low_confidence: 'A person will look at your request, because your phone could not be confirmed well enough.',
-  sim_swap_recent: 'A person will look at your request, because the SIM of your phone changed recently.',
-  low_continuity: 'A person will look at your request, because your phone had been carried too little to be sure.',
+  session_not_ours:
+    'That approval was not started from this sign-in. Continue again here and approve with your phone.',
+  tenant_mismatch:
+    'That approval was not made for us. Continue again here and approve with your phone.',
+  verification_missing:
+    'Your phone gave no proof with its approval. Continue again and approve on your phone.',
+  device_not_possessed:
+    'We could not confirm your phone. Continue again and approve with the phone you carry.',
+  local_auth_not_verified:
+    'Your phone did not confirm that it was you. Continue again and unlock with your face, finger or code when asked.',
+  passport_chip_missing:
+    'This needs the chip of your passport. Continue again and hold your passport to your phone when asked.',
+  context_mismatch:
+    'The form changed after you approved it. Check it, then continue again and approve what it says now.',
+  subject_mismatch:
+    'That phone is not the one we know for you. Continue again with your own phone.',
+  already_used:
+    'This approval has already been used. Check whether your request arrived before you start a new one.',
+  low_confidence:
+    'A person will look at your request, because your phone could not be confirmed well enough.',
+  sim_swap_recent:
+    'A person will look at your request, because the SIM of your phone changed recently.',
+  low_continuity:
+    'A person will look at your request, because your phone had been carried too little to be sure.',
 }
 
 /**

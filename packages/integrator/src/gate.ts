@@ -76,7 +76,10 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
 function parseBaseUrl(text: string): string {
   const trimmed = text.replace(/\/+$/, '')
   if (!URL.canParse(trimmed) || !/^https?:\/\/[^/?#@]+\/api\/v1$/.test(trimmed)) {
-    throw new GateError('invalid_configuration', 'baseUrl must be the service’s API base, such as https://bonds.example/api/v1.')
+    throw new GateError(
+      'invalid_configuration',
+      'baseUrl must be the service’s API base, such as https://bonds.example/api/v1.',
+    )
   }
   return trimmed
 }
@@ -84,7 +87,10 @@ function parseBaseUrl(text: string): string {
 function parseServerCredential(text: string): Secret {
   if (!isServerCredential(text)) {
     // Never the value: a mistyped credential is nearly a credential.
-    throw new GateError('invalid_configuration', 'serverCredential is not a whole server credential (sk_beta_…).')
+    throw new GateError(
+      'invalid_configuration',
+      'serverCredential is not a whole server credential (sk_beta_…).',
+    )
   }
   return new Secret(text)
 }

@@ -4,14 +4,31 @@ export { type GateClock, type RandomBytes, systemClock, systemRandom } from './c
 export { GATE_ERROR_CODES, GateError, type GateErrorCode } from './errors.ts'
 export { createGate, type Gate, type GateOptions } from './gate.ts'
 export { type MemoryTransaction, memoryPendingStore } from './pending/memory.ts'
-export { type PendingRow, type PendingStore, type PendingUse, ROW_KEPT_AFTER_EXPIRY_MS } from './pending/pending-store.ts'
+export {
+  type PendingRow,
+  type PendingStore,
+  type PendingUse,
+  ROW_KEPT_AFTER_EXPIRY_MS,
+} from './pending/pending-store.ts'
 export { Secret } from './secret.ts'
 export type { AnswerLike, FetchLike } from './service/fetch-like.ts'
 export { type CreateBond, type PublicCreatedSession, publicSession } from './verbs/create.ts'
 export type { GatePolicy } from './verbs/parts.ts'
 export type { ProtectedSubmit, ProtectOutcome } from './verbs/protect.ts'
 export type { Used } from './verbs/use.ts'
-export type { AcceptVerdict, RejectVerdict, ReviewVerdict, Submit, Verdict } from './verbs/verdict.ts'
+export type {
+  AcceptVerdict,
+  RejectVerdict,
+  ReviewVerdict,
+  Submit,
+  Verdict,
+} from './verbs/verdict.ts'
 export type { ReviewReason } from '@bonded/contract'
 export { signWebhook, type UnsignedWebhook } from './webhook/sign-webhook.ts'
-export { verifyWebhook, type WebhookDelivery, type WebhookHeaders, type WebhookRejectReason, type WebhookVerdict } from './webhook/verify-webhook.ts'
+export {
+  verifyWebhook,
+  type WebhookDelivery,
+  type WebhookHeaders,
+  type WebhookRejectReason,
+  type WebhookVerdict,
+} from './webhook/verify-webhook.ts'

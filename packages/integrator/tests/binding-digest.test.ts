@@ -11,11 +11,17 @@ test('the digest is the base64url SHA-256 of the canonical JSON', async () => {
 
 test('the order of members does not matter, any value does', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { noNullPrototype: true }), async (record) => {
-      const reversed = Object.fromEntries(Object.entries(record).reverse())
-      assert.equal(await bindingDigest(reversed), await bindingDigest(record))
-      assert.notEqual(await bindingDigest({ record, more: 1 }), await bindingDigest({ record, more: 2 }))
-    }),
+    fc.asyncProperty(
+      fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { noNullPrototype: true }),
+      async (record) => {
+        const reversed = Object.fromEntries(Object.entries(record).reverse())
+        assert.equal(await bindingDigest(reversed), await bindingDigest(record))
+        assert.notEqual(
+          await bindingDigest({ record, more: 1 }),
+          await bindingDigest({ record, more: 2 }),
+        )
+      },
+    ),
   )
 })
 

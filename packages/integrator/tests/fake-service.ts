@@ -1,5 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { credentialChecksum, encodeBase62, type FullSession, makeId, type PulseVerification } from '@bonded/contract'
+import {
+  credentialChecksum,
+  encodeBase62,
+  type FullSession,
+  makeId,
+  type PulseVerification,
+} from '@bonded/contract'
 import type { AnswerLike, FetchLike } from '../src/index.ts'
 
 const BARE = `sk_beta_${'k'.repeat(10)}_${'s'.repeat(43)}`
@@ -42,20 +48,27 @@ export function fakeService(now: () => number) {
   const troubles: (Trouble | undefined)[] = []
   let completions = 0
 
-  const answer = (status: number, body: object, headers: Record<string, string> = {}): AnswerLike => ({
+  const answer = (
+    status: number,
+    body: object,
+    headers: Record<string, string> = {},
+  ): AnswerLike => ({
     status,
     headers: { get: (name) => headers[name] ?? null },
     text: async () => JSON.stringify(body),
   })
   const refuse = (status: number, code: string, reason: string) =>
-    answer(status, { error: { code, message: `Refused: ${reason}.`, requestId: `req_${'r'.repeat(22)}`, reason } })
+    answer(status, {
+      error: { code, message: `Refused: ${reason}.`, requestId: `req_${'r'.repeat(22)}`, reason },
+    })
   const secretOf = (id: string) => `bcs_${createHash('sha256').update(id).digest('base64url')}`
 
   function create(request: SeenRequest): AnswerLike {
     const key = request.headers['idempotency-key'] ?? randomBytes(9).toString('hex')
     const body = request.body ?? '{}'
     const earlier = keys.get(key)
-    if (earlier && earlier.body !== body) return refuse(400, 'invalid_request', 'idempotency_mismatch')
+    if (earlier && earlier.body !== body)
+      return refuse(400, 'invalid_request', 'idempotency_mismatch')
     const id = earlier?.id ?? makeId('sess', randomBytes(16))
     if (!earlier) {
       keys.set(key, { body, id })
@@ -97,29 +110,42 @@ export function fakeService(now: () => number) {
 
   function complete(id: string, headers: Record<string, string>): AnswerLike {
     const session = sessions.get(id)
-    if (!session || Date.parse(session.expires_at) <= now()) return refuse(404, 'not_found', 'session_not_found')
-    if (headers['x-bond-completion-secret'] !== secretOf(id)) return refuse(400, 'invalid_request', 'completion_secret_mismatch')
+    if (!session || Date.parse(session.expires_at) <= now())
+      return refuse(404, 'not_found', 'session_not_found')
+    if (headers['x-bond-completion-secret'] !== secretOf(id))
+      return refuse(400, 'invalid_request', 'completion_secret_mismatch')
     const digest = headers['x-bond-context-digest']
-    if (digest !== undefined && digest !== session.context?.digest) return refuse(400, 'invalid_request', 'context_mismatch')
-    if (session.state !== 'bonded' && session.state !== 'completed') return refuse(400, 'invalid_request', 'session_not_bonded')
+    if (digest !== undefined && digest !== session.context?.digest)
+      return refuse(400, 'invalid_request', 'context_mismatch')
+    if (session.state !== 'bonded' && session.state !== 'completed')
+      return refuse(400, 'invalid_request', 'session_not_bonded')
     if (session.state === 'bonded') completions++
     sessions.set(id, { ...session, state: 'completed' })
     return answer(200, { ok: true, session_id: id })
   }
 
   function serve(request: SeenRequest): AnswerLike {
-    if (request.headers.authorization !== `Bearer ${SERVER_CREDENTIAL}`) return refuse(401, 'unauthorized', 'credential_invalid')
+    if (request.headers.authorization !== `Bearer ${SERVER_CREDENTIAL}`)
+      return refuse(401, 'unauthorized', 'credential_invalid')
     const route = /^\/api\/v1\/sessions(?:\/([^/]+)(\/form-completed)?)?$/.exec(request.path)
     const [, id, completing] = route ?? []
     if (!route) return refuse(404, 'invalid_request', 'unknown_endpoint')
     if (id === undefined) return create(request)
     if (completing) return complete(id, request.headers)
     const session = sessions.get(id)
-    return session ? answer(200, { ...session, server_time: iso(now()) }) : refuse(404, 'not_found', 'session_not_found')
+    return session
+      ? answer(200, { ...session, server_time: iso(now()) })
+      : refuse(404, 'not_found', 'session_not_found')
   }
 
   const fetch: FetchLike = async (url, init) => {
-    const request = { method: init.method, path: new URL(url).pathname, headers: init.headers, body: init.body, redirect: init.redirect }
+    const request = {
+      method: init.method,
+      path: new URL(url).pathname,
+      headers: init.headers,
+      body: init.body,
+      redirect: init.redirect,
+    }
     seen.push(request)
     const trouble = troubles.shift()
     if (trouble === 'refused') throw new TypeError('fetch failed')

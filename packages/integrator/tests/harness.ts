@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { createGate, type GateClock, type GatePolicy, type MemoryTransaction, memoryPendingStore, type PendingStore } from '../src/index.ts'
+import {
+  createGate,
+  type GateClock,
+  type GatePolicy,
+  type MemoryTransaction,
+  memoryPendingStore,
+  type PendingStore,
+} from '../src/index.ts'
 import { BASE_URL, fakeService, SERVER_CREDENTIAL } from './fake-service.ts'
 
 export const START_MS = Date.parse('2026-11-21T09:30:00.000Z')
@@ -22,7 +29,13 @@ export function movedClock() {
 }
 
 /** A gate on a fake service, a memory store and a clock that is moved. */
-export function harness(options: { policy?: GatePolicy; store?: PendingStore<MemoryTransaction>; serviceAheadMs?: number } = {}) {
+export function harness(
+  options: {
+    policy?: GatePolicy
+    store?: PendingStore<MemoryTransaction>
+    serviceAheadMs?: number
+  } = {},
+) {
   const clock = movedClock()
   const service = fakeService(() => clock.now() + (options.serviceAheadMs ?? 0))
   const store = options.store ?? memoryPendingStore()
@@ -45,7 +58,12 @@ export function harness(options: { policy?: GatePolicy; store?: PendingStore<Mem
       ...(bond.subject_ref && { subject_ref: bond.subject_ref }),
     })
     service.bond(session.id)
-    return { session_id: session.id, owner: OWNER, ...WORKFLOW, ...(bond.digest && { form_digest: bond.digest }) }
+    return {
+      session_id: session.id,
+      owner: OWNER,
+      ...WORKFLOW,
+      ...(bond.digest && { form_digest: bond.digest }),
+    }
   }
 
   return { gate, service, store, clock, bonded }

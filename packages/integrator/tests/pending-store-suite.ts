@@ -27,9 +27,13 @@ function row(change: Partial<PendingRow> = {}): PendingRow {
  *
  * @example pendingStoreSuite('postgres', async () => postgresPendingStore(await freshDatabase()))
  */
-export function pendingStoreSuite<Tx>(name: string, open: () => PendingStore<Tx> | Promise<PendingStore<Tx>>): void {
+export function pendingStoreSuite<Tx>(
+  name: string,
+  open: () => PendingStore<Tx> | Promise<PendingStore<Tx>>,
+): void {
   const useOf = ({ session_id, owner }: PendingRow) => ({ session_id, owner, used_at: USED_AT })
-  const useAlone = (store: PendingStore<Tx>, kept: PendingRow) => store.transaction((tx) => store.use(useOf(kept), tx))
+  const useAlone = (store: PendingStore<Tx>, kept: PendingRow) =>
+    store.transaction((tx) => store.use(useOf(kept), tx))
 
   test(`${name}: a row is found as it was put, its secret with it`, async () => {
     const store = await open()

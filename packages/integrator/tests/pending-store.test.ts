@@ -22,9 +22,19 @@ test('the memory store forgets rows that nobody can need, so it does not grow fo
     used_at: null,
   }
   await store.put(row)
-  await store.put({ ...row, session_id: 'sess_soon', created_at: '2026-11-21T11:34:59.000Z', expires_at: '2026-11-21T11:40:00.000Z' })
+  await store.put({
+    ...row,
+    session_id: 'sess_soon',
+    created_at: '2026-11-21T11:34:59.000Z',
+    expires_at: '2026-11-21T11:40:00.000Z',
+  })
   assert.ok(await store.find('sess_old'))
-  await store.put({ ...row, session_id: 'sess_later', created_at: '2026-11-21T11:36:00.000Z', expires_at: '2026-11-21T11:41:00.000Z' })
+  await store.put({
+    ...row,
+    session_id: 'sess_later',
+    created_at: '2026-11-21T11:36:00.000Z',
+    expires_at: '2026-11-21T11:41:00.000Z',
+  })
   assert.equal(await store.find('sess_old'), undefined)
   assert.ok(await store.find('sess_soon'))
 })

@@ -21,17 +21,24 @@ test('of 50 concurrent submits of one bond exactly one runs the action', async (
     await Promise.resolve()
     return ++ran
   }
-  const outcomes = await Promise.all(Array.from({ length: 50 }, () => h.gate.protect({ ...submit, accept })))
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, () => h.gate.protect({ ...submit, accept })),
+  )
   assert.equal(ran, 1)
   assert.equal(outcomes.filter(({ outcome }) => outcome === 'completed').length, 1)
-  for (const outcome of outcomes) if (outcome.outcome === 'rejected') assert.deepEqual(outcome.reasons, ['already_used'])
+  for (const outcome of outcomes)
+    if (outcome.outcome === 'rejected') assert.deepEqual(outcome.reasons, ['already_used'])
   assert.equal(h.service.completions(), 1)
 })
 
 test('a rejected submit runs nothing and uses nothing', async () => {
   const h = harness()
   const submit = await h.bonded()
-  const outcome = await h.gate.protect({ ...submit, owner: 'login-2', accept: async () => assert.fail('ran') })
+  const outcome = await h.gate.protect({
+    ...submit,
+    owner: 'login-2',
+    accept: async () => assert.fail('ran'),
+  })
   assert.equal(outcome.outcome, 'rejected')
   assert.equal((await h.gate.verify(submit)).decision, 'accept')
 })
@@ -42,17 +49,27 @@ test('a doubtful submit runs nothing unless there is somebody to review it', asy
   h.service.bond(submit.session_id, { human_presence_confidence: 0.2 })
   const stopped = await h.gate.protect({ ...submit, accept: async () => assert.fail('ran') })
   assert.equal(stopped.outcome, 'review')
-  const taken = await h.gate.protect({ ...submit, accept: async () => assert.fail('ran'), review: async (_tx, verdict) => verdict.reasons })
+  const taken = await h.gate.protect({
+    ...submit,
+    accept: async () => assert.fail('ran'),
+    review: async (_tx, verdict) => verdict.reasons,
+  })
   assert.deepEqual(taken, { outcome: 'completed', decision: 'review', result: ['low_confidence'] })
 })
 
 test('an action that throws leaves the bond unused, so the person can send again', async () => {
   const h = harness()
   const submit = await h.bonded()
-  const failing = h.gate.protect({ ...submit, accept: async () => Promise.reject(new Error('disk full')) })
+  const failing = h.gate.protect({
+    ...submit,
+    accept: async () => Promise.reject(new Error('disk full')),
+  })
   await assert.rejects(failing, /disk full/)
   assert.equal(h.service.completions(), 0)
-  assert.equal((await h.gate.protect({ ...submit, accept: async () => 'A-2' })).outcome, 'completed')
+  assert.equal(
+    (await h.gate.protect({ ...submit, accept: async () => 'A-2' })).outcome,
+    'completed',
+  )
 })
 
 test('a completion that fails after the commit is pending, and complete can be repeated', async () => {
@@ -66,7 +83,9 @@ test('a completion that fails after the commit is pending, and complete can be r
     },
   })
   assert.equal(outcome.outcome, 'completion_pending')
-  assert.ok(outcome.outcome === 'completion_pending' && outcome.result === 'A-1' && outcome.error.retryable)
+  assert.ok(
+    outcome.outcome === 'completion_pending' && outcome.result === 'A-1' && outcome.error.retryable,
+  )
   await h.gate.complete(submit.session_id)
   await h.gate.complete(submit.session_id)
   assert.equal(h.service.completions(), 1)
@@ -88,9 +107,15 @@ test('a store that fails after the commit does not make the action look undone',
 test('a bond killed between the commit and the completion is told as not retryable', async () => {
   const h = harness()
   const submit = await h.bonded()
-  const outcome = await h.gate.protect({ ...submit, accept: async () => h.service.change(submit.session_id, { state: 'killed' }) })
+  const outcome = await h.gate.protect({
+    ...submit,
+    accept: async () => h.service.change(submit.session_id, { state: 'killed' }),
+  })
   assert.ok(outcome.outcome === 'completion_pending')
-  assert.deepEqual([outcome.error.code, outcome.error.reason, outcome.error.retryable], ['invalid_request', 'session_not_bonded', false])
+  assert.deepEqual(
+    [outcome.error.code, outcome.error.reason, outcome.error.retryable],
+    ['invalid_request', 'session_not_bonded', false],
+  )
 })
 
 test('verify, use and complete work one by one, and a second use is told so', async () => {
@@ -107,8 +132,14 @@ test('verify, use and complete work one by one, and a second use is told so', as
 test('a session is not completed before its action has committed', async () => {
   const h = harness()
   const submit = await h.bonded()
-  await assert.rejects(h.gate.complete(submit.session_id), (error) => error instanceof GateError && error.code === 'action_not_committed')
-  await assert.rejects(h.gate.complete('sess_junk'), (error) => error instanceof GateError && error.code === 'session_unknown')
+  await assert.rejects(
+    h.gate.complete(submit.session_id),
+    (error) => error instanceof GateError && error.code === 'action_not_committed',
+  )
+  await assert.rejects(
+    h.gate.complete('sess_junk'),
+    (error) => error instanceof GateError && error.code === 'session_unknown',
+  )
 })
 
 test('the digest that was bound goes along with the completion', async () => {
@@ -131,17 +162,22 @@ test('whatever the network does, an action runs at most once and a session is co
     { status: 500, body: '<html>' },
   )
   await fc.assert(
-    fc.asyncProperty(fc.array(trouble, { maxLength: 14 }), fc.integer({ min: 1, max: 5 }), async (troubles, submits) => {
-      const h = harness()
-      const submit = await h.bonded()
-      h.service.trouble(...troubles)
-      let ran = 0
-      for (let sent = 0; sent < submits; sent++) await h.gate.protect({ ...submit, accept: async () => ++ran })
-      assert.ok(ran <= 1)
-      assert.ok(h.service.completions() <= ran)
-      if (ran === 1) await retryUntilDone(() => h.gate.complete(submit.session_id))
-      assert.equal(h.service.completions(), ran)
-    }),
+    fc.asyncProperty(
+      fc.array(trouble, { maxLength: 14 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (troubles, submits) => {
+        const h = harness()
+        const submit = await h.bonded()
+        h.service.trouble(...troubles)
+        let ran = 0
+        for (let sent = 0; sent < submits; sent++)
+          await h.gate.protect({ ...submit, accept: async () => ++ran })
+        assert.ok(ran <= 1)
+        assert.ok(h.service.completions() <= ran)
+        if (ran === 1) await retryUntilDone(() => h.gate.complete(submit.session_id))
+        assert.equal(h.service.completions(), ran)
+      },
+    ),
     { numRuns: 300 },
   )
 })

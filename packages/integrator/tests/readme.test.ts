@@ -14,7 +14,8 @@ test('the program of the README runs', async () => {
   const given = {
     bindingDigest: integrator.bindingDigest,
     memoryPendingStore: integrator.memoryPendingStore,
-    createGate: (options: integrator.GateOptions<unknown>) => integrator.createGate({ ...options, fetch: service.fetch }),
+    createGate: (options: integrator.GateOptions<unknown>) =>
+      integrator.createGate({ ...options, fetch: service.fetch }),
     baseUrl: BASE_URL,
     serverCredential: SERVER_CREDENTIAL,
     user: { id: 'user-1' },
@@ -24,9 +25,13 @@ test('the program of the README runs', async () => {
     approve: (id: string) => service.bond(id),
   }
   // The page and the phone stand between the two halves.
-  const body = code.replace(/^import .*$/m, '').replace(/^\/\/ POST \/applications.*$/m, 'approve(session.id); const session_id = session.id')
+  const body = code
+    .replace(/^import .*$/m, '')
+    .replace(/^\/\/ POST \/applications.*$/m, 'approve(session.id); const session_id = session.id')
   const source = `export default async ({ ${Object.keys(given).join(', ')} }) => { ${body}; return outcome }`
-  const program = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as { default: (names: typeof given) => Promise<Outcome> }
+  const program = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as {
+    default: (names: typeof given) => Promise<Outcome>
+  }
   const outcome = await program.default(given)
   assert.deepEqual(outcome, { outcome: 'completed', decision: 'accept', result: 'A-1' })
 })

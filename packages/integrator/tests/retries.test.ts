@@ -7,7 +7,8 @@ import type { Trouble } from './fake-service.ts'
 import { harness, OWNER, START_MS, WORKFLOW } from './harness.ts'
 
 const bond = { ...WORKFLOW, owner: OWNER }
-const coded = (code: string) => (error: unknown) => error instanceof GateError && error.code === code
+const coded = (code: string) => (error: unknown) =>
+  error instanceof GateError && error.code === code
 
 const passing: [string, Trouble][] = [
   ['an answer that is lost', 'lost'],
@@ -56,20 +57,47 @@ test('a Retry-After beyond the whole time is not waited for but told', async () 
   const h = harness()
   h.service.trouble({ status: 429, headers: { 'retry-after': '60' } })
   const failed = h.gate.create(bond)
-  await assert.rejects(failed, (error) => error instanceof GateError && error.code === 'rate_limited' && error.retryAfterMs === 60_000)
+  await assert.rejects(
+    failed,
+    (error) =>
+      error instanceof GateError && error.code === 'rate_limited' && error.retryAfterMs === 60_000,
+  )
   assert.deepEqual(h.clock.slept, [])
 })
 
 const refusals: [string, Trouble, string][] = [
-  ['a redirect', { status: 302, headers: { location: 'https://elsewhere.test' } }, 'unexpected_answer'],
+  [
+    'a redirect',
+    { status: 302, headers: { location: 'https://elsewhere.test' } },
+    'unexpected_answer',
+  ],
   ['a 404 that is not the service’s', { status: 404, body: '<html>' }, 'unexpected_answer'],
   [
     'a workflow that is not enabled',
-    { status: 403, body: JSON.stringify({ error: { code: 'forbidden', message: 'm', requestId: 'r', reason: 'workflow_not_enabled' } }) },
+    {
+      status: 403,
+      body: JSON.stringify({
+        error: { code: 'forbidden', message: 'm', requestId: 'r', reason: 'workflow_not_enabled' },
+      }),
+    },
     'forbidden',
   ],
-  ['a wrong credential', { status: 401, body: JSON.stringify({ error: { code: 'unauthorized', message: 'm', requestId: 'r' } }) }, 'unauthorized'],
-  ['a wrong request', { status: 400, body: JSON.stringify({ error: { code: 'invalid_request', message: 'm', requestId: 'r' } }) }, 'invalid_request'],
+  [
+    'a wrong credential',
+    {
+      status: 401,
+      body: JSON.stringify({ error: { code: 'unauthorized', message: 'm', requestId: 'r' } }),
+    },
+    'unauthorized',
+  ],
+  [
+    'a wrong request',
+    {
+      status: 400,
+      body: JSON.stringify({ error: { code: 'invalid_request', message: 'm', requestId: 'r' } }),
+    },
+    'invalid_request',
+  ],
   ['an answer that is no session', { status: 201, body: '{}' }, 'unexpected_answer'],
 ]
 
@@ -92,9 +120,21 @@ test('an error carries the reason and the request id', async () => {
   const h = harness()
   h.service.trouble({
     status: 403,
-    body: JSON.stringify({ error: { code: 'forbidden', message: 'No.', requestId: 'req_1', reason: 'action_not_enabled' } }),
+    body: JSON.stringify({
+      error: {
+        code: 'forbidden',
+        message: 'No.',
+        requestId: 'req_1',
+        reason: 'action_not_enabled',
+      },
+    }),
   })
-  await assert.rejects(h.gate.create(bond), { name: 'GateError', reason: 'action_not_enabled', requestId: 'req_1', message: 'No.' })
+  await assert.rejects(h.gate.create(bond), {
+    name: 'GateError',
+    reason: 'action_not_enabled',
+    requestId: 'req_1',
+    message: 'No.',
+  })
 })
 
 test('back-off is jittered over a window that doubles to a cap', () => {
@@ -116,7 +156,9 @@ test('no wait ever passes the whole time', () => {
       (triesMade, elapsedMs, retryAfterMs) => {
         const waitMs = nextTryMs({ triesMade, elapsedMs, chance: 0.5, retryAfterMs })
         if (waitMs === undefined) return
-        assert.ok(triesMade < MAX_TRIES && elapsedMs + waitMs < TOTAL_MS && waitMs >= (retryAfterMs ?? 0))
+        assert.ok(
+          triesMade < MAX_TRIES && elapsedMs + waitMs < TOTAL_MS && waitMs >= (retryAfterMs ?? 0),
+        )
       },
     ),
   )

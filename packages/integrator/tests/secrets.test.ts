@@ -13,7 +13,10 @@ function printed(value: unknown): string {
 
 test('a secret cannot print itself', () => {
   const secret = new Secret('bcs_hush')
-  assert.doesNotMatch(`${printed({ secret })} ${String(secret)} ${JSON.stringify(structuredClone(secret))}`, /hush/)
+  assert.doesNotMatch(
+    `${printed({ secret })} ${String(secret)} ${JSON.stringify(structuredClone(secret))}`,
+    /hush/,
+  )
   assert.equal(secret.reveal(), 'bcs_hush')
 })
 
@@ -21,35 +24,67 @@ test('nothing that the gate returns, throws or keeps prints a secret', async () 
   const h = harness()
   const submit = await h.bonded()
   const { session } = await h.gate.create({ ...WORKFLOW, owner: OWNER })
-  const things: unknown[] = [h.gate, session, await h.store.find(session.id), await h.gate.verify(submit)]
+  const things: unknown[] = [
+    h.gate,
+    session,
+    await h.store.find(session.id),
+    await h.gate.verify(submit),
+  ]
   things.push(await h.gate.protect({ ...submit, accept: async (tx) => tx }))
   h.service.trouble('refused', 'refused', 'refused', 'refused', { status: 401 })
-  for (const call of [h.gate.create({ ...WORKFLOW, owner: OWNER }), h.gate.create({ ...WORKFLOW, owner: OWNER }), h.gate.complete(session.id)]) {
+  for (const call of [
+    h.gate.create({ ...WORKFLOW, owner: OWNER }),
+    h.gate.create({ ...WORKFLOW, owner: OWNER }),
+    h.gate.complete(session.id),
+  ]) {
     things.push(await call.catch((error: unknown) => error))
   }
   const all = things.map(printed).join('\n')
-  for (const secret of [SERVER_CREDENTIAL, h.service.secretOf(session.id), h.service.secretOf(submit.session_id)]) {
+  for (const secret of [
+    SERVER_CREDENTIAL,
+    h.service.secretOf(session.id),
+    h.service.secretOf(submit.session_id),
+  ]) {
     assert.equal(all.includes(secret), false)
   }
 })
 
 test('the public session is the create answer without its completion secret', () => {
-  const created = { id: 'sess_1', watch_token: 'bwt_1', completion_secret: 'bcs_1' } as unknown as CreatedSession
+  const created = {
+    id: 'sess_1',
+    watch_token: 'bwt_1',
+    completion_secret: 'bcs_1',
+  } as unknown as CreatedSession
   assert.deepEqual(publicSession(created), { id: 'sess_1', watch_token: 'bwt_1' })
 })
 
-const options = { baseUrl: BASE_URL, serverCredential: SERVER_CREDENTIAL, store: memoryPendingStore() }
+const options = {
+  baseUrl: BASE_URL,
+  serverCredential: SERVER_CREDENTIAL,
+  store: memoryPendingStore(),
+}
 
 test('a base URL may end in a slash', () => {
-  for (const baseUrl of [BASE_URL, `${BASE_URL}/`, 'http://localhost:8787/api/v1']) assert.ok(createGate({ ...options, baseUrl }))
+  for (const baseUrl of [BASE_URL, `${BASE_URL}/`, 'http://localhost:8787/api/v1'])
+    assert.ok(createGate({ ...options, baseUrl }))
 })
 
 test('wrong options stop at once, and a nearly right credential is not repeated', () => {
   const wrong = [
-    ...['', 'bonds.test/api/v1', 'https://bonds.test', `${BASE_URL}?x=1`, 'ftp://bonds.test/api/v1', 'https://user:pw@bonds.test/api/v1'].map(
-      (baseUrl) => ({ ...options, baseUrl }),
-    ),
-    ...['', `pk_beta_${'a'.repeat(22)}`, SERVER_CREDENTIAL.slice(0, -1), `${SERVER_CREDENTIAL} `].map((serverCredential) => ({
+    ...[
+      '',
+      'bonds.test/api/v1',
+      'https://bonds.test',
+      `${BASE_URL}?x=1`,
+      'ftp://bonds.test/api/v1',
+      'https://user:pw@bonds.test/api/v1',
+    ].map((baseUrl) => ({ ...options, baseUrl })),
+    ...[
+      '',
+      `pk_beta_${'a'.repeat(22)}`,
+      SERVER_CREDENTIAL.slice(0, -1),
+      `${SERVER_CREDENTIAL} `,
+    ].map((serverCredential) => ({
       ...options,
       serverCredential,
     })),
@@ -57,7 +92,10 @@ test('wrong options stop at once, and a nearly right credential is not repeated'
   for (const given of wrong) {
     assert.throws(
       () => createGate(given),
-      (error) => error instanceof GateError && error.code === 'invalid_configuration' && !printed(error).includes('sssss'),
+      (error) =>
+        error instanceof GateError &&
+        error.code === 'invalid_configuration' &&
+        !printed(error).includes('sssss'),
     )
   }
 })

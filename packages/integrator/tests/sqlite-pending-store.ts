@@ -10,7 +10,9 @@ export function sqlitePendingStore(db = new DatabaseSync(':memory:')): PendingSt
     ($session_id, $workflow, $action, $owner, $completion_secret, $context_digest, $subject_ref, $created_at, $expires_at, $used_at)
     on conflict do nothing`)
   const select = db.prepare('select * from bond where session_id = $session_id')
-  const update = db.prepare('update bond set used_at = $used_at where session_id = $session_id and owner = $owner and used_at is null')
+  const update = db.prepare(
+    'update bond set used_at = $used_at where session_id = $session_id and owner = $owner and used_at is null',
+  )
   const remove = db.prepare('delete from bond where expires_at < $before')
 
   // One connection holds one transaction: the next waits for its end, and so do reads, which see only what is committed.
@@ -22,10 +24,13 @@ export function sqlitePendingStore(db = new DatabaseSync(':memory:')): PendingSt
   }
 
   return {
-    put: (row) => inTurn(() => void insert.run({ ...row, completion_secret: row.completion_secret.reveal() })),
+    put: (row) =>
+      inTurn(() => void insert.run({ ...row, completion_secret: row.completion_secret.reveal() })),
     find: (session_id) =>
       inTurn(() => {
-        const row = select.get({ session_id }) as (Omit<PendingRow, 'completion_secret'> & { completion_secret: string }) | undefined
+        const row = select.get({ session_id }) as
+          | (Omit<PendingRow, 'completion_secret'> & { completion_secret: string })
+          | undefined
         return row && { ...row, completion_secret: new Secret(row.completion_secret) }
       }),
     transaction: (work) =>
@@ -40,7 +45,8 @@ export function sqlitePendingStore(db = new DatabaseSync(':memory:')): PendingSt
           throw error
         }
       }),
-    use: async ({ session_id, owner, used_at }) => update.run({ session_id, owner, used_at }).changes === 1,
+    use: async ({ session_id, owner, used_at }) =>
+      update.run({ session_id, owner, used_at }).changes === 1,
     removeExpired: (before) => inTurn(() => Number(remove.run({ before }).changes)),
   }
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { adviceFor, bindingDigest, type RejectReason, type ReviewReason, VERDICT_REASONS } from '../src/index.ts'
+import {
+  adviceFor,
+  bindingDigest,
+  type RejectReason,
+  type ReviewReason,
+  VERDICT_REASONS,
+} from '../src/index.ts'
 import { GOOD_VERIFICATION, strangeSessionId, TENANT_ID } from './fake-service.ts'
 import { harness, OWNER, WORKFLOW } from './harness.ts'
 
@@ -43,10 +49,14 @@ const rejections: Record<RejectReason, Spoil[]> = {
   ],
   session_unavailable: [
     (h, submit) => (h.service.sessions.delete(submit.session_id), submit),
-    (h, submit) => (h.service.trouble({ status: 503 }, { status: 503 }, { status: 503 }, { status: 503 }), submit),
+    (h, submit) => (
+      h.service.trouble({ status: 503 }, { status: 503 }, { status: 503 }, { status: 503 }), submit
+    ),
     (h, submit) => (h.service.change(submit.session_id, { id: strangeSessionId() }), submit),
   ],
-  session_not_bonded: (['pending', 'step_up_required', 'completed', 'killed', 'expired'] as const).map(
+  session_not_bonded: (
+    ['pending', 'step_up_required', 'completed', 'killed', 'expired'] as const
+  ).map(
     (state): Spoil =>
       (h, submit) => (h.service.change(submit.session_id, { state }), submit),
   ),
@@ -56,20 +66,36 @@ const rejections: Record<RejectReason, Spoil[]> = {
     (h, submit) => (h.clock.advance(300_000), submit),
     (h, submit) => (h.service.change(submit.session_id, { expires_at: 'soon' }), submit),
   ],
-  tenant_mismatch: [(h, submit) => (h.service.change(submit.session_id, { tenant_id: `ten_${'x'.repeat(22)}` }), submit)],
-  verification_missing: [(h, submit) => (h.service.change(submit.session_id, { verification: null }), submit)],
+  tenant_mismatch: [
+    (h, submit) => (
+      h.service.change(submit.session_id, { tenant_id: `ten_${'x'.repeat(22)}` }), submit
+    ),
+  ],
+  verification_missing: [
+    (h, submit) => (h.service.change(submit.session_id, { verification: null }), submit),
+  ],
   device_not_possessed: [spoilProof({ device_possession: false })],
   local_auth_not_verified: [spoilProof({ local_auth: 'failed' })],
   passport_chip_missing: [
     async (h) => {
-      const { session } = await h.gate.create({ workflow: 'account_opening', action: 'open', owner: OWNER })
+      const { session } = await h.gate.create({
+        workflow: 'account_opening',
+        action: 'open',
+        owner: OWNER,
+      })
       h.service.bond(session.id, { passport: { tier: 'document' } })
       return { session_id: session.id, owner: OWNER, workflow: 'account_opening', action: 'open' }
     },
   ],
   context_mismatch: [
-    async (h) => ({ ...(await h.bonded({ digest: await bindingDigest({ amount: 1 }) })), form_digest: await bindingDigest({ amount: 2 }) }),
-    async (h) => ({ ...(await h.bonded({ digest: await bindingDigest({ amount: 1 }) })), form_digest: undefined }),
+    async (h) => ({
+      ...(await h.bonded({ digest: await bindingDigest({ amount: 1 }) })),
+      form_digest: await bindingDigest({ amount: 2 }),
+    }),
+    async (h) => ({
+      ...(await h.bonded({ digest: await bindingDigest({ amount: 1 }) })),
+      form_digest: undefined,
+    }),
     async (_, submit) => ({ ...submit, form_digest: await bindingDigest({ amount: 1 }) }),
     async (h) => {
       const bound = await h.bonded({ digest: await bindingDigest({ amount: 1 }) })
@@ -101,7 +127,9 @@ const reviews: Record<ReviewReason, object> = {
 for (const [reason, spoils] of Object.entries(rejections)) {
   for (const [index, spoil] of spoils.entries()) {
     test(`a submit is rejected with ${reason} (${index + 1}) and its sentence`, async () => {
-      const h = harness({ policy: { tenant_id: TENANT_ID, passport: { account_opening: 'required' } } })
+      const h = harness({
+        policy: { tenant_id: TENANT_ID, passport: { account_opening: 'required' } },
+      })
       const submit = (await spoil(h, await h.bonded())) as Submit
       const verdict = await h.gate.verify(submit)
       assert.deepEqual([verdict.decision, verdict.reasons], ['reject', [reason]])
@@ -122,7 +150,10 @@ for (const [reason, change] of Object.entries(reviews)) {
 }
 
 test('these are all the reasons there are, and each has its own plain sentence', () => {
-  assert.deepEqual([...VERDICT_REASONS].sort(), [...Object.keys(rejections), ...Object.keys(reviews)].sort())
+  assert.deepEqual(
+    [...VERDICT_REASONS].sort(),
+    [...Object.keys(rejections), ...Object.keys(reviews)].sort(),
+  )
   const sentences = VERDICT_REASONS.map(adviceFor)
   assert.equal(new Set(sentences).size, sentences.length)
   for (const sentence of sentences) assert.match(sentence, /^[A-Z].{30,160}\.$/)

@@ -6,8 +6,15 @@ import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { Secret, signWebhook, verifyWebhook, type WebhookHeaders } from '../src/index.ts'
 
 /** The published case; a case of the same form where the folder is missing. */
-const RECORDED = vectorsMissing ? undefined : JSON.parse(readVector('standard-webhooks', 'vectors.json').toString())
-const SIGN = RECORDED?.sign ?? { secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`, id: 'msg_1', timestamp: 1_614_265_330, payload: '{}' }
+const RECORDED = vectorsMissing
+  ? undefined
+  : JSON.parse(readVector('standard-webhooks', 'vectors.json').toString())
+const SIGN = RECORDED?.sign ?? {
+  secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+  id: 'msg_1',
+  timestamp: 1_614_265_330,
+  payload: '{}',
+}
 const WRONG = 'v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc='
 const RIGHT = `v1,${macOf(`${SIGN.id}.${SIGN.timestamp}.${SIGN.payload}`)}`
 
@@ -19,14 +26,25 @@ interface Sent {
 }
 
 const HONEST: Sent = {
-  headers: { 'webhook-id': SIGN.id, 'webhook-timestamp': String(SIGN.timestamp), 'webhook-signature': RIGHT },
+  headers: {
+    'webhook-id': SIGN.id,
+    'webhook-timestamp': String(SIGN.timestamp),
+    'webhook-signature': RIGHT,
+  },
   body: SIGN.payload,
   secret: SIGN.secret,
   now: SIGN.timestamp * 1_000,
 }
-const withHeader = (name: string, value: string | readonly string[] | undefined): Partial<Sent> => ({ headers: { ...HONEST.headers, [name]: value } })
+const withHeader = (
+  name: string,
+  value: string | readonly string[] | undefined,
+): Partial<Sent> => ({ headers: { ...HONEST.headers, [name]: value } })
 const at = (seconds: string) => ({
-  headers: { ...HONEST.headers, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${macOf(`${SIGN.id}.${seconds}.${SIGN.payload}`)}` },
+  headers: {
+    ...HONEST.headers,
+    'webhook-timestamp': seconds,
+    'webhook-signature': `v1,${macOf(`${SIGN.id}.${seconds}.${SIGN.payload}`)}`,
+  },
 })
 
 /** What is sent, and the verdict on it. The sentences of the first lines are those of the recording. */
@@ -37,12 +55,24 @@ const VERDICTS: readonly (readonly [what: string, change: Partial<Sent>, verdict
   ['timestamp not a number', at('hello'), 'timestamp_malformed'],
   ['timestamp more than 300 s old', { now: HONEST.now + 300_001 }, 'timestamp_out_of_range'],
   ['timestamp more than 300 s ahead', { now: HONEST.now - 300_001 }, 'timestamp_out_of_range'],
-  ['signature cut to 8 characters', withHeader('webhook-signature', RIGHT.slice(0, 8)), 'signature_mismatch'],
+  [
+    'signature cut to 8 characters',
+    withHeader('webhook-signature', RIGHT.slice(0, 8)),
+    'signature_mismatch',
+  ],
   [`signature 'v1,'`, withHeader('webhook-signature', 'v1,'), 'signature_mismatch'],
-  ['signature with only a v2 entry', withHeader('webhook-signature', RIGHT.replace('v1', 'v2')), 'signature_mismatch'],
+  [
+    'signature with only a v2 entry',
+    withHeader('webhook-signature', RIGHT.replace('v1', 'v2')),
+    'signature_mismatch',
+  ],
   ['empty secret', { secret: '' }, 'invalid_configuration'],
   [`secret 'whsec_'`, { secret: 'whsec_' }, 'invalid_configuration'],
-  ['secret with and without the whsec_ prefix', { secret: SIGN.secret.slice('whsec_'.length) }, 'accept'],
+  [
+    'secret with and without the whsec_ prefix',
+    { secret: SIGN.secret.slice('whsec_'.length) },
+    'accept',
+  ],
   [
     'several space separated signatures of which one v1 is right',
     withHeader('webhook-signature', `${WRONG} ${WRONG.replace('v1', 'v2')} ${RIGHT} ${WRONG}`),
@@ -53,13 +83,32 @@ const VERDICTS: readonly (readonly [what: string, change: Partial<Sent>, verdict
   ['300 s ahead', { now: HONEST.now - 300_000 }, 'accept'],
   ['another body', { body: `${SIGN.payload} ` }, 'signature_mismatch'],
   ['another id', withHeader('webhook-id', `${SIGN.id}x`), 'signature_mismatch'],
-  ['another second', withHeader('webhook-timestamp', String(SIGN.timestamp + 1)), 'signature_mismatch'],
-  ['another secret', { secret: `whsec_${Buffer.alloc(24, 1).toString('base64')}` }, 'signature_mismatch'],
-  ['a right signature without its version', withHeader('webhook-signature', RIGHT.slice(3)), 'signature_mismatch'],
-  ['a right signature with junk behind it', withHeader('webhook-signature', `${RIGHT}A`), 'signature_mismatch'],
+  [
+    'another second',
+    withHeader('webhook-timestamp', String(SIGN.timestamp + 1)),
+    'signature_mismatch',
+  ],
+  [
+    'another secret',
+    { secret: `whsec_${Buffer.alloc(24, 1).toString('base64')}` },
+    'signature_mismatch',
+  ],
+  [
+    'a right signature without its version',
+    withHeader('webhook-signature', RIGHT.slice(3)),
+    'signature_mismatch',
+  ],
+  [
+    'a right signature with junk behind it',
+    withHeader('webhook-signature', `${RIGHT}A`),
+    'signature_mismatch',
+  ],
   [
     'a right signature with bytes behind it',
-    withHeader('webhook-signature', `v1,${Buffer.concat([Buffer.from(RIGHT.slice(3), 'base64'), Buffer.of(0)]).toString('base64')}`),
+    withHeader(
+      'webhook-signature',
+      `v1,${Buffer.concat([Buffer.from(RIGHT.slice(3), 'base64'), Buffer.of(0)]).toString('base64')}`,
+    ),
     'signature_mismatch',
   ],
   ['a header sent twice', withHeader('webhook-signature', [RIGHT, RIGHT]), 'header_missing'],
@@ -92,21 +141,35 @@ test('webhook: a delivery with any single bit of its body or signature flipped i
   for (let bit = 0; bit < mac.length * 8; bit++) {
     const flipped = Buffer.from(mac)
     flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-    const sent = { ...HONEST, ...withHeader('webhook-signature', `v1,${flipped.toString('base64')}`) }
+    const sent = {
+      ...HONEST,
+      ...withHeader('webhook-signature', `v1,${flipped.toString('base64')}`),
+    }
     assert.equal(await verdictOn(sent), 'signature_mismatch', `bit ${bit} of the signature`)
   }
 })
 
 test('webhook: while a secret is rotated either is taken, and afterwards only the new one', async () => {
-  const [old, made] = [new Secret(SIGN.secret), new Secret(`whsec_${Buffer.alloc(32, 9).toString('base64')}`)]
+  const [old, made] = [
+    new Secret(SIGN.secret),
+    new Secret(`whsec_${Buffer.alloc(32, 9).toString('base64')}`),
+  ]
   const clock = { now: () => HONEST.now }
   const delivery = { id: 'evt_1', sentAtMs: HONEST.now, body: '{"type":"session.bonded"}' }
   for (const signer of [old, made]) {
     const headers = await signWebhook(delivery, signer)
-    assert.equal((await verifyWebhook({ headers, body: delivery.body, secret: [old, made], clock })).decision, 'accept')
-    assert.equal((await verifyWebhook({ headers, body: delivery.body, secret: [made], clock })).decision, signer === made ? 'accept' : 'reject')
+    assert.equal(
+      (await verifyWebhook({ headers, body: delivery.body, secret: [old, made], clock })).decision,
+      'accept',
+    )
+    assert.equal(
+      (await verifyWebhook({ headers, body: delivery.body, secret: [made], clock })).decision,
+      signer === made ? 'accept' : 'reject',
+    )
   }
-  await assert.rejects(verifyWebhook({ headers: {}, body: '', secret: [] }), { code: 'invalid_configuration' })
+  await assert.rejects(verifyWebhook({ headers: {}, body: '', secret: [] }), {
+    code: 'invalid_configuration',
+  })
 })
 
 test('webhook: the line of the README takes a Request as fetch gives it', async () => {
@@ -116,12 +179,21 @@ test('webhook: the line of the README takes a Request as fetch gives it', async 
   const headers = await signWebhook({ id: 'evt_1', sentAtMs: Date.now(), body: '{}' }, secret)
   const request = new Request('https://shop.example/hook', { method: 'POST', headers, body: '{}' })
   const source = `export default async ({ verifyWebhook, request, secret }) => { ${line}; return verdict }`
-  const program = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as { default: (names: object) => Promise<object> }
+  const program = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as {
+    default: (names: object) => Promise<object>
+  }
   const verdict = await program.default({ verifyWebhook, request, secret })
-  assert.deepEqual(verdict, { decision: 'accept', id: 'evt_1', sentAtMs: Number(headers['webhook-timestamp']) * 1_000 })
+  assert.deepEqual(verdict, {
+    decision: 'accept',
+    id: 'evt_1',
+    sentAtMs: Number(headers['webhook-timestamp']) * 1_000,
+  })
 })
 
-async function verdictOn({ headers, body, secret, now }: Sent, bytes: string | Uint8Array = body): Promise<string> {
+async function verdictOn(
+  { headers, body, secret, now }: Sent,
+  bytes: string | Uint8Array = body,
+): Promise<string> {
   const delivery = { body: bytes, secret: new Secret(secret), clock: { now: () => now } }
   const judge = (given: WebhookHeaders) =>
     verifyWebhook({ ...delivery, headers: given }).then(

@@ -23,15 +23,28 @@ export interface Asserter {
  * @throws {PhoneError} `counter_exhausted` outside 1 to 2³²-1
  */
 export function authenticatorData(appIdHash: Uint8Array, counter: number): Uint8Array {
-  if (!Number.isInteger(counter) || counter < 1 || counter > LAST_COUNTER) throw new PhoneError('counter_exhausted')
-  return concat(appIdHash, Uint8Array.of(FLAGS, counter >>> 24, (counter >>> 16) & 0xff, (counter >>> 8) & 0xff, counter & 0xff))
+  if (!Number.isInteger(counter) || counter < 1 || counter > LAST_COUNTER)
+    throw new PhoneError('counter_exhausted')
+  return concat(
+    appIdHash,
+    Uint8Array.of(
+      FLAGS,
+      counter >>> 24,
+      (counter >>> 16) & 0xff,
+      (counter >>> 8) & 0xff,
+      counter & 0xff,
+    ),
+  )
 }
 
 /**
  * Signs a payload (`P`, or an evidence request) with the registered key and the next counter, in the form of the key's
  * format (protocol 5). The store has made the counter durable before it is used here.
  */
-export async function signPayload(asserter: Asserter, { payload, key_id }: { payload: string; key_id: string }): Promise<AppAttest> {
+export async function signPayload(
+  asserter: Asserter,
+  { payload, key_id }: { payload: string; key_id: string },
+): Promise<AppAttest> {
   const { signer, sha256, store } = asserter
   const clientDataHash = await sha256(utf8(payload))
   const { authenticatorData: data, signature } =
@@ -47,7 +60,10 @@ export async function signPayload(asserter: Asserter, { payload, key_id }: { pay
 }
 
 /** Protocol 5: the signature is over authenticator_data ‖ SHA-256(payload). */
-async function assertInSoftware({ signer, sha256, store }: Asserter & { readonly signer: SoftwareSigner }, clientDataHash: Uint8Array) {
+async function assertInSoftware(
+  { signer, sha256, store }: Asserter & { readonly signer: SoftwareSigner },
+  clientDataHash: Uint8Array,
+) {
   const data = authenticatorData(await sha256(utf8(SOFTWARE_APP_ID)), await store.nextCounter())
   return { authenticatorData: data, signature: await signer.sign(concat(data, clientDataHash)) }
 }

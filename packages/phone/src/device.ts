@@ -40,9 +40,13 @@ export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
   const registered = await patiently(
     async () => {
       // A challenge serves once, so each try takes a new one.
-      const challenge = readChallenge(await exchange(phone, { method: 'POST', path: '/api/v1/devices/challenges', body: '{}' }))
+      const challenge = readChallenge(
+        await exchange(phone, { method: 'POST', path: '/api/v1/devices/challenges', body: '{}' }),
+      )
       const body = JSON.stringify({ challenge, ...(await proofOf(signer, challenge)) })
-      return readRegistered(await exchange(phone, { method: 'POST', path: '/api/v1/devices', body }))
+      return readRegistered(
+        await exchange(phone, { method: 'POST', path: '/api/v1/devices', body }),
+      )
     },
     { clock },
   )
@@ -61,7 +65,8 @@ export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
 
 /** What the key shows of itself, by its format. A platform vouches for it with this very challenge in its hands. */
 async function proofOf(signer: Signer, challenge: string): Promise<object> {
-  if (!('attest' in signer)) return { format: 'software', public_key: encodeBase64url(await signer.publicKey()) }
+  if (!('attest' in signer))
+    return { format: 'software', public_key: encodeBase64url(await signer.publicKey()) }
   const bytes = decodeBase64url(challenge)
   if (bytes === undefined) throw new PhoneError('answer_unreadable', { reason: 'challenge' })
   return { format: signer.format, ...(await signer.attest(bytes)) }

@@ -51,7 +51,10 @@ export class PhoneError extends Error {
 
   constructor(code: PhoneErrorCode, facts: PhoneErrorFacts = {}) {
     const { reason, status, cause } = facts
-    super(`${code}${reason === undefined ? '' : `: ${reason}`}${status === undefined ? '' : ` (HTTP ${status})`}`, { cause })
+    super(
+      `${code}${reason === undefined ? '' : `: ${reason}`}${status === undefined ? '' : ` (HTTP ${status})`}`,
+      { cause },
+    )
     this.code = code
     this.reason = reason
     this.status = status

@@ -20,7 +20,11 @@ export type {
   WebSocketLike,
 } from './ports.ts'
 export { Secret } from './secret.ts'
-export { motionFeatures, type MotionRecording, type MotionSample } from './sensors/motion-features.ts'
+export {
+  motionFeatures,
+  type MotionRecording,
+  type MotionSample,
+} from './sensors/motion-features.ts'
 export type { ServerTime } from './server-time.ts'
 export type { Approving } from './session/approve.ts'
 export type { ClaimedSession } from './session/claimed.ts'

@@ -18,9 +18,13 @@ export function isSafeOrigin(origin: string): boolean {
  * @param own the origin this phone was made for; it may be plain http, its owner chose it
  * @throws {PhoneError} `origin_not_usable`
  */
-export function originOf(handoff: { readonly origin: string | undefined }, own: string | undefined): string {
+export function originOf(
+  handoff: { readonly origin: string | undefined },
+  own: string | undefined,
+): string {
   const origin = handoff.origin ?? own
   if (origin === undefined) throw new PhoneError('origin_not_usable', { reason: 'origin_missing' })
-  if (origin !== own && !isSafeOrigin(origin)) throw new PhoneError('origin_not_usable', { reason: 'origin_insecure' })
+  if (origin !== own && !isSafeOrigin(origin))
+    throw new PhoneError('origin_not_usable', { reason: 'origin_insecure' })
   return origin
 }

@@ -35,7 +35,10 @@ export interface Phone {
    */
   approve(claimed: ClaimedSession, options: Approving): Promise<ClaimedSession>
   /** Says no. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
-  decline(claimed: ClaimedSession, options: Waiting & { readonly reason: DeclineReason }): Promise<ClaimedSession>
+  decline(
+    claimed: ClaimedSession,
+    options: Waiting & { readonly reason: DeclineReason },
+  ): Promise<ClaimedSession>
   /**
    * Gets a new device token by the key and keeps it: go on with what this returns. What was claimed before carries the
    * old token, which ends when the new one is first used.
@@ -68,7 +71,8 @@ export function createPhone(options: PhoneOptions): Phone {
     async claim(text, { signal } = {}) {
       const handoff = typeof text === 'string' ? parseHandoff(text) : text
       if (handoff === undefined) throw new PhoneError('handoff_unreadable')
-      if (originOf(handoff, phone.origin) !== phone.origin) throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
+      if (originOf(handoff, phone.origin) !== phone.origin)
+        throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
       return claim(phone, await register(), { handoff, signal })
     },
     look: (claimed, waiting) => look(phone, claimed, { ...waiting }),

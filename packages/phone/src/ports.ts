@@ -30,7 +30,10 @@ export interface PlatformSigner {
    *
    * @param nextCounter of the phone's store. App Attest counts by itself and does not ask.
    */
-  assert(clientDataHash: Uint8Array, nextCounter: () => Promise<number>): Promise<{ authenticatorData: Uint8Array; signature: Uint8Array }>
+  assert(
+    clientDataHash: Uint8Array,
+    nextCounter: () => Promise<number>,
+  ): Promise<{ authenticatorData: Uint8Array; signature: Uint8Array }>
 }
 
 /** The members of `POST /devices` by which a platform vouches for a key. */
@@ -91,7 +94,10 @@ export type FetchLike = (url: string, request: RequestLike) => Promise<AnswerLik
 
 /** The part of a WebSocket that is used. */
 export interface WebSocketLike {
-  addEventListener(type: 'message' | 'close' | 'error', listener: (event: { readonly data?: unknown }) => void): void
+  addEventListener(
+    type: 'message' | 'close' | 'error',
+    listener: (event: { readonly data?: unknown }) => void,
+  ): void
   close(): void
 }
 export type WebSocketConstructor = new (url: string, protocols: string[]) => WebSocketLike

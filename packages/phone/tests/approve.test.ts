@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { PhoneError, type SignalsAsked } from '../src/index.ts'
 import { harness } from './harness.ts'
 
-const refused = (reason: string) => (error: unknown) => error instanceof PhoneError && error.code === 'refused' && error.reason === reason
+const refused = (reason: string) => (error: unknown) =>
+  error instanceof PhoneError && error.code === 'refused' && error.reason === reason
 
 test('a phone registers, claims, fetches evidence and bonds, with one counter rising over both assertions', async () => {
   const { service, phone, strong } = harness()
@@ -32,7 +33,9 @@ test('verified evidence is relayed as it came, unknown members included', async 
   service.evidenceExtra = { liveness: { score: 0.5, notes: ['é', null] }, __proto: 1 }
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   assert.equal(bonded.session.state, 'bonded')
-  const sent = service.requests.find(({ path }) => path.endsWith('/attestations'))?.body as { verified_evidence: { liveness: unknown } }
+  const sent = service.requests.find(({ path }) => path.endsWith('/attestations'))?.body as {
+    verified_evidence: { liveness: unknown }
+  }
   assert.deepEqual(sent.verified_evidence.liveness, { score: 0.5, notes: ['é', null] })
 })
 
@@ -58,7 +61,11 @@ test('a step-up is answered with the step nonce and fresh evidence', async () =>
   assert.equal(bonded.session.state, 'bonded')
   assert.deepEqual(states, ['step_up_required', 'bonded'])
   assert.deepEqual(asked[0], { required: [], reasons: [], attempts_left: undefined })
-  assert.deepEqual(asked[1], { required: ['local_auth', 'sensor_continuity'], reasons: [], attempts_left: 2 })
+  assert.deepEqual(asked[1], {
+    required: ['local_auth', 'sensor_continuity'],
+    reasons: [],
+    attempts_left: 2,
+  })
   assert.deepEqual(service.counters, [1, 2, 3, 4])
 })
 
@@ -69,7 +76,10 @@ test('an unknown kind of step-up stops the phone before it signs anything more',
     const claimed = await phone.claim(service.payload)
     await assert.rejects(
       phone.approve(claimed, { gather: strong }),
-      (error) => error instanceof PhoneError && error.code === 'step_up_unsupported' && error.reason === kind,
+      (error) =>
+        error instanceof PhoneError &&
+        error.code === 'step_up_unsupported' &&
+        error.reason === kind,
     )
     assert.deepEqual(service.counters, [1, 2], kind)
   }
@@ -78,7 +88,10 @@ test('an unknown kind of step-up stops the phone before it signs anything more',
 test('the third answer that misses the policy is refused, and the phone does not try a fourth', async () => {
   const { service, phone, weak } = harness()
   service.require = ['local_auth']
-  await assert.rejects(phone.approve(await phone.claim(service.payload), { gather: weak }), refused('policy_not_met'))
+  await assert.rejects(
+    phone.approve(await phone.claim(service.payload), { gather: weak }),
+    refused('policy_not_met'),
+  )
   assert.deepEqual(service.counters, [1, 2, 3, 4, 5, 6])
   assert.equal(service.session.state, 'killed')
 })
@@ -89,21 +102,31 @@ test('a declined session ends, with the reason the person gave', async () => {
     const ended = await phone.decline(await phone.claim(service.payload), { reason })
     assert.equal(ended.session.state, 'killed')
     const { body } = service.requests.at(-1) ?? {}
-    assert.deepEqual(body, { nonce: ended.claimed_nonce, device_id: ended.device.device_id, reason })
+    assert.deepEqual(body, {
+      nonce: ended.claimed_nonce,
+      device_id: ended.device.device_id,
+      reason,
+    })
   }
 })
 
 test('an ended session is not signed for', async () => {
   const { service, phone, strong } = harness()
   const ended = await phone.decline(await phone.claim(service.payload), { reason: 'user_declined' })
-  await assert.rejects(phone.approve(ended, { gather: strong }), (error) => error instanceof PhoneError && error.code === 'not_awaiting')
+  await assert.rejects(
+    phone.approve(ended, { gather: strong }),
+    (error) => error instanceof PhoneError && error.code === 'not_awaiting',
+  )
   assert.deepEqual(service.counters, [])
 })
 
 test('two approvals at once use the key one after the other', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
-  const results = await Promise.allSettled([phone.approve(claimed, { gather: strong }), phone.approve(claimed, { gather: strong })])
+  const results = await Promise.allSettled([
+    phone.approve(claimed, { gather: strong }),
+    phone.approve(claimed, { gather: strong }),
+  ])
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected'],

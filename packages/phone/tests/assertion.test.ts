@@ -34,7 +34,10 @@ test('the worked example of an assertion comes out byte by byte', { skip }, asyn
       sha256,
       signer: {
         publicKey: async () => Buffer.alloc(0),
-        sign: async (message) => ((signed.message = Buffer.from(message)), Buffer.from(assertion.signature_software_or_android, 'base64url')),
+        sign: async (message) => (
+          (signed.message = Buffer.from(message)),
+          Buffer.from(assertion.signature_software_or_android, 'base64url')
+        ),
       },
       store: { device: async () => undefined, keep: async () => {}, nextCounter: async () => 1 },
     },
@@ -42,8 +45,19 @@ test('the worked example of an assertion comes out byte by byte', { skip }, asyn
   )
   assert.equal(attest.client_data_hash, assertion.client_data_hash)
   assert.equal(attest.authenticator_data, assertion.authenticator_data)
-  const key = createPublicKey({ key: Buffer.from(assertion.public_key_spki, 'base64url'), format: 'der', type: 'spki' })
-  assert.ok(verify('sha256', signed.message, key, Buffer.from(assertion.signature_software_or_android, 'base64url')))
+  const key = createPublicKey({
+    key: Buffer.from(assertion.public_key_spki, 'base64url'),
+    format: 'der',
+    type: 'spki',
+  })
+  assert.ok(
+    verify(
+      'sha256',
+      signed.message,
+      key,
+      Buffer.from(assertion.signature_software_or_android, 'base64url'),
+    ),
+  )
 })
 
 test('the worked example of an evidence request comes out byte by byte', { skip }, async () => {
@@ -56,7 +70,10 @@ test('the worked example of an evidence request comes out byte by byte', { skip 
     signals: await hashOf(sha256, evidence_request.signals),
   })
   assert.equal(payload, evidence_request.payload)
-  assert.equal(createHash('sha256').update(payload).digest('base64url'), evidence_request.client_data_hash)
+  assert.equal(
+    createHash('sha256').update(payload).digest('base64url'),
+    evidence_request.client_data_hash,
+  )
 })
 
 test('authenticator data is 37 bytes that hold any UInt32 counter from 1, big-endian', () => {
@@ -78,7 +95,11 @@ test('a counter that a UInt32 cannot hold is refused', () => {
 test('a new key signs what its public key verifies', async () => {
   const pkcs8 = makeKey()
   const signer = softwareSigner(async () => readKey(pkcs8))
-  const key = createPublicKey({ key: Buffer.from(await signer.publicKey()), format: 'der', type: 'spki' })
+  const key = createPublicKey({
+    key: Buffer.from(await signer.publicKey()),
+    format: 'der',
+    type: 'spki',
+  })
   assert.equal(key.asymmetricKeyDetails?.namedCurve, 'prime256v1')
   assert.ok(verify('sha256', utf8('message'), key, await signer.sign(utf8('message'))))
 })

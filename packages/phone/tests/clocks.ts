@@ -32,7 +32,9 @@ export function movedClock(startMs = 0): MovedClock {
 }
 
 /** A clock that jumps to whatever is waited for, so that no test waits. */
-export function jumpingClock(startMs = 0): PhoneClock & { readonly waits: readonly number[]; advance(ms: number): void } {
+export function jumpingClock(
+  startMs = 0,
+): PhoneClock & { readonly waits: readonly number[]; advance(ms: number): void } {
   let now = startMs
   const waits: number[] = []
   return {

@@ -13,7 +13,12 @@ import { harness, settle } from './harness.ts'
 
 /** A socket in the test's hands. */
 function fakeSockets() {
-  const opened: { url: string; protocols: string[]; emit(type: string, data?: unknown): void; closed: boolean }[] = []
+  const opened: {
+    url: string
+    protocols: string[]
+    emit(type: string, data?: unknown): void
+    closed: boolean
+  }[] = []
   class FakeSocket implements WebSocketLike {
     readonly #listeners: [string, (event: { data?: unknown }) => void][] = []
     readonly #record: (typeof opened)[number]
@@ -34,8 +39,10 @@ function fakeSockets() {
   return { opened, WebSocket: FakeSocket as WebSocketConstructor }
 }
 
-const frame = (session_id: string, seq: number) => JSON.stringify({ v: 1, seq, type: 'state', session_id, state: 'completed' })
-const polls = (service: ReturnType<typeof harness>['service']) => service.requests.filter(({ method }) => method === 'GET').map(({ path }) => path)
+const frame = (session_id: string, seq: number) =>
+  JSON.stringify({ v: 1, seq, type: 'state', session_id, state: 'completed' })
+const polls = (service: ReturnType<typeof harness>['service']) =>
+  service.requests.filter(({ method }) => method === 'GET').map(({ path }) => path)
 
 test('a bonded phone is told of the completion by the channel, and asks for the truth', async () => {
   const { opened, WebSocket } = fakeSockets()
@@ -54,7 +61,9 @@ test('a bonded phone is told of the completion by the channel, and asks for the 
   service.change({ state: 'completed' })
   socket?.emit('message', frame(bonded.session.id, bonded.session.seq + 1))
   assert.equal((await ended).session.state, 'completed')
-  assert.deepEqual(polls(service), [`/api/v1/sessions/${bonded.session.id}?nonce=${bonded.claimed_nonce}`])
+  assert.deepEqual(polls(service), [
+    `/api/v1/sessions/${bonded.session.id}?nonce=${bonded.claimed_nonce}`,
+  ])
   assert.equal(socket?.closed, true)
 })
 
@@ -79,7 +88,9 @@ test('a closed channel is replaced by polls that are held until something change
   await settle()
   opened[0]?.emit('close')
   await settle()
-  assert.deepEqual(polls(service), [`/api/v1/sessions/${bonded.session.id}?nonce=${bonded.claimed_nonce}&wait_ms=25000&after=${bonded.session.seq}`])
+  assert.deepEqual(polls(service), [
+    `/api/v1/sessions/${bonded.session.id}?nonce=${bonded.claimed_nonce}&wait_ms=25000&after=${bonded.session.seq}`,
+  ])
   service.change({ state: 'completed' })
   assert.equal((await ended).session.state, 'completed')
 })
@@ -88,7 +99,9 @@ test('after a step-up the phone still polls with the nonce it claimed', async ()
   const { service, phone, weak, strong } = harness()
   service.require = ['local_auth']
   const claimed = await phone.claim(service.payload)
-  const bonded = await phone.approve(claimed, { gather: ({ attempts_left }) => (attempts_left === undefined ? weak() : strong()) })
+  const bonded = await phone.approve(claimed, {
+    gather: ({ attempts_left }) => (attempts_left === undefined ? weak() : strong()),
+  })
   service.change({ state: 'completed' })
   assert.equal((await phone.waitForEnd(bonded)).session.state, 'completed')
   assert.ok(polls(service).every((path) => path.includes(`nonce=${claimed.claimed_nonce}`)))
@@ -138,19 +151,28 @@ test('a network that stays away beyond the session’s life ends in unreachable'
   const { service, phone, strong } = harness()
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   service.fail(bonded.session.id, ...Array.from({ length: 999 }, () => 'unsent' as const))
-  await assert.rejects(phone.waitForEnd(bonded), (error) => error instanceof PhoneError && error.code === 'unreachable')
+  await assert.rejects(
+    phone.waitForEnd(bonded),
+    (error) => error instanceof PhoneError && error.code === 'unreachable',
+  )
 })
 
 test('waiting is cancelled by its signal, on the channel and in a poll', async () => {
   for (const sockets of [fakeSockets(), undefined]) {
-    const { service, phone, strong } = harness({ clock: movedClock(), ...(sockets && { WebSocket: sockets.WebSocket }) })
+    const { service, phone, strong } = harness({
+      clock: movedClock(),
+      ...(sockets && { WebSocket: sockets.WebSocket }),
+    })
     const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
     const abort = new AbortController()
     const ended = phone.waitForEnd(bonded, { signal: abort.signal })
     await settle()
     abort.abort()
     service.release()
-    await assert.rejects(ended, (error) => error instanceof PhoneError && error.code === 'cancelled')
+    await assert.rejects(
+      ended,
+      (error) => error instanceof PhoneError && error.code === 'cancelled',
+    )
     assert.ok(sockets === undefined || sockets.opened[0]?.closed)
   }
 })
@@ -166,7 +188,10 @@ test('Node’s WebSocket offers both subprotocols to a real server and sends no 
     session_id: 'sess_1',
     watch_token: 'bwt_1',
   })
-  const [socket, request] = (await connected) as [import('ws').WebSocket, import('node:http').IncomingMessage]
+  const [socket, request] = (await connected) as [
+    import('ws').WebSocket,
+    import('node:http').IncomingMessage,
+  ]
   assert.equal(request.url, '/sessions/sess_1')
   assert.match(request.headers['sec-websocket-protocol'] ?? '', /^bonded\.v1, ?watch\.bwt_1$/)
   assert.equal(request.headers.origin, undefined)

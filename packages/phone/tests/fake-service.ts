@@ -1,4 +1,11 @@
-import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
+import {
+  createHash,
+  createHmac,
+  createPublicKey,
+  type KeyObject,
+  randomBytes,
+  verify,
+} from 'node:crypto'
 import {
   type AppAttest,
   assertionPayload,
@@ -36,7 +43,10 @@ interface Device {
 }
 
 /** What becomes of a request on its way. `unsent` is never done, `unanswered` is done and its answer lost. */
-export type Fault = 'unsent' | 'unanswered' | { readonly status: number; readonly reason: Reason; readonly retry_after_s?: number }
+export type Fault =
+  | 'unsent'
+  | 'unanswered'
+  | { readonly status: number; readonly reason: Reason; readonly retry_after_s?: number }
 
 /** A service in memory, written from protocol.md, that verifies real signatures. Its clock and its faults are the test's. */
 export interface FakeService {
@@ -101,8 +111,15 @@ export function fakeService(origin = ORIGIN): FakeService {
   let valid = 0
   let bondedWith: string | undefined
   let holding: (() => void)[] = []
-  const lastOf = { require: [] as readonly string[], evidenceTtlMs: 120_000, evidenceExtra: {} as Record<string, unknown> }
-  const stored: Omit<PhoneSession, 'server_time' | 'expires_in_ms' | 'challenge_expires_in_ms' | 'challenge_rotates_in_ms'> = {
+  const lastOf = {
+    require: [] as readonly string[],
+    evidenceTtlMs: 120_000,
+    evidenceExtra: {} as Record<string, unknown>,
+  }
+  const stored: Omit<
+    PhoneSession,
+    'server_time' | 'expires_in_ms' | 'challenge_expires_in_ms' | 'challenge_rotates_in_ms'
+  > = {
     id,
     state: 'pending',
     nonce,
@@ -140,17 +157,23 @@ export function fakeService(origin = ORIGIN): FakeService {
 
   const deviceOf = (request: RequestLike): Device => {
     const token = request.headers.authorization?.replace('Bearer ', '')
-    const device = [...devices.values()].find(({ device_token, offered_token }) => device_token === token || offered_token === token)
+    const device = [...devices.values()].find(
+      ({ device_token, offered_token }) => device_token === token || offered_token === token,
+    )
     // The first use of a new token ends the old one.
-    if (device?.offered_token !== undefined && device.offered_token === token) device.device_token = device.offered_token
+    if (device?.offered_token !== undefined && device.offered_token === token)
+      device.device_token = device.offered_token
     if (device === undefined) throw new Refused('credential_invalid')
     return device
   }
   const admit = (device: Device, body: { nonce: string; device_id: string }) => {
-    if (session.state !== 'pending' && session.state !== 'step_up_required') throw new Refused('session_not_live')
-    if (body.nonce !== session.nonce) throw new Refused(body.nonce === nonce ? 'challenge_expired' : 'nonce_mismatch')
+    if (session.state !== 'pending' && session.state !== 'step_up_required')
+      throw new Refused('session_not_live')
+    if (body.nonce !== session.nonce)
+      throw new Refused(body.nonce === nonce ? 'challenge_expired' : 'nonce_mismatch')
     if (body.device_id !== device.device_id) throw new Refused('device_not_usable')
-    if (claimedBy !== undefined && claimedBy !== device.device_id) throw new Refused('session_claimed')
+    if (claimedBy !== undefined && claimedBy !== device.device_id)
+      throw new Refused('session_claimed')
   }
   const verifyTime = (issued_at: string) => {
     const at = Date.parse(issued_at)
@@ -160,7 +183,12 @@ export function fakeService(origin = ORIGIN): FakeService {
     const hash = createHash('sha256').update(payload).digest()
     const data = Buffer.from(attest.authenticator_data, 'base64url')
     const app = createHash('sha256').update('software').digest()
-    const signed = verify('sha256', Buffer.concat([data, hash]), device.key, Buffer.from(attest.signature, 'base64url'))
+    const signed = verify(
+      'sha256',
+      Buffer.concat([data, hash]),
+      device.key,
+      Buffer.from(attest.signature, 'base64url'),
+    )
     const counter = data.length === 37 ? data.readUInt32BE(33) : 0
     const good =
       signed &&
@@ -176,7 +204,13 @@ export function fakeService(origin = ORIGIN): FakeService {
     createHmac('sha256', 'key')
       .update(
         evidenceMacInput(
-          { session_id: id, nonce: withNonce, device_id: device.device_id, subject_id: device.subject_id, tenant_id: session.tenant_id },
+          {
+            session_id: id,
+            nonce: withNonce,
+            device_id: device.device_id,
+            subject_id: device.subject_id,
+            tenant_id: session.tenant_id,
+          },
           evidence,
         ),
       )
@@ -186,7 +220,11 @@ export function fakeService(origin = ORIGIN): FakeService {
     admit(device, body)
     verifyTime(body.issued_at)
     if (body.app_attest === undefined) throw new Refused('missing_member')
-    verifySignature(device, evidenceRequestPayload({ ...body, signals: sha(body.signals) }), body.app_attest)
+    verifySignature(
+      device,
+      evidenceRequestPayload({ ...body, signals: sha(body.signals) }),
+      body.app_attest,
+    )
     const now = new Date(nowMs).toISOString()
     const { local_auth, sensor_continuity } = body.signals
     const age = Date.parse(body.issued_at) - Date.parse(local_auth.verified_at)
@@ -196,7 +234,13 @@ export function fakeService(origin = ORIGIN): FakeService {
       expires_at: new Date(nowMs + lastOf.evidenceTtlMs).toISOString(),
       kid: 'k1',
       local_auth: { ...local_auth, result: verified ? 'verified' : 'failed' },
-      carrier: { number_verified: false, sim_swap_recent: false, device_status: 'unknown', checked_at: now, source: 'none' },
+      carrier: {
+        number_verified: false,
+        sim_swap_recent: false,
+        device_status: 'unknown',
+        checked_at: now,
+        source: 'none',
+      },
       sensor_continuity: {
         motion_present: sensor_continuity !== undefined,
         continuity_score: sensor_continuity ? 0.9 : 0,
@@ -223,12 +267,16 @@ export function fakeService(origin = ORIGIN): FakeService {
     admit(device, body)
     verifyTime(body.issued_at)
     verifySignature(device, payload, body.app_attest)
-    if (mac(device, body.nonce, body.verified_evidence) !== body.verified_evidence.signature) throw new Refused('assertion_invalid')
-    if (Date.parse(body.verified_evidence.expires_at) <= nowMs) throw new Refused('evidence_expired')
+    if (mac(device, body.nonce, body.verified_evidence) !== body.verified_evidence.signature)
+      throw new Refused('assertion_invalid')
+    if (Date.parse(body.verified_evidence.expires_at) <= nowMs)
+      throw new Refused('evidence_expired')
     valid++
     const { local_auth, sensor_continuity } = body.verified_evidence
     const unmet = lastOf.require.filter((kind) =>
-      kind === 'local_auth' ? local_auth.result !== 'verified' : kind !== 'sensor_continuity' || sensor_continuity.continuity_score < 0.6,
+      kind === 'local_auth'
+        ? local_auth.result !== 'verified'
+        : kind !== 'sensor_continuity' || sensor_continuity.continuity_score < 0.6,
     )
     if (unmet.length === 0) {
       bondedWith = `${device.device_id} ${payload}`
@@ -237,13 +285,22 @@ export function fakeService(origin = ORIGIN): FakeService {
       move({ state: 'killed' })
       throw new Refused('policy_not_met')
     } else
-      move({ state: 'step_up_required', nonce: nonceOf(`${id} s${valid}`), step_up: { required: [...unmet], attempts_left: 3 - valid, reasons: [] } })
+      move({
+        state: 'step_up_required',
+        nonce: nonceOf(`${id} s${valid}`),
+        step_up: { required: [...unmet], attempts_left: 3 - valid, reasons: [] },
+      })
     return view()
   }
 
-  const serve = async (method: string, path: string, request: RequestLike): Promise<{ status: number; body: unknown }> => {
+  const serve = async (
+    method: string,
+    path: string,
+    request: RequestLike,
+  ): Promise<{ status: number; body: unknown }> => {
     const [bare = '', query = ''] = path.split('?')
-    const body = request.body === undefined ? {} : (JSON.parse(request.body) as Record<string, unknown>)
+    const body =
+      request.body === undefined ? {} : (JSON.parse(request.body) as Record<string, unknown>)
     const ok = (answer: unknown, status = 200) => ({ status, body: structuredClone(answer) })
     if (bare === '/api/v1/devices/challenges' && method === 'POST') {
       const challenge = randomBytes(32).toString('base64url')
@@ -252,31 +309,53 @@ export function fakeService(origin = ORIGIN): FakeService {
     }
     if (bare === '/api/v1/devices') {
       const { format = '', challenge = '', public_key = '' } = body as Record<string, string>
-      if (format !== 'software' || !challenges.delete(challenge)) throw new Refused('challenge_not_usable')
+      if (format !== 'software' || !challenges.delete(challenge))
+        throw new Refused('challenge_not_usable')
       if (devices.has(public_key)) throw new Refused('key_already_registered')
-      const key = createPublicKey({ key: Buffer.from(public_key, 'base64url'), format: 'der', type: 'spki' })
+      const key = createPublicKey({
+        key: Buffer.from(public_key, 'base64url'),
+        format: 'der',
+        type: 'spki',
+      })
       const device_token = `dt_0123456789_${nonceOf(public_key)}`
-      const device = { device_id: newId('dev'), subject_id: newId('sub'), device_token, offered_token: undefined, key, counter: 0 }
+      const device = {
+        device_id: newId('dev'),
+        subject_id: newId('sub'),
+        device_token,
+        offered_token: undefined,
+        key,
+        counter: 0,
+      }
       devices.set(public_key, device)
       const { device_id, subject_id } = device
-      return ok({ device_id, subject_id, device_token, key_id: 'key', format, environment: 'sandbox' }, 201)
+      return ok(
+        { device_id, subject_id, device_token, key_id: 'key', format, environment: 'sandbox' },
+        201,
+      )
     }
     const device = deviceOf(request)
     if (bare === '/api/v1/evidence') return ok(evidence(device, body as unknown as EvidenceRequest))
-    if (bare === '/api/v1/attestations') return ok(attest(device, body as unknown as BondedPairAssertion))
+    if (bare === '/api/v1/attestations')
+      return ok(attest(device, body as unknown as BondedPairAssertion))
     if (bare === `/api/v1/devices/${device.device_id}/token`) {
       const { issued_at, app_attest } = body as unknown as RotateTokenRequest
       verifyTime(issued_at)
       const { device_id, subject_id } = device
-      verifySignature(device, deviceTokenPayload({ device_id, subject_id, issued_at, origin }), app_attest)
+      verifySignature(
+        device,
+        deviceTokenPayload({ device_id, subject_id, issued_at, origin }),
+        app_attest,
+      )
       device.offered_token = `dt_0123456789_${nonceOf(`${device_id} ${device.counter}`)}`
       return ok({ device_id, device_token: device.offered_token }, 201)
     }
     if (!bare.startsWith(`/api/v1/sessions/${id}`)) throw new Refused('session_not_live')
     if (method === 'GET') {
       const parameters = new URLSearchParams(query)
-      if (claimedBy !== device.device_id || parameters.get('nonce') !== nonce) throw new Refused('session_not_found')
-      if (parameters.has('wait_ms') && Number(parameters.get('after')) >= session.seq) await new Promise<void>((resolve) => holding.push(resolve))
+      if (claimedBy !== device.device_id || parameters.get('nonce') !== nonce)
+        throw new Refused('session_not_found')
+      if (parameters.has('wait_ms') && Number(parameters.get('after')) >= session.seq)
+        await new Promise<void>((resolve) => holding.push(resolve))
       return ok(view())
     }
     const phone = body as { nonce: string; device_id: string; reason: string }
@@ -289,17 +368,33 @@ export function fakeService(origin = ORIGIN): FakeService {
     return ok(view())
   }
 
-  const answerOf = (status: number, body: unknown, headers: Record<string, string> = {}): AnswerLike => ({
+  const answerOf = (
+    status: number,
+    body: unknown,
+    headers: Record<string, string> = {},
+  ): AnswerLike => ({
     status,
     headers: { get: (name) => headers[name] ?? null },
     text: async () => JSON.stringify(body),
   })
   const refusal = (status: number, reason: Reason, retry_after_s?: number) => {
-    const server_time = reason === 'issued_at_out_of_range' ? { server_time: new Date(nowMs).toISOString() } : {}
-    const error = { code: 'invalid_request', message: 'no', requestId: newId('req'), reason, ...server_time }
-    return answerOf(status, { error }, retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) })
+    const server_time =
+      reason === 'issued_at_out_of_range' ? { server_time: new Date(nowMs).toISOString() } : {}
+    const error = {
+      code: 'invalid_request',
+      message: 'no',
+      requestId: newId('req'),
+      reason,
+      ...server_time,
+    }
+    return answerOf(
+      status,
+      { error },
+      retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) },
+    )
   }
-  const statusOf = (reason: Reason) => (reason === 'credential_invalid' ? 401 : reason === 'session_not_found' ? 404 : 400)
+  const statusOf = (reason: Reason) =>
+    reason === 'credential_invalid' ? 401 : reason === 'session_not_found' ? 404 : 400
 
   return {
     async fetch(url, request) {
@@ -316,7 +411,8 @@ export function fakeService(origin = ORIGIN): FakeService {
       const at = faults.findIndex(({ pathEnd }) => (path.split('?')[0] ?? '').endsWith(pathEnd))
       const [found] = at < 0 ? [] : faults.splice(at, 1)
       if (found?.fault === 'unsent') throw new TypeError('fetch failed')
-      if (typeof found?.fault === 'object') return refusal(found.fault.status, found.fault.reason, found.fault.retry_after_s)
+      if (typeof found?.fault === 'object')
+        return refusal(found.fault.status, found.fault.reason, found.fault.retry_after_s)
       const answer = await serve(request.method, path, request).then(
         ({ status, body }) => answerOf(status, body),
         (error: unknown) => {

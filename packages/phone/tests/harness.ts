@@ -1,4 +1,10 @@
-import { createPhone, type Phone, type PhoneClock, type PhoneOptions, type PhoneSignals } from '../src/index.ts'
+import {
+  createPhone,
+  type Phone,
+  type PhoneClock,
+  type PhoneOptions,
+  type PhoneSignals,
+} from '../src/index.ts'
 import { enrolmentAt } from '../src/simulator/enrolment.ts'
 import { sha256 } from '../src/simulator/software-key.ts'
 import { stateInMemory } from '../src/simulator/state-file.ts'
@@ -15,19 +21,32 @@ export interface Harness<C extends PhoneClock> {
 
 /** A phone and a service. Their clocks show different times, as they do in life. */
 export function harness(): Harness<ReturnType<typeof jumpingClock>>
-export function harness<C extends PhoneClock>(options: Partial<PhoneOptions> & { clock: C }): Harness<C>
+export function harness<C extends PhoneClock>(
+  options: Partial<PhoneOptions> & { clock: C },
+): Harness<C>
 export function harness(options: Partial<PhoneOptions> = {}): Harness<PhoneClock> {
   const service = fakeService()
   const clock = options.clock ?? jumpingClock(7_000)
   const { signer, store } = enrolmentAt(stateInMemory(), ORIGIN)
-  const phone = createPhone({ origin: ORIGIN, signer, store, sha256, fetch: service.fetch, ...options, clock })
+  const phone = createPhone({
+    origin: ORIGIN,
+    signer,
+    store,
+    sha256,
+    fetch: service.fetch,
+    ...options,
+    clock,
+  })
   return {
     service,
     clock,
     phone,
     strong: () => ({
       local_auth: { result: 'verified', method: 'biometric', at_ms: clock.now() },
-      sensor_continuity: { window_ms: 1_000, features: [{ t_ms: 0, acc_var: 3, gyro_var: 1, handling: 1 }] },
+      sensor_continuity: {
+        window_ms: 1_000,
+        features: [{ t_ms: 0, acc_var: 3, gyro_var: 1, handling: 1 }],
+      },
     }),
     weak: () => ({ local_auth: { result: 'failed', method: 'none', at_ms: clock.now() } }),
   }

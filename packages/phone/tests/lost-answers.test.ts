@@ -32,7 +32,9 @@ test('a lost answer that asked for a step-up is found out by reading the session
   service.require = ['local_auth']
   const claimed = await phone.claim(service.payload)
   service.fail('/attestations', 'unanswered')
-  const bonded = await phone.approve(claimed, { gather: ({ attempts_left }) => (attempts_left === undefined ? weak() : strong()) })
+  const bonded = await phone.approve(claimed, {
+    gather: ({ attempts_left }) => (attempts_left === undefined ? weak() : strong()),
+  })
   assert.equal(bonded.session.state, 'bonded')
   assert.deepEqual(service.counters, [1, 2, 3, 4])
 })
@@ -60,7 +62,8 @@ test('a passport is read once for the session’s nonce, also when the answer is
     challenges.map((challenge) => Buffer.from(challenge)),
     [hash('sha256', `bond-aa/v1${claimed.session.nonce}`, 'buffer').subarray(0, 8)],
   )
-  for (const body of bodiesTo(service, '/evidence')) assert.deepEqual(JSON.parse(body ?? '').signals.passport, { sod: 'AAAA', dg1: 'AAAA' })
+  for (const body of bodiesTo(service, '/evidence'))
+    assert.deepEqual(JSON.parse(body ?? '').signals.passport, { sod: 'AAAA', dg1: 'AAAA' })
 })
 
 test('a lost answer to a decline is found out by reading the session', async () => {
@@ -79,13 +82,20 @@ test('a lost claim is repeated', async () => {
 test('a network that stays away ends the call with unreachable after four tries', async () => {
   const { service, phone, clock } = harness()
   service.fail('/claim', 'unsent', 'unsent', 'unsent', 'unsent')
-  await assert.rejects(phone.claim(service.payload), (error) => error instanceof PhoneError && error.code === 'unreachable')
+  await assert.rejects(
+    phone.claim(service.payload),
+    (error) => error instanceof PhoneError && error.code === 'unreachable',
+  )
   assert.deepEqual(clock.waits, [250, 1_000, 3_000])
 })
 
 test('a busy service is asked again when it says so', async () => {
   const { service, phone, clock } = harness()
-  service.fail('/claim', { status: 429, reason: 'rate_limited', retry_after_s: 4 }, { status: 503, reason: 'overloaded' })
+  service.fail(
+    '/claim',
+    { status: 429, reason: 'rate_limited', retry_after_s: 4 },
+    { status: 503, reason: 'overloaded' },
+  )
   await phone.claim(service.payload)
   assert.deepEqual(clock.waits, [4_000, 1_000])
 })
@@ -95,7 +105,8 @@ test('a service that asks for a minute is not waited for', async () => {
   service.fail('/claim', { status: 429, reason: 'rate_limited', retry_after_s: 60 })
   await assert.rejects(
     phone.claim(service.payload),
-    (error) => error instanceof PhoneError && error.status === 429 && error.retry_after_ms === 60_000,
+    (error) =>
+      error instanceof PhoneError && error.status === 429 && error.retry_after_ms === 60_000,
   )
   assert.deepEqual(clock.waits, [])
 })
@@ -103,6 +114,9 @@ test('a service that asks for a minute is not waited for', async () => {
 test('a refusal is not repeated', async () => {
   const { service, phone } = harness()
   service.fail('/claim', { status: 400, reason: 'session_claimed' })
-  await assert.rejects(phone.claim(service.payload), (error) => error instanceof PhoneError && error.reason === 'session_claimed')
+  await assert.rejects(
+    phone.claim(service.payload),
+    (error) => error instanceof PhoneError && error.reason === 'session_claimed',
+  )
   assert.equal(bodiesTo(service, '/claim').length, 1)
 })

@@ -7,7 +7,10 @@ import { motionFeatures, type MotionRecording, type MotionSample } from '../src/
 const HZ = 50
 
 /** So many seconds of readings, each made from the time since the start. */
-function readings(seconds: number, at: (s: number) => Partial<Pick<MotionSample, 'acc' | 'gyro'>>): MotionSample[] {
+function readings(
+  seconds: number,
+  at: (s: number) => Partial<Pick<MotionSample, 'acc' | 'gyro'>>,
+): MotionSample[] {
   return Array.from({ length: seconds * HZ + 1 }, (_, index) => ({
     t_ms: (index * 1_000) / HZ,
     acc: [0, 0, 9.81] as const,
@@ -17,10 +20,14 @@ function readings(seconds: number, at: (s: number) => Partial<Pick<MotionSample,
 }
 
 const wave = (hz: number) => (s: number) => Math.sin(2 * Math.PI * hz * s)
-const featuresOf = (recording: Partial<MotionRecording>) => motionFeatures({ samples: [], touches_ms: [], ...recording })
+const featuresOf = (recording: Partial<MotionRecording>) =>
+  motionFeatures({ samples: [], touches_ms: [], ...recording })
 
 test('a variance is that of the three axes added up, in the units of the readings', () => {
-  const shaken = readings(5, (s) => ({ acc: [2 * wave(3)(s), 2 * wave(4)(s), 9.81], gyro: [0, 0.5 * wave(5)(s), 1] }))
+  const shaken = readings(5, (s) => ({
+    acc: [2 * wave(3)(s), 2 * wave(4)(s), 9.81],
+    gyro: [0, 0.5 * wave(5)(s), 1],
+  }))
   const { features } = featuresOf({ samples: shaken }) ?? { features: [] }
   assert.ok(features.length >= 4)
   for (const { acc_var, gyro_var } of features) {
@@ -31,16 +38,26 @@ test('a variance is that of the three axes added up, in the units of the reading
 
 test('a phone at rest has no variance, and one that is turned has that of gravity', () => {
   const still = featuresOf({ samples: readings(3, () => ({})) })
-  assert.ok(still?.features.every(({ acc_var, gyro_var, handling }) => acc_var === 0 && gyro_var === 0 && handling === 0))
+  assert.ok(
+    still?.features.every(
+      ({ acc_var, gyro_var, handling }) => acc_var === 0 && gyro_var === 0 && handling === 0,
+    ),
+  )
   const angle = (s: number) => (s * Math.PI) / 2
   const turned = featuresOf({
-    samples: readings(3, (s) => ({ acc: [9.81 * Math.sin(angle(s)), 0, 9.81 * Math.cos(angle(s))], gyro: [0, Math.PI / 2, 0] })),
+    samples: readings(3, (s) => ({
+      acc: [9.81 * Math.sin(angle(s)), 0, 9.81 * Math.cos(angle(s))],
+      gyro: [0, Math.PI / 2, 0],
+    })),
   })
   assert.ok(turned?.features.every(({ acc_var, handling }) => acc_var > 10 && handling === 1))
 })
 
 test('at most the last minute is told, a second an entry, counted from the window’s start', () => {
-  const { window_ms, features } = featuresOf({ samples: readings(100, () => ({})) }) ?? { window_ms: 0, features: [] }
+  const { window_ms, features } = featuresOf({ samples: readings(100, () => ({})) }) ?? {
+    window_ms: 0,
+    features: [],
+  }
   assert.deepEqual([window_ms, features.length], [60_000, 60])
   assert.ok(features.every(({ t_ms }, at) => t_ms === at * 1_000))
 })
@@ -48,7 +65,8 @@ test('at most the last minute is told, a second an entry, counted from the windo
 test('touches are counted in their second, the one that approves in the last; those before the window not at all', () => {
   const samples = readings(70, () => ({}))
   const last = samples.at(-1)?.t_ms ?? 0
-  const touchesIn = (touches_ms: readonly number[]) => featuresOf({ samples, touches_ms })?.features.map(({ handling }) => handling) ?? []
+  const touchesIn = (touches_ms: readonly number[]) =>
+    featuresOf({ samples, touches_ms })?.features.map(({ handling }) => handling) ?? []
   assert.equal(touchesIn([last]).at(-1), 1)
   assert.equal(
     touchesIn([last - 1_000, last]).reduce((sum, touches) => sum + touches, 0),
@@ -95,7 +113,10 @@ test('a reading that comes late changes nothing', () => {
 
 test('the same movement read a little later gives the same seconds', () => {
   const jolt = (s: number) => Math.exp(-(((s - 31.3) / 0.05) ** 2))
-  const movement = (s: number) => ({ acc: [wave(0.37)(s), wave(1.1)(s), 9.81 + 3 * jolt(s)] as const, gyro: [0.1 * wave(0.7)(s), 0, 0] as const })
+  const movement = (s: number) => ({
+    acc: [wave(0.37)(s), wave(1.1)(s), 9.81 + 3 * jolt(s)] as const,
+    gyro: [0.1 * wave(0.7)(s), 0, 0] as const,
+  })
   const recording = readings(58, movement)
   const all = featuresOf({ samples: recording })?.features ?? []
   for (const missing of [7, 20, 33]) {
@@ -108,7 +129,10 @@ test('the same movement read a little later gives the same seconds', () => {
 test('whatever the sensors say, the features are within the wire’s bounds', () => {
   const { features, window_ms } = SensorSignal.properties as unknown as {
     window_ms: { minimum: number; maximum: number }
-    features: { maxItems: number; items: { properties: Record<string, { minimum: number; maximum: number }> } }
+    features: {
+      maxItems: number
+      items: { properties: Record<string, { minimum: number; maximum: number }> }
+    }
   }
   const wild = fc.integer({ min: -100_000, max: 100_000 })
   const vector = fc.tuple(wild, wild, wild)
@@ -116,16 +140,27 @@ test('whatever the sensors say, the features are within the wire’s bounds', ()
   const some = fc.integer({ min: -8, max: 8 })
   const quiet = fc.tuple(some, some, fc.integer({ min: 6, max: 9 }))
   fc.assert(
-    fc.property(fc.array(fc.record({ acc: quiet, gyro: vector }), { minLength: 30, maxLength: 200 }), fc.array(fc.double()), (made, touches_ms) => {
-      const signal = motionFeatures({ samples: made.map((sample, at) => ({ ...sample, t_ms: at * 20 })), touches_ms })
-      if (signal === undefined) return
-      assert.ok(signal.window_ms >= window_ms.minimum && signal.window_ms <= window_ms.maximum && signal.features.length <= features.maxItems)
-      for (const feature of signal.features) {
-        for (const [member, { minimum, maximum }] of Object.entries(features.items.properties)) {
-          const value = feature[member as keyof typeof feature]
-          assert.ok(value >= minimum && value <= maximum, `${member} ${value}`)
+    fc.property(
+      fc.array(fc.record({ acc: quiet, gyro: vector }), { minLength: 30, maxLength: 200 }),
+      fc.array(fc.double()),
+      (made, touches_ms) => {
+        const signal = motionFeatures({
+          samples: made.map((sample, at) => ({ ...sample, t_ms: at * 20 })),
+          touches_ms,
+        })
+        if (signal === undefined) return
+        assert.ok(
+          signal.window_ms >= window_ms.minimum &&
+            signal.window_ms <= window_ms.maximum &&
+            signal.features.length <= features.maxItems,
+        )
+        for (const feature of signal.features) {
+          for (const [member, { minimum, maximum }] of Object.entries(features.items.properties)) {
+            const value = feature[member as keyof typeof feature]
+            assert.ok(value >= minimum && value <= maximum, `${member} ${value}`)
+          }
         }
-      }
-    }),
+      },
+    ),
   )
 })

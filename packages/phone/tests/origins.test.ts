@@ -5,7 +5,13 @@ import { jumpingClock } from './clocks.ts'
 import { harness } from './harness.ts'
 
 test('plain http is talked to on this machine only', () => {
-  for (const origin of ['https://bond.example', 'https://bond.example:8443', 'http://localhost:8787', 'http://127.0.0.1', 'http://[::1]:1'])
+  for (const origin of [
+    'https://bond.example',
+    'https://bond.example:8443',
+    'http://localhost:8787',
+    'http://127.0.0.1',
+    'http://[::1]:1',
+  ])
     assert.ok(isSafeOrigin(origin), origin)
   for (const origin of [
     'http://bond.example',
@@ -20,10 +26,22 @@ test('plain http is talked to on this machine only', () => {
 
 test('a payload of the app’s scheme means the configured origin, a link its own', () => {
   assert.equal(originOf({ origin: undefined }, 'http://bonded:8787'), 'http://bonded:8787')
-  assert.equal(originOf({ origin: 'http://bonded:8787' }, 'http://bonded:8787'), 'http://bonded:8787')
-  assert.equal(originOf({ origin: 'https://other.example' }, 'https://bond.example'), 'https://other.example')
-  assert.throws(() => originOf({ origin: undefined }, undefined), { code: 'origin_not_usable', reason: 'origin_missing' })
-  assert.throws(() => originOf({ origin: 'http://other.example' }, undefined), { code: 'origin_not_usable', reason: 'origin_insecure' })
+  assert.equal(
+    originOf({ origin: 'http://bonded:8787' }, 'http://bonded:8787'),
+    'http://bonded:8787',
+  )
+  assert.equal(
+    originOf({ origin: 'https://other.example' }, 'https://bond.example'),
+    'https://other.example',
+  )
+  assert.throws(() => originOf({ origin: undefined }, undefined), {
+    code: 'origin_not_usable',
+    reason: 'origin_missing',
+  })
+  assert.throws(() => originOf({ origin: 'http://other.example' }, undefined), {
+    code: 'origin_not_usable',
+    reason: 'origin_insecure',
+  })
 })
 
 test('a link of another origin is not followed with this origin’s token', async () => {
@@ -36,7 +54,10 @@ test('a link of another origin is not followed with this origin’s token', asyn
 test('a service that passes on another one’s session is not signed for', async () => {
   const { service, phone } = harness()
   service.change({ api_base_url: 'https://real.example' })
-  await assert.rejects(phone.claim(service.payload), { code: 'origin_not_usable', reason: 'api_base_url' })
+  await assert.rejects(phone.claim(service.payload), {
+    code: 'origin_not_usable',
+    reason: 'api_base_url',
+  })
 })
 
 test('an answer that is not of the contract is not acted on', async () => {
@@ -50,9 +71,15 @@ test('an answer that is not of the contract is not acted on', async () => {
     const { service } = harness()
     const text = async () => JSON.stringify({ ...service.session, ...change })
     const lying: FetchLike = async (url, request) =>
-      url.endsWith('/claim') ? { status: 200, headers: { get: () => null }, text } : service.fetch(url, request)
+      url.endsWith('/claim')
+        ? { status: 200, headers: { get: () => null }, text }
+        : service.fetch(url, request)
     const { phone } = harness({ clock: jumpingClock(), fetch: lying })
-    await assert.rejects(phone.claim(service.payload), { code: 'answer_unreadable', reason }, reason)
+    await assert.rejects(
+      phone.claim(service.payload),
+      { code: 'answer_unreadable', reason },
+      reason,
+    )
   }
 })
 

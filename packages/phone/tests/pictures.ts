@@ -2,7 +2,10 @@ import { PNG } from 'pngjs'
 import { encodeQR } from 'qr'
 
 /** A screenshot's PNG: the code somewhere on a page of the given colours. */
-export function screenshot(text: string, { scale = 4, ink = [0, 0, 0], paper = [255, 255, 255] } = {}): Buffer {
+export function screenshot(
+  text: string,
+  { scale = 4, ink = [0, 0, 0], paper = [255, 255, 255] } = {},
+): Buffer {
   const modules = encodeQR(text, 'raw', { ecc: 'medium', border: 4 })
   const [left, top] = [37, 61]
   const side = modules.length * scale

@@ -22,27 +22,42 @@ test('a payload and a link are read as text, as bytes, and with spaces around th
   for (const text of [payload, link]) {
     const wanted = parseHandoff(text)
     assert.ok(wanted)
-    for (const input of [text, ` ${text}\n`, Buffer.from(text)]) assert.deepEqual(readHandoff(input), wanted)
+    for (const input of [text, ` ${text}\n`, Buffer.from(text)])
+      assert.deepEqual(readHandoff(input), wanted)
   }
 })
 
 test('a screenshot is read, at several sizes and colours', () => {
-  for (const look of [{}, { scale: 2 }, { scale: 9 }, { ink: [20, 20, 60], paper: [235, 235, 235] }])
+  for (const look of [
+    {},
+    { scale: 2 },
+    { scale: 9 },
+    { ink: [20, 20, 60], paper: [235, 235, 235] },
+  ])
     assert.deepEqual(readHandoff(screenshot(payload, look)), parseHandoff(payload))
 })
 
 test('any handoff survives the way through the service’s SVG', () => {
   fc.assert(
-    fc.property(anyHandoff, fc.constantFrom('pulse://bond?', 'https://bond.example/bond?', 'http://localhost:8787/bond?'), (query, start) => {
-      assert.deepEqual(readHandoff(runsSvg(start + query)), parseHandoff(start + query))
-    }),
+    fc.property(
+      anyHandoff,
+      fc.constantFrom('pulse://bond?', 'https://bond.example/bond?', 'http://localhost:8787/bond?'),
+      (query, start) => {
+        assert.deepEqual(readHandoff(runsSvg(start + query)), parseHandoff(start + query))
+      },
+    ),
     { numRuns: 10 },
   )
 })
 
 test('any handoff survives the way through a PNG', () => {
   fc.assert(
-    fc.property(anyHandoff, (query) => assert.deepEqual(readHandoff(screenshot(`pulse://bond?${query}`)), parseHandoff(`pulse://bond?${query}`))),
+    fc.property(anyHandoff, (query) =>
+      assert.deepEqual(
+        readHandoff(screenshot(`pulse://bond?${query}`)),
+        parseHandoff(`pulse://bond?${query}`),
+      ),
+    ),
     { numRuns: 10 },
   )
 })
@@ -72,7 +87,10 @@ test('what shows no session is told apart', () => {
   ] as const) {
     assert.throws(
       () => readHandoff(input),
-      (error) => error instanceof PhoneError && error.code === 'handoff_unreadable' && error.reason === reason,
+      (error) =>
+        error instanceof PhoneError &&
+        error.code === 'handoff_unreadable' &&
+        error.reason === reason,
       reason,
     )
   }
@@ -85,10 +103,22 @@ test('a PNG that claims to be huge is not unpacked', () => {
 })
 
 test('no text makes the SVG reader throw or run away', () => {
-  fc.assert(fc.property(fc.string(), (d) => void rasteriseSvg(`<svg viewBox="0 0 9 9"><path d="${d}"/></svg>`)))
-  const commands = fc.array(fc.tuple(fc.constantFrom(...'MmLlHhVvZzq'.split('')), fc.array(fc.float(), { maxLength: 4 })), { maxLength: 9 })
   fc.assert(
-    fc.property(commands, (path) => void rasteriseSvg(`<svg viewBox="0 0 9 9"><path d="${path.flat(2).join(' ')}"/></svg>`)),
+    fc.property(
+      fc.string(),
+      (d) => void rasteriseSvg(`<svg viewBox="0 0 9 9"><path d="${d}"/></svg>`),
+    ),
+  )
+  const commands = fc.array(
+    fc.tuple(fc.constantFrom(...'MmLlHhVvZzq'.split('')), fc.array(fc.float(), { maxLength: 4 })),
+    { maxLength: 9 },
+  )
+  fc.assert(
+    fc.property(
+      commands,
+      (path) =>
+        void rasteriseSvg(`<svg viewBox="0 0 9 9"><path d="${path.flat(2).join(' ')}"/></svg>`),
+    ),
     { numRuns: 50 },
   )
 })

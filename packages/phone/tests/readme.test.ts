@@ -8,10 +8,16 @@ import { jumpingClock } from './clocks.ts'
 import { fakeService, ORIGIN } from './fake-service.ts'
 import { harness } from './harness.ts'
 
-const blocks = [...readFileSync(new URL('../README.md', import.meta.url), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code)
+const blocks = [
+  ...readFileSync(new URL('../README.md', import.meta.url), 'utf8').matchAll(
+    /```ts\n([\s\S]*?)```/g,
+  ),
+].map(([, code = '']) => code)
 const run = async (code: string, names: Record<string, unknown>) => {
   const body = code.replace(/^import .*$/gm, '')
-  const AsyncFunction = (async () => {}).constructor as new (...text: string[]) => (...values: unknown[]) => Promise<unknown>
+  const AsyncFunction = (async () => {}).constructor as new (
+    ...text: string[]
+  ) => (...values: unknown[]) => Promise<unknown>
   await new AsyncFunction(...Object.keys(names), body)(...Object.values(names))
 }
 
@@ -26,10 +32,22 @@ test('the README’s simulated phone shows the request, bonds and sees the compl
     },
   }
   const complete = () =>
-    service.session.state === 'bonded' ? service.change({ state: 'completed' }) : service.session.state === 'completed' || setImmediate(complete)
+    service.session.state === 'bonded'
+      ? service.change({ state: 'completed' })
+      : service.session.state === 'completed' || setImmediate(complete)
   const createSimulatedPhone = () =>
-    simulator.createSimulatedPhone({ origin: ORIGIN, fetch: service.fetch, clock: jumpingClock(), WebSocket: blockedSocket })
-  await run(blocks[0] ?? '', { ...simulator, createSimulatedPhone, console, scanned: service.payload })
+    simulator.createSimulatedPhone({
+      origin: ORIGIN,
+      fetch: service.fetch,
+      clock: jumpingClock(),
+      WebSocket: blockedSocket,
+    })
+  await run(blocks[0] ?? '', {
+    ...simulator,
+    createSimulatedPhone,
+    console,
+    scanned: service.payload,
+  })
   assert.match(String(printed[0]), /^Example Bank asks/)
   assert.equal(printed[1], 'completed')
 })
@@ -44,7 +62,9 @@ test('the README’s app claims, asks the person, approves and waits for the end
     requestOf: core.requestOf,
     createPhone: () => ({
       ...phone,
-      waitForEnd: async (bonded: core.ClaimedSession) => (service.change({ state: 'completed' }), phone.waitForEnd(bonded)),
+      waitForEnd: async (bonded: core.ClaimedSession) => (
+        service.change({ state: 'completed' }), phone.waitForEnd(bonded)
+      ),
     }),
     ...unused,
     scannedText: service.link,

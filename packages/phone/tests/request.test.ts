@@ -21,7 +21,13 @@ test('a request reads as who asks, on which page, for what', () => {
 })
 
 test('a page that is not known is said to be so', () => {
-  const bare = describeRequest({ ...session, requesting_origin: null, workflow: null, action: null, context: null })
+  const bare = describeRequest({
+    ...session,
+    requesting_origin: null,
+    workflow: null,
+    action: null,
+    context: null,
+  })
   assert.match(bare, /Page: {2}not known/)
   assert.doesNotMatch(bare, /Purpose/)
 })
@@ -29,7 +35,11 @@ test('a page that is not known is said to be so', () => {
 test('no text of a request can move the cursor, start a line or turn the writing around', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
-      const shown = requestOf({ ...session, tenant_name: text, context: { display: [{ label: text, value: `\u001b[2J\n\u202e${text}` }] } })
+      const shown = requestOf({
+        ...session,
+        tenant_name: text,
+        context: { display: [{ label: text, value: `\u001b[2J\n\u202e${text}` }] },
+      })
       const all = JSON.stringify([shown.tenant_name, shown.display]).replaceAll('\\\\', '')
       assert.doesNotMatch(all, /\\u00|\\[nrtbf]|[\u0080-\u009f\u200b-\u200f\u2028-\u202e]/)
     }),

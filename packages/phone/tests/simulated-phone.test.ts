@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { carriedPhone, createSimulatedPhone, type Outcome, OUTCOMES, PhoneError, type SimulatedPhoneOptions } from '../src/simulator/index.ts'
+import {
+  carriedPhone,
+  createSimulatedPhone,
+  type Outcome,
+  OUTCOMES,
+  PhoneError,
+  type SimulatedPhoneOptions,
+} from '../src/simulator/index.ts'
 import { enrolmentAt } from '../src/simulator/enrolment.ts'
 import { stateInFile } from '../src/simulator/state-file.ts'
 import { blockedSocket } from './blocked-socket.ts'
@@ -87,7 +94,9 @@ test('step-up misses the policy first and meets it then', async () => {
 test('replay sends the bonding assertion again and reports the answer', async () => {
   const { service, result } = await play('replay')
   assert.deepEqual(result.steps.at(-1), { step: 'replayed', status: 200, state: 'bonded' })
-  const sent = service.requests.filter(({ path }) => path.endsWith('/attestations')).map(({ raw }) => raw)
+  const sent = service.requests
+    .filter(({ path }) => path.endsWith('/attestations'))
+    .map(({ raw }) => raw)
   assert.equal(sent.length, 2)
   assert.equal(sent[0], sent[1])
 })
@@ -98,7 +107,9 @@ test('a stale counter is refused, and the phone’s own device takes no harm', a
   const result = await phone.run(service.payload, 'stale-counter')
   assert.deepEqual(result.refusal, { code: 'refused', reason: 'assertion_invalid', status: 400 })
   assert.equal(result.state, 'pending')
-  const claim = service.requests.find(({ path }) => path.endsWith('/claim'))?.body as { device_id: string }
+  const claim = service.requests.find(({ path }) => path.endsWith('/claim'))?.body as {
+    device_id: string
+  }
   assert.notEqual(claim.device_id, own.device_id)
 })
 
@@ -159,7 +170,10 @@ test('an origin may be given with a slash at its end', async () => {
 test('an origin that is missing or unsafe is refused', async () => {
   const { service, phone } = simulated()
   const nowhere = createSimulatedPhone({ fetch: service.fetch })
-  await assert.rejects(nowhere.run(service.payload, 'approve'), (error) => error instanceof PhoneError && error.reason === 'origin_missing')
+  await assert.rejects(
+    nowhere.run(service.payload, 'approve'),
+    (error) => error instanceof PhoneError && error.reason === 'origin_missing',
+  )
   await assert.rejects(
     phone.run(service.link.replace('https://bond', 'http://evil'), 'approve'),
     (error) => error instanceof PhoneError && error.reason === 'origin_insecure',
@@ -205,15 +219,23 @@ test('a counter is on disk before it is given out', async () => {
 
 test('the sensors tell of a carried phone whatever the chance', () => {
   fc.assert(
-    fc.property(fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })), (stream) => {
-      const { window_ms, features } = carriedPhone(() => stream.next().value ?? 0)
-      assert.equal(features.length, 60)
-      assert.ok(
-        features.every(
-          ({ t_ms, acc_var, gyro_var }, at) => t_ms === at * 1_000 && t_ms < window_ms && acc_var > 0.01 && acc_var < 150 && gyro_var > 0.0005,
-        ),
-      )
-      assert.ok(features.some(({ handling }) => handling > 0))
-    }),
+    fc.property(
+      fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })),
+      (stream) => {
+        const { window_ms, features } = carriedPhone(() => stream.next().value ?? 0)
+        assert.equal(features.length, 60)
+        assert.ok(
+          features.every(
+            ({ t_ms, acc_var, gyro_var }, at) =>
+              t_ms === at * 1_000 &&
+              t_ms < window_ms &&
+              acc_var > 0.01 &&
+              acc_var < 150 &&
+              gyro_var > 0.0005,
+          ),
+        )
+        assert.ok(features.some(({ handling }) => handling > 0))
+      },
+    ),
   )
 })

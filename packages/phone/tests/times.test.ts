@@ -24,7 +24,8 @@ test('the time that has passed on the phone is added', async () => {
   clock.advance(20_000)
   service.nowMs += 20_000
   await phone.approve(claimed, { gather: strong })
-  const assertion = service.requests.find(({ path }) => path.endsWith('/attestations'))?.body as Sent
+  const assertion = service.requests.find(({ path }) => path.endsWith('/attestations'))
+    ?.body as Sent
   assert.equal(assertion.issued_at, '2026-11-21T09:30:20.000Z')
 })
 
@@ -34,7 +35,9 @@ test('a phone whose clock stood still takes the service’s time and signs anew,
   service.nowMs += 200_000
   const bonded = await phone.approve(claimed, { gather: strong })
   assert.equal(bonded.session.state, 'bonded')
-  const [first, second] = service.requests.filter(({ path }) => path.endsWith('/evidence')).map(({ body }) => body as Sent)
+  const [first, second] = service.requests
+    .filter(({ path }) => path.endsWith('/evidence'))
+    .map(({ body }) => body as Sent)
   assert.equal(first?.issued_at, '2026-11-21T09:30:00.000Z')
   assert.equal(second?.issued_at, '2026-11-21T09:33:20.000Z')
   // The person was verified just now, whatever the time was thought to be.
@@ -58,7 +61,9 @@ test('a time that is refused twice is not signed a third time', async () => {
   const claimed = await phone.claim(service.payload)
   const no = { status: 400, reason: 'issued_at_out_of_range' } as const
   service.fail('/attestations', no, no, no)
-  await assert.rejects(phone.approve(claimed, { gather: strong }), { reason: 'issued_at_out_of_range' })
+  await assert.rejects(phone.approve(claimed, { gather: strong }), {
+    reason: 'issued_at_out_of_range',
+  })
   assert.equal(service.requests.filter(({ path }) => path.endsWith('/attestations')).length, 2)
 })
 
@@ -82,11 +87,19 @@ test('evidence that the service calls expired is fetched anew, once', async () =
 test('a synchronised time runs as evenly as the phone’s clock', () => {
   const anyMs = fc.integer({ min: -1e12, max: 1e12 })
   fc.assert(
-    fc.property(fc.integer({ min: 1e12, max: 2e12 }), anyMs, fc.nat(1e9), (serverMs, phoneMs, elapsed) => {
-      const told = new Date(serverMs).toISOString()
-      const time = syncTo(told, { now: () => phoneMs, schedule: () => () => {} })
-      assert.equal(serverMsAt(time, phoneMs + elapsed), serverMs + elapsed)
-      assert.match(timestampAt(time, phoneMs + elapsed), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    }),
+    fc.property(
+      fc.integer({ min: 1e12, max: 2e12 }),
+      anyMs,
+      fc.nat(1e9),
+      (serverMs, phoneMs, elapsed) => {
+        const told = new Date(serverMs).toISOString()
+        const time = syncTo(told, { now: () => phoneMs, schedule: () => () => {} })
+        assert.equal(serverMsAt(time, phoneMs + elapsed), serverMs + elapsed)
+        assert.match(
+          timestampAt(time, phoneMs + elapsed),
+          /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+        )
+      },
+    ),
   )
 })

@@ -24,7 +24,11 @@ if (node === undefined) {
 const modules = modulesAbove().next().value
 if (modules !== undefined) process.env.NODE_COMPILE_CACHE ??= join(modules, '.cache/bonded')
 const args = [...flags, main, ...process.argv.slice(2)]
-if (node === process.execPath && typeof process.execve === 'function' && process.platform !== 'win32') {
+if (
+  node === process.execPath &&
+  typeof process.execve === 'function' &&
+  process.platform !== 'win32'
+) {
   process.execve(node, [node, ...args], process.env)
 }
 const child = spawn(node, args, { stdio: 'inherit' })
@@ -35,7 +39,11 @@ child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 1
 function pinnedNode() {
   for (const modules of modulesAbove()) {
     const found = readdirSync(modules).find((name) => /^node-(bin-)?(linux|darwin|win)-/.test(name))
-    const binary = found && [join(modules, found, 'bin/node'), join(modules, found, 'bin/node.exe')].find((path) => existsSync(path))
+    const binary =
+      found &&
+      [join(modules, found, 'bin/node'), join(modules, found, 'bin/node.exe')].find((path) =>
+        existsSync(path),
+      )
     if (binary) return binary
   }
   return undefined

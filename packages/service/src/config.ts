@@ -17,9 +17,27 @@ export const SETTINGS = [
     expects: 'an origin: https://host, or http://localhost with a port',
     secret: false,
   },
-  { name: 'BONDED_PORT', key: 'port', fallback: '8787', expects: 'a port number, 0 to 65535', secret: false },
-  { name: 'BONDED_HOST', key: 'host', fallback: '127.0.0.1', expects: 'an address to listen on', secret: false },
-  { name: 'BONDED_DATABASE_URL', key: 'database_url', fallback: 'sqlite:<data dir>/bonded.db', expects: 'sqlite:<file>', secret: false },
+  {
+    name: 'BONDED_PORT',
+    key: 'port',
+    fallback: '8787',
+    expects: 'a port number, 0 to 65535',
+    secret: false,
+  },
+  {
+    name: 'BONDED_HOST',
+    key: 'host',
+    fallback: '127.0.0.1',
+    expects: 'an address to listen on',
+    secret: false,
+  },
+  {
+    name: 'BONDED_DATABASE_URL',
+    key: 'database_url',
+    fallback: 'sqlite:<data dir>/bonded.db',
+    expects: 'sqlite:<file>',
+    secret: false,
+  },
   {
     name: 'BONDED_ROOT_KEYS',
     key: 'root_keys',
@@ -27,8 +45,20 @@ export const SETTINGS = [
     expects: 'id:<base64url of 32 bytes>, several separated by commas',
     secret: true,
   },
-  { name: 'BONDED_APP_SCHEME', key: 'app_scheme', fallback: 'pulse', expects: 'a URL scheme: lower-case letters, digits, + - .', secret: false },
-  { name: 'BONDED_DATA_DIR', key: 'data_dir', fallback: '.bonded', expects: 'a folder', secret: false },
+  {
+    name: 'BONDED_APP_SCHEME',
+    key: 'app_scheme',
+    fallback: 'pulse',
+    expects: 'a URL scheme: lower-case letters, digits, + - .',
+    secret: false,
+  },
+  {
+    name: 'BONDED_DATA_DIR',
+    key: 'data_dir',
+    fallback: '.bonded',
+    expects: 'a folder',
+    secret: false,
+  },
   {
     name: 'BONDED_CARRIER_OPERATORS',
     key: 'carrier_operators',
@@ -40,7 +70,8 @@ export const SETTINGS = [
     name: 'BONDED_CSCA_DIR',
     key: 'csca_dir',
     fallback: '<data dir>/csca, where it is there',
-    expects: 'a folder of passport master lists (.ml) and of country certificates (.cer, .crt, .der, .pem)',
+    expects:
+      'a folder of passport master lists (.ml) and of country certificates (.cer, .crt, .der, .pem)',
     secret: false,
   },
   {
@@ -61,14 +92,16 @@ export const SETTINGS = [
     name: 'BONDED_TRUST_PROXY',
     key: 'trust_proxy',
     fallback: '0',
-    expects: 'how many proxies stand in a row before the service, 0 to 9, or their addresses and ranges, separated by commas',
+    expects:
+      'how many proxies stand in a row before the service, 0 to 9, or their addresses and ranges, separated by commas',
     secret: false,
   },
   {
     name: 'BONDED_PHONES',
     key: 'phones',
     fallback: 'browsers only',
-    expects: 'a YAML or JSON file of the apps whose phones may register, and of the roots to trust (below)',
+    expects:
+      'a YAML or JSON file of the apps whose phones may register, and of the roots to trust (below)',
     secret: false,
   },
   {
@@ -78,7 +111,13 @@ export const SETTINGS = [
     expects: 'a YAML or JSON file of test apps and roots, in a sandbox (below)',
     secret: false,
   },
-  { name: 'BONDED_ENVIRONMENT', key: 'environment', fallback: 'sandbox', expects: 'sandbox or production', secret: false },
+  {
+    name: 'BONDED_ENVIRONMENT',
+    key: 'environment',
+    fallback: 'sandbox',
+    expects: 'sandbox or production',
+    secret: false,
+  },
 ] as const
 
 export type SettingName = (typeof SETTINGS)[number]['name']
@@ -139,9 +178,12 @@ export class ConfigError extends Error {
 
   constructor(mistakes: readonly ConfigMistake[]) {
     super(
-      ['The configuration cannot be used:', ...mistakes.map(({ setting, value, expected }) => `  ${setting}: ${value}. Expected ${expected}.`)].join(
-        '\n',
-      ),
+      [
+        'The configuration cannot be used:',
+        ...mistakes.map(
+          ({ setting, value, expected }) => `  ${setting}: ${value}. Expected ${expected}.`,
+        ),
+      ].join('\n'),
     )
     this.mistakes = mistakes
   }
@@ -156,14 +198,29 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   const mistakes: ConfigMistake[] = []
   const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, mistakes)
   for (const name of Object.keys(environment)) {
-    const known = name === 'BONDED_CONFIG' || SETTINGS.some((setting) => setting.name === name) || LATER.includes(name)
+    const known =
+      name === 'BONDED_CONFIG' ||
+      SETTINGS.some((setting) => setting.name === name) ||
+      LATER.includes(name)
     if (name.startsWith('BONDED_') && !known)
-      mistakes.push({ setting: name, value: 'is set', expected: `one of ${SETTINGS.map((setting) => setting.name).join(', ')}` })
+      mistakes.push({
+        setting: name,
+        value: 'is set',
+        expected: `one of ${SETTINGS.map((setting) => setting.name).join(', ')}`,
+      })
   }
-  const given = (name: SettingName): string | undefined => flags[name] ?? environment[name] ?? file[name]
+  const given = (name: SettingName): string | undefined =>
+    flags[name] ?? environment[name] ?? file[name]
   const wrong = (name: SettingName) => {
-    const { expects, secret } = SETTINGS.find((setting) => setting.name === name) ?? { expects: '', secret: true }
-    mistakes.push({ setting: name, value: secret ? '(not shown)' : JSON.stringify(withoutPassword(given(name) ?? '')), expected: expects })
+    const { expects, secret } = SETTINGS.find((setting) => setting.name === name) ?? {
+      expects: '',
+      secret: true,
+    }
+    mistakes.push({
+      setting: name,
+      value: secret ? '(not shown)' : JSON.stringify(withoutPassword(given(name) ?? '')),
+      expected: expects,
+    })
   }
 
   const port = given('BONDED_PORT') ?? '8787'
@@ -181,7 +238,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'
   if (!/^[a-z][a-z0-9+.-]*$/.test(appScheme)) wrong('BONDED_APP_SCHEME')
   const metricsPort = given('BONDED_METRICS_PORT')
-  if (metricsPort !== undefined && !(isPort(metricsPort) && Number(metricsPort) > 0)) wrong('BONDED_METRICS_PORT')
+  if (metricsPort !== undefined && !(isPort(metricsPort) && Number(metricsPort) > 0))
+    wrong('BONDED_METRICS_PORT')
   const stage = given('BONDED_ENVIRONMENT') ?? 'sandbox'
   if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
   const limits = readLimits(given('BONDED_RATE_LIMITS') ?? 'on')
@@ -189,16 +247,23 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   const trustedProxies = parseTrustedProxies(given('BONDED_TRUST_PROXY') ?? '0')
   if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
   const operatorsFile = given('BONDED_CARRIER_OPERATORS')
-  const operators = operatorsFile === undefined ? [] : readOperators(operatorsFile, { sandbox: stage !== 'production', mistakes })
+  const operators =
+    operatorsFile === undefined
+      ? []
+      : readOperators(operatorsFile, { sandbox: stage !== 'production', mistakes })
   const keptTestRoots = join(dataDir, 'test-roots.json')
   const files = {
     BONDED_PHONES: given('BONDED_PHONES'),
-    BONDED_TEST_ROOTS: given('BONDED_TEST_ROOTS') ?? (stage !== 'production' && existsSync(keptTestRoots) ? keptTestRoots : undefined),
+    BONDED_TEST_ROOTS:
+      given('BONDED_TEST_ROOTS') ??
+      (stage !== 'production' && existsSync(keptTestRoots) ? keptTestRoots : undefined),
   }
   const trusted = readTrustedPhones(files)
   for (const { setting, at, expected } of trusted.mistakes) {
     mistakes.push(
-      at === '' ? { setting, value: JSON.stringify(files[setting]), expected } : { setting: `${setting}: ${at}`, value: 'cannot be used', expected },
+      at === ''
+        ? { setting, value: JSON.stringify(files[setting]), expected }
+        : { setting: `${setting}: ${at}`, value: 'cannot be used', expected },
     )
   }
   const rootKeys = given('BONDED_ROOT_KEYS')
@@ -206,14 +271,23 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     mistakes.push({
       setting: 'BONDED_ROOT_KEYS',
       value: 'is not set',
-      expected: 'a key in production: openssl rand -base64 32 | tr +/ -_ | tr -d = makes one; write it as k1:<key>',
+      expected:
+        'a key in production: openssl rand -base64 32 | tr +/ -_ | tr -d = makes one; write it as k1:<key>',
     })
   }
   if (stage === 'production' && publicOrigin.startsWith('http:')) {
-    mistakes.push({ setting: 'BONDED_PUBLIC_ORIGIN', value: JSON.stringify(publicOrigin), expected: 'an https origin in production' })
+    mistakes.push({
+      setting: 'BONDED_PUBLIC_ORIGIN',
+      value: JSON.stringify(publicOrigin),
+      expected: 'an https origin in production',
+    })
   }
   if (stage === 'production' && limits === 'off') {
-    mistakes.push({ setting: 'BONDED_RATE_LIMITS', value: '"off"', expected: 'limits in production; they can be raised one by one' })
+    mistakes.push({
+      setting: 'BONDED_RATE_LIMITS',
+      value: '"off"',
+      expected: 'limits in production; they can be raised one by one',
+    })
   }
   if (stage === 'production' && files.BONDED_TEST_ROOTS !== undefined) {
     mistakes.push({
@@ -242,7 +316,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
 }
 
 /** Every setting with the value that counts and where it comes from, whether or not it can be used. */
-export function chosenSettings(environment: NodeJS.ProcessEnv, flags: SettingFlags = {}): readonly ChosenSetting[] {
+export function chosenSettings(
+  environment: NodeJS.ProcessEnv,
+  flags: SettingFlags = {},
+): readonly ChosenSetting[] {
   const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, [])
   const choose = (name: SettingName): { given: string | undefined; source: SettingSource } => {
     if (flags[name] !== undefined) return { given: flags[name], source: 'flag' }
@@ -252,7 +329,10 @@ export function chosenSettings(environment: NodeJS.ProcessEnv, flags: SettingFla
   return SETTINGS.map(({ name, fallback, secret }) => {
     const { given, source } = choose(name)
     const value =
-      given ?? fallback.replace('<port>', choose('BONDED_PORT').given ?? '8787').replace('<data dir>', choose('BONDED_DATA_DIR').given ?? '.bonded')
+      given ??
+      fallback
+        .replace('<port>', choose('BONDED_PORT').given ?? '8787')
+        .replace('<data dir>', choose('BONDED_DATA_DIR').given ?? '.bonded')
     return { name, value: withoutPassword(value), source, secret }
   })
 }
@@ -268,29 +348,53 @@ const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS']
 function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
   if (path === undefined) return {}
   if (!existsSync(path)) {
-    mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a file that exists' })
+    mistakes.push({
+      setting: 'BONDED_CONFIG',
+      value: JSON.stringify(path),
+      expected: 'a file that exists',
+    })
     return {}
   }
   const members = yamlOf(path)
   if (typeof members !== 'object' || members === null || Array.isArray(members)) {
-    mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected: 'a YAML file of settings' })
+    mistakes.push({
+      setting: 'BONDED_CONFIG',
+      value: JSON.stringify(path),
+      expected: 'a YAML file of settings',
+    })
     return {}
   }
   const raw: Raw = {}
   for (const [key, value] of Object.entries(members)) {
     const setting = SETTINGS.find((candidate) => candidate.key === key)
     if (setting) raw[setting.name] = String(value)
-    else mistakes.push({ setting: `${path}: ${key}`, value: 'is set', expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}` })
+    else
+      mistakes.push({
+        setting: `${path}: ${key}`,
+        value: 'is set',
+        expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}`,
+      })
   }
   return raw
 }
 
-function readOperators(path: string, { sandbox, mistakes }: { sandbox: boolean; mistakes: ConfigMistake[] }): readonly OperatorSettings[] {
+function readOperators(
+  path: string,
+  { sandbox, mistakes }: { sandbox: boolean; mistakes: ConfigMistake[] },
+): readonly OperatorSettings[] {
   if (!existsSync(path)) {
-    mistakes.push({ setting: 'BONDED_CARRIER_OPERATORS', value: JSON.stringify(path), expected: 'a file that exists' })
+    mistakes.push({
+      setting: 'BONDED_CARRIER_OPERATORS',
+      value: JSON.stringify(path),
+      expected: 'a file that exists',
+    })
     return []
   }
-  return parseOperators(yamlOf(path), { path, sandbox, tell: (setting, value, expected) => mistakes.push({ setting, value, expected }) })
+  return parseOperators(yamlOf(path), {
+    path,
+    sandbox,
+    tell: (setting, value, expected) => mistakes.push({ setting, value, expected }),
+  })
 }
 
 /** What a YAML file says; undefined where it says nothing that can be read. */
@@ -319,5 +423,9 @@ function readLimits(text: string): Limits | 'off' | undefined {
 function isServiceOrigin(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { origin, protocol, hostname } = new URL(text)
-  return origin === text && (protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)))
+  return (
+    origin === text &&
+    (protocol === 'https:' ||
+      (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)))
+  )
 }

@@ -14,8 +14,10 @@ export const OPERATOR_MEMBERS = {
   key_id: 'the `kid` it knows the key by; may be left out',
   flow: 'ciba or jwt-bearer',
   purpose: 'what the data is for, as agreed: one scope such as dpv:FraudPreventionAndDetection',
-  number_prefixes: 'a list of the beginnings of its numbers, such as "+34"; the longest that fits decides, and no other operator has it',
-  sim_swap_max_age_hours: 'for how long a swap counts as recent, 1 to 2400; 240 where it is left out',
+  number_prefixes:
+    'a list of the beginnings of its numbers, such as "+34"; the longest that fits decides, and no other operator has it',
+  sim_swap_max_age_hours:
+    'for how long a swap counts as recent, 1 to 2400; 240 where it is left out',
 } as const
 type Member = keyof typeof OPERATOR_MEMBERS
 const MAY_BE_LEFT_OUT: readonly Member[] = ['key_id', 'sim_swap_max_age_hours']
@@ -29,15 +31,24 @@ export function parseOperators(
   document: unknown,
   { path, sandbox, tell }: { path: string; sandbox: boolean; tell: TellMistake },
 ): readonly OperatorSettings[] {
-  const listed = isObject(document) && Object.keys(document).length === 1 ? document.operators : undefined
+  const listed =
+    isObject(document) && Object.keys(document).length === 1 ? document.operators : undefined
   if (!Array.isArray(listed) || listed.length === 0) {
     tell(path, 'cannot be used', 'one member, `operators`: a list of operators')
     return []
   }
-  const operators = listed.flatMap((entry, at) => parseOperator(entry, { at: `${path}: operators[${at}]`, path, sandbox, tell }) ?? [])
-  for (const twice of repeated(operators.map(({ name }) => name))) tell(`${path}: name`, `${JSON.stringify(twice)} twice`, 'a name for each operator')
+  const operators = listed.flatMap(
+    (entry, at) =>
+      parseOperator(entry, { at: `${path}: operators[${at}]`, path, sandbox, tell }) ?? [],
+  )
+  for (const twice of repeated(operators.map(({ name }) => name)))
+    tell(`${path}: name`, `${JSON.stringify(twice)} twice`, 'a name for each operator')
   for (const twice of repeated(operators.flatMap(({ numberPrefixes }) => numberPrefixes)))
-    tell(`${path}: number_prefixes`, `${JSON.stringify(twice)} twice`, 'each beginning at one operator')
+    tell(
+      `${path}: number_prefixes`,
+      `${JSON.stringify(twice)} twice`,
+      'each beginning at one operator',
+    )
   return operators
 }
 
@@ -74,10 +85,14 @@ function parseOperator(
   const key = keyFile === '' ? undefined : keyFrom(keyFile, path)
   if (keyFile !== '' && key === undefined) wrong('private_key_file')
   const prefixes: unknown = entry.number_prefixes
-  const areNumbers = Array.isArray(prefixes) && prefixes.length > 0 && prefixes.every((prefix) => /^\+[1-9]\d{0,13}$/.test(String(prefix)))
+  const areNumbers =
+    Array.isArray(prefixes) &&
+    prefixes.length > 0 &&
+    prefixes.every((prefix) => /^\+[1-9]\d{0,13}$/.test(String(prefix)))
   if (!areNumbers) wrong('number_prefixes')
   const maxAge: unknown = entry.sim_swap_max_age_hours ?? USUAL_MAX_AGE_HOURS
-  if (!(typeof maxAge === 'number' && Number.isInteger(maxAge) && maxAge >= 1 && maxAge <= 2400)) wrong('sim_swap_max_age_hours')
+  if (!(typeof maxAge === 'number' && Number.isInteger(maxAge) && maxAge >= 1 && maxAge <= 2400))
+    wrong('sim_swap_max_age_hours')
 
   const settings = {
     name: text('name', (word) => /^[a-z][a-z0-9_-]{0,63}$/.test(word)),
@@ -97,7 +112,10 @@ function keyFrom(file: string, beside: string): KeyObject | undefined {
   try {
     const key = createPrivateKey(readFileSync(resolve(dirname(beside), file)))
     const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {}
-    const usable = key.asymmetricKeyType === 'ec' ? namedCurve === 'prime256v1' : key.asymmetricKeyType === 'rsa' && modulusLength >= 2048
+    const usable =
+      key.asymmetricKeyType === 'ec'
+        ? namedCurve === 'prime256v1'
+        : key.asymmetricKeyType === 'rsa' && modulusLength >= 2048
     return usable ? key : undefined
   } catch {
     return undefined
@@ -108,7 +126,8 @@ function keyFrom(file: string, beside: string): KeyObject | undefined {
 function isBase(text: string, sandbox: boolean): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, search, hash, username } = new URL(text)
-  const local = sandbox && protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  const local =
+    sandbox && protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   return (protocol === 'https:' || local) && search === '' && hash === '' && username === ''
 }
 

@@ -18,7 +18,8 @@ interface Section {
 }
 
 const isText = (form: RegExp) => (value: unknown) => typeof value === 'string' && form.test(value)
-const isListOf = (takes: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(takes)
+const isListOf = (takes: (value: unknown) => boolean) => (value: unknown) =>
+  Array.isArray(value) && value.every(takes)
 const isOneOf = (words: readonly unknown[]) => (value: unknown) => words.includes(value)
 const isWhole = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
 
@@ -32,8 +33,15 @@ const VERSION = /^\d{1,9}(\.\d{1,9}){0,2}$/
 const PATCH_LEVEL = /^\d{4}(0[1-9]|1[0-2])$/
 
 const isMinimum = (value: unknown) =>
-  typeof value === 'object' && value !== null && Object.keys(value).join() === 'minimum' && isText(VERSION)(Object.values(value)[0])
-const ROOTS: Member = { expects: 'a list of certificates (PEM)', takes: isListOf(isCertificate), fallback: [] }
+  typeof value === 'object' &&
+  value !== null &&
+  Object.keys(value).join() === 'minimum' &&
+  isText(VERSION)(Object.values(value)[0])
+const ROOTS: Member = {
+  expects: 'a list of certificates (PEM)',
+  takes: isListOf(isCertificate),
+  fallback: [],
+}
 
 /** The file that `BONDED_PHONES` names. Whoever reads it and whoever documents it read this table. */
 export const PHONES_FILE = {
@@ -49,7 +57,8 @@ export const PHONES_FILE = {
         fallback: ['production'],
       },
       categories: {
-        expects: 'a list of validation categories: 4 App Store, 2 TestFlight, 3 development, 5 enterprise',
+        expects:
+          'a list of validation categories: 4 App Store, 2 TestFlight, 3 development, 5 enterprise',
         takes: isListOf(isWhole),
         fallback: [4],
       },
@@ -60,7 +69,8 @@ export const PHONES_FILE = {
       },
       bundle_versions: {
         expects: 'any, a list of versions, or minimum: a version',
-        takes: (value: unknown) => value === 'any' || isMinimum(value) || isListOf((one) => typeof one === 'string')(value),
+        takes: (value: unknown) =>
+          value === 'any' || isMinimum(value) || isListOf((one) => typeof one === 'string')(value),
         fallback: 'any',
       },
     },
@@ -72,7 +82,8 @@ export const PHONES_FILE = {
       package: { expects: 'a package name', takes: isText(PACKAGE) },
       certificate_digests: {
         expects: 'a list of SHA-256 digests of signing certificates, in hexadecimal',
-        takes: (value: unknown) => isListOf(isText(DIGEST))(value) && (value as readonly unknown[]).length > 0,
+        takes: (value: unknown) =>
+          isListOf(isText(DIGEST))(value) && (value as readonly unknown[]).length > 0,
       },
     },
   },
@@ -80,15 +91,21 @@ export const PHONES_FILE = {
     about: 'What is demanded of Android keys, those of browsers included.',
     many: false,
     members: {
-      min_patch_level: { expects: 'the oldest security patch taken, as YYYYMM, or null', takes: isPatchLevel, fallback: null },
+      min_patch_level: {
+        expects: 'the oldest security patch taken, as YYYYMM, or null',
+        takes: isPatchLevel,
+        fallback: null,
+      },
       extra_roots: { ...ROOTS, expects: `${ROOTS.expects}, trusted beside Google’s` },
       owner_boot_keys: {
-        expects: 'a list of boot keys (SHA-256, in hexadecimal) of systems that an owner may install and lock',
+        expects:
+          'a list of boot keys (SHA-256, in hexadecimal) of systems that an owner may install and lock',
         takes: isListOf(isText(DIGEST)),
         fallback: [],
       },
       user_authentication_within_seconds: {
-        expects: 'how long after unlocking the hardware may sign an app’s assertions, 0 to ask each time, or null not to demand it',
+        expects:
+          'how long after unlocking the hardware may sign an app’s assertions, 0 to ask each time, or null not to demand it',
         takes: (value: unknown) => value === null || isWhole(value),
         fallback: null,
       },
@@ -97,7 +114,9 @@ export const PHONES_FILE = {
   webauthn: {
     about: 'The makers of authenticators behind browsers.',
     many: false,
-    members: { packed_roots: { ...ROOTS, expects: `${ROOTS.expects} that may vouch in the format packed` } },
+    members: {
+      packed_roots: { ...ROOTS, expects: `${ROOTS.expects} that may vouch in the format packed` },
+    },
   },
 } as const satisfies Readonly<Record<string, Section>>
 
@@ -115,7 +134,9 @@ export const TEST_ROOTS_FILE = {
 type File = Readonly<Record<string, Section>>
 type Entry = Readonly<Record<string, unknown>>
 /** The file's parts, with every default filled in. */
-export type FileOf<F extends File> = { readonly [Name in keyof F]: F[Name]['many'] extends true ? readonly Entry[] : Entry }
+export type FileOf<F extends File> = {
+  readonly [Name in keyof F]: F[Name]['many'] extends true ? readonly Entry[] : Entry
+}
 
 /** Something in the file that cannot be used. */
 export interface FileMistake {
@@ -125,33 +146,51 @@ export interface FileMistake {
 }
 
 /** Reads the parts of a file that was parsed. All mistakes are told at once; what is wrong is left at its default. */
-export function readSections<F extends File>(parsed: unknown, file: F): { sections: FileOf<F>; mistakes: readonly FileMistake[] } {
+export function readSections<F extends File>(
+  parsed: unknown,
+  file: F,
+): { sections: FileOf<F>; mistakes: readonly FileMistake[] } {
   const mistakes: FileMistake[] = []
   const members = isRecord(parsed) ? parsed : {}
-  if (!isRecord(parsed)) mistakes.push({ at: '', expected: `a file of ${Object.keys(file).join(', ')}` })
-  for (const name of Object.keys(members)) if (!(name in file)) mistakes.push({ at: name, expected: `one of ${Object.keys(file).join(', ')}` })
+  if (!isRecord(parsed))
+    mistakes.push({ at: '', expected: `a file of ${Object.keys(file).join(', ')}` })
+  for (const name of Object.keys(members))
+    if (!(name in file))
+      mistakes.push({ at: name, expected: `one of ${Object.keys(file).join(', ')}` })
   const sections = Object.entries(file).map(([name, section]) => {
     const given = members[name]
-    if (!section.many) return [name, readEntry(given ?? {}, { at: name, members: section.members, mistakes })]
-    if (given !== undefined && !Array.isArray(given)) mistakes.push({ at: name, expected: 'a list' })
+    if (!section.many)
+      return [name, readEntry(given ?? {}, { at: name, members: section.members, mistakes })]
+    if (given !== undefined && !Array.isArray(given))
+      mistakes.push({ at: name, expected: 'a list' })
     const list: readonly unknown[] = Array.isArray(given) ? given : []
-    return [name, list.map((entry, at) => readEntry(entry, { at: `${name}.${at}`, members: section.members, mistakes }))]
+    return [
+      name,
+      list.map((entry, at) =>
+        readEntry(entry, { at: `${name}.${at}`, members: section.members, mistakes }),
+      ),
+    ]
   })
   return { sections: Object.fromEntries(sections) as FileOf<F>, mistakes }
 }
 
-function readEntry(given: unknown, { at, members, mistakes }: { at: string; members: Members; mistakes: FileMistake[] }): Entry {
+function readEntry(
+  given: unknown,
+  { at, members, mistakes }: { at: string; members: Members; mistakes: FileMistake[] },
+): Entry {
   if (!isRecord(given)) {
     mistakes.push({ at, expected: `an entry of ${Object.keys(members).join(', ')}` })
     return {}
   }
   for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(members, name)) mistakes.push({ at: `${at}.${name}`, expected: `one of ${Object.keys(members).join(', ')}` })
+    if (!Object.hasOwn(members, name))
+      mistakes.push({ at: `${at}.${name}`, expected: `one of ${Object.keys(members).join(', ')}` })
   }
   return Object.fromEntries(
     Object.entries(members).map(([name, { expects, takes, fallback }]) => {
       const value = given[name] === undefined ? fallback : given[name]
-      if (value === undefined || !takes(value)) mistakes.push({ at: `${at}.${name}`, expected: expects })
+      if (value === undefined || !takes(value))
+        mistakes.push({ at: `${at}.${name}`, expected: expects })
       return [name, value]
     }),
   )

@@ -56,7 +56,11 @@ export function wireService(parts: ServiceParts): Service {
   const bus = localBus()
   const keys = keyringOf(rootKeys)
   return {
-    store: new SqliteStore(databaseFile, { bus, meter, ...(waitForLockMs === undefined ? {} : { waitForLockMs }) }),
+    store: new SqliteStore(databaseFile, {
+      bus,
+      meter,
+      ...(waitForLockMs === undefined ? {} : { waitForLockMs }),
+    }),
     bus,
     meter,
     clock,

@@ -21,7 +21,11 @@ function partsOf(appId: string, counter: number) {
   const data = Buffer.concat([sha256(appId), Buffer.alloc(5, 5)])
   data.writeUInt32BE(counter, 33)
   const hash = sha256('payload')
-  return { client_data_hash: hash, authenticator_data: data, signature: sign('sha256', Buffer.concat([data, hash]), privateKey) }
+  return {
+    client_data_hash: hash,
+    authenticator_data: data,
+    signature: sign('sha256', Buffer.concat([data, hash]), privateKey),
+  }
 }
 
 function verify(parts: ReturnType<typeof partsOf>, more: object = {}) {
@@ -31,7 +35,11 @@ function verify(parts: ReturnType<typeof partsOf>, more: object = {}) {
     authenticator_data: parts.authenticator_data.toString('base64url'),
     signature: parts.signature.toString('base64url'),
   }
-  return appAssertionVerifier.verify({ device, payload: 'payload', appAttest: { ...sent, ...more } })
+  return appAssertionVerifier.verify({
+    device,
+    payload: 'payload',
+    appAttest: { ...sent, ...more },
+  })
 }
 
 test('android-key: an assertion names the app that was registered, and counts in 32 bits without a sign', () => {
@@ -53,9 +61,12 @@ test('android-key: an assertion that is longer or shorter than one is, or not wr
   })
   assert.equal(wordOf(verify(signedAs(honest.authenticator_data))), 'ok')
   // The phone's own key has signed all of these.
-  const longer = [Buffer.of(0), Buffer.of(0xa0), Buffer.alloc(1_000)].map((more) => Buffer.concat([honest.authenticator_data, more]))
+  const longer = [Buffer.of(0), Buffer.of(0xa0), Buffer.alloc(1_000)].map((more) =>
+    Buffer.concat([honest.authenticator_data, more]),
+  )
   const shorter = [0, 32, 36].map((length) => honest.authenticator_data.subarray(0, length))
-  for (const data of [...longer, ...shorter]) assert.equal(wordOf(verify(signedAs(data))), 'encoding', `${data.length} bytes`)
+  for (const data of [...longer, ...shorter])
+    assert.equal(wordOf(verify(signedAs(data))), 'encoding', `${data.length} bytes`)
   for (const member of ['authenticator_data', 'signature'] as const) {
     const junk = { [member]: `${honest[member].toString('base64url')}=` }
     assert.equal(wordOf(verify(honest, junk)), 'encoding', member)
@@ -67,7 +78,12 @@ test('android-key: an assertion with any single bit flipped is refused', () => {
   assert.ok(verify(parts).ok)
   for (const [name, part] of Object.entries(parts)) {
     for (const at of part.keys()) {
-      for (let bit = 0; bit < 8; bit++) assert.equal(verify({ ...parts, [name]: flipped(part, at, bit) }).ok, false, `${name} byte ${at} bit ${bit}`)
+      for (let bit = 0; bit < 8; bit++)
+        assert.equal(
+          verify({ ...parts, [name]: flipped(part, at, bit) }).ok,
+          false,
+          `${name} byte ${at} bit ${bit}`,
+        )
     }
   }
 })

@@ -21,7 +21,9 @@ export const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
 export const ROOT_KEY = newKey().privateKey
 export const AUTHORITY = createAndroidAuthority()
 export const APP_ID = androidAppId(SIMULATED_APP)
-export const APPS = [{ package: SIMULATED_APP.package, certificateDigests: [APP_ID.split(':')[1] ?? ''] }]
+export const APPS = [
+  { package: SIMULATED_APP.package, certificateDigests: [APP_ID.split(':')[1] ?? ''] },
+]
 /** The test root taken as a real one, so that what makes a device a sandbox one is the description alone. */
 export const TRUSTED: Partial<AndroidPolicy> = {
   roots: new Set([AUTHORITY.rootKeyDigest, createAndroidAuthority(ROOT_KEY).rootKeyDigest]),
@@ -38,7 +40,11 @@ export function register(chain: readonly Uint8Array[], policy: Partial<AndroidPo
 
 type Bend = { readonly [Field in keyof KeyDescriptionFields]?: KeyDescriptionFields[Field] }
 
-export function describe(bend: Bend = {}, hardware: Tags = {}, software: Tags = {}): KeyDescriptionFields {
+export function describe(
+  bend: Bend = {},
+  hardware: Tags = {},
+  software: Tags = {},
+): KeyDescriptionFields {
   const honest = honestDescription(CHALLENGE)
   return {
     ...honest,

@@ -3,15 +3,25 @@ import { test } from 'node:test'
 import { listVectors, readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { verifyAttestedKey } from '../src/adapters/proofs/android/attested-key.ts'
 import { verifyChain } from '../src/adapters/proofs/android/chain.ts'
-import { KEY_DESCRIPTION, type KeyDescription, readKeyDescription } from '../src/adapters/proofs/android/key-description.ts'
+import {
+  KEY_DESCRIPTION,
+  type KeyDescription,
+  readKeyDescription,
+} from '../src/adapters/proofs/android/key-description.ts'
 import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
 import { certificatesOf, POLICY, trustAt, wordOf } from './android-trust.ts'
 
 /** The apps that recorded the chains. */
 const RECORDERS = [
-  ['com.google.wireless.android.security.attestationverifier.collector', 'EDk47kU35Z6O55L2VFBPuDRvxrNG0LvEQV/DOfz8jsE='],
+  [
+    'com.google.wireless.android.security.attestationverifier.collector',
+    'EDk47kU35Z6O55L2VFBPuDRvxrNG0LvEQV/DOfz8jsE=',
+  ],
   ['android.keystore.cts', 'bOzFDjSuMb+1Z4mG1tbTc2xXHe0vJFlSd5Ph8FTrDJs='],
-].map(([name = '', digest = '']) => ({ package: name, certificateDigests: [Buffer.from(digest, 'base64').toString('hex')] }))
+].map(([name = '', digest = '']) => ({
+  package: name,
+  certificateDigests: [Buffer.from(digest, 'base64').toString('hex')],
+}))
 
 /**
  * Recording: verdict on its chain, and on registering its key. Nothing of the folder can be registered: the keys are RSA
@@ -41,7 +51,10 @@ const VERDICTS: Readonly<Record<string, readonly [chain: string, registration: s
   p256_sha384_intermediate: ['root', 'root'],
 }
 
-const recordings = vectorsMissing === false ? listVectors('android-key', 'testdata').filter((path) => path.endsWith('.pem')) : []
+const recordings =
+  vectorsMissing === false
+    ? listVectors('android-key', 'testdata').filter((path) => path.endsWith('.pem'))
+    : []
 
 for (const path of recordings) {
   const name = path.slice(0, -'.pem'.length)
@@ -52,13 +65,21 @@ for (const path of recordings) {
     const software = said?.attestationSecurityLevel === 'SOFTWARE'
     const [chainVerdict, registration] = VERDICTS[name] ?? [software ? 'root' : 'ok', undefined]
     assert.equal(wordOf(verifyChain(chain, { roots: POLICY.roots, now })), chainVerdict)
-    const registered = await verifyAttestedKey(chain, Buffer.from('challenge'), trustAt(now, { apps: RECORDERS }))
+    const registered = await verifyAttestedKey(
+      chain,
+      Buffer.from('challenge'),
+      trustAt(now, { apps: RECORDERS }),
+    )
     if (registration !== undefined) assert.equal(wordOf(registered), registration)
   })
 
   test(`recorded: ${name} says what its description says`, () => {
-    const [leaf] = certificatesOf(readVector('android-key', 'testdata', path).toString()).map((one) => readCertificate(one))
-    const description = readKeyDescription(leaf?.extensions.get(KEY_DESCRIPTION)?.value ?? new Uint8Array())
+    const [leaf] = certificatesOf(readVector('android-key', 'testdata', path).toString()).map(
+      (one) => readCertificate(one),
+    )
+    const description = readKeyDescription(
+      leaf?.extensions.get(KEY_DESCRIPTION)?.value ?? new Uint8Array(),
+    )
     const said = recordedDescription(name)
     if (said !== undefined) assert.deepEqual(description && published(description), said)
     if (name.startsWith('invalid/')) assert.equal(description, undefined)
@@ -74,7 +95,9 @@ function recordedDescription(name: string): any {
   if (!listVectors('android-key', 'testdata').includes(`${name}.json`)) return undefined
   const text = readVector('android-key', 'testdata', `${name}.json`).toString()
   // Some recordings say of their lists that the tags ascend. Here a list whose tags do not is no description at all.
-  return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''), (member, value: unknown) => (member === 'areTagsOrdered' ? undefined : value))
+  return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''), (member, value: unknown) =>
+    member === 'areTagsOrdered' ? undefined : value,
+  )
 }
 
 const LEVELS = ['SOFTWARE', 'TRUSTED_ENVIRONMENT', 'STRONG_BOX']
@@ -84,7 +107,9 @@ const ORIGINS = ['GENERATED', 'DERIVED', 'IMPORTED', 'RESERVED', 'SECURELY_IMPOR
 /** A description in the form that Google publishes with its recordings. */
 function published(description: KeyDescription): unknown {
   const list = (entries: KeyDescription['hardwareEnforced']) =>
-    Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, publishedValue(name, value)]))
+    Object.fromEntries(
+      Object.entries(entries).map(([name, value]) => [name, publishedValue(name, value)]),
+    )
   return {
     attestationVersion: String(description.attestationVersion),
     attestationSecurityLevel: LEVELS[Number(description.attestationSecurityLevel)],
@@ -101,11 +126,14 @@ function publishedValue(name: string, value: unknown): unknown {
   if (name === 'origin') return ORIGINS[Number(value)]
   if (name === 'verifiedBootState') return BOOT_STATES[Number(value)]
   if (typeof value === 'bigint') return value.toString()
-  if (value instanceof Uint8Array) return Buffer.from(value).toString(name.startsWith('attestationId') ? 'utf8' : 'base64')
+  if (value instanceof Uint8Array)
+    return Buffer.from(value).toString(name.startsWith('attestationId') ? 'utf8' : 'base64')
   if (Array.isArray(value)) return value.map((one: unknown) => publishedValue('', one))
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined)
-    return Object.fromEntries(members.map(([member, inner]) => [member, publishedValue(member, inner)]))
+    return Object.fromEntries(
+      members.map(([member, inner]) => [member, publishedValue(member, inner)]),
+    )
   }
   return value
 }

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type FetchText, GOOGLE_STATUS_URL, googleRevocations, REVOCATION_GRACE_MS } from '../src/adapters/proofs/android/google-revocations.ts'
+import {
+  type FetchText,
+  GOOGLE_STATUS_URL,
+  googleRevocations,
+  REVOCATION_GRACE_MS,
+} from '../src/adapters/proofs/android/google-revocations.ts'
 import { KNOWN_BAD_SERIALS } from '../src/adapters/proofs/android/revocation-snapshot.ts'
 import { readStatusList } from '../src/adapters/proofs/android/status-list.ts'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
@@ -18,20 +23,42 @@ const HOUR_MS = 3_600_000
 /** A list service of which each answer can be changed. */
 function listService(answer: Answer = {}, snapshot: ReadonlySet<string> = new Set()) {
   const clock = new TestClock()
-  const given: Answer = { status: 200, body: '{"entries":{}}', headers: { 'cache-control': 'max-age=3600' }, ...answer }
+  const given: Answer = {
+    status: 200,
+    body: '{"entries":{}}',
+    headers: { 'cache-control': 'max-age=3600' },
+    ...answer,
+  }
   const asked: string[] = []
   const failures: unknown[] = []
   const fetch: FetchText = async (url) => {
     asked.push(url)
     if (given.fails === true) throw new TypeError('fetch failed')
     const { status = 200, body = '', headers = {} } = given
-    return { status, headers: { get: (name) => headers[name.toLowerCase()] ?? null }, text: async () => body }
+    return {
+      status,
+      headers: { get: (name) => headers[name.toLowerCase()] ?? null },
+      text: async () => body,
+    }
   }
-  const list = googleRevocations({ fetch, clock, snapshot, onFailure: (failure) => failures.push(failure) })
-  return { list, clock, given, asked, failures, judge: (...serials: string[]) => list.judge(serials) }
+  const list = googleRevocations({
+    fetch,
+    clock,
+    snapshot,
+    onFailure: (failure) => failures.push(failure),
+  })
+  return {
+    list,
+    clock,
+    given,
+    asked,
+    failures,
+    judge: (...serials: string[]) => list.judge(serials),
+  }
 }
 
-const revoked = (serial: string, status = 'REVOKED') => JSON.stringify({ entries: { [serial]: { status, reason: 'KEY_COMPROMISE' } } })
+const revoked = (serial: string, status = 'REVOKED') =>
+  JSON.stringify({ entries: { [serial]: { status, reason: 'KEY_COMPROMISE' } } })
 
 test('revocations: the list is fetched when first asked for, and kept as long as it says', async () => {
   const { judge, clock, asked } = listService()
@@ -46,7 +73,10 @@ test('revocations: the list is fetched when first asked for, and kept as long as
 
 test('revocations: many registrations share one fetch', async () => {
   const { judge, asked } = listService()
-  assert.deepEqual(new Set(await Promise.all(Array.from({ length: 20 }, () => judge('1')))), new Set(['good']))
+  assert.deepEqual(
+    new Set(await Promise.all(Array.from({ length: 20 }, () => judge('1')))),
+    new Set(['good']),
+  )
   assert.equal(asked.length, 1)
 })
 
@@ -127,7 +157,10 @@ for (const [cacheControl, age, keptMs] of [
   [null, null, 3_600_000],
 ] as const) {
   test(`revocations: Cache-Control ${cacheControl}, Age ${age} keeps the list for ${keptMs / 1000} s`, async () => {
-    const headers = { ...(cacheControl === null ? {} : { 'cache-control': cacheControl }), ...(age === null ? {} : { age }) }
+    const headers = {
+      ...(cacheControl === null ? {} : { 'cache-control': cacheControl }),
+      ...(age === null ? {} : { age }),
+    }
     const { judge, clock, asked } = listService({ headers })
     await judge('1')
     clock.advance(keptMs - 1)
@@ -163,7 +196,9 @@ test('revocations: a text of another form is no list, and is read without a fail
   }
 })
 
-test('revocations: the recorded list is read, and its last entry is bad', { skip: vectorsMissing }, () => {
+test('revocations: the recorded list is read, and its last entry is bad', {
+  skip: vectorsMissing,
+}, () => {
   const bad = readStatusList(readVector('android-key', 'status-sample.json').toString())
   assert.equal(bad?.size, 5)
   assert.ok(bad?.has('cc66e9a93713b6e643b26c15879786f7'))

@@ -1,25 +1,53 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { authority, certify, createAndroidAuthority, der, encodeKeyDescription } from '@bonded/phone/simulator'
+import {
+  authority,
+  certify,
+  createAndroidAuthority,
+  der,
+  encodeKeyDescription,
+} from '@bonded/phone/simulator'
 import { verifyChain } from '../src/adapters/proofs/android/chain.ts'
 import { readElement } from '../src/adapters/proofs/der/element.ts'
 import { readSequence } from '../src/adapters/proofs/der/values.ts'
-import { chainKeys, chainWith, DATES, describe, honestExtension, newKey, NOW, register } from './android-chains.ts'
+import {
+  chainKeys,
+  chainWith,
+  DATES,
+  describe,
+  honestExtension,
+  newKey,
+  NOW,
+  register,
+} from './android-chains.ts'
 import { wordOf } from './android-trust.ts'
 
 /** A description of which each part can be bent. */
 function bentDescription(bend: (parts: readonly Buffer[]) => readonly Uint8Array[]): Buffer {
-  const parts = readSequence(readElement(encodeKeyDescription(describe()))).map(({ whole }) => whole)
+  const parts = readSequence(readElement(encodeKeyDescription(describe()))).map(
+    ({ whole }) => whole,
+  )
   return der.sequence(...bend(parts))
 }
 
 test('android-key: a description that says more, or less, or of a level below software, is refused', async () => {
   const level = der.element(0x0a, Buffer.of(0xff))
   assert.equal(wordOf(await register(chainWith(bentDescription((parts) => parts)))), 'ok')
-  assert.equal(wordOf(await register(chainWith(bentDescription((parts) => [...parts, der.nothing()])))), 'key_description')
-  assert.equal(wordOf(await register(chainWith(bentDescription((parts) => parts.slice(0, -1))))), 'key_description')
+  assert.equal(
+    wordOf(await register(chainWith(bentDescription((parts) => [...parts, der.nothing()])))),
+    'key_description',
+  )
+  assert.equal(
+    wordOf(await register(chainWith(bentDescription((parts) => parts.slice(0, -1))))),
+    'key_description',
+  )
   // The key of such a level would be judged by the hardware's list, with nobody having said that there is hardware.
-  assert.equal(wordOf(await register(chainWith(bentDescription((parts) => parts.with(1, level).with(3, level))))), 'security_level')
+  assert.equal(
+    wordOf(
+      await register(chainWith(bentDescription((parts) => parts.with(1, level).with(3, level)))),
+    ),
+    'security_level',
+  )
 })
 
 test('android-key: two certificates are no chain, three to seven are one, and eight are not verified', () => {
@@ -31,7 +59,13 @@ test('android-key: two certificates are no chain, three to seven are one, and ei
     const chain = keys.map((publicKey, at) => {
       const issuerAt = Math.max(0, at - 1)
       const extensions = at > 0 && at === length - 1 ? [honestExtension] : [authority()]
-      const common = { serial: BigInt(at + 1), subject: nameOf(at), issuer: nameOf(issuerAt), ...DATES, extensions }
+      const common = {
+        serial: BigInt(at + 1),
+        subject: nameOf(at),
+        issuer: nameOf(issuerAt),
+        ...DATES,
+        extensions,
+      }
       return certify({ ...common, publicKey, issuerKey: keys[issuerAt] ?? rootKey })
     })
     return wordOf(verifyChain(chain.toReversed(), { roots, now: NOW }))
@@ -65,9 +99,17 @@ function remoteChain(above: Bend, below: Bend): Buffer[] {
     ['organization', 'Google LLC'],
     ['commonName', 'Droid CA2'],
   ] as const
-  const { root, attestation, leaf, key } = chainKeys({ attestation: { subject: upperName, ...above } })
+  const { root, attestation, leaf, key } = chainKeys({
+    attestation: { subject: upperName, ...above },
+  })
   const lowerName = [['serialNumber', 'bb']] as const
   const lower = certify({ ...leaf, subject: lowerName, extensions: [authority()], ...below })
-  const certified = certify({ ...leaf, publicKey: newKey().publicKey, issuer: lowerName, issuerKey: key, extensions: [honestExtension] })
+  const certified = certify({
+    ...leaf,
+    publicKey: newKey().publicKey,
+    issuer: lowerName,
+    issuerKey: key,
+    extensions: [honestExtension],
+  })
   return [certified, lower, attestation, root]
 }

@@ -26,15 +26,25 @@ const VERDICTS: readonly (readonly [string, number])[] = [
   ['node-app-attest-assertion', 1],
 ]
 
-const verdictOf = (facts: RecordedAssertion, change: Partial<RecordedAssertion> = {}, app = anyBuildOf(facts.appId)) => {
+const verdictOf = (
+  facts: RecordedAssertion,
+  change: Partial<RecordedAssertion> = {},
+  app = anyBuildOf(facts.appId),
+) => {
   const all = { ...facts, ...change }
   const result = verifyAssertion({ ...all, publicKey: createPublicKey(all.publicKeyPem) }, app)
   return result.ok ? `counter ${result.value.counter}` : result.refusal.step
 }
 /** An assertion of a simulated phone, judged by what an operator says of the app. */
 const judge = (extensions: AppExtensions | undefined, app: Partial<AppleApp> = {}) => {
-  const asserted = assertWith({ appId: APP_ID, extensions }, { privateKey, counter: 5, clientDataHash })
-  const result = verifyAssertion({ ...asserted, clientDataHash, publicKey }, { ...anyBuildOf(APP_ID), ...app })
+  const asserted = assertWith(
+    { appId: APP_ID, extensions },
+    { privateKey, counter: 5, clientDataHash },
+  )
+  const result = verifyAssertion(
+    { ...asserted, clientDataHash, publicKey },
+    { ...anyBuildOf(APP_ID), ...app },
+  )
   return result.ok ? 'accepted' : result.refusal.step
 }
 
@@ -47,7 +57,8 @@ for (const [name, counter] of VERDICTS) {
 }
 
 test('every recording verifies with the counter it states', { skip }, () => {
-  for (const recorded of assertions) assert.equal(verdictOf(recorded), `counter ${recorded.counter}`, recorded.name)
+  for (const recorded of assertions)
+    assert.equal(verdictOf(recorded), `counter ${recorded.counter}`, recorded.name)
 })
 
 test('another key, app or payload is refused, each at its own step', { skip }, () => {
@@ -61,7 +72,9 @@ test('another key, app or payload is refused, each at its own step', { skip }, (
   }
 })
 
-test('any bit changed in authenticator data, signature or payload hash is refused', { skip }, () => {
+test('any bit changed in authenticator data, signature or payload hash is refused', {
+  skip,
+}, () => {
   for (const recorded of assertions) {
     for (const part of ['authenticatorData', 'signature', 'clientDataHash'] as const) {
       for (let bit = 0; bit < recorded[part].length * 8; bit++) {
@@ -76,7 +89,9 @@ test('cut off, continued, doubled or exchanged parts are refused', { skip }, () 
   for (const recorded of assertions) {
     const { authenticatorData, signature } = recorded
     for (const change of [
-      ...[...authenticatorData.keys()].map((length) => ({ authenticatorData: authenticatorData.subarray(0, length) })),
+      ...[...authenticatorData.keys()].map((length) => ({
+        authenticatorData: authenticatorData.subarray(0, length),
+      })),
       ...[...signature.keys()].map((length) => ({ signature: signature.subarray(0, length) })),
       { authenticatorData: Buffer.concat([authenticatorData, Buffer.of(0xa0)]) },
       { authenticatorData: Buffer.concat([authenticatorData, authenticatorData]) },
@@ -90,15 +105,31 @@ test('cut off, continued, doubled or exchanged parts are refused', { skip }, () 
   }
 })
 
-test('the recordings as the interface carries them: the hash is of the payload rebuilt here, the key id in either spelling', { skip }, () => {
-  const split: { assertions: { name: string; appId: string; publicKeyPem: string; clientData: string; app_attest: AppAttest }[] } = JSON.parse(
-    readVector('app-attest', 'split-assertions.json').toString('utf8'),
-  )
+test('the recordings as the interface carries them: the hash is of the payload rebuilt here, the key id in either spelling', {
+  skip,
+}, () => {
+  const split: {
+    assertions: {
+      name: string
+      appId: string
+      publicKeyPem: string
+      clientData: string
+      app_attest: AppAttest
+    }[]
+  } = JSON.parse(readVector('app-attest', 'split-assertions.json').toString('utf8'))
   for (const { appId, publicKeyPem, clientData, app_attest } of split.assertions) {
     const payload = Buffer.from(clientData, 'base64').toString()
-    const device = deviceOf({ appId, publicKey: spkiOf(publicKeyPem), keyId: Buffer.from(app_attest.key_id, 'base64').toString('base64url') })
+    const device = deviceOf({
+      appId,
+      publicKey: spkiOf(publicKeyPem),
+      keyId: Buffer.from(app_attest.key_id, 'base64').toString('base64url'),
+    })
     const step = (change: Partial<AppAttest>, signed = payload, apps = [anyBuildOf(appId)]) => {
-      const result = appleVerifier(apps).verify({ device, payload: signed, appAttest: { ...app_attest, ...change } })
+      const result = appleVerifier(apps).verify({
+        device,
+        payload: signed,
+        appAttest: { ...app_attest, ...change },
+      })
       return result.ok ? result.value : result.refusal.step
     }
     assert.deepEqual(step({}), { counter: 1, userVerified: false })
@@ -116,17 +147,26 @@ test('the recordings as the interface carries them: the hash is of the payload r
 
 test('a counter is 32 bits without a sign', () => {
   for (const counter of [0, 1, 2 ** 31, 2 ** 32 - 1]) {
-    const asserted = assertWith({ appId: APP_ID, extensions: undefined }, { privateKey, counter, clientDataHash })
-    assert.deepEqual(verifyAssertion({ ...asserted, clientDataHash, publicKey }, anyBuildOf(APP_ID)), {
-      ok: true,
-      value: { counter, category: undefined, bundleVersion: undefined },
-    })
+    const asserted = assertWith(
+      { appId: APP_ID, extensions: undefined },
+      { privateKey, counter, clientDataHash },
+    )
+    assert.deepEqual(
+      verifyAssertion({ ...asserted, clientDataHash, publicKey }, anyBuildOf(APP_ID)),
+      {
+        ok: true,
+        value: { counter, category: undefined, bundleVersion: undefined },
+      },
+    )
   }
 })
 
 test('where the app came from must be one of the categories taken; before iOS 27 the setting says', () => {
   for (const category of [1, 2, 3, 4, 5, 6, 7, 10, 2 ** 32 - 1]) {
-    assert.equal(judge({ ...STORE, category }, { categories: [4] }), category === 4 ? 'accepted' : 'validation_category')
+    assert.equal(
+      judge({ ...STORE, category }, { categories: [4] }),
+      category === 4 ? 'accepted' : 'validation_category',
+    )
   }
   assert.equal(judge(undefined, { categories: [4], missing: 'allow' }), 'accepted')
   assert.equal(judge(undefined, { categories: [4], missing: 'refuse' }), 'validation_category')
@@ -134,20 +174,28 @@ test('where the app came from must be one of the categories taken; before iOS 27
 })
 
 test('builds of the app are taken by list or from a version on', () => {
-  const judged = (bundleVersion: string, bundleVersions: AppleApp['bundleVersions']) => judge({ category: 4, bundleVersion }, { bundleVersions })
+  const judged = (bundleVersion: string, bundleVersions: AppleApp['bundleVersions']) =>
+    judge({ category: 4, bundleVersion }, { bundleVersions })
   assert.equal(judged('7.1', { listed: ['7', '7.1'] }), 'accepted')
   assert.equal(judged('7.1.0', { listed: ['7', '7.1'] }), 'bundle_version')
-  for (const version of ['7.1', '7.1.0', '7.1.1', '7.2', '7.10', '8', '10']) assert.equal(judged(version, { minimum: '7.1' }), 'accepted', version)
+  for (const version of ['7.1', '7.1.0', '7.1.1', '7.2', '7.10', '8', '10'])
+    assert.equal(judged(version, { minimum: '7.1' }), 'accepted', version)
   for (const version of ['7', '7.0.9', '6.9', '1', '', 'x', '7.1b', '7.1.0.1', '-8', ' 8', '٨']) {
     assert.equal(judged(version, { minimum: '7.1' }), 'bundle_version', version)
   }
   assert.equal(judged('8', { minimum: 'seven' }), 'bundle_version')
   assert.equal(judge(undefined, { bundleVersions: { minimum: '1' }, missing: 'allow' }), 'accepted')
-  assert.equal(judge(undefined, { bundleVersions: { minimum: '1' }, categories: [], missing: 'refuse' }), 'validation_category')
+  assert.equal(
+    judge(undefined, { bundleVersions: { minimum: '1' }, categories: [], missing: 'refuse' }),
+    'validation_category',
+  )
 })
 
 test('the map of iOS 27 is found where it stands, whatever the flags say', () => {
-  const { authenticatorData } = assertWith({ appId: APP_ID, extensions: STORE }, { privateKey, counter: 1, clientDataHash })
+  const { authenticatorData } = assertWith(
+    { appId: APP_ID, extensions: STORE },
+    { privateKey, counter: 1, clientDataHash },
+  )
   for (const flags of [0x00, 0x40, 0x80, 0xc0, 0xff]) {
     const bent = Buffer.from(authenticatorData)
     bent[32] = flags
@@ -156,9 +204,14 @@ test('the map of iOS 27 is found where it stands, whatever the flags say', () =>
 })
 
 test('what follows must be exactly one map that says what Apple’s says', () => {
-  const header = assertWith({ appId: APP_ID, extensions: undefined }, { privateKey, counter: 1, clientDataHash }).authenticatorData
-  const category = (value: string) => `a1781c${Buffer.from('apple_validation_category_01').toString('hex')}${value}`
-  const bundle = (value: string) => `a177${Buffer.from('apple_bundle_version_01').toString('hex')}${value}`
+  const header = assertWith(
+    { appId: APP_ID, extensions: undefined },
+    { privateKey, counter: 1, clientDataHash },
+  ).authenticatorData
+  const category = (value: string) =>
+    `a1781c${Buffer.from('apple_validation_category_01').toString('hex')}${value}`
+  const bundle = (value: string) =>
+    `a177${Buffer.from('apple_bundle_version_01').toString('hex')}${value}`
   const read = (hex: string) => {
     const result = signed(Buffer.concat([header, Buffer.from(hex, 'hex')]))
     return result.ok ? result.value : result.refusal.step
@@ -193,17 +246,34 @@ test('what follows must be exactly one map that says what Apple’s says', () =>
 
 test('what is too long or too short to be an assertion is not verified', () => {
   const stepOf = (change: { readonly authenticatorData?: Buffer; readonly signature?: Buffer }) => {
-    const asserted = assertWith({ appId: APP_ID, extensions: STORE }, { privateKey, counter: 5, clientDataHash })
-    const result = verifyAssertion({ ...asserted, ...change, clientDataHash, publicKey }, anyBuildOf(APP_ID))
+    const asserted = assertWith(
+      { appId: APP_ID, extensions: STORE },
+      { privateKey, counter: 5, clientDataHash },
+    )
+    const result = verifyAssertion(
+      { ...asserted, ...change, clientDataHash, publicKey },
+      anyBuildOf(APP_ID),
+    )
     return result.ok ? 'accepted' : result.refusal.step
   }
   // One member that means nothing, as long as it takes: { "x": bytes }.
-  const header = assertWith({ appId: APP_ID, extensions: undefined }, { privateKey, counter: 1, clientDataHash }).authenticatorData
+  const header = assertWith(
+    { appId: APP_ID, extensions: undefined },
+    { privateKey, counter: 1, clientDataHash },
+  ).authenticatorData
   const ofLength = (length: number) => {
     const padding = length - header.length - 6
-    return Buffer.concat([header, Buffer.from('a1617859', 'hex'), Buffer.of(padding >> 8, padding & 0xff), Buffer.alloc(padding)])
+    return Buffer.concat([
+      header,
+      Buffer.from('a1617859', 'hex'),
+      Buffer.of(padding >> 8, padding & 0xff),
+      Buffer.alloc(padding),
+    ])
   }
-  const signedOf = (authenticatorData: Buffer) => ({ authenticatorData, signature: signNonce(authenticatorData) })
+  const signedOf = (authenticatorData: Buffer) => ({
+    authenticatorData,
+    signature: signNonce(authenticatorData),
+  })
   assert.equal(stepOf(signedOf(ofLength(1_024))), 'accepted')
   assert.equal(stepOf(signedOf(ofLength(1_025))), 'encoding')
   for (const [length, step] of [
@@ -233,8 +303,15 @@ test('a registered key signs for nobody else', () => {
     authenticator_data: authenticatorData.toString('base64url'),
     signature: signature.toString('base64url'),
   }
-  const result = appleVerifier([anyBuildOf(APP_ID)]).verify({ device, payload: 'payload', appAttest })
-  assert.deepEqual(result, { ok: false, refusal: { reason: 'assertion_invalid', step: 'signature' } })
+  const result = appleVerifier([anyBuildOf(APP_ID)]).verify({
+    device,
+    payload: 'payload',
+    appAttest,
+  })
+  assert.deepEqual(result, {
+    ok: false,
+    refusal: { reason: 'assertion_invalid', step: 'signature' },
+  })
 })
 
 /** Signs any authenticator data with the phone's key, and judges it. */
@@ -245,7 +322,11 @@ function signed(authenticatorData: Buffer) {
 }
 
 function signNonce(authenticatorData: Buffer): Buffer {
-  return sign('sha256', hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer'), privateKey)
+  return sign(
+    'sha256',
+    hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer'),
+    privateKey,
+  )
 }
 
 function deviceOf(of: Pick<Device, 'appId' | 'publicKey' | 'keyId'>): Device {

@@ -8,7 +8,13 @@ import { readAttestationObject } from '../src/adapters/proofs/apple/attestation-
 import { APP_ATTESTATION_ROOT, APPLE_ROOT_G3 } from '../src/adapters/proofs/apple/roots.ts'
 import { verifyAttestation } from '../src/adapters/proofs/apple/verify-attestation.ts'
 import { clockAt } from './android-trust.ts'
-import { anyBuildOf, attestations, type RecordedAttestation, spkiOf, trustFor } from './apple-recorded.ts'
+import {
+  anyBuildOf,
+  attestations,
+  type RecordedAttestation,
+  spkiOf,
+  trustFor,
+} from './apple-recorded.ts'
 import { flipBit } from './flip-bit.ts'
 import { inBatches } from './in-batches.ts'
 
@@ -32,18 +38,25 @@ const verdictOf = async (facts: RecordedAttestation, trust = trustFor(facts)) =>
 }
 
 for (const [name, environment, age] of VERDICTS) {
-  test(`recorded: ${name} is the key of a ${environment} phone, and its receipt verifies`, { skip }, async () => {
+  test(`recorded: ${name} is the key of a ${environment} phone, and its receipt verifies`, {
+    skip,
+  }, async () => {
     const recorded = attestations.find((one) => one.name === name)
     assert.ok(recorded, 'the recording is gone')
     const result = verifyAttestation(recorded, trustFor(recorded))
     assert.ok(result.ok, JSON.stringify(result))
     const { receipt } = result.value
     assert.equal(result.value.environment, environment)
-    assert.deepEqual(receipt.verified && { fresh: receipt.fresh, riskMetric: receipt.riskMetric }, { fresh: age === 'fresh', riskMetric: undefined })
+    assert.deepEqual(receipt.verified && { fresh: receipt.fresh, riskMetric: receipt.riskMetric }, {
+      fresh: age === 'fresh',
+      riskMetric: undefined,
+    })
   })
 }
 
-test('every recording is accepted at its own time, for the key, the app and the extensions it states', { skip }, async () => {
+test('every recording is accepted at its own time, for the key, the app and the extensions it states', {
+  skip,
+}, async () => {
   for (const recorded of attestations) {
     const result = verifyAttestation(recorded, trustFor(recorded))
     assert.ok(result.ok, `${recorded.name}: ${JSON.stringify(result)}`)
@@ -54,22 +67,41 @@ test('every recording is accepted at its own time, for the key, the app and the 
   }
 })
 
-test('another app, environment, key or challenge is refused, each at its own step', { skip }, async () => {
+test('another app, environment, key or challenge is refused, each at its own step', {
+  skip,
+}, async () => {
   for (const recorded of attestations) {
     const other = attestations.find(({ name }) => name !== recorded.name)
     assert.ok(other)
     const environment = recorded.environment === 'production' ? 'development' : 'production'
-    assert.equal(await verdictOf(recorded, trustFor({ ...recorded, appId: `${recorded.appId}2` })), 'app_id')
+    assert.equal(
+      await verdictOf(recorded, trustFor({ ...recorded, appId: `${recorded.appId}2` })),
+      'app_id',
+    )
     assert.equal(await verdictOf(recorded, trustFor({ ...recorded, environment })), 'environment')
     assert.equal(await verdictOf({ ...recorded, keyId: other.keyId }), 'key_id')
-    assert.equal(await verdictOf({ ...recorded, clientDataHash: hash('sha256', 'another', 'buffer') }), 'nonce')
-    assert.equal(await verdictOf(recorded, { ...trustFor(recorded), anchors: [] }), 'certificate_chain')
+    assert.equal(
+      await verdictOf({ ...recorded, clientDataHash: hash('sha256', 'another', 'buffer') }),
+      'nonce',
+    )
+    assert.equal(
+      await verdictOf(recorded, { ...trustFor(recorded), anchors: [] }),
+      'certificate_chain',
+    )
     // Apple's other root vouches for receipts, not for keys.
-    assert.equal(await verdictOf(recorded, { ...trustFor(recorded), anchors: trustFor(recorded).receiptAnchors }), 'certificate_chain')
+    assert.equal(
+      await verdictOf(recorded, {
+        ...trustFor(recorded),
+        anchors: trustFor(recorded).receiptAnchors,
+      }),
+      'certificate_chain',
+    )
   }
 })
 
-test('a certificate that is not yet or no longer valid is refused, to the millisecond', { skip }, async () => {
+test('a certificate that is not yet or no longer valid is refused, to the millisecond', {
+  skip,
+}, async () => {
   for (const recorded of attestations) {
     const leaf = readAttestationObject(recorded.attestationObject)?.chain[0]
     assert.ok(leaf)
@@ -83,7 +115,9 @@ test('a certificate that is not yet or no longer valid is refused, to the millis
   }
 })
 
-test('an object cut off anywhere, continued, doubled or put together otherwise is refused', { skip }, async () => {
+test('an object cut off anywhere, continued, doubled or put together otherwise is refused', {
+  skip,
+}, async () => {
   for (const recorded of attestations) {
     const whole = recorded.attestationObject
     const parts = readAttestationObject(whole)
@@ -98,19 +132,33 @@ test('an object cut off anywhere, continued, doubled or put together otherwise i
       attestationObject({ ...parts, chain: [leaf] }),
       attestationObject({ ...parts, chain: [leaf, leaf] }),
       attestationObject({ ...parts, chain: [leaf, issuer, issuer] }),
-      attestationObject({ ...parts, chain: [leaf, issuer, new X509Certificate(APP_ATTESTATION_ROOT).raw] }),
+      attestationObject({
+        ...parts,
+        chain: [leaf, issuer, new X509Certificate(APP_ATTESTATION_ROOT).raw],
+      }),
       attestationObject({ ...parts, chain: [Buffer.concat([leaf, Buffer.of(0)]), issuer] }),
       attestationObject({ ...parts, chain: [leaf, Buffer.concat([issuer, Buffer.of(0)])] }),
-      attestationObject({ ...parts, authenticatorData: Buffer.concat([parts.authenticatorData, Buffer.of(0xa0)]) }),
+      attestationObject({
+        ...parts,
+        authenticatorData: Buffer.concat([parts.authenticatorData, Buffer.of(0xa0)]),
+      }),
       reordered(whole),
       Buffer.alloc(20_000, 0x81),
     ]
-    const verdicts = await inBatches(changed, (attestationObject) => verdictOf({ ...recorded, attestationObject }))
-    assert.ok(!verdicts.includes('accepted'), `change ${verdicts.indexOf('accepted')} of ${recorded.name}`)
+    const verdicts = await inBatches(changed, (attestationObject) =>
+      verdictOf({ ...recorded, attestationObject }),
+    )
+    assert.ok(
+      !verdicts.includes('accepted'),
+      `change ${verdicts.indexOf('accepted')} of ${recorded.name}`,
+    )
   }
 })
 
-test('any bit changed outside the receipt is refused', { skip, timeout: 10 * MINUTE_MS }, async () => {
+test('any bit changed outside the receipt is refused', {
+  skip,
+  timeout: 10 * MINUTE_MS,
+}, async () => {
   const issuers = new Set<string>()
   for (const recorded of attestations) {
     const whole = recorded.attestationObject
@@ -118,20 +166,39 @@ test('any bit changed outside the receipt is refused', { skip, timeout: 10 * MIN
     assert.ok(parts)
     // All phones share one issuer: its bits are changed once, or this takes minutes.
     const issuer = parts.chain[1].toString('hex')
-    const left = [parts.receipt, ...(issuers.has(issuer) ? [parts.chain[1]] : [])].map((part) => ({ from: whole.indexOf(part), length: part.length }))
+    const left = [parts.receipt, ...(issuers.has(issuer) ? [parts.chain[1]] : [])].map((part) => ({
+      from: whole.indexOf(part),
+      length: part.length,
+    }))
     issuers.add(issuer)
-    const bits = [...Array(whole.length * 8).keys()].filter((bit) => !left.some(({ from, length }) => bit >= from * 8 && bit < (from + length) * 8))
-    const verdicts = await inBatches(bits, (bit) => verdictOf({ ...recorded, attestationObject: flipBit(whole, bit) }))
-    assert.equal(verdicts.indexOf('accepted'), -1, `bit ${bits[verdicts.indexOf('accepted')]} of ${recorded.name}`)
+    const bits = [...Array(whole.length * 8).keys()].filter(
+      (bit) => !left.some(({ from, length }) => bit >= from * 8 && bit < (from + length) * 8),
+    )
+    const verdicts = await inBatches(bits, (bit) =>
+      verdictOf({ ...recorded, attestationObject: flipBit(whole, bit) }),
+    )
+    assert.equal(
+      verdicts.indexOf('accepted'),
+      -1,
+      `bit ${bits[verdicts.indexOf('accepted')]} of ${recorded.name}`,
+    )
   }
 })
 
-test('a registration names its key as iOS does or as this service does, and is answered with one spelling', { skip }, async () => {
+test('a registration names its key as iOS does or as this service does, and is answered with one spelling', {
+  skip,
+}, async () => {
   const recorded = attestations.find(({ name }) => name === 'veehaitch-ios-14.3-beta-3')
   assert.ok(recorded)
-  const registrar = appleRegistrar({ trust: appleTrust([anyBuildOf(recorded.appId)]), clock: clockAt(recorded.now) })
-  const register = (key_id: string, challenge = 'd3VyemVscGZyb3Bm', attestation_object = recorded.attestationObject.toString('base64url')) =>
-    registrar.register({ key_id, challenge, attestation_object })
+  const registrar = appleRegistrar({
+    trust: appleTrust([anyBuildOf(recorded.appId)]),
+    clock: clockAt(recorded.now),
+  })
+  const register = (
+    key_id: string,
+    challenge = 'd3VyemVscGZyb3Bm',
+    attestation_object = recorded.attestationObject.toString('base64url'),
+  ) => registrar.register({ key_id, challenge, attestation_object })
   const spelled = recorded.keyId.toString('base64')
   assert.match(spelled, /\+/)
   for (const key_id of [spelled, recorded.keyId.toString('base64url')]) {
@@ -139,19 +206,42 @@ test('a registration names its key as iOS does or as this service does, and is a
     assert.ok(result.ok)
     assert.equal(result.value.keyId, recorded.keyId.toString('base64url'))
   }
-  for (const key_id of ['', 'A', spelled.slice(0, -1), `${spelled}=`, ` ${spelled}`, `${spelled}\n`, spelled.replace('+', '-'), 'A'.repeat(43)]) {
+  for (const key_id of [
+    '',
+    'A',
+    spelled.slice(0, -1),
+    `${spelled}=`,
+    ` ${spelled}`,
+    `${spelled}\n`,
+    spelled.replace('+', '-'),
+    'A'.repeat(43),
+  ]) {
     assert.equal((await register(key_id)).ok, false, key_id)
   }
   assert.equal((await register(spelled, 'd3VyemVscGZyb3B')).ok, false)
-  assert.equal((await register(spelled, undefined, recorded.attestationObject.toString('base64'))).ok, false)
+  assert.equal(
+    (await register(spelled, undefined, recorded.attestationObject.toString('base64'))).ok,
+    false,
+  )
 })
 
-test('the roots that are shipped are the recorded ones, with the fingerprints they state', { skip }, () => {
-  assert.equal(APP_ATTESTATION_ROOT, readVector('app-attest', 'Apple_App_Attestation_Root_CA.pem').toString())
+test('the roots that are shipped are the recorded ones, with the fingerprints they state', {
+  skip,
+}, () => {
+  assert.equal(
+    APP_ATTESTATION_ROOT,
+    readVector('app-attest', 'Apple_App_Attestation_Root_CA.pem').toString(),
+  )
   const g3 = new X509Certificate(APPLE_ROOT_G3)
   assert.ok(g3.raw.equals(readVector('app-attest', 'AppleRootCA-G3.cer')))
-  assert.equal(hash('sha256', g3.raw), '63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179')
-  assert.equal(hash('sha256', new X509Certificate(APP_ATTESTATION_ROOT).raw), '1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932')
+  assert.equal(
+    hash('sha256', g3.raw),
+    '63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179',
+  )
+  assert.equal(
+    hash('sha256', new X509Certificate(APP_ATTESTATION_ROOT).raw),
+    '1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932',
+  )
 })
 
 /** The same members, the last one first. */

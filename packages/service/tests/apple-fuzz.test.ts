@@ -16,7 +16,10 @@ const authority = makeAppAttestAuthority(NOW)
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const clientDataHash = hash('sha256', 'challenge', 'buffer')
 const extensions = { category: 4, bundleVersion: '7.1' }
-const minted = attestKey({ appId: APP_ID, environment: 'production', extensions }, { authority, privateKey, clientDataHash, now: NOW })
+const minted = attestKey(
+  { appId: APP_ID, environment: 'production', extensions },
+  { authority, privateKey, clientDataHash, now: NOW },
+)
 const keyId = Buffer.from(minted.keyId, 'base64')
 const app = anyBuildOf(APP_ID)
 const trust = appleTrust([app], [authority.root])
@@ -32,14 +35,18 @@ test('nothing comes out of the attestation verifier but a verdict', { timeout },
 })
 
 test('nothing comes out of the assertion verifier but a verdict', { timeout }, async (t) => {
-  const { authenticatorData, signature } = assertWith({ appId: APP_ID, extensions }, { privateKey, counter: 7, clientDataHash })
+  const { authenticatorData, signature } = assertWith(
+    { appId: APP_ID, extensions },
+    { privateKey, counter: 7, clientDataHash },
+  )
   const told = await fuzz([authenticatorData, signature], (input) => {
     for (const change of [
       { authenticatorData: input, signature },
       { authenticatorData, signature: input },
     ]) {
       const result = verifyAssertion({ ...change, clientDataHash, publicKey }, app)
-      if (result.ok) assert.ok(change.authenticatorData.equals(authenticatorData), 'changed data was taken')
+      if (result.ok)
+        assert.ok(change.authenticatorData.equals(authenticatorData), 'changed data was taken')
       else assert.equal(result.refusal.reason, 'assertion_invalid')
     }
   })
@@ -47,7 +54,9 @@ test('nothing comes out of the assertion verifier but a verdict', { timeout }, a
 })
 
 test('nothing comes out of the receipt verifier but a finding', { timeout }, async (t) => {
-  const receipts = attestations.map(({ attestationObject }) => readAttestationObject(attestationObject)?.receipt ?? Buffer.alloc(0))
+  const receipts = attestations.map(
+    ({ attestationObject }) => readAttestationObject(attestationObject)?.receipt ?? Buffer.alloc(0),
+  )
   const facts = {
     appId: APP_ID,
     publicKey: publicKey.export({ format: 'der', type: 'spki' }),
@@ -56,7 +65,12 @@ test('nothing comes out of the receipt verifier but a finding', { timeout }, asy
     now: NOW,
   } as const
   const told = await fuzz(
-    [Buffer.from('3080', 'hex'), Buffer.alloc(16_000, 0x30), Buffer.alloc(16_000, Buffer.from('2480', 'hex')), ...receipts],
+    [
+      Buffer.from('3080', 'hex'),
+      Buffer.alloc(16_000, 0x30),
+      Buffer.alloc(16_000, Buffer.from('2480', 'hex')),
+      ...receipts,
+    ],
     async (receipt) => {
       assert.equal(verifyReceipt(receipt, facts, trust.receiptAnchors).verified, false)
     },

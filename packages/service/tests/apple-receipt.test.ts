@@ -11,29 +11,49 @@ const skip = vectorsMissing
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-const receiptOf = ({ attestationObject }: RecordedAttestation) => readAttestationObject(attestationObject)?.receipt ?? Buffer.alloc(0)
-const factsOf = (recorded: RecordedAttestation): ReceiptFacts => ({ ...recorded, publicKey: spkiOf(recorded.publicKeyPem) })
-const judge = async (recorded: RecordedAttestation, change: Partial<ReceiptFacts> = {}, receipt = receiptOf(recorded)) =>
-  verifyReceipt(receipt, { ...factsOf(recorded), ...change }, trustFor(recorded).receiptAnchors)
+const receiptOf = ({ attestationObject }: RecordedAttestation) =>
+  readAttestationObject(attestationObject)?.receipt ?? Buffer.alloc(0)
+const factsOf = (recorded: RecordedAttestation): ReceiptFacts => ({
+  ...recorded,
+  publicKey: spkiOf(recorded.publicKeyPem),
+})
+const judge = async (
+  recorded: RecordedAttestation,
+  change: Partial<ReceiptFacts> = {},
+  receipt = receiptOf(recorded),
+) => verifyReceipt(receipt, { ...factsOf(recorded), ...change }, trustFor(recorded).receiptAnchors)
 const stepOf = async (...given: Parameters<typeof judge>) => {
   const finding = await judge(...given)
   return finding.verified ? 'verified' : finding.step
 }
 
-test('a receipt of another app, environment, key, challenge or time is not taken for this one', { skip }, async () => {
+test('a receipt of another app, environment, key, challenge or time is not taken for this one', {
+  skip,
+}, async () => {
   for (const recorded of attestations) {
     const other = attestations.find(({ publicKeyPem }) => publicKeyPem !== recorded.publicKeyPem)
     assert.ok(other)
     assert.equal(await stepOf(recorded), 'verified')
     assert.equal(await stepOf(recorded, { appId: 'TEAM123456.example.bank' }), 'app_id')
-    assert.equal(await stepOf(recorded, { environment: recorded.environment === 'production' ? 'development' : 'production' }), 'environment')
+    assert.equal(
+      await stepOf(recorded, {
+        environment: recorded.environment === 'production' ? 'development' : 'production',
+      }),
+      'environment',
+    )
     assert.equal(await stepOf(recorded, { publicKey: spkiOf(other.publicKeyPem) }), 'public_key')
     assert.equal(await stepOf(recorded, { clientDataHash: Buffer.alloc(32) }), 'client_data_hash')
     assert.equal(await stepOf(recorded, { now: recorded.now - 3 * DAY_MS }), 'time')
     // The signer's certificate or the receipt itself, whichever ends first.
-    assert.match(await stepOf(recorded, { now: recorded.now + 120 * DAY_MS }), /^(time|certificate_chain)$/)
+    assert.match(
+      await stepOf(recorded, { now: recorded.now + 120 * DAY_MS }),
+      /^(time|certificate_chain)$/,
+    )
     const keyRoots = trustFor(recorded).anchors
-    assert.deepEqual(verifyReceipt(receiptOf(recorded), factsOf(recorded), keyRoots), { verified: false, step: 'certificate_chain' })
+    assert.deepEqual(verifyReceipt(receiptOf(recorded), factsOf(recorded), keyRoots), {
+      verified: false,
+      step: 'certificate_chain',
+    })
   }
 })
 
@@ -54,13 +74,18 @@ test('a receipt is fresh for five minutes', { skip }, async () => {
   }
 })
 
-test('a bit changed in a receipt makes it worthless, or nothing of what it says', { skip }, async () => {
+test('a bit changed in a receipt makes it worthless, or nothing of what it says', {
+  skip,
+}, async () => {
   const [recorded] = attestations
   assert.ok(recorded)
   const receipt = receiptOf(recorded)
   const original = await judge(recorded)
   assert.ok(original.verified)
-  const content = receipt.subarray(receipt.indexOf(Buffer.from(recorded.appId)) - 16, receipt.indexOf(Buffer.from(recorded.appId)) + 1_000)
+  const content = receipt.subarray(
+    receipt.indexOf(Buffer.from(recorded.appId)) - 16,
+    receipt.indexOf(Buffer.from(recorded.appId)) + 1_000,
+  )
   const from = receipt.indexOf(content) * 8
   // One bit of each byte, another one in the next: all of them would take minutes.
   const bits = [...receipt.keys()].map((byte) => byte * 8 + (byte % 8))
@@ -78,7 +103,9 @@ test('a receipt cut off anywhere is none', { skip }, async () => {
   assert.ok(recorded)
   const receipt = receiptOf(recorded)
   const lengths = [...receipt.keys()]
-  const steps = await inBatches(lengths, (length) => stepOf(recorded, {}, receipt.subarray(0, length)))
+  const steps = await inBatches(lengths, (length) =>
+    stepOf(recorded, {}, receipt.subarray(0, length)),
+  )
   assert.deepEqual(new Set(steps), new Set(['structure']))
   assert.equal(await stepOf(recorded, {}, Buffer.concat([receipt, Buffer.of(0)])), 'structure')
 })

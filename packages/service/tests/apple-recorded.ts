@@ -33,7 +33,13 @@ interface Written {
   readonly teamId: string
   readonly bundleId: string
   readonly publicKeyPem: string
-  readonly assertion: { cbor: string; clientData: string; counter: number; extensions: object | null; clientDataHashMode?: string } | null
+  readonly assertion: {
+    cbor: string
+    clientData: string
+    counter: number
+    extensions: object | null
+    clientDataHashMode?: string
+  } | null
 }
 interface WrittenAttestation extends Written {
   readonly environment: AppleEnvironment
@@ -61,11 +67,21 @@ export const attestations: readonly RecordedAttestation[] = file.vectors.map((on
   extended: one.extensions !== null,
 }))
 
-export const assertions: readonly RecordedAssertion[] = [...file.vectors, ...file.standaloneAssertions].flatMap((one) => {
+export const assertions: readonly RecordedAssertion[] = [
+  ...file.vectors,
+  ...file.standaloneAssertions,
+].flatMap((one) => {
   if (one.assertion === null) return []
-  const object = membersOf(decodeCbor(fromBase64(one.assertion.cbor)), ['signature', 'authenticatorData'])
-  const [signature, authenticatorData] = [bytesOf(object?.signature), bytesOf(object?.authenticatorData)]
-  if (signature === undefined || authenticatorData === undefined) throw new Error(`the recorded assertion ${one.name} is not one`)
+  const object = membersOf(decodeCbor(fromBase64(one.assertion.cbor)), [
+    'signature',
+    'authenticatorData',
+  ])
+  const [signature, authenticatorData] = [
+    bytesOf(object?.signature),
+    bytesOf(object?.authenticatorData),
+  ]
+  if (signature === undefined || authenticatorData === undefined)
+    throw new Error(`the recorded assertion ${one.name} is not one`)
   return {
     name: one.name,
     appId: appIdOf(one),
@@ -79,12 +95,24 @@ export const assertions: readonly RecordedAssertion[] = [...file.vectors, ...fil
 })
 
 /** An app that may be anything but another app. */
-export function anyBuildOf(appId: string, environments: readonly AppleEnvironment[] = ['development', 'production']): AppleApp {
-  return { appId, environments, categories: [1, 2, 3, 4, 5, 6, 10], missing: 'allow', bundleVersions: 'any' }
+export function anyBuildOf(
+  appId: string,
+  environments: readonly AppleEnvironment[] = ['development', 'production'],
+): AppleApp {
+  return {
+    appId,
+    environments,
+    categories: [1, 2, 3, 4, 5, 6, 10],
+    missing: 'allow',
+    bundleVersions: 'any',
+  }
 }
 
 /** Apple's roots, for one app in one environment. */
-export function trustFor({ appId, environment }: Pick<RecordedAttestation, 'appId' | 'environment'>) {
+export function trustFor({
+  appId,
+  environment,
+}: Pick<RecordedAttestation, 'appId' | 'environment'>) {
   return appleTrust([anyBuildOf(appId, [environment])])
 }
 

@@ -13,17 +13,33 @@ const { verifiers, registrars } = asTestRoots(new TestClock())
 
 for (const makeKey of [appleKey, androidKey, webauthnKey]) {
   const key = makeKey()
-  test(`${key.format}: nothing comes out of the assertion verifier of a registered key but a verdict`, { timeout }, async (t) => {
+  test(`${key.format}: nothing comes out of the assertion verifier of a registered key but a verdict`, {
+    timeout,
+  }, async (t) => {
     const { keyId, publicKey, appId, webauthn, build } = await registered(key)
-    const device = { id: 'dev_1', format: key.format, keyId, publicKey, appId, webauthn, build } as unknown as Device
+    const device = {
+      id: 'dev_1',
+      format: key.format,
+      keyId,
+      publicKey,
+      appId,
+      webauthn,
+      build,
+    } as unknown as Device
     const honest: AppAttest = { key_id: keyId, ...key.assert(PAYLOAD, { counter: 7 }) }
     assert.ok(verifiers[key.format].verify({ device, payload: PAYLOAD, appAttest: honest }).ok)
-    const samples = MEMBERS.flatMap((member) => decodeBase64url(honest[member] ?? '') ?? []).map((bytes) => Buffer.from(bytes))
+    const samples = MEMBERS.flatMap((member) => decodeBase64url(honest[member] ?? '') ?? []).map(
+      (bytes) => Buffer.from(bytes),
+    )
     const told = await fuzz(samples, (input) => {
       // As bytes that were encoded, and as text that nobody has encoded.
       for (const text of [input.toString('base64url'), input.toString('latin1')]) {
         for (const member of MEMBERS) {
-          const verdict = verifiers[key.format].verify({ device, payload: PAYLOAD, appAttest: { ...honest, [member]: text } })
+          const verdict = verifiers[key.format].verify({
+            device,
+            payload: PAYLOAD,
+            appAttest: { ...honest, [member]: text },
+          })
           if (verdict.ok) assert.equal(text, honest[member], `a changed ${member} was taken`)
           else assert.equal(verdict.refusal.reason, 'assertion_invalid')
         }

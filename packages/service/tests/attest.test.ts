@@ -13,10 +13,15 @@ async function ready() {
   const { verified_evidence } = (await h.evidence(phone, view)).body
   return { session, phone, view, verified_evidence }
 }
-const submit = (phone: TestPhone, body: object) => h.api('POST', '/attestations', { token: phone.device_token, body })
+const submit = (phone: TestPhone, body: object) =>
+  h.api('POST', '/attestations', { token: phone.device_token, body })
 const steps = async (session: { id: string }) => {
-  const { entries } = (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).body
-  return entries.filter(({ kind }: { kind: string }) => kind === 'refused').map(({ step }: { step: string }) => step)
+  const { entries } = (
+    await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
+  ).body
+  return entries
+    .filter(({ kind }: { kind: string }) => kind === 'refused')
+    .map(({ step }: { step: string }) => step)
 }
 
 test('the assertion that bonded, sent again, is answered with the session, also once it is completed', async () => {
@@ -44,54 +49,81 @@ const cryptographic: [string, string, (given: Awaited<ReturnType<typeof ready>>)
   [
     'a key that is not the registered one',
     'signature',
-    ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { privateKey: newKey().privateKey }),
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, verified_evidence, h.now(), { privateKey: newKey().privateKey }),
   ],
-  ['another app', 'app_id', ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { appId: 'x' })],
+  [
+    'another app',
+    'app_id',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, verified_evidence, h.now(), { appId: 'x' }),
+  ],
   [
     'a hash of something else',
     'client_data_hash',
-    ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { hash: Buffer.alloc(32) }),
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, verified_evidence, h.now(), { hash: Buffer.alloc(32) }),
   ],
   [
     'a counter that was used',
     'counter',
-    ({ phone, view, verified_evidence }) => attestation(phone, view, verified_evidence, h.now(), { counter: phone.counter }),
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, verified_evidence, h.now(), { counter: phone.counter }),
   ],
   [
     'evidence with one member changed',
     'evidence_mac',
     ({ phone, view, verified_evidence }) =>
-      attestation(phone, view, { ...verified_evidence, local_auth: { ...verified_evidence.local_auth, method: 'passkey' } }, h.now()),
+      attestation(
+        phone,
+        view,
+        {
+          ...verified_evidence,
+          local_auth: { ...verified_evidence.local_auth, method: 'passkey' },
+        },
+        h.now(),
+      ),
   ],
   [
     'evidence with a member added',
     'evidence_mac',
-    ({ phone, view, verified_evidence }) => attestation(phone, view, { ...verified_evidence, more: true } as never, h.now()),
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, { ...verified_evidence, more: true } as never, h.now()),
   ],
   [
     'evidence under an unknown key',
     'evidence_mac',
-    ({ phone, view, verified_evidence }) => attestation(phone, view, { ...verified_evidence, kid: 'k9' }, h.now()),
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, { ...verified_evidence, kid: 'k9' }, h.now()),
   ],
   [
     'a key id of another device',
     'key_id',
-    ({ phone, view, verified_evidence }) => attestation({ ...phone, key_id: 'x' }, view, verified_evidence, h.now()),
+    ({ phone, view, verified_evidence }) =>
+      attestation({ ...phone, key_id: 'x' }, view, verified_evidence, h.now()),
   ],
   [
     'another workflow than the session’s',
     'client_data_hash',
-    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, workflow: 'x' }, verified_evidence, h.now()),
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, { ...view, workflow: 'x' }, verified_evidence, h.now()),
   ],
   [
     'another action than the session’s',
     'client_data_hash',
-    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, action: 'x' }, verified_evidence, h.now()),
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, { ...view, action: 'x' }, verified_evidence, h.now()),
   ],
   [
     'another tenant',
     'client_data_hash',
-    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, tenant_id: `ten_${'0'.repeat(22)}` }, verified_evidence, h.now()),
+    ({ phone, view, verified_evidence }) =>
+      attestation(
+        phone,
+        { ...view, tenant_id: `ten_${'0'.repeat(22)}` },
+        verified_evidence,
+        h.now(),
+      ),
   ],
   [
     'another time than was signed',
@@ -104,12 +136,19 @@ const cryptographic: [string, string, (given: Awaited<ReturnType<typeof ready>>)
   [
     'another origin',
     'client_data_hash',
-    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, api_base_url: 'https://evil.example' }, verified_evidence, h.now()),
+    ({ phone, view, verified_evidence }) =>
+      attestation(
+        phone,
+        { ...view, api_base_url: 'https://evil.example' },
+        verified_evidence,
+        h.now(),
+      ),
   ],
   [
     'another context',
     'client_data_hash',
-    ({ phone, view, verified_evidence }) => attestation(phone, { ...view, context: { display: [] } }, verified_evidence, h.now()),
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, { ...view, context: { display: [] } }, verified_evidence, h.now()),
   ],
 ]
 for (const [what, step, body] of cryptographic) {
@@ -118,7 +157,11 @@ for (const [what, step, body] of cryptographic) {
     const reply = await submit(given.phone, body(given))
     assert.equal(reply.status, 400)
     const { requestId: _id, ...error } = reply.body.error
-    assert.deepEqual(error, { code: 'invalid_request', message: 'The assertion does not verify.', reason: 'assertion_invalid' })
+    assert.deepEqual(error, {
+      code: 'invalid_request',
+      message: 'The assertion does not verify.',
+      reason: 'assertion_invalid',
+    })
     assert.deepEqual(await steps(given.session), [step])
     assert.equal((await h.get(given.session)).body.state, 'pending')
   })
@@ -154,7 +197,11 @@ test('evidence of another session, another device or another nonce does not veri
 })
 
 test('evidence lasts 300 s, and is told apart when it has run out, so that the phone can fetch it anew', async () => {
-  await using long = await harness({ workflows: [{ name: 'strict', actions: ['act'], require: ['local_auth'], session_ttl_seconds: 900 }] })
+  await using long = await harness({
+    workflows: [
+      { name: 'strict', actions: ['act'], require: ['local_auth'], session_ttl_seconds: 900 },
+    ],
+  })
   for (const [waitMs, reason] of [
     [299_999, undefined],
     [300_000, 'evidence_expired'],
@@ -175,7 +222,9 @@ test('evidence never outlives its session', async () => {
   const session = await h.create()
   const phone = await h.register()
   h.clock.advance(200_000)
-  const { verified_evidence } = (await h.evidence(phone, await h.view(phone, (await h.get(session)).body))).body
+  const { verified_evidence } = (
+    await h.evidence(phone, await h.view(phone, (await h.get(session)).body))
+  ).body
   assert.equal(verified_evidence.expires_at, session.expires_at)
 })
 
@@ -186,7 +235,10 @@ test('an evidence request is taken once, and only with the signals that were sig
   assert.equal((await ask(body)).status, 200)
   assert.equal((await ask(body)).body.error.reason, 'assertion_invalid')
   const another = evidenceRequest(phone, view, carriedSignals(h.clock.now(), 6), h.now())
-  assert.equal((await ask({ ...another, signals: carriedSignals(h.clock.now(), 60) })).body.error.reason, 'assertion_invalid')
+  assert.equal(
+    (await ask({ ...another, signals: carriedSignals(h.clock.now(), 60) })).body.error.reason,
+    'assertion_invalid',
+  )
   assert.deepEqual(await steps(session), ['counter', 'client_data_hash'])
 })
 
@@ -221,8 +273,12 @@ test('a body may only speak of the device and the subject whose token it came wi
 
 test('a counter that does not rise makes the phone suspect only when it was signed later than the last one taken', async () => {
   const { phone, view, verified_evidence } = await ready()
-  const status = async () => (await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.status
-  await submit(phone, attestation(phone, view, verified_evidence, h.now(), { counter: phone.counter }))
+  const status = async () =>
+    (await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.status
+  await submit(
+    phone,
+    attestation(phone, view, verified_evidence, h.now(), { counter: phone.counter }),
+  )
   assert.equal(await status(), 'active', 'a repetition is the network’s doing')
   h.clock.advance(1_000)
   await submit(phone, attestation(phone, view, verified_evidence, h.now(), { counter: 1 }))
@@ -247,7 +303,10 @@ test('a backend may submit for its own phone app, and reads its own view', async
 test('a foreign backend cannot submit, and learns nothing', async () => {
   const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
   const { session, phone, view, verified_evidence } = await ready()
-  const reply = await h.api('POST', '/attestations', { token: other.server, body: attestation(phone, view, verified_evidence, h.now()) })
+  const reply = await h.api('POST', '/attestations', {
+    token: other.server,
+    body: attestation(phone, view, verified_evidence, h.now()),
+  })
   assert.equal(reply.body.error.reason, 'session_not_live')
   assert.equal((await h.get(session)).body.state, 'pending')
 })
@@ -257,7 +316,14 @@ test('only the phone that claimed may act; the first valid assertion pins like a
   const other = await h.register()
   assert.equal((await h.claim(other, session)).body.error.reason, 'session_claimed')
   assert.equal((await h.decline(other, session)).body.error.reason, 'session_claimed')
-  assert.equal((await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: other.device_token })).status, 404)
+  assert.equal(
+    (
+      await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
+        token: other.device_token,
+      })
+    ).status,
+    404,
+  )
   const fresh = await h.create()
   const unclaimed = await h.view(other, fresh)
   assert.equal((await h.attest(other, unclaimed)).body.state, 'bonded')
@@ -284,25 +350,51 @@ test('failed local authentication never leaves the low band', async () => {
   const session = await h.create()
   const phone = await h.register()
   await h.claim(phone, session)
-  const signals = { ...carriedSignals(h.clock.now()), local_auth: { result: 'failed' as const, method: 'biometric' as const, verified_at: h.now() } }
+  const signals = {
+    ...carriedSignals(h.clock.now()),
+    local_auth: { result: 'failed' as const, method: 'biometric' as const, verified_at: h.now() },
+  }
   await h.attest(phone, await h.view(phone, session), { signals })
   const { verification } = (await h.get(session)).body
   assert.equal(verification.local_auth, 'failed')
   assert.equal(verification.assertion_band, 'low')
-  assert.ok(verification.human_presence_confidence < 0.55 && verification.assertion_confidence < 0.55)
+  assert.ok(
+    verification.human_presence_confidence < 0.55 && verification.assertion_confidence < 0.55,
+  )
 })
 
 test('local authentication older than 120 s when the phone asked, of the future, or by no method, is failed', async () => {
-  const judged = async (ageMs: number, { askedMsAgo = 0, method = 'biometric' }: { askedMsAgo?: number; method?: 'biometric' | 'none' } = {}) => {
+  const judged = async (
+    ageMs: number,
+    {
+      askedMsAgo = 0,
+      method = 'biometric',
+    }: { askedMsAgo?: number; method?: 'biometric' | 'none' } = {},
+  ) => {
     const { view, phone } = await ready()
     const askedAt = h.clock.now() - askedMsAgo
-    const local_auth = { result: 'verified' as const, method, verified_at: new Date(askedAt - ageMs).toISOString() }
-    const body = evidenceRequest(phone, view, { ...carriedSignals(h.clock.now()), local_auth }, new Date(askedAt).toISOString())
+    const local_auth = {
+      result: 'verified' as const,
+      method,
+      verified_at: new Date(askedAt - ageMs).toISOString(),
+    }
+    const body = evidenceRequest(
+      phone,
+      view,
+      { ...carriedSignals(h.clock.now()), local_auth },
+      new Date(askedAt).toISOString(),
+    )
     const reply = await h.api('POST', '/evidence', { token: phone.device_token, body })
     return reply.body.verified_evidence.local_auth.result
   }
-  assert.deepEqual([await judged(120_000), await judged(120_001), await judged(0), await judged(-1)], ['verified', 'failed', 'verified', 'failed'])
-  assert.deepEqual([await judged(120_000, { askedMsAgo: 60_000 }), await judged(-1, { askedMsAgo: 60_000 })], ['verified', 'failed'])
+  assert.deepEqual(
+    [await judged(120_000), await judged(120_001), await judged(0), await judged(-1)],
+    ['verified', 'failed', 'verified', 'failed'],
+  )
+  assert.deepEqual(
+    [await judged(120_000, { askedMsAgo: 60_000 }), await judged(-1, { askedMsAgo: 60_000 })],
+    ['verified', 'failed'],
+  )
   assert.equal(await judged(0, { method: 'none' }), 'failed')
 })
 
@@ -329,21 +421,50 @@ test('a session for a named customer bonds with no other’s phone, at no step',
   const session = await h.create({ workflow: 'named', subject_ref })
   assert.equal(session.subject_ref, null, 'wanted, and not bonded yet')
   const stranger = await h.register()
-  const shown = { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
-  assert.equal((await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: stranger.device_token })).status, 404)
-  for (const reply of [await h.claim(stranger, session), await h.decline(stranger, session), await h.evidence(stranger, shown)]) {
+  const shown = {
+    ...session,
+    tenant_name: '',
+    requesting_origin: null,
+    created_at: session.server_time,
+  }
+  assert.equal(
+    (
+      await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
+        token: stranger.device_token,
+      })
+    ).status,
+    404,
+  )
+  for (const reply of [
+    await h.claim(stranger, session),
+    await h.decline(stranger, session),
+    await h.evidence(stranger, shown),
+  ]) {
     assert.equal(reply.body.error.reason, 'device_not_usable')
   }
   await h.claim(phone, session)
   assert.equal((await h.attest(phone, await h.view(phone, session))).body.state, 'bonded')
-  assert.equal((await h.api('POST', '/sessions', { token: h.shop.server, body: { workflow: 'named' } })).body.error.reason, 'subject_required')
+  assert.equal(
+    (await h.api('POST', '/sessions', { token: h.shop.server, body: { workflow: 'named' } })).body
+      .error.reason,
+    'subject_required',
+  )
 })
 
 test('a production tenant takes no software key, at no step', async () => {
-  const live = await h.addTenant({ name: 'Live', environment: 'production', origins: ['https://live.example'] })
+  const live = await h.addTenant({
+    name: 'Live',
+    environment: 'production',
+    origins: ['https://live.example'],
+  })
   const session = await h.create({ workflow: 'credit_application' }, live)
   const phone = await h.register()
-  const shown = { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
+  const shown = {
+    ...session,
+    tenant_name: '',
+    requesting_origin: null,
+    created_at: session.server_time,
+  }
   const replies = [
     await h.claim(phone, session),
     await h.decline(phone, session),

@@ -36,10 +36,19 @@ const APP: AppleApp = {
   bundleVersions: 'any',
 }
 const STORE = { category: 4, bundleVersion: '7.1' } as const
-const ANDROID_APPS = [{ package: SIMULATED_APP.package, certificateDigests: [Buffer.from(SIMULATED_APP.certificateDigest).toString('hex')] }]
+const ANDROID_APPS = [
+  {
+    package: SIMULATED_APP.package,
+    certificateDigests: [Buffer.from(SIMULATED_APP.certificateDigest).toString('hex')],
+  },
+]
 
 /** Nobody was revoked. */
-export const ASK_GOOGLE: FetchText = async () => ({ status: 200, headers: new Headers(), text: async () => '{"entries":{}}' })
+export const ASK_GOOGLE: FetchText = async () => ({
+  status: 200,
+  headers: new Headers(),
+  text: async () => '{"entries":{}}',
+})
 
 /** Who vouches for phones. Plain data: a process can tell another one. */
 export interface TestRoots {
@@ -52,7 +61,11 @@ export interface TestRoots {
 }
 
 /** The makers of the phones of this process. */
-export const TEST_ROOTS: TestRoots = { apple: APPLE.root, android: ANDROID.rootKeyDigest, webauthn: pemOf(MAKER.root) }
+export const TEST_ROOTS: TestRoots = {
+  apple: APPLE.root,
+  android: ANDROID.rootKeyDigest,
+  webauthn: pemOf(MAKER.root),
+}
 
 /** A service that knows the makers of these phones for test roots: their phones are sandbox phones. */
 export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Proofs {
@@ -74,8 +87,15 @@ export function asRealMakers(clock: Clock, fetch: FetchText = ASK_GOOGLE): Proof
     webauthn: { packedRoots: [pemOf(MAKER.root)], testRoots: [] },
   }
   const { verifiers, registrars } = proofsOf(phones, { origin: PUBLIC_ORIGIN, clock, fetch })
-  const trust = { apps: [APP], anchors: [trustAnchor(APPLE.root, 'production')], receiptAnchors: [] }
-  return { verifiers, registrars: { ...registrars, 'apple-app-attest': appleRegistrar({ trust, clock }) } }
+  const trust = {
+    apps: [APP],
+    anchors: [trustAnchor(APPLE.root, 'production')],
+    receiptAnchors: [],
+  }
+  return {
+    verifiers,
+    registrars: { ...registrars, 'apple-app-attest': appleRegistrar({ trust, clock }) },
+  }
 }
 
 /** A new key of iOS. */
@@ -86,13 +106,23 @@ export function appleKey(environment: 'production' | 'development' = 'production
     format: 'apple-app-attest',
     register(challenge) {
       const clientDataHash = sha256(Buffer.from(challenge, 'base64url'))
-      const { keyId, attestationObject } = attestKey({ ...app, environment }, { authority: APPLE, privateKey, clientDataHash, now: START })
+      const { keyId, attestationObject } = attestKey(
+        { ...app, environment },
+        { authority: APPLE, privateKey, clientDataHash, now: START },
+      )
       return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }
     },
     assert(payload, bend) {
       const clientDataHash = sha256(payload)
-      const asked = { privateKey: bend.privateKey ?? privateKey, counter: bend.counter, clientDataHash }
-      const { authenticatorData: data, signature } = assertWith({ ...app, appId: bend.appId ?? app.appId }, asked)
+      const asked = {
+        privateKey: bend.privateKey ?? privateKey,
+        counter: bend.counter,
+        clientDataHash,
+      }
+      const { authenticatorData: data, signature } = assertWith(
+        { ...app, appId: bend.appId ?? app.appId },
+        asked,
+      )
       return written({ data, signature, clientDataHash: bend.hash ?? clientDataHash })
     },
   }
@@ -104,13 +134,20 @@ export function androidKey(): AttestedKey {
   return {
     format: 'android-key',
     register(challenge) {
-      const chain = ANDROID.attest(publicKey, honestDescription(Buffer.from(challenge, 'base64url')))
+      const chain = ANDROID.attest(
+        publicKey,
+        honestDescription(Buffer.from(challenge, 'base64url')),
+      )
       return { certificate_chain: chain.map((certificate) => certificate.toString('base64url')) }
     },
     assert(payload, bend) {
       const data = authenticatorData(bend.counter, bend.appId ?? androidAppId(SIMULATED_APP))
       const clientDataHash = sha256(payload)
-      const signature = sign('sha256', Buffer.concat([data, clientDataHash]), bend.privateKey ?? privateKey)
+      const signature = sign(
+        'sha256',
+        Buffer.concat([data, clientDataHash]),
+        bend.privateKey ?? privateKey,
+      )
       return written({ data, signature, clientDataHash: bend.hash ?? clientDataHash })
     },
   }
@@ -120,30 +157,60 @@ export function androidKey(): AttestedKey {
 export function webauthnKey(kind: 'attested' | 'unattested' | 'script' = 'attested'): AttestedKey {
   const flags = kind === 'script' ? 0x0d : 0x05
   const attestation = kind === 'attested' ? MAKER.attestation : nobody
-  const authenticator = createAuthenticator({ origin: PUBLIC_ORIGIN, aaguid: AAGUID, attestation, flags })
+  const authenticator = createAuthenticator({
+    origin: PUBLIC_ORIGIN,
+    aaguid: AAGUID,
+    attestation,
+    flags,
+  })
   return {
     format: 'webauthn',
     register: (challenge) => ({ registration: authenticator.register(challenge) }),
     assert(payload, bend) {
       const challenge = sha256(payload).toString('base64url')
-      const clientData = Buffer.from(JSON.stringify({ type: 'webauthn.get', challenge, origin: PUBLIC_ORIGIN, crossOrigin: false }))
+      const clientData = Buffer.from(
+        JSON.stringify({
+          type: 'webauthn.get',
+          challenge,
+          origin: PUBLIC_ORIGIN,
+          crossOrigin: false,
+        }),
+      )
       const data = authenticatorData(bend.counter, bend.appId ?? new URL(PUBLIC_ORIGIN).hostname)
       data[32] = flags
       const clientDataHash = sha256(clientData)
-      const signature = sign('sha256', Buffer.concat([data, clientDataHash]), bend.privateKey ?? authenticator.privateKey)
-      return { ...written({ data, signature, clientDataHash: bend.hash ?? clientDataHash }), client_data_json: clientData.toString('base64url') }
+      const signature = sign(
+        'sha256',
+        Buffer.concat([data, clientDataHash]),
+        bend.privateKey ?? authenticator.privateKey,
+      )
+      return {
+        ...written({ data, signature, clientDataHash: bend.hash ?? clientDataHash }),
+        client_data_json: clientData.toString('base64url'),
+      }
     },
   }
 }
 
 /** A new phone of each format that somebody vouches for. */
-export const ATTESTED_KEYS: readonly (readonly [format: AttestedKey['format'], make: () => AttestedKey])[] = [
+export const ATTESTED_KEYS: readonly (readonly [
+  format: AttestedKey['format'],
+  make: () => AttestedKey,
+])[] = [
   ['apple-app-attest', appleKey],
   ['android-key', androidKey],
   ['webauthn', webauthnKey],
 ]
 
-function written({ data, signature, clientDataHash }: { data: Buffer; signature: Buffer; clientDataHash: Buffer }) {
+function written({
+  data,
+  signature,
+  clientDataHash,
+}: {
+  data: Buffer
+  signature: Buffer
+  clientDataHash: Buffer
+}) {
   return {
     client_data_hash: clientDataHash.toString('base64url'),
     authenticator_data: data.toString('base64url'),
@@ -153,7 +220,10 @@ function written({ data, signature, clientDataHash }: { data: Buffer; signature:
 
 function newPair() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return { privateKey, publicKey: createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' })) }
+  return {
+    privateKey,
+    publicKey: createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' })),
+  }
 }
 
 function sha256(data: string | Uint8Array): Buffer {

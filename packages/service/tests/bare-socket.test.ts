@@ -10,7 +10,10 @@ const UPGRADE = `GET /sessions/sess_${'0'.repeat(22)} HTTP/1.1\r\nHost: x\r\nUpg
 const HANDED_OVER = [
   ['a CONNECT', CONNECT],
   ['an upgrade without a watch token', `${UPGRADE}\r\n`],
-  ['an upgrade with a watch token of nobody', `${UPGRADE}Sec-WebSocket-Protocol: bonded.v1, watch.bwt_x\r\n\r\n`],
+  [
+    'an upgrade with a watch token of nobody',
+    `${UPGRADE}Sec-WebSocket-Protocol: bonded.v1, watch.bwt_x\r\n\r\n`,
+  ],
 ] as const
 
 /** Long after the service gives up a socket, and long before a process manager gives up the service. */
@@ -19,13 +22,19 @@ const ENDS_WITHIN_MS = 8_000
 
 /** A client that does not close when it is told to, as a hostile one would not. */
 async function open(service: ServingProcess): Promise<Socket & Disposable> {
-  const socket = connect({ port: Number(new URL(service.origin).port), host: '127.0.0.1', allowHalfOpen: true })
+  const socket = connect({
+    port: Number(new URL(service.origin).port),
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  })
   socket.on('error', () => {})
   await once(socket, 'connect')
   return Object.assign(socket, { [Symbol.dispose]: () => void socket.destroy() })
 }
 
-test('a client that resets its connection right after a CONNECT or an upgrade ends nothing', { timeout: 60_000 }, async () => {
+test('a client that resets its connection right after a CONNECT or an upgrade ends nothing', {
+  timeout: 60_000,
+}, async () => {
   using m = machine()
   await using service = await m.serve()
   for (const [what, request] of HANDED_OVER) {
@@ -41,7 +50,9 @@ test('a client that resets its connection right after a CONNECT or an upgrade en
   }
 })
 
-test('a refused CONNECT or upgrade is answered, and its socket closed whatever the client does', { timeout: 60_000 }, async () => {
+test('a refused CONNECT or upgrade is answered, and its socket closed whatever the client does', {
+  timeout: 60_000,
+}, async () => {
   using m = machine()
   await using service = await m.serve()
   const holds = async (what: string, request: string, more: string) => {
@@ -58,14 +69,20 @@ test('a refused CONNECT or upgrade is answered, and its socket closed whatever t
     // Only bytes tell a closed socket from one that is closed in one direction: the former resets.
     while (await written(socket)) assert.ok(Date.now() - startedAt < CLOSED_WITHIN_MS, what)
   }
-  await Promise.all(HANDED_OVER.flatMap(([what, request]) => ['', 'and a few bytes more'].map((more) => holds(what, request, more))))
+  await Promise.all(
+    HANDED_OVER.flatMap(([what, request]) =>
+      ['', 'and a few bytes more'].map((more) => holds(what, request, more)),
+    ),
+  )
 })
 
 function written(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => socket.write('x', (failure) => resolve(!failure)))
 }
 
-test('on SIGTERM refused CONNECTs and upgrades that their clients hold open hold nothing up', { timeout: 60_000 }, async () => {
+test('on SIGTERM refused CONNECTs and upgrades that their clients hold open hold nothing up', {
+  timeout: 60_000,
+}, async () => {
   using m = machine()
   await using service = await m.serve()
   const sockets = await Promise.all(HANDED_OVER.map(() => open(service)))

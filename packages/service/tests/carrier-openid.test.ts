@@ -14,12 +14,24 @@ const PURPOSE = 'dpv:FraudPreventionAndDetection'
 // The fake operator refuses a wrong signature, a life of over 300 s, a time of the future, a jti used twice and more or
 // fewer than one purpose; what it refused is a violation, and the scene fails at its end with the violations.
 
-test('JWT bearer: on whose behalf and for what stands in the assertion, and in no parameter', { skip }, async () => {
+test('JWT bearer: on whose behalf and for what stands in the assertion, and in no parameter', {
+  skip,
+}, async () => {
   await using setting = await scene()
   const { operator } = setting
   assert.deepEqual((await setting.check()).finding, WELL)
-  const claims = operator.authorization.assertions.map(({ iss, sub, aud, scope }) => ({ iss, sub, aud, scope }))
-  const of = (sub: string, scope: string) => ({ iss: 'bonded', sub, aud: operator.settings.issuer + PATHS.token, scope: `${PURPOSE} ${scope}` })
+  const claims = operator.authorization.assertions.map(({ iss, sub, aud, scope }) => ({
+    iss,
+    sub,
+    aud,
+    scope,
+  }))
+  const of = (sub: string, scope: string) => ({
+    iss: 'bonded',
+    sub,
+    aud: operator.settings.issuer + PATHS.token,
+    scope: `${PURPOSE} ${scope}`,
+  })
   assert.deepEqual(
     claims.toSorted((one, other) => String(one.scope).localeCompare(String(other.scope))),
     [
@@ -29,11 +41,14 @@ test('JWT bearer: on whose behalf and for what stands in the assertion, and in n
     ],
   )
   for (const { path, body } of operator.requests) {
-    if (path === PATHS.token) assert.deepEqual([...new URLSearchParams(body).keys()], ['grant_type', 'assertion'])
+    if (path === PATHS.token)
+      assert.deepEqual([...new URLSearchParams(body).keys()], ['grant_type', 'assertion'])
   }
 })
 
-test('private_key_jwt: each request has an assertion of its own, about us, for the endpoint that it goes to', { skip }, async () => {
+test('private_key_jwt: each request has an assertion of its own, about us, for the endpoint that it goes to', {
+  skip,
+}, async () => {
   await using setting = await scene({}, { flow: 'ciba' })
   const { operator } = setting
   assert.deepEqual((await setting.check()).finding, WELL)
@@ -41,13 +56,21 @@ test('private_key_jwt: each request has an assertion of its own, about us, for t
   const { issuer } = operator.settings
   assert.equal(assertions.length, 6)
   assert.equal(new Set(assertions.map(({ jti }) => jti)).size, 6)
-  assert.deepEqual(new Set(assertions.map(({ aud }) => aud)), new Set([issuer + PATHS.backchannel, issuer + PATHS.token]))
+  assert.deepEqual(
+    new Set(assertions.map(({ aud }) => aud)),
+    new Set([issuer + PATHS.backchannel, issuer + PATHS.token]),
+  )
   for (const { iss, sub, exp, iat, scope } of assertions) {
     assert.deepEqual([iss, sub, scope], ['bonded', 'bonded', undefined])
     assert.ok(Number(exp) - Number(iat) <= 300)
   }
-  const begun = operator.requests.filter(({ path }) => path === PATHS.backchannel).map(({ body }) => new URLSearchParams(body))
-  assert.deepEqual(new Set(begun.map((form) => form.get('login_hint'))), new Set([`tel:${NUMBER}`, `operatortoken:${SIM_TOKEN}`]))
+  const begun = operator.requests
+    .filter(({ path }) => path === PATHS.backchannel)
+    .map(({ body }) => new URLSearchParams(body))
+  assert.deepEqual(
+    new Set(begun.map((form) => form.get('login_hint'))),
+    new Set([`tel:${NUMBER}`, `operatortoken:${SIM_TOKEN}`]),
+  )
   assert.ok(begun.every((form) => form.get('scope')?.startsWith(`openid ${PURPOSE} `)))
 })
 
@@ -57,12 +80,18 @@ test('the key decides the algorithm, and the operator is told which key it is', 
     [generateKeyPairSync('ec', { namedCurve: 'prime256v1' }), 'ES256'],
     [generateKeyPairSync('rsa', { modulusLength: 2048 }), 'RS256'],
   ] as const) {
-    const jwt = await signedJwt({ clientId: 'bonded', key: pair.privateKey, keyId: 'k9' }, claims, Date.now())
+    const jwt = await signedJwt(
+      { clientId: 'bonded', key: pair.privateKey, keyId: 'k9' },
+      claims,
+      Date.now(),
+    )
     assert.deepEqual(decodeProtectedHeader(jwt), { alg, typ: 'JWT', kid: 'k9' })
   }
 })
 
-test('CIBA: a poll comes when the interval is over, not before, and the token within the budget still counts', { skip }, async () => {
+test('CIBA: a poll comes when the interval is over, not before, and the token within the budget still counts', {
+  skip,
+}, async () => {
   await using setting = await scene({}, { flow: 'ciba' })
   const { operator, clock } = setting
   operator.authorization.pendingPolls = 1
@@ -86,7 +115,10 @@ for (const [what, set] of [
     await using setting = await scene({}, { flow: 'ciba' })
     Object.assign(setting.operator.authorization, set)
     const why = 'timeout'
-    assert.equal((await setting.check()).note, `number_verification:${why} sim_swap:${why} device_status:${why}`)
+    assert.equal(
+      (await setting.check()).note,
+      `number_verification:${why} sim_swap:${why} device_status:${why}`,
+    )
     assert.equal(setting.operator.count(PATHS.token), 3)
   })
 }
@@ -102,7 +134,10 @@ test('CIBA: where the budget ends between two polls, so does the check', { skip 
   clock.advance(1_000)
   await operator.received(PATHS.token, 6)
   clock.advance(BUDGET_MS - 1_000)
-  assert.match(String((await checking).note), /^number_verification:timeout sim_swap:timeout device_status:timeout$/)
+  assert.match(
+    String((await checking).note),
+    /^number_verification:timeout sim_swap:timeout device_status:timeout$/,
+  )
   assert.equal(operator.count(PATHS.token), 6)
 })
 
@@ -111,7 +146,11 @@ test('who refused consent, and who is no subscriber, is refused a token', { skip
     for (const error of ['access_denied', 'invalid_grant', 'unknown_user_id', 'expired_token']) {
       await using setting = await scene({}, { flow })
       setting.operator.authorization.refused.set(`tel:${NUMBER}`, error)
-      assert.equal((await setting.check()).note, 'sim_swap:token_refused device_status:token_refused', `${flow} ${error}`)
+      assert.equal(
+        (await setting.check()).note,
+        'sim_swap:token_refused device_status:token_refused',
+        `${flow} ${error}`,
+      )
     }
   }
 })

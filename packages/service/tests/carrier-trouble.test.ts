@@ -8,7 +8,8 @@ import { PATHS, type Path } from './fake-operator/fake-operator.ts'
 import { NUMBER, scene, UNKNOWN, WELL } from './fake-operator/scene.ts'
 
 const skip = vectorsMissing
-const everywhere = (why: string) => `number_verification:${why} sim_swap:${why} device_status:${why}`
+const everywhere = (why: string) =>
+  `number_verification:${why} sim_swap:${why} device_status:${why}`
 
 /** Whether a promise has settled, once everything that is ready has run. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
@@ -18,7 +19,9 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) !== pending
 }
 
-test('an operator that hangs anywhere costs two seconds and not a millisecond more', { skip }, async () => {
+test('an operator that hangs anywhere costs two seconds and not a millisecond more', {
+  skip,
+}, async () => {
   assert.equal(BUDGET_MS, 2_000)
   const flows = [
     ['jwt-bearer', [PATHS.discovery, PATHS.token, PATHS.check]],
@@ -51,7 +54,10 @@ test('what the others answered in time is kept when one of them hangs', { skip }
   await check()
   clock.advance(BUDGET_MS)
   const note = 'number_verification:operator_token_missing device_status:timeout'
-  assert.deepEqual(await checking, { finding: { ...WELL, number_verified: false, device_status: 'unknown' }, note })
+  assert.deepEqual(await checking, {
+    finding: { ...WELL, number_verified: false, device_status: 'unknown' },
+    note,
+  })
 })
 
 test('an operator that cannot be reached is judged on the safe side', { skip }, async () => {
@@ -60,12 +66,15 @@ test('an operator that cannot be reached is judged on the safe side', { skip }, 
   assert.deepEqual(await setting.check(), { finding: UNKNOWN, note: everywhere('unreachable') })
 })
 
-test('after five outages in a row the operator is left alone for half a minute, then asked once; its answer decides', { skip }, async () => {
+test('after five outages in a row the operator is left alone for half a minute, then asked once; its answer decides', {
+  skip,
+}, async () => {
   assert.deepEqual([OUTAGES_TO_OPEN, OPEN_MS], [5, 30_000])
   await using setting = await scene()
   const { operator, clock, check } = setting
   operator.moods.set(PATHS.token, { raw: '', status: 500 })
-  for (let time = 0; time < OUTAGES_TO_OPEN; time++) assert.equal((await check()).note, everywhere('server_error'))
+  for (let time = 0; time < OUTAGES_TO_OPEN; time++)
+    assert.equal((await check()).note, everywhere('server_error'))
   const asked = operator.requests.length
   assert.deepEqual(await check(), { finding: UNKNOWN, note: everywhere('circuit_open') })
   clock.advance(OPEN_MS - 1)
@@ -88,25 +97,34 @@ test('after five outages in a row the operator is left alone for half a minute, 
   assert.deepEqual(await check(), { finding: WELL })
   operator.moods.set(PATHS.token, { raw: '', status: 500 })
   clock.advance(600_000)
-  for (let time = 0; time < OUTAGES_TO_OPEN; time++) assert.equal((await check()).note, everywhere('server_error'), 'it counts anew')
+  for (let time = 0; time < OUTAGES_TO_OPEN; time++)
+    assert.equal((await check()).note, everywhere('server_error'), 'it counts anew')
 })
 
-test('one interface of an operator that is down does not take the others along', { skip }, async () => {
+test('one interface of an operator that is down does not take the others along', {
+  skip,
+}, async () => {
   await using setting = await scene()
   const { operator, check } = setting
   operator.moods.set(PATHS.reach, 'reset')
   for (let time = 0; time < OUTAGES_TO_OPEN; time++) await check()
-  assert.deepEqual(await check(), { finding: { ...WELL, device_status: 'unknown' }, note: 'device_status:circuit_open' })
+  assert.deepEqual(await check(), {
+    finding: { ...WELL, device_status: 'unknown' },
+    note: 'device_status:circuit_open',
+  })
 })
 
 test('a firm no is no outage', { skip }, async () => {
   await using setting = await scene()
   const { operator, check } = setting
   operator.moods.set(PATHS.reach, { status: 403, code: 'PERMISSION_DENIED' })
-  for (let time = 0; time <= OUTAGES_TO_OPEN; time++) assert.equal((await check()).note, 'device_status:permission_denied')
+  for (let time = 0; time <= OUTAGES_TO_OPEN; time++)
+    assert.equal((await check()).note, 'device_status:permission_denied')
 })
 
-test('an operator that asks for quiet gets it for as long as it says, and half a minute where it does not', { skip }, async () => {
+test('an operator that asks for quiet gets it for as long as it says, and half a minute where it does not', {
+  skip,
+}, async () => {
   for (const [headers, ms] of [
     [{ 'retry-after': '7' }, 7_000],
     [{}, OPEN_MS],

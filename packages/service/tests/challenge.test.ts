@@ -4,7 +4,17 @@ import type { SessionId } from '@bonded/contract'
 import { expireSessions } from '../src/operations/expire-sessions.ts'
 import { harness } from './harness.ts'
 
-const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30, session_ttl_seconds: 120, bonded_ttl_seconds: 60 }] })
+const h = await harness({
+  workflows: [
+    {
+      name: 'w',
+      actions: ['a'],
+      challenge_ttl_seconds: 30,
+      session_ttl_seconds: 120,
+      bonded_ttl_seconds: 60,
+    },
+  ],
+})
 after(() => h[Symbol.asyncDispose]())
 const current = async (session: { id: string }) => (await h.get(session)).body
 
@@ -29,7 +39,10 @@ test('a code scanned in its last second still works for one more window, and the
   const late = await h.create({})
   h.clock.advance(60_000)
   assert.equal((await h.claim(phone, late)).body.error.reason, 'challenge_expired')
-  assert.equal((await h.claim(phone, { id: late.id, nonce: 'A'.repeat(43) })).body.error.reason, 'nonce_mismatch')
+  assert.equal(
+    (await h.claim(phone, { id: late.id, nonce: 'A'.repeat(43) })).body.error.reason,
+    'nonce_mismatch',
+  )
 })
 
 test('a code that is yet to come is a mismatch, not an expired one', async () => {
@@ -38,9 +51,15 @@ test('a code that is yet to come is a mismatch, not an expired one', async () =>
   h.clock.advance(30_000)
   const later = await current(session)
   const fresh = await h.create({})
-  assert.equal((await h.claim(phone, { id: fresh.id, nonce: later.nonce })).body.error.reason, 'nonce_mismatch')
+  assert.equal(
+    (await h.claim(phone, { id: fresh.id, nonce: later.nonce })).body.error.reason,
+    'nonce_mismatch',
+  )
   const own = h.service.keys.nonces('k1', fresh.id as SessionId).nonceAt(1)
-  assert.equal((await h.claim(phone, { id: fresh.id, nonce: own })).body.error.reason, 'nonce_mismatch')
+  assert.equal(
+    (await h.claim(phone, { id: fresh.id, nonce: own })).body.error.reason,
+    'nonce_mismatch',
+  )
 })
 
 test('for the phone that has claimed, any other code that was on show is an expired one', async () => {
@@ -49,7 +68,10 @@ test('for the phone that has claimed, any other code that was on show is an expi
   const view = (await h.claim(phone, session)).body
   h.clock.advance(65_000)
   const before = h.service.keys.nonces('k1', session.id as SessionId).nonceAt(1)
-  assert.equal((await h.evidence(phone, { ...view, nonce: before })).body.error.reason, 'challenge_expired')
+  assert.equal(
+    (await h.evidence(phone, { ...view, nonce: before })).body.error.reason,
+    'challenge_expired',
+  )
 })
 
 test('a claimed nonce is the only one taken from its phone, for 120 s from the claim, whatever is on show', async () => {
@@ -60,7 +82,10 @@ test('a claimed nonce is the only one taken from its phone, for 120 s from the c
   assert.equal((await h.view(phone, session)).nonce, session.nonce)
   const newer = await current(session)
   assert.notEqual(newer.nonce, session.nonce)
-  assert.equal((await h.evidence(phone, { ...view, nonce: newer.nonce })).body.error.reason, 'nonce_mismatch')
+  assert.equal(
+    (await h.evidence(phone, { ...view, nonce: newer.nonce })).body.error.reason,
+    'nonce_mismatch',
+  )
   assert.equal((await h.attest(phone, view)).body.state, 'bonded')
 })
 
@@ -81,7 +106,9 @@ test('claiming again with the same nonce changes nothing; with a newer one the t
 })
 
 test('the claimed nonce runs out after 120 s', async () => {
-  await using long = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30, session_ttl_seconds: 600 }] })
+  await using long = await harness({
+    workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30, session_ttl_seconds: 600 }],
+  })
   const session = await long.create({})
   const phone = await long.register()
   const view = (await long.claim(phone, session)).body
@@ -96,7 +123,10 @@ test('outside pending the code stays frozen at the last one shown', async () => 
   const frozen = await current(session)
   h.clock.advance(45_000)
   const later = await current(session)
-  assert.deepEqual([later.nonce, later.qr_payload, later.challenge_expires_at], [frozen.nonce, frozen.qr_payload, frozen.challenge_expires_at])
+  assert.deepEqual(
+    [later.nonce, later.qr_payload, later.challenge_expires_at],
+    [frozen.nonce, frozen.qr_payload, frozen.challenge_expires_at],
+  )
   assert.deepEqual([later.challenge_rotates_in_ms, later.challenge_expires_in_ms], [0, 0])
   assert.ok(later.expires_in_ms > 0)
 })
@@ -109,7 +139,10 @@ test('the code of an expired session is the last one shown, before and after it 
   const unswept = await current(session)
   await expireSessions(h.service)
   const swept = await current(session)
-  assert.deepEqual([unswept.state, unswept.nonce, swept.state, swept.nonce], ['expired', last.nonce, 'expired', last.nonce])
+  assert.deepEqual(
+    [unswept.state, unswept.nonce, swept.state, swept.nonce],
+    ['expired', last.nonce, 'expired', last.nonce],
+  )
 })
 
 test('a phone is told until when the very code that it read is taken', async () => {
@@ -138,7 +171,10 @@ test('a session is expired from the very instant of expires_at, and forgotten an
   assert.equal((await current(session)).state, 'pending')
   h.clock.advance(1)
   const expired = await current(session)
-  assert.deepEqual([expired.state, expired.expires_in_ms, expired.verification, expired.hint], ['expired', 0, null, null])
+  assert.deepEqual(
+    [expired.state, expired.expires_in_ms, expired.verification, expired.hint],
+    ['expired', 0, null, null],
+  )
   h.clock.advance(60 * 60_000 - 1)
   assert.equal((await current(session)).state, 'expired')
   h.clock.advance(1)
@@ -150,7 +186,8 @@ test('the phone view never holds a newer nonce than the one shown to it', async 
   const phone = await h.register()
   h.clock.advance(35_000)
   assert.equal((await h.view(phone, session)).nonce, session.nonce)
-  const query = (nonce: string) => h.api('GET', `/sessions/${session.id}?nonce=${nonce}`, { token: phone.device_token })
+  const query = (nonce: string) =>
+    h.api('GET', `/sessions/${session.id}?nonce=${nonce}`, { token: phone.device_token })
   h.clock.advance(30_000)
   assert.equal((await query(session.nonce)).status, 404)
   assert.equal((await query('')).status, 404)

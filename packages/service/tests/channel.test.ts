@@ -13,7 +13,10 @@ const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl
 after(() => h[Symbol.asyncDispose]())
 
 /** A channel that hands out its frames one by one, in the order they came. */
-function watch(session: { id: string; watch_token: string }, options: { protocols?: string[]; origin?: string; port?: number } = {}) {
+function watch(
+  session: { id: string; watch_token: string },
+  options: { protocols?: string[]; origin?: string; port?: number } = {},
+) {
   const protocols = options.protocols ?? ['bonded.v1', `watch.${session.watch_token}`]
   const socket = new WebSocket(
     `ws://127.0.0.1:${options.port ?? h.running.port}/sessions/${session.id}`,
@@ -29,13 +32,18 @@ function watch(session: { id: string; watch_token: string }, options: { protocol
     else frames.push(frame)
   })
   const closed = new Promise<number>((resolve) => socket.once('close', resolve))
-  const refused = new Promise<{ status: number; body: { error: { code: string; reason: string } } }>((resolve) => {
+  const refused = new Promise<{
+    status: number
+    body: { error: { code: string; reason: string } }
+  }>((resolve) => {
     socket.once('unexpected-response', (_request, response) => {
       let text = ''
       response.on('data', (chunk) => {
         text += String(chunk)
       })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }))
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }),
+      )
     })
   })
   socket.on('error', () => {})
@@ -43,7 +51,10 @@ function watch(session: { id: string; watch_token: string }, options: { protocol
     socket,
     closed,
     refused,
-    next: () => (frames.length > 0 ? Promise.resolve(frames.shift() as ServerFrame) : new Promise<ServerFrame>((resolve) => waiting.push(resolve))),
+    next: () =>
+      frames.length > 0
+        ? Promise.resolve(frames.shift() as ServerFrame)
+        : new Promise<ServerFrame>((resolve) => waiting.push(resolve)),
   }
 }
 
@@ -53,7 +64,10 @@ test('a watcher hears hello, scanned, evaluating, bonded and completed, in order
   const channel = watch(session, { origin: SHOP_ORIGIN })
   const hello = await channel.next()
   assert.equal(channel.socket.protocol, 'bonded.v1')
-  assert.deepEqual([hello.type, hello.seq, hello.state, hello.hint], ['hello', 1, 'pending', 'waiting_for_scan'])
+  assert.deepEqual(
+    [hello.type, hello.seq, hello.state, hello.hint],
+    ['hello', 1, 'pending', 'waiting_for_scan'],
+  )
   await h.claim(phone, session)
   assert.deepEqual(brief(await channel.next()), ['hint', 2, 'pending', 'scanned'])
   await h.attest(phone, await h.view(phone, session))
@@ -171,12 +185,16 @@ test('who comes back with after.<seq> hears what it missed, and the code on show
   const session = await h.create({})
   const phone = await h.register()
   await h.claim(phone, session)
-  const back = watch(session, { protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.1'] })
+  const back = watch(session, {
+    protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.1'],
+  })
   assert.deepEqual(brief(await back.next()), ['hint', 2, 'pending', 'scanned'])
   assert.equal((await back.next()).type, 'challenge')
   await h.attest(phone, await h.view(phone, session))
   assert.equal((await back.next()).seq, 3)
-  const beyond = watch(session, { protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.99'] })
+  const beyond = watch(session, {
+    protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.99'],
+  })
   assert.equal((await beyond.next()).type, 'hello')
   for (const channel of [back, beyond]) channel.socket.close()
 })
@@ -186,7 +204,9 @@ test('who comes back late hears each event as it was when it happened, in order 
   const phone = await h.register()
   await h.claim(phone, session)
   await h.attest(phone, await h.view(phone, session))
-  const back = watch(session, { protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.1'] })
+  const back = watch(session, {
+    protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.1'],
+  })
   assert.deepEqual(
     [brief(await back.next()), brief(await back.next()), brief(await back.next())],
     [
@@ -252,7 +272,8 @@ test('refusals before the upgrade have the error shape', async () => {
     const refused = await watch(session, options).refused
     assert.deepEqual([refused.status, refused.body.error.reason], [status, reason])
   }
-  const unknown = await watch({ id: `sess_${'0'.repeat(22)}`, watch_token: session.watch_token }).refused
+  const unknown = await watch({ id: `sess_${'0'.repeat(22)}`, watch_token: session.watch_token })
+    .refused
   assert.equal(unknown.status, 404)
   const plain = await h.call('GET', `/sessions/${session.id}`)
   assert.deepEqual([plain.status, plain.body.error.reason], [404, 'unknown_endpoint'])
@@ -287,7 +308,9 @@ test('a ninth channel of a session closes the oldest with 4429', async () => {
 
 test('a channel that was superseded and closes late takes nothing along that came after it', async () => {
   let openChannels = () => 0
-  await using own = await harness({ meter: { ...noMeter, watch: (watched) => (openChannels = watched.openChannels) } })
+  await using own = await harness({
+    meter: { ...noMeter, watch: (watched) => (openChannels = watched.openChannels) },
+  })
   const { port } = own.running
   const until = async (count: number) => {
     while (openChannels() !== count) await new Promise((resolve) => setImmediate(resolve))
@@ -300,7 +323,12 @@ test('a channel that was superseded and closes late takes nothing along that cam
   }
   // The oldest hears that it is superseded, and does not answer.
   const deaf = connect(port, '127.0.0.1')
-  deaf.write(upgradeOf(session, { 'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64'), 'Sec-WebSocket-Version': '13' }))
+  deaf.write(
+    upgradeOf(session, {
+      'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64'),
+      'Sec-WebSocket-Version': '13',
+    }),
+  )
   await once(deaf, 'data')
   const others = []
   for (let count = 0; count < 8; count++) others.push(await open())
@@ -331,7 +359,10 @@ test('an upgrade that is no WebSocket is refused in the error shape, and told as
     socket.write(upgradeOf(session, headers))
     await once(socket, 'close')
     const requestId = /^X-Request-Id: (req_\w{22})\r$/m.exec(answer)?.[1]
-    assert.match(answer, /^HTTP\/1\.1 400 .*^Content-Type: application\/json; charset=utf-8\r$.*^Sec-WebSocket-Version: 13\r$/ms)
+    assert.match(
+      answer,
+      /^HTTP\/1\.1 400 .*^Content-Type: application\/json; charset=utf-8\r$.*^Sec-WebSocket-Version: 13\r$/ms,
+    )
     const { error } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
     assert.deepEqual([error.reason, error.requestId], ['malformed_request', requestId])
     const lines = h.lines.slice(told).map((line) => JSON.parse(line))
@@ -348,7 +379,8 @@ test('a client that answers no ping is cut off after two', async () => {
   await channel.next()
   channel.socket.pong = () => {}
   let pings = 0
-  const pinged = () => new Promise<void>((resolve) => channel.socket.once('ping', () => resolve(void pings++)))
+  const pinged = () =>
+    new Promise<void>((resolve) => channel.socket.once('ping', () => resolve(void pings++)))
   for (let count = 0; count < 2; count++) {
     const ping = pinged()
     h.clock.advance(25_000)
@@ -380,7 +412,10 @@ test('no canary of this file stands in a frame it should not', () => {
   assert.throws(() => canary.search(['… bcs_0123456789012345678901 …']))
 })
 
-function upgradeOf(session: { id: string; watch_token: string }, headers: Record<string, string>): string {
+function upgradeOf(
+  session: { id: string; watch_token: string },
+  headers: Record<string, string>,
+): string {
   const given = {
     Host: 'x',
     Upgrade: 'websocket',

@@ -5,7 +5,10 @@ import { clientNetwork, networkOf, parseTrustedProxies } from '../src/http/clien
 
 const from = (remoteAddress: string, forwarded: string | undefined, setting: string) =>
   clientNetwork(
-    { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } } as unknown as IncomingMessage,
+    {
+      socket: { remoteAddress },
+      headers: { 'x-forwarded-for': forwarded },
+    } as unknown as IncomingMessage,
     parseTrustedProxies(setting) ?? 0,
   )
 
@@ -30,18 +33,40 @@ test('X-Forwarded-For is read from its end, past proxies that are trusted and no
   assert.equal(from('10.0.0.1', '203.0.113.5, 192.0.2.1', '1'), '192.0.2.1')
   assert.equal(from('10.0.0.1', '203.0.113.5, 192.0.2.1', '2'), '203.0.113.5')
   assert.equal(from('10.0.0.1', '192.0.2.1', '9'), '192.0.2.1')
-  assert.equal(from('::ffff:10.0.0.1', '203.0.113.5, 192.0.2.1, 10.0.0.2', '10.0.0.0/8'), '192.0.2.1')
+  assert.equal(
+    from('::ffff:10.0.0.1', '203.0.113.5, 192.0.2.1, 10.0.0.2', '10.0.0.0/8'),
+    '192.0.2.1',
+  )
   assert.equal(from('192.0.2.9', '203.0.113.5', '10.0.0.0/8'), '192.0.2.9')
   assert.equal(from('fd00::1', '2001:db8::7', 'fd00::/8, 10.0.0.1'), '2001:db8:0:0::/64')
 })
 
 test('what is no address in X-Forwarded-For is not believed, whoever wrote it', () => {
-  for (const junk of ['unknown', '', 'for=192.0.2.1', '192.0.2.1, ', '300.1.1.1', '192.0.2.1, _hidden'])
+  for (const junk of [
+    'unknown',
+    '',
+    'for=192.0.2.1',
+    '192.0.2.1, ',
+    '300.1.1.1',
+    '192.0.2.1, _hidden',
+  ])
     assert.equal(from('10.0.0.1', junk, '10.0.0.1'), '10.0.0.1', junk)
 })
 
 test('the setting takes a number of proxies, or addresses and ranges, and nothing else', () => {
-  for (const setting of ['0', '1', '9', '10.0.0.1', '10.0.0.0/8, ::1', 'fd00::/8']) assert.notEqual(parseTrustedProxies(setting), undefined, setting)
-  for (const setting of ['', 'on', 'true', '10', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', 'localhost', '10.0.0.1,', '::1/129'])
+  for (const setting of ['0', '1', '9', '10.0.0.1', '10.0.0.0/8, ::1', 'fd00::/8'])
+    assert.notEqual(parseTrustedProxies(setting), undefined, setting)
+  for (const setting of [
+    '',
+    'on',
+    'true',
+    '10',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    'localhost',
+    '10.0.0.1,',
+    '::1/129',
+  ])
     assert.equal(parseTrustedProxies(setting), undefined, setting)
 })

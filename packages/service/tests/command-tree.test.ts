@@ -14,7 +14,10 @@ const RELIED_ON = [
 ].flatMap((line) => line.split('|'))
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-function leavesOf(command: Command, before: readonly string[] = []): { path: string; command: Command }[] {
+function leavesOf(
+  command: Command,
+  before: readonly string[] = [],
+): { path: string; command: Command }[] {
   if (command.commands.length === 0) return [{ path: before.join(' '), command }]
   return command.commands.flatMap((child) => leavesOf(child, [...before, child.name()]))
 }
@@ -23,7 +26,9 @@ const leaves = leavesOf(await bondedProgram())
 test('every command that scripts rely on is there, and each prints JSON when asked', () => {
   const paths = leaves.map(({ path }) => path)
   for (const path of RELIED_ON) assert.ok(paths.includes(path), path)
-  const silent = leaves.filter(({ command }) => !command.options.some(({ long }) => long === '--json'))
+  const silent = leaves.filter(
+    ({ command }) => !command.options.some(({ long }) => long === '--json'),
+  )
   assert.deepEqual(silent, [])
 })
 
@@ -32,15 +37,28 @@ test('a flag beats the environment, which beats the file, and each value is told
   const file = join(files.folder, 'bonded.yaml')
   writeFileSync(file, 'port: 1001\nhost: 0.0.0.0\napp_scheme: acme\n')
   const key = Buffer.from(Array.from({ length: 32 }, (_, at) => at)).toString('base64url')
-  using m = machine({ env: { BONDED_CONFIG: file, BONDED_PORT: '1002', BONDED_HOST: '::1', BONDED_ROOT_KEYS: `new:${key}` } })
-  const printed = m.json('config', 'print', '--port', '1003') as { name: string; value: string; source: string }[]
+  using m = machine({
+    env: {
+      BONDED_CONFIG: file,
+      BONDED_PORT: '1002',
+      BONDED_HOST: '::1',
+      BONDED_ROOT_KEYS: `new:${key}`,
+    },
+  })
+  const printed = m.json('config', 'print', '--port', '1003') as {
+    name: string
+    value: string
+    source: string
+  }[]
   const told = Object.fromEntries(printed.map(({ name, value, source }) => [name, [value, source]]))
   assert.deepEqual(told.BONDED_PORT, ['1003', 'flag'])
   assert.deepEqual(told.BONDED_HOST, ['::1', 'environment'])
   assert.deepEqual(told.BONDED_APP_SCHEME, ['acme', 'file'])
   assert.deepEqual(told.BONDED_PUBLIC_ORIGIN, ['http://localhost:1003', 'default'])
   assert.deepEqual(told.BONDED_ROOT_KEYS, ['new (keys not shown)', 'environment'])
-  assert.ok(!JSON.stringify(printed).includes(key) && !m.run('config', 'print').stdout.includes(key))
+  assert.ok(
+    !JSON.stringify(printed).includes(key) && !m.run('config', 'print').stdout.includes(key),
+  )
   assert.equal(m.json('config', 'check').ok, true)
 })
 
@@ -55,7 +73,16 @@ test('a password within an address is shown by neither config print nor config c
 
 test('the environment of a tenant is not taken for the one of the service', () => {
   using m = machine()
-  const args = ['--name', 'A', '--environment', 'production', '--origin', 'https://a.example', '--workflow', 'w:a']
+  const args = [
+    '--name',
+    'A',
+    '--environment',
+    'production',
+    '--origin',
+    'https://a.example',
+    '--workflow',
+    'w:a',
+  ]
   assert.match(m.json('tenant', 'create', ...args).tenant_id, /^ten_/)
 })
 
@@ -77,16 +104,20 @@ test('a script of each shell names every command, and the shell takes it', () =>
   using m = machine()
   for (const shell of SHELLS) {
     const { script } = m.json('completion', shell) as { script: string }
-    for (const { path } of leaves) assert.ok(script.includes(path.split(' ').at(-1) ?? ''), `${shell}: ${path}`)
+    for (const { path } of leaves)
+      assert.ok(script.includes(path.split(' ').at(-1) ?? ''), `${shell}: ${path}`)
     const file = join(m.folder, `completion.${shell}`)
     writeFileSync(file, script)
     const checked = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
-    if (checked.error) console.warn(`LOUD: there is no ${shell} here: its completion script is not parsed.`)
+    if (checked.error)
+      console.warn(`LOUD: there is no ${shell} here: its completion script is not parsed.`)
     else assert.equal(checked.status, 0, checked.stderr)
   }
 })
 
-test('bash completes commands, options and the values of an option', { skip: spawnSync('bash', ['-c', 'true']).status !== 0 }, () => {
+test('bash completes commands, options and the values of an option', {
+  skip: spawnSync('bash', ['-c', 'true']).status !== 0,
+}, () => {
   using m = machine()
   const script = join(m.folder, 'completion.bash')
   writeFileSync(script, m.run('completion', 'bash').stdout)

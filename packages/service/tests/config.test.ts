@@ -22,7 +22,10 @@ test('without any setting it is a sandbox on this machine', () => {
 
 test('a flag beats the environment, and the environment beats the file', () => {
   const BONDED_CONFIG = fileOf('port: 1001\nhost: 0.0.0.0\napp_scheme: acme\n')
-  const config = readConfig({ BONDED_CONFIG, BONDED_PORT: '1002', BONDED_HOST: '::1' }, { BONDED_PORT: '1003' })
+  const config = readConfig(
+    { BONDED_CONFIG, BONDED_PORT: '1002', BONDED_HOST: '::1' },
+    { BONDED_PORT: '1003' },
+  )
   assert.deepEqual([config.port, config.host, config.appScheme], [1003, '::1', 'acme'])
 })
 
@@ -61,13 +64,25 @@ test('one mistake is told as one', () => {
 
 test('in production the root keys must be given and the origin be https', () => {
   assert.throws(
-    () => readConfig({ BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'http://localhost:8787' }),
-    (failure) => failure instanceof ConfigError && failure.mistakes.map(({ setting }) => setting).join() === 'BONDED_ROOT_KEYS,BONDED_PUBLIC_ORIGIN',
+    () =>
+      readConfig({
+        BONDED_ENVIRONMENT: 'production',
+        BONDED_PUBLIC_ORIGIN: 'http://localhost:8787',
+      }),
+    (failure) =>
+      failure instanceof ConfigError &&
+      failure.mistakes.map(({ setting }) => setting).join() ===
+        'BONDED_ROOT_KEYS,BONDED_PUBLIC_ORIGIN',
   )
 })
 
 test('a file that is missing, no YAML, or holds an unknown setting is named', () => {
-  for (const BONDED_CONFIG of ['/nowhere/bonded.yaml', fileOf('- a list'), fileOf('a: [1'), fileOf('colour: red')]) {
+  for (const BONDED_CONFIG of [
+    '/nowhere/bonded.yaml',
+    fileOf('- a list'),
+    fileOf('a: [1'),
+    fileOf('colour: red'),
+  ]) {
     assert.throws(() => readConfig({ BONDED_CONFIG }), ConfigError)
   }
 })
@@ -75,20 +90,35 @@ test('a file that is missing, no YAML, or holds an unknown setting is named', ()
 test('limits are on; off in a sandbox at most; and each can be set', () => {
   assert.deepEqual(readConfig({}).limits, USUAL_LIMITS)
   assert.equal(readConfig({ BONDED_RATE_LIMITS: 'off' }).limits, 'off')
-  assert.equal(readConfig({ BONDED_CONFIG: fileOf('rate_limits: off\ntrust_proxy: 1\n') }).limits, 'off')
+  assert.equal(
+    readConfig({ BONDED_CONFIG: fileOf('rate_limits: off\ntrust_proxy: 1\n') }).limits,
+    'off',
+  )
   const own = readConfig({ BONDED_RATE_LIMITS: 'create=1200/50, get=240' }).limits
   assert.ok(own !== 'off')
-  assert.deepEqual([own.create.policy, own.get.policy, own.device], ['"create";q=1200;w=60;burst=50', '"get";q=240;w=60', USUAL_LIMITS.device])
+  assert.deepEqual(
+    [own.create.policy, own.get.policy, own.device],
+    ['"create";q=1200;w=60;burst=50', '"get";q=240;w=60', USUAL_LIMITS.device],
+  )
 })
 
 test('in production limits cannot be off, and that is told beside everything else', () => {
-  const production = { BONDED_ENVIRONMENT: 'production', BONDED_RATE_LIMITS: 'off', BONDED_TRUST_PROXY: 'yes' }
+  const production = {
+    BONDED_ENVIRONMENT: 'production',
+    BONDED_RATE_LIMITS: 'off',
+    BONDED_TRUST_PROXY: 'yes',
+  }
   assert.throws(
     () => readConfig(production),
     (failure) => {
       assert.ok(failure instanceof ConfigError)
       const settings = failure.mistakes.map(({ setting }) => setting).sort()
-      assert.deepEqual(settings, ['BONDED_PUBLIC_ORIGIN', 'BONDED_RATE_LIMITS', 'BONDED_ROOT_KEYS', 'BONDED_TRUST_PROXY'])
+      assert.deepEqual(settings, [
+        'BONDED_PUBLIC_ORIGIN',
+        'BONDED_RATE_LIMITS',
+        'BONDED_ROOT_KEYS',
+        'BONDED_TRUST_PROXY',
+      ])
       assert.match(failure.message, /BONDED_RATE_LIMITS: "off"\. Expected limits in production/)
       return true
     },
@@ -103,6 +133,9 @@ test('the folder of passport certificates lies in the data folder, unless anothe
   assert.equal(readConfig({ BONDED_CSCA_DIR: import.meta.dirname }).cscaDir, import.meta.dirname)
   assert.throws(
     () => readConfig({ BONDED_CSCA_DIR: `${import.meta.dirname}/nothing` }),
-    (error) => error instanceof ConfigError && error.mistakes.length === 1 && error.mistakes[0]?.setting === 'BONDED_CSCA_DIR',
+    (error) =>
+      error instanceof ConfigError &&
+      error.mistakes.length === 1 &&
+      error.mistakes[0]?.setting === 'BONDED_CSCA_DIR',
   )
 })

@@ -11,7 +11,9 @@ after(() => h[Symbol.asyncDispose]())
 async function bond(phone: TestPhone, seconds: number, keys: TenantKeys = h.shop) {
   const session = await h.create({ workflow: 'credit_application' }, keys)
   await h.claim(phone, session)
-  await h.attest(phone, await h.view(phone, session), { signals: carriedSignals(h.clock.now(), seconds) })
+  await h.attest(phone, await h.view(phone, session), {
+    signals: carriedSignals(h.clock.now(), seconds),
+  })
   const { verification } = (await h.get(session, keys)).body
   return {
     subjectRef: (await h.get(session, keys)).body.subject_ref as string,
@@ -29,7 +31,10 @@ test('the long-lived score is the decayed mean over all bonds of a phone with a 
   const afterTwo = fourDecimals(first.latest + LONG_LIVED_DECAY * (second.latest - first.latest))
   assert.equal(second.longLived, afterTwo)
   const third = await bond(phone, 12)
-  assert.equal(third.longLived, fourDecimals(afterTwo + LONG_LIVED_DECAY * (third.latest - afterTwo)))
+  assert.equal(
+    third.longLived,
+    fourDecimals(afterTwo + LONG_LIVED_DECAY * (third.latest - afterTwo)),
+  )
 })
 
 test('what a phone showed one tenant counts nothing at another, and its person has another name there', async () => {

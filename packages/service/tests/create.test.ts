@@ -4,7 +4,8 @@ import { harness } from './harness.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
-const create = (body: unknown, headers: Record<string, string> = {}, token = h.shop.server) => h.api('POST', '/sessions', { token, body, headers })
+const create = (body: unknown, headers: Record<string, string> = {}, token = h.shop.server) =>
+  h.api('POST', '/sessions', { token, body, headers })
 
 test('one Idempotency-Key and one body give one session, as it is now, with its completion secret', async () => {
   const headers = { 'idempotency-key': 'order-1' }
@@ -13,7 +14,10 @@ test('one Idempotency-Key and one body give one session, as it is now, with its 
   await h.claim(phone, first.body)
   const again = await create({ workflow: 'credit_application' }, headers)
   assert.equal(again.status, 201)
-  assert.deepEqual([again.body.id, again.body.completion_secret], [first.body.id, first.body.completion_secret])
+  assert.deepEqual(
+    [again.body.id, again.body.completion_secret],
+    [first.body.id, first.body.completion_secret],
+  )
   assert.equal(again.body.hint, 'scanned')
 })
 
@@ -40,7 +44,11 @@ test('an Idempotency-Key leads to no session that its credential could not have 
 })
 
 test('fifty creates at once with one key make one session', async () => {
-  const replies = await Promise.all(Array.from({ length: 50 }, () => create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' })))
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, () =>
+      create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' }),
+    ),
+  )
   assert.equal(new Set(replies.map(({ body }) => body.id)).size, 1)
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([201]))
 })
@@ -67,7 +75,9 @@ test('a key that is empty, too long or not visible ASCII is refused', async () =
 })
 
 test('workflow and action may be left out where the credential allows only one', async () => {
-  const single = await h.addKeys(h.shop.tenant, [{ workflow: 'wire_transfer', actions: ['approve_wire'] }])
+  const single = await h.addKeys(h.shop.tenant, [
+    { workflow: 'wire_transfer', actions: ['approve_wire'] },
+  ])
   const created = await create(undefined, {}, single.server)
   assert.deepEqual([created.body.workflow, created.body.action], ['wire_transfer', 'approve_wire'])
   assert.equal((await create({})).body.error.reason, 'workflow_required')
@@ -75,18 +85,39 @@ test('workflow and action may be left out where the credential allows only one',
 })
 
 test('what does not exist is invalid, what is not enabled is forbidden', async () => {
-  const scoped = await h.addKeys(h.shop.tenant, [{ workflow: 'wire_transfer', actions: ['approve_wire'] }])
+  const scoped = await h.addKeys(h.shop.tenant, [
+    { workflow: 'wire_transfer', actions: ['approve_wire'] },
+  ])
   const cases: [object, string, number, string][] = [
     [{ workflow: 'nothing' }, h.shop.server, 400, 'workflow_unknown'],
     [{ workflow: 'wire_transfer', action: 'nothing' }, h.shop.server, 400, 'action_unknown'],
     [{ workflow: 'credit_application' }, scoped.server, 403, 'workflow_not_enabled'],
-    [{ workflow: 'wire_transfer', action: 'change_limit' }, scoped.server, 403, 'action_not_enabled'],
-    [{ workflow: 'credit_application', publishableKey: scoped.publishable }, h.shop.server, 403, 'workflow_not_enabled'],
-    [{ workflow: 'wire_transfer', action: 'change_limit', publishableKey: scoped.publishable }, h.shop.server, 403, 'action_not_enabled'],
+    [
+      { workflow: 'wire_transfer', action: 'change_limit' },
+      scoped.server,
+      403,
+      'action_not_enabled',
+    ],
+    [
+      { workflow: 'credit_application', publishableKey: scoped.publishable },
+      h.shop.server,
+      403,
+      'workflow_not_enabled',
+    ],
+    [
+      { workflow: 'wire_transfer', action: 'change_limit', publishableKey: scoped.publishable },
+      h.shop.server,
+      403,
+      'action_not_enabled',
+    ],
   ]
   for (const [body, token, status, reason] of cases) {
     const reply = await create(body, {}, token)
-    assert.deepEqual([reply.status, reply.body.error.reason], [status, reason], JSON.stringify(body))
+    assert.deepEqual(
+      [reply.status, reply.body.error.reason],
+      [status, reason],
+      JSON.stringify(body),
+    )
   }
 })
 
@@ -99,7 +130,10 @@ test('a publishable key of another tenant, or of nobody, is forbidden', async ()
 })
 
 test('a context that could hide or reorder what a person reads is refused', async () => {
-  const display = (value: string) => ({ workflow: 'credit_application', context: { display: [{ label: 'Amount', value }] } })
+  const display = (value: string) => ({
+    workflow: 'credit_application',
+    context: { display: [{ label: 'Amount', value }] },
+  })
   for (const value of ['a\u202eb', 'a\u200bb', 'a\nb', 'a\u0000b', 'a\u2066b', 'x'.repeat(257)]) {
     assert.equal((await create(display(value))).status, 400, JSON.stringify(value))
   }
@@ -107,19 +141,32 @@ test('a context that could hide or reorder what a person reads is refused', asyn
 })
 
 test('completing checks the secret before the context, and both before the state', async () => {
-  const { session } = await h.reach('pending', { workflow: 'credit_application', context: { display: [], digest: 'd'.repeat(43) } })
+  const { session } = await h.reach('pending', {
+    workflow: 'credit_application',
+    context: { display: [], digest: 'd'.repeat(43) },
+  })
   const path = `/sessions/${session.id}/form-completed`
-  const attempt = async (headers: Record<string, string>) => (await h.api('POST', path, { token: h.shop.server, headers })).body.error.reason
+  const attempt = async (headers: Record<string, string>) =>
+    (await h.api('POST', path, { token: h.shop.server, headers })).body.error.reason
   assert.equal(await attempt({}), 'completion_secret_missing')
-  assert.equal(await attempt({ 'x-bond-completion-secret': `bcs_${'A'.repeat(43)}` }), 'completion_secret_mismatch')
+  assert.equal(
+    await attempt({ 'x-bond-completion-secret': `bcs_${'A'.repeat(43)}` }),
+    'completion_secret_mismatch',
+  )
   const right = { 'x-bond-completion-secret': session.completion_secret ?? '' }
-  assert.equal(await attempt({ ...right, 'x-bond-context-digest': 'e'.repeat(43) }), 'context_mismatch')
+  assert.equal(
+    await attempt({ ...right, 'x-bond-context-digest': 'e'.repeat(43) }),
+    'context_mismatch',
+  )
   assert.equal(await attempt(right), 'session_not_bonded')
 })
 
 test('a session that is bound to nothing completes with no digest at all', async () => {
   const { session } = await h.reach('bonded')
-  assert.equal((await h.complete(session, { 'x-bond-context-digest': 'e'.repeat(43) })).body.error.reason, 'context_mismatch')
+  assert.equal(
+    (await h.complete(session, { 'x-bond-context-digest': 'e'.repeat(43) })).body.error.reason,
+    'context_mismatch',
+  )
   assert.equal((await h.complete(session)).status, 200)
 })
 

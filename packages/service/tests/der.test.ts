@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { der } from '@bonded/phone/simulator'
-import { type Element, type Encoding, Malformed, readElement, TAG, unlessMalformed } from '../src/adapters/proofs/der/element.ts'
+import {
+  type Element,
+  type Encoding,
+  Malformed,
+  readElement,
+  TAG,
+  unlessMalformed,
+} from '../src/adapters/proofs/der/element.ts'
 import {
   readBits,
   readBoolean,
@@ -24,7 +31,12 @@ const longTimeOf = (text: string) => der.element(0x18, Buffer.from(text)).toStri
 
 const tagged = (number: number) => der.explicit(number, der.nothing()).toString('hex')
 /** What is written, how it is read, and who may write it so. */
-type Spelling = readonly [what: string, hex: string, read: (element: Element) => unknown, by: readonly Encoding[]]
+type Spelling = readonly [
+  what: string,
+  hex: string,
+  read: (element: Element) => unknown,
+  by: readonly Encoding[],
+]
 
 const SPELLINGS: readonly Spelling[] = [
   ['an integer', '020105', readInteger, ENCODINGS],
@@ -70,9 +82,19 @@ const SPELLINGS: readonly Spelling[] = [
   ['bytes in pieces', '2406040101040102', readOctets, ['ber']],
   ['bytes in no pieces', '2400', readOctets, []],
   ['bytes in pieces that are no bytes', '2403020105', readOctets, []],
-  ['a tag in the long form', 'bf8545020500', ({ tag }) => (tag === TAG.context(709) ? tag : undefined), ENCODINGS],
+  [
+    'a tag in the long form',
+    'bf8545020500',
+    ({ tag }) => (tag === TAG.context(709) ? tag : undefined),
+    ENCODINGS,
+  ],
   ...[30, 31, 127, 128, 16_383].map(
-    (number): Spelling => [`tag ${number}`, tagged(number), ({ tag }) => (tag === TAG.context(number) ? tag : undefined), ENCODINGS],
+    (number): Spelling => [
+      `tag ${number}`,
+      tagged(number),
+      ({ tag }) => (tag === TAG.context(number) ? tag : undefined),
+      ENCODINGS,
+    ],
   ),
   ['a small tag in the long form', 'bf0a020500', () => true, []],
   ['a tag of three septets', 'bf8180000101', () => true, []],
@@ -101,13 +123,17 @@ const SPELLINGS: readonly Spelling[] = [
 
 for (const [what, hex, read, by] of SPELLINGS) {
   test(`der: ${what} is read ${by.length === 0 ? 'by nobody' : `as ${by.join(', ')}`}`, () => {
-    const readers = ENCODINGS.filter((encoding) => unlessMalformed(() => read(readElement(Buffer.from(hex, 'hex'), encoding))) !== undefined)
+    const readers = ENCODINGS.filter(
+      (encoding) =>
+        unlessMalformed(() => read(readElement(Buffer.from(hex, 'hex'), encoding))) !== undefined,
+    )
     assert.deepEqual(readers, by)
   })
 }
 
 test('der: two digits of a year are of the century that RFC 5280 says', () => {
-  const read = (hex: string) => new Date(readTime(readElement(Buffer.from(hex, 'hex')))).toISOString()
+  const read = (hex: string) =>
+    new Date(readTime(readElement(Buffer.from(hex, 'hex')))).toISOString()
   assert.equal(read(timeOf('500101000000Z')), '1950-01-01T00:00:00.000Z')
   assert.equal(read(timeOf('491231235959Z')), '2049-12-31T23:59:59.000Z')
   assert.equal(read(longTimeOf('20500101000000Z')), '2050-01-01T00:00:00.000Z')
@@ -119,7 +145,8 @@ test('der: BER written anew has short lengths and the members of a SET in order'
 })
 
 test('der: what nests deeper than a reader looks is not written anew', () => {
-  const nested = (levels: number) => Array.from({ length: levels }).reduce<Buffer>((inner) => der.sequence(inner), der.nothing())
+  const nested = (levels: number) =>
+    Array.from({ length: levels }).reduce<Buffer>((inner) => der.sequence(inner), der.nothing())
   const rewritten = (levels: number) => inDer(readElement(nested(levels), 'ber'))
   assert.deepEqual(rewritten(32), nested(32))
   assert.throws(() => rewritten(40), Malformed)

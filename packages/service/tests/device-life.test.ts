@@ -8,7 +8,10 @@ import { type Harness, harness, WORKFLOWS } from './harness.ts'
 import { attestation, carriedSignals, evidenceRequest, type TestPhone } from './phone.ts'
 import { seeded } from './seeded.ts'
 
-const workflows = [...WORKFLOWS, { name: 'lenient', actions: ['act'], suspect_devices: 'allow' as const }]
+const workflows = [
+  ...WORKFLOWS,
+  { name: 'lenient', actions: ['act'], suspect_devices: 'allow' as const },
+]
 const setUp = () => harness({ proofs: asTestRoots, workflows })
 const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
 
@@ -49,7 +52,8 @@ for (const [format, makeKey] of FORMATS) {
     const phone = await h.register(undefined, makeKey())
     const session = await h.create()
     const view: PhoneSession = (await h.claim(phone, session)).body
-    const send = (body: object) => h.api('POST', '/attestations', { token: phone.device_token, body })
+    const send = (body: object) =>
+      h.api('POST', '/attestations', { token: phone.device_token, body })
     const { verified_evidence: evidence } = (await h.evidence(phone, view)).body
     // Signed, and lost on the way; signed anew a second later.
     const lost = attestation(phone, view, evidence, h.now())
@@ -75,7 +79,10 @@ test('whatever order a phone’s requests arrive in, and however often, its devi
       return evidenceRequest(phone, view, carriedSignals(h.clock.now()), h.now())
     })
     for (let arrival = 0; arrival < 10; arrival++) {
-      await h.api('POST', '/evidence', { token: phone.device_token, body: signed[below(signed.length)] })
+      await h.api('POST', '/evidence', {
+        token: phone.device_token,
+        body: signed[below(signed.length)],
+      })
       assert.equal(await statusOf(h, phone), 'active', `history ${history}`)
     }
   }
@@ -98,21 +105,29 @@ test('a repetition is no clone where another session’s clock runs behind', asy
 test('a blocked device is refused at every call and adds no key; a removed one is unknown', async () => {
   await using h = await setUp()
   const phone = await h.register()
-  await h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES.block))
+  await h.service.store.write((tables) =>
+    tables.devices.move(phone.device_id as never, DEVICE_MOVES.block),
+  )
   const session = await h.create()
   assert.equal((await h.claim(phone, session)).body.error.reason, 'device_not_usable')
   assert.deepEqual(await notesOf(h, session), [['refused', 'device_not_usable', 'device_blocked']])
   assert.equal(await statusOf(h, phone), 'blocked')
   await assert.rejects(h.register(phone.device_token), /device_not_usable/)
-  assert.equal((await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status, 204)
+  assert.equal(
+    (await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status,
+    204,
+  )
   const gone = await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })
   assert.equal(gone.body.error.reason, 'credential_invalid')
 })
 
 /** What became of a device, and by whom. */
 const eventsOf = async (h: Harness, phone: TestPhone) =>
-  (await h.service.store.read((tables) => tables.devices.events(phone.device_id as never))).map(({ seq, kind, step }) => [seq, kind, step])
-const reasonsOf = async (h: Harness, session: { id: string }) => (await notesOf(h, session)).map(([, reason]) => reason)
+  (await h.service.store.read((tables) => tables.devices.events(phone.device_id as never))).map(
+    ({ seq, kind, step }) => [seq, kind, step],
+  )
+const reasonsOf = async (h: Harness, session: { id: string }) =>
+  (await notesOf(h, session)).map(([, reason]) => reason)
 
 test('every change of a device is an event of its own, and stands in the timeline of each session that it holds', async () => {
   await using h = await setUp()
@@ -125,10 +140,19 @@ test('every change of a device is an event of its own, and stands in the timelin
   await h.register(phone.device_token)
   h.clock.advance(1_000)
   // The copy tries a session that nobody holds.
-  const unheld = { ...found, tenant_name: '', requesting_origin: null, created_at: found.server_time }
+  const unheld = {
+    ...found,
+    tenant_name: '',
+    requesting_origin: null,
+    created_at: found.server_time,
+  }
   assert.equal((await h.evidence(copy, unheld)).body.error.reason, 'assertion_invalid')
-  for (const verb of ['block', 'unblock'] as const) await moveDevice(h.service, phone.device_id as never, verb)
-  assert.equal((await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status, 204)
+  for (const verb of ['block', 'unblock'] as const)
+    await moveDevice(h.service, phone.device_id as never, verb)
+  assert.equal(
+    (await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status,
+    204,
+  )
 
   assert.deepEqual(await eventsOf(h, phone), [
     [1, 'registered', null],
@@ -138,14 +162,25 @@ test('every change of a device is an event of its own, and stands in the timelin
     [5, 'unblocked', 'operator'],
     [6, 'removed', 'phone'],
   ])
-  assert.deepEqual(await reasonsOf(h, held), ['device_key_added', 'device_suspect', 'device_blocked', 'device_unblocked', 'device_removed'])
+  assert.deepEqual(await reasonsOf(h, held), [
+    'device_key_added',
+    'device_suspect',
+    'device_blocked',
+    'device_unblocked',
+    'device_removed',
+  ])
   assert.deepEqual(await reasonsOf(h, found), ['assertion_invalid', 'device_suspect'])
   assert.deepEqual(await reasonsOf(h, other), [])
 })
 
 test('a device moves along its table and no other way, whoever asks', async () => {
   await using h = await setUp()
-  const STATES = { active: [], suspect: ['suspect'], blocked: ['block'], removed: ['remove'] } as const
+  const STATES = {
+    active: [],
+    suspect: ['suspect'],
+    blocked: ['block'],
+    removed: ['remove'],
+  } as const
   const TABLE: Readonly<Record<string, readonly string[]>> = {
     suspect: ['active'],
     block: ['active', 'suspect'],
@@ -153,12 +188,18 @@ test('a device moves along its table and no other way, whoever asks', async () =
     remove: ['active', 'suspect', 'blocked'],
   }
   const move = (phone: TestPhone, name: keyof typeof DEVICE_MOVES) =>
-    h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]))
+    h.service.store.write((tables) =>
+      tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]),
+    )
   for (const [state, way] of Object.entries(STATES)) {
     for (const name of Object.keys(DEVICE_MOVES) as (keyof typeof DEVICE_MOVES)[]) {
       const phone = await h.register()
       for (const step of way) await move(phone, step)
-      assert.equal(await move(phone, name), TABLE[name]?.includes(state), `${name} of one that is ${state}`)
+      assert.equal(
+        await move(phone, name),
+        TABLE[name]?.includes(state),
+        `${name} of one that is ${state}`,
+      )
     }
   }
 })
@@ -167,22 +208,35 @@ test('a device that was blocked or suspect by mistake serves again once an opera
   await using h = await setUp()
   const phone = await h.register()
   for (const name of ['block', 'suspect'] as const) {
-    await h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]))
+    await h.service.store.write((tables) =>
+      tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]),
+    )
     assert.equal((await h.claim(phone, await h.create())).body.error.reason, 'device_not_usable')
     await moveDevice(h.service, phone.device_id as never, 'unblock')
     const session = await h.create()
     assert.equal((await h.attest(phone, (await h.claim(phone, session)).body)).body.state, 'bonded')
   }
-  await assert.rejects(moveDevice(h.service, phone.device_id as never, 'unblock'), /is active already/)
+  await assert.rejects(
+    moveDevice(h.service, phone.device_id as never, 'unblock'),
+    /is active already/,
+  )
   await moveDevice(h.service, phone.device_id as never, 'remove')
-  await assert.rejects(moveDevice(h.service, phone.device_id as never, 'unblock'), /is removed already/)
+  await assert.rejects(
+    moveDevice(h.service, phone.device_id as never, 'unblock'),
+    /is removed already/,
+  )
 })
 
 test('of a device that changes for ever the latest 200 changes are kept', async () => {
   await using h = await setUp()
   const phone = await h.register()
   await h.service.store.write(function* (tables) {
-    for (let at = 1; at <= 250; at++) yield* tables.devices.record(phone.device_id as never, { at, kind: 'token_offered', step: null })
+    for (let at = 1; at <= 250; at++)
+      yield* tables.devices.record(phone.device_id as never, {
+        at,
+        kind: 'token_offered',
+        step: null,
+      })
   })
   const events = await eventsOf(h, phone)
   assert.deepEqual([events.length, events[0]?.[0], events.at(-1)?.[0]], [200, 52, 251])

@@ -9,7 +9,8 @@ const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const challenge = async () => (await h.api('POST', '/devices/challenges')).body.challenge as string
-const register = (body: object, token?: string) => h.api('POST', '/devices', { token, body: { format: 'software', ...body } })
+const register = (body: object, token?: string) =>
+  h.api('POST', '/devices', { token, body: { format: 'software', ...body } })
 
 test('a registration answers the device, its subject and its token, which is shown this once', async () => {
   const { public_key } = newKey()
@@ -39,8 +40,16 @@ test('a challenge serves once, for five minutes, and only if it is ours', async 
   assert.equal((await register({ challenge: late, public_key: newKey().public_key })).status, 201)
   const expired = await challenge()
   h.clock.advance(300_000)
-  for (const bad of [once, expired, 'A'.repeat(43), `${fresh.slice(0, -2)}${fresh.endsWith('AA') ? 'BA' : 'AA'}`]) {
-    assert.equal((await register({ challenge: bad, public_key: newKey().public_key })).body.error.reason, 'challenge_not_usable')
+  for (const bad of [
+    once,
+    expired,
+    'A'.repeat(43),
+    `${fresh.slice(0, -2)}${fresh.endsWith('AA') ? 'BA' : 'AA'}`,
+  ]) {
+    assert.equal(
+      (await register({ challenge: bad, public_key: newKey().public_key })).body.error.reason,
+      'challenge_not_usable',
+    )
   }
 })
 
@@ -50,14 +59,21 @@ test('a challenge has one spelling: another way to write its last bits is not ou
   for (const bits of [1, 2, 3]) {
     const spelt = given.slice(0, -1) + BASE64URL[last ^ bits]
     assert.deepEqual(Buffer.from(spelt, 'base64url'), Buffer.from(given, 'base64url'))
-    assert.equal((await register({ challenge: spelt, public_key: newKey().public_key })).body.error.reason, 'challenge_not_usable')
+    assert.equal(
+      (await register({ challenge: spelt, public_key: newKey().public_key })).body.error.reason,
+      'challenge_not_usable',
+    )
   }
   assert.equal((await register({ challenge: given, public_key: newKey().public_key })).status, 201)
 })
 
 test('of ten registrations at once with one challenge exactly one is made', async () => {
   const once = await challenge()
-  const replies = await Promise.all(Array.from({ length: 10 }, () => register({ challenge: once, public_key: newKey().public_key })))
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      register({ challenge: once, public_key: newKey().public_key }),
+    ),
+  )
   assert.deepEqual(
     replies.map(({ status }) => status).sort((a, b) => a - b),
     [201, ...Array(9).fill(400)],
@@ -68,16 +84,26 @@ test('a key belongs to one device; refusing it does not use the challenge up', a
   const { public_key } = newKey()
   await register({ challenge: await challenge(), public_key })
   const again = await challenge()
-  assert.equal((await register({ challenge: again, public_key })).body.error.reason, 'key_already_registered')
+  assert.equal(
+    (await register({ challenge: again, public_key })).body.error.reason,
+    'key_already_registered',
+  )
   assert.equal((await register({ challenge: again, public_key: newKey().public_key })).status, 201)
 })
 
 test('a key that is not P-256 in SPKI form is refused', async () => {
   const spki = (curve: string) =>
-    generateKeyPairSync('ec', { namedCurve: curve }).publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
-  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
+    generateKeyPairSync('ec', { namedCurve: curve })
+      .publicKey.export({ format: 'der', type: 'spki' })
+      .toString('base64url')
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .publicKey.export({ format: 'der', type: 'spki' })
+    .toString('base64url')
   for (const public_key of [spki('secp256k1'), spki('secp384r1'), rsa, 'A'.repeat(122)]) {
-    assert.equal((await register({ challenge: await challenge(), public_key })).body.error.reason, 'public_key_invalid')
+    assert.equal(
+      (await register({ challenge: await challenge(), public_key })).body.error.reason,
+      'public_key_invalid',
+    )
   }
 })
 
@@ -90,27 +116,62 @@ test('a registration is held to the members of its format, and a mistake is name
     [{ format: 'magic' }, 'invalid_member', 'format'],
     [{ format: 7 }, 'invalid_member', 'format'],
     [{ format: undefined }, 'missing_member', 'format'],
-    [{ format: 'apple-app-attest', key_id: 'A'.repeat(43) }, 'missing_member', 'attestation_object'],
+    [
+      { format: 'apple-app-attest', key_id: 'A'.repeat(43) },
+      'missing_member',
+      'attestation_object',
+    ],
     [{ ...apple, public_key: 'A'.repeat(122) }, 'unknown_member', 'public_key'],
     [{ ...apple, key_id: `${'A'.repeat(43)}+` }, 'invalid_member', 'key_id'],
     [{ ...apple, attestation_object: 'A'.repeat(21_847) }, 'invalid_member', 'attestation_object'],
     [{ format: 'android-key', certificate_chain: [] }, 'invalid_member', 'certificate_chain'],
-    [{ format: 'android-key', certificate_chain: Array(8).fill('AAAA') }, 'invalid_member', 'certificate_chain'],
-    [{ format: 'android-key', certificate_chain: [...chain, 'A'.repeat(10_924)] }, 'invalid_member', 'certificate_chain.3'],
-    [{ format: 'android-key', certificate_chain: ['A+A='] }, 'invalid_member', 'certificate_chain.0'],
-    [{ format: 'webauthn', registration: { ...registration, type: 'password' } }, 'invalid_member', 'registration.type'],
-    [{ format: 'webauthn', registration: { ...registration, surprise: 1 } }, 'unknown_member', 'registration.surprise'],
-    [{ format: 'webauthn', registration: { id: 'AAAA', type: 'public-key' } }, 'missing_member', 'registration.response'],
+    [
+      { format: 'android-key', certificate_chain: Array(8).fill('AAAA') },
+      'invalid_member',
+      'certificate_chain',
+    ],
+    [
+      { format: 'android-key', certificate_chain: [...chain, 'A'.repeat(10_924)] },
+      'invalid_member',
+      'certificate_chain.3',
+    ],
+    [
+      { format: 'android-key', certificate_chain: ['A+A='] },
+      'invalid_member',
+      'certificate_chain.0',
+    ],
+    [
+      { format: 'webauthn', registration: { ...registration, type: 'password' } },
+      'invalid_member',
+      'registration.type',
+    ],
+    [
+      { format: 'webauthn', registration: { ...registration, surprise: 1 } },
+      'unknown_member',
+      'registration.surprise',
+    ],
+    [
+      { format: 'webauthn', registration: { id: 'AAAA', type: 'public-key' } },
+      'missing_member',
+      'registration.response',
+    ],
     [{ format: 'software', public_key: 'A' }, 'invalid_member', 'public_key'],
   ]
   const once = await challenge()
   for (const [body, reason, param] of MISTAKES) {
     const { error } = (await register({ challenge: once, ...body })).body
-    assert.deepEqual([error.code, error.reason, error.param], ['invalid_request', reason, param], JSON.stringify(body))
+    assert.deepEqual(
+      [error.code, error.reason, error.param],
+      ['invalid_request', reason, param],
+      JSON.stringify(body),
+    )
   }
   const notHere = (await register({ challenge: once, ...apple })).body.error
   assert.deepEqual([notHere.reason, notHere.param], ['format_not_enabled', 'format'])
-  assert.equal((await register({ challenge: once, format: 'webauthn', registration })).body.error.reason, 'attestation_invalid')
+  assert.equal(
+    (await register({ challenge: once, format: 'webauthn', registration })).body.error.reason,
+    'attestation_invalid',
+  )
   // None of them has used the challenge up.
   assert.equal((await register({ challenge: once, public_key: newKey().public_key })).status, 201)
 })
@@ -126,7 +187,10 @@ test('a device token sent along adds a key to the same subject', async () => {
 test('a removed device is gone: its token opens nothing any more', async () => {
   const phone = await h.register()
   const session = await h.create()
-  assert.equal((await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status, 204)
+  assert.equal(
+    (await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status,
+    204,
+  )
   assert.equal((await h.claim(phone, session)).body.error.reason, 'credential_invalid')
 })
 
@@ -134,23 +198,39 @@ test('a blocked device is not usable, even where it had claimed', async () => {
   const phone = await h.register()
   const session = await h.create()
   const view = (await h.claim(phone, session)).body
-  await h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES.block))
+  await h.service.store.write((tables) =>
+    tables.devices.move(phone.device_id as never, DEVICE_MOVES.block),
+  )
   assert.equal((await h.attest(phone, view)).body.error.reason, 'device_not_usable')
 })
 
 test('a blocked device adds no key to its subject', async () => {
   const phone = await h.register()
-  await h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES.block))
-  const refused = await register({ challenge: await challenge(), public_key: newKey().public_key }, phone.device_token)
+  await h.service.store.write((tables) =>
+    tables.devices.move(phone.device_id as never, DEVICE_MOVES.block),
+  )
+  const refused = await register(
+    { challenge: await challenge(), public_key: newKey().public_key },
+    phone.device_token,
+  )
   assert.equal(refused.body.error.reason, 'device_not_usable')
 })
 
 test('a removed device stays removed, whatever an operator does after it', async () => {
   const phone = await h.register()
   const move = (name: keyof typeof DEVICE_MOVES) =>
-    h.service.store.write((tables) => tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]))
-  assert.deepEqual([await move('remove'), await move('unblock'), await move('block')], [true, false, false])
-  assert.equal((await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.error.reason, 'credential_invalid')
+    h.service.store.write((tables) =>
+      tables.devices.move(phone.device_id as never, DEVICE_MOVES[name]),
+    )
+  assert.deepEqual(
+    [await move('remove'), await move('unblock'), await move('block')],
+    [true, false, false],
+  )
+  assert.equal(
+    (await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.error
+      .reason,
+    'credential_invalid',
+  )
 })
 
 test('a device’s record tells when its last assertion was signed', async () => {

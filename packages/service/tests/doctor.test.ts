@@ -8,9 +8,14 @@ import { machine } from './process.ts'
 
 interface Report {
   readonly ok: boolean
-  readonly findings: readonly { readonly check: string; readonly ok: boolean; readonly says: string }[]
+  readonly findings: readonly {
+    readonly check: string
+    readonly ok: boolean
+    readonly says: string
+  }[]
 }
-const about = ({ findings }: Report, check: string) => findings.find((found) => found.check === check)
+const about = ({ findings }: Report, check: string) =>
+  findings.find((found) => found.check === check)
 
 test('before the first start nothing is wrong, and doctor leaves nothing behind', () => {
   using here = machine()

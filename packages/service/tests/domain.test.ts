@@ -5,7 +5,14 @@ import fc from 'fast-check'
 import { iso } from '../src/domain/iso.ts'
 import { scoreContinuity } from '../src/domain/continuity.ts'
 import { summarise, verify } from '../src/domain/evidence.ts'
-import { ASSERTION_WEIGHTS, bandOf, fourDecimals, longLivedContinuity, PRESENCE_WEIGHTS, score } from '../src/domain/scoring.ts'
+import {
+  ASSERTION_WEIGHTS,
+  bandOf,
+  fourDecimals,
+  longLivedContinuity,
+  PRESENCE_WEIGHTS,
+  score,
+} from '../src/domain/scoring.ts'
 import { MOVES, TERMINAL } from '../src/domain/transitions.ts'
 import { carriedSignals } from './phone.ts'
 
@@ -34,7 +41,8 @@ const proofsOf = (found: VerifiedEvidence) => ({
 test('the weights of each number sum to 1', () => {
   const best = (weights: typeof ASSERTION_WEIGHTS | typeof PRESENCE_WEIGHTS) =>
     Object.values(weights).reduce<number>(
-      (sum, weight) => sum + (typeof weight === 'number' ? weight : Math.max(...Object.values<number>(weight))),
+      (sum, weight) =>
+        sum + (typeof weight === 'number' ? weight : Math.max(...Object.values<number>(weight))),
       0,
     )
   assert.ok(Math.abs(best(ASSERTION_WEIGHTS) - 1) < 1e-9)
@@ -78,7 +86,12 @@ test('taking a proof away never raises a number', () => {
 test('failed local authentication stays in the low band whatever else is proved', () => {
   fc.assert(
     fc.property(evidence, (found) => {
-      const scores = score({ evidence: found, localAuth: false, method: found.local_auth.method, vouched: true })
+      const scores = score({
+        evidence: found,
+        localAuth: false,
+        method: found.local_auth.method,
+        vouched: true,
+      })
       assert.equal(scores.band, 'low')
       assert.equal(bandOf(scores.assertionConfidence), 'low')
     }),
@@ -91,7 +104,14 @@ test('a band begins with its threshold, and rounding never lifts a score over on
 })
 
 test('the long-lived score moves about a third of the way to the newest bond', () => {
-  assert.deepEqual([longLivedContinuity(undefined, 0.5), longLivedContinuity(0.2, 0.8), longLivedContinuity(0.8, 0.2)], [0.5, 0.41, 0.59])
+  assert.deepEqual(
+    [
+      longLivedContinuity(undefined, 0.5),
+      longLivedContinuity(0.2, 0.8),
+      longLivedContinuity(0.8, 0.2),
+    ],
+    [0.5, 0.41, 0.59],
+  )
 })
 
 test('the long-lived score lies between what it was and the newest bond, and no bond raises it by showing less', () => {
@@ -100,20 +120,35 @@ test('the long-lived score lies between what it was and the newest bond, and no 
     fc.property(figure, figure, figure, (previous, one, other) => {
       const longLived = longLivedContinuity(previous, one)
       // Rounded down, so up to one in the last decimal below.
-      assert.ok(longLived >= Math.min(previous, one) - 0.0001 && longLived <= Math.max(previous, one))
-      assert.ok(longLivedContinuity(previous, Math.min(one, other)) <= longLivedContinuity(previous, Math.max(one, other)))
+      assert.ok(
+        longLived >= Math.min(previous, one) - 0.0001 && longLived <= Math.max(previous, one),
+      )
+      assert.ok(
+        longLivedContinuity(previous, Math.min(one, other)) <=
+          longLivedContinuity(previous, Math.max(one, other)),
+      )
       assert.equal(longLivedContinuity(undefined, one), one)
     }),
   )
 })
 
 test('a phone that reports less is never judged better, by any of the four numbers', () => {
-  const judge = (signals: EvidenceSignals, passport: 'none' | 'document' | 'chip' | undefined, carrier: object) => {
+  const judge = (
+    signals: EvidenceSignals,
+    passport: 'none' | 'document' | 'chip' | undefined,
+    carrier: object,
+  ) => {
     const found = summarise(
       {
         signals,
         requestedAt: NOW,
-        carrier: { number_verified: false, sim_swap_recent: true, device_status: 'unknown', source: 'none', ...carrier },
+        carrier: {
+          number_verified: false,
+          sim_swap_recent: true,
+          device_status: 'unknown',
+          source: 'none',
+          ...carrier,
+        },
         continuity: scoreContinuity(signals.sensor_continuity),
         passport,
         sessionExpiresAt: NOW + 300_000,
@@ -129,7 +164,12 @@ test('a phone that reports less is never judged better, by any of the four numbe
       numbers.sensor_continuity.continuity_score,
     ]
   }
-  const asked = { number_verified: true, sim_swap_recent: false, device_status: 'active', source: 'camara' }
+  const asked = {
+    number_verified: true,
+    sim_swap_recent: false,
+    device_status: 'active',
+    source: 'camara',
+  }
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),
@@ -137,11 +177,18 @@ test('a phone that reports less is never judged better, by any of the four numbe
       fc.constantFrom(undefined, 'none' as const, 'document' as const, 'chip' as const),
       (seconds, method, passport) => {
         const { local_auth, sensor_continuity } = carriedSignals(NOW, seconds)
-        const whole = { local_auth: { ...local_auth, method }, ...(sensor_continuity && { sensor_continuity }) }
+        const whole = {
+          local_auth: { ...local_auth, method },
+          ...(sensor_continuity && { sensor_continuity }),
+        }
         const best = judge(whole, passport, asked)
         const lesser = [
           judge({ local_auth: whole.local_auth }, passport, asked),
-          judge({ ...whole, local_auth: { ...whole.local_auth, result: 'failed' } }, passport, asked),
+          judge(
+            { ...whole, local_auth: { ...whole.local_auth, result: 'failed' } },
+            passport,
+            asked,
+          ),
           judge({ ...whole, local_auth: { ...whole.local_auth, method: 'none' } }, passport, asked),
           judge(whole, undefined, asked),
           judge(whole, passport, {}),
@@ -157,9 +204,17 @@ test('a carrier that nobody asked adds nothing, whatever it is said to have said
   fc.assert(
     fc.property(evidence, (found) => {
       const { carrier, ...rest } = found
-      const silent = { number_verified: false, sim_swap_recent: true, device_status: 'unknown', source: 'none' }
+      const silent = {
+        number_verified: false,
+        sim_swap_recent: true,
+        device_status: 'unknown',
+        source: 'none',
+      }
       const nobody: VerifiedEvidence = { ...rest, carrier: { ...carrier, source: 'none' } }
-      assert.deepEqual(score(proofsOf(nobody)), score(proofsOf({ ...rest, carrier: silent } as VerifiedEvidence)))
+      assert.deepEqual(
+        score(proofsOf(nobody)),
+        score(proofsOf({ ...rest, carrier: silent } as VerifiedEvidence)),
+      )
     }),
   )
 })
@@ -167,7 +222,12 @@ test('a carrier that nobody asked adds nothing, whatever it is said to have said
 test('a biometric, a carried phone and no carrier are at least medium', () => {
   const found = {
     local_auth: { result: 'verified', method: 'biometric' },
-    carrier: { number_verified: false, sim_swap_recent: false, device_status: 'unknown', source: 'none' },
+    carrier: {
+      number_verified: false,
+      sim_swap_recent: false,
+      device_status: 'unknown',
+      source: 'none',
+    },
     sensor_continuity: { continuity_score: 0.6 },
   } as VerifiedEvidence
   assert.notEqual(score(proofsOf(found)).band, 'low')
@@ -175,15 +235,19 @@ test('a biometric, a carried phone and no carrier are at least medium', () => {
 
 test('nothing leads out of a state that has ended, and every other state can end', () => {
   const moves = Object.values(MOVES)
-  for (const state of TERMINAL) assert.ok(moves.every(({ from }) => !(from as readonly string[]).includes(state)))
-  for (const state of ['pending', 'step_up_required', 'bonded'] as const) assert.ok((MOVES.expire.from as readonly string[]).includes(state))
+  for (const state of TERMINAL)
+    assert.ok(moves.every(({ from }) => !(from as readonly string[]).includes(state)))
+  for (const state of ['pending', 'step_up_required', 'bonded'] as const)
+    assert.ok((MOVES.expire.from as readonly string[]).includes(state))
 })
 
 test('a time is written as JavaScript writes it, whichever was written before', () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 4_102_444_799_999 }), { minLength: 1 }), (instants) =>
-      instants.every((instant) => iso(instant) === new Date(instant).toISOString()),
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: 4_102_444_799_999 }), { minLength: 1 }),
+      (instants) => instants.every((instant) => iso(instant) === new Date(instant).toISOString()),
     ),
   )
-  for (const ms of [0, 9, 10, 99, 100, 999, 59_999, 60_000]) assert.equal(iso(ms), new Date(ms).toISOString())
+  for (const ms of [0, 9, 10, 99, 100, 999, 59_999, 60_000])
+    assert.equal(iso(ms), new Date(ms).toISOString())
 })

@@ -17,7 +17,10 @@ after(() => h[Symbol.asyncDispose]())
 const { service } = h
 
 /** The end of its time comes while the call waits for its group to be written, and a reader is told of it. */
-async function expiresMeanwhile(state: State, begin: (at: Awaited<ReturnType<typeof prepare>>) => Promise<{ ok: boolean }>) {
+async function expiresMeanwhile(
+  state: State,
+  begin: (at: Awaited<ReturnType<typeof prepare>>) => Promise<{ ok: boolean }>,
+) {
   const prepared = await prepare(state)
   const { id } = prepared
   const outcome = begin(prepared)
@@ -33,8 +36,12 @@ async function prepare(state: State) {
   const view = state === 'pending' ? await h.view(phone, session) : undefined
   const signals = carriedSignals(h.clock.now())
   const evidence = view && (await h.evidence(phone, view)).body.verified_evidence
-  const device = await service.store.read((tables) => tables.devices.find(phone.device_id as PhoneCaller['device']['id']))
-  const credential = await service.store.read((tables) => tables.tenants.findServerCredential(h.shop.server.slice(8, 18)))
+  const device = await service.store.read((tables) =>
+    tables.devices.find(phone.device_id as PhoneCaller['device']['id']),
+  )
+  const credential = await service.store.read((tables) =>
+    tables.tenants.findServerCredential(h.shop.server.slice(8, 18)),
+  )
   const backend = { kind: 'backend', credential } as BackendCaller
   return {
     id: session.id as SessionId,
@@ -50,13 +57,19 @@ const refused = { ok: false, unchanged: true }
 
 test('form-completed takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('bonded', ({ id, session, backend }) =>
-    completeSession(service, backend, { id, completionSecret: session.completion_secret, contextDigest: undefined }),
+    completeSession(service, backend, {
+      id,
+      completionSecret: session.completion_secret,
+      contextDigest: undefined,
+    }),
   )
   assert.deepEqual(outcome, refused)
 })
 
 test('DELETE takes effect before the end of its time, or not at all', async () => {
-  const outcome = await expiresMeanwhile('bonded', ({ id, backend }) => killSession(service, backend, id))
+  const outcome = await expiresMeanwhile('bonded', ({ id, backend }) =>
+    killSession(service, backend, id),
+  )
   assert.deepEqual(outcome, refused)
 })
 
@@ -69,18 +82,25 @@ test('a claim takes effect before the end of its time, or not at all', async () 
 
 test('a decline takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('pending', ({ id, session, mobile }) =>
-    declineSession(service, mobile, { id, request: { nonce: session.nonce, device_id: mobile.device.id, reason: 'user_declined' } }),
+    declineSession(service, mobile, {
+      id,
+      request: { nonce: session.nonce, device_id: mobile.device.id, reason: 'user_declined' },
+    }),
   )
   assert.deepEqual(outcome, refused)
 })
 
 test('a request for evidence takes effect before the end of its time, or not at all', async () => {
-  const outcome = await expiresMeanwhile('pending', ({ mobile, evidence }) => fetchEvidence(service, mobile, evidence()))
+  const outcome = await expiresMeanwhile('pending', ({ mobile, evidence }) =>
+    fetchEvidence(service, mobile, evidence()),
+  )
   assert.deepEqual(outcome, refused)
 })
 
 test('an assertion takes effect before the end of its time, or not at all', async () => {
-  const outcome = await expiresMeanwhile('pending', ({ mobile, attestation }) => attest(service, mobile, attestation()))
+  const outcome = await expiresMeanwhile('pending', ({ mobile, attestation }) =>
+    attest(service, mobile, attestation()),
+  )
   assert.deepEqual(outcome, refused)
 })
 

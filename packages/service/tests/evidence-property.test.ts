@@ -17,7 +17,9 @@ const first = await h.register()
 /** All of one subject but the last: what tells them apart is the device. */
 const phones: readonly TestPhone[] = [
   first,
-  ...(await Promise.all(ATTESTED_KEYS.map(([, makeKey]) => h.register(first.device_token, makeKey())))),
+  ...(await Promise.all(
+    ATTESTED_KEYS.map(([, makeKey]) => h.register(first.device_token, makeKey())),
+  )),
   await h.register(),
 ]
 
@@ -40,7 +42,12 @@ const moved = fc.oneof(
   fc.record({ session: fc.constant(1) }),
   fc.record({ phone: fc.integer({ min: 1, max: phones.length - 1 }) }),
   fc.record({ nonce: fc.constant(1) }),
-  fc.record({ tenant: fc.nat(1), session: fc.nat(1), phone: fc.nat(phones.length - 1), nonce: fc.nat(1) }),
+  fc.record({
+    tenant: fc.nat(1),
+    session: fc.nat(1),
+    phone: fc.nat(phones.length - 1),
+    nonce: fc.nat(1),
+  }),
 )
 
 type Change = (evidence: VerifiedEvidence) => object
@@ -48,36 +55,84 @@ const later = (time: string, ms: number) => new Date(Date.parse(time) + ms).toIS
 const ms = fc.integer({ min: -300_000, max: 300_000 }).filter((shift) => shift !== 0)
 /** Everything a summary says, said otherwise: its times, its key, its findings, and what no version of ours says. */
 const change: fc.Arbitrary<Change> = fc.oneof(
-  ms.map((shift) => (evidence: VerifiedEvidence) => ({ ...evidence, issued_at: later(evidence.issued_at, shift) })),
-  ms.map((shift) => (evidence: VerifiedEvidence) => ({ ...evidence, expires_at: later(evidence.expires_at, shift) })),
-  fc.constantFrom('k1', 'k9', 'K2', 'k2 ').map((kid) => (evidence: VerifiedEvidence) => ({ ...evidence, kid })),
-  fc.constant((evidence: VerifiedEvidence) => ({ ...evidence, local_auth: { ...evidence.local_auth, method: 'device_credential' } })),
+  ms.map((shift) => (evidence: VerifiedEvidence) => ({
+    ...evidence,
+    issued_at: later(evidence.issued_at, shift),
+  })),
+  ms.map((shift) => (evidence: VerifiedEvidence) => ({
+    ...evidence,
+    expires_at: later(evidence.expires_at, shift),
+  })),
+  fc
+    .constantFrom('k1', 'k9', 'K2', 'k2 ')
+    .map((kid) => (evidence: VerifiedEvidence) => ({ ...evidence, kid })),
+  fc.constant((evidence: VerifiedEvidence) => ({
+    ...evidence,
+    local_auth: { ...evidence.local_auth, method: 'device_credential' },
+  })),
   ms.map((shift) => ({ local_auth, ...rest }: VerifiedEvidence) => ({
     ...rest,
     local_auth: { ...local_auth, verified_at: later(local_auth.verified_at, shift) },
   })),
   fc
-    .constantFrom({ number_verified: true }, { sim_swap_recent: true }, { device_status: 'active' }, { source: 'camara' })
-    .map((said) => ({ carrier, ...rest }: VerifiedEvidence) => ({ ...rest, carrier: { ...carrier, ...said } })),
+    .constantFrom(
+      { number_verified: true },
+      { sim_swap_recent: true },
+      { device_status: 'active' },
+      { source: 'camara' },
+    )
+    .map((said) => ({ carrier, ...rest }: VerifiedEvidence) => ({
+      ...rest,
+      carrier: { ...carrier, ...said },
+    })),
   fc
-    .constantFrom({ continuity_score: 0.9999 }, { window_ms: 1 }, { samples: 299 }, { model: 'v0' }, { more: 1 })
-    .map((said) => (evidence: VerifiedEvidence) => ({ ...evidence, sensor_continuity: { ...evidence.sensor_continuity, ...said } })),
-  fc.constant((evidence: VerifiedEvidence) => ({ ...evidence, passport: { tier: 'chip', checked_at: evidence.issued_at } })),
+    .constantFrom(
+      { continuity_score: 0.9999 },
+      { window_ms: 1 },
+      { samples: 299 },
+      { model: 'v0' },
+      { more: 1 },
+    )
+    .map((said) => (evidence: VerifiedEvidence) => ({
+      ...evidence,
+      sensor_continuity: { ...evidence.sensor_continuity, ...said },
+    })),
+  fc.constant((evidence: VerifiedEvidence) => ({
+    ...evidence,
+    passport: { tier: 'chip', checked_at: evidence.issued_at },
+  })),
   fc.constant((evidence: VerifiedEvidence) => ({ ...evidence, surprise: null })),
-  fc.nat(42).map((at) => (evidence: VerifiedEvidence) => ({ ...evidence, signature: otherLetter(evidence.signature, at) })),
+  fc
+    .nat(42)
+    .map((at) => (evidence: VerifiedEvidence) => ({
+      ...evidence,
+      signature: otherLetter(evidence.signature, at),
+    })),
 )
 
 test('each member of the place by itself is in the MAC, though some of them follow from others', () => {
   const members = ['session_id', 'nonce', 'device_id', 'subject_id', 'tenant_id'] as const
   const context = fc.record(
-    Object.fromEntries(members.map((member) => [member, fc.string({ minLength: 1 })])) as Record<(typeof members)[number], fc.Arbitrary<string>>,
+    Object.fromEntries(members.map((member) => [member, fc.string({ minLength: 1 })])) as Record<
+      (typeof members)[number],
+      fc.Arbitrary<string>
+    >,
   )
   fc.assert(
-    fc.property(context, fc.constantFrom(...members), fc.string({ minLength: 1 }), fc.constantFrom('k1', 'k2'), (place, member, other, kid) => {
-      const mac = (at: typeof place, key: string) => h.service.keys.evidenceMac(key, at, { kid })
-      assert.equal(mac({ ...place, [member]: other }, kid) === mac(place, kid), place[member] === other)
-      assert.notEqual(mac(place, 'k1'), mac(place, 'k2'))
-    }),
+    fc.property(
+      context,
+      fc.constantFrom(...members),
+      fc.string({ minLength: 1 }),
+      fc.constantFrom('k1', 'k2'),
+      (place, member, other, kid) => {
+        const mac = (at: typeof place, key: string) => h.service.keys.evidenceMac(key, at, { kid })
+        assert.equal(
+          mac({ ...place, [member]: other }, kid) === mac(place, kid),
+          place[member] === other,
+        )
+        assert.notEqual(mac(place, 'k1'), mac(place, 'k2'))
+      },
+    ),
   )
 })
 
@@ -101,8 +156,15 @@ test('a summary of another session, device, tenant, code, time or key id, or tha
         const used = shifted(minted, elsewhere)
         fc.pre(bend !== undefined || JSON.stringify(used) !== JSON.stringify(minted))
         const { evidence, submit, stepOf } = await mint(minted)
-        const refused = await submit(used, bend === undefined ? evidence : (bend(evidence) as VerifiedEvidence))
-        assert.deepEqual([refused.status, refused.body.error.reason], [400, 'assertion_invalid'], refused.text)
+        const refused = await submit(
+          used,
+          bend === undefined ? evidence : (bend(evidence) as VerifiedEvidence),
+        )
+        assert.deepEqual(
+          [refused.status, refused.body.error.reason],
+          [400, 'assertion_invalid'],
+          refused.text,
+        )
         assert.equal(await stepOf(used), 'evidence_mac')
       },
     ),
@@ -112,7 +174,9 @@ test('a summary of another session, device, tenant, code, time or key id, or tha
 
 /** Two sessions of each tenant, each with two codes that are good now, and a summary for one place among them. */
 async function mint(minted: Place) {
-  const sessions = await Promise.all(tenants.map((tenant) => Promise.all([0, 1].map(() => h.create(undefined, tenant)))))
+  const sessions = await Promise.all(
+    tenants.map((tenant) => Promise.all([0, 1].map(() => h.create(undefined, tenant)))),
+  )
   h.clock.advance(CHALLENGE_TTL_MS)
   const at = ({ tenant, session }: Place) => {
     const [owner, created] = [tenants[tenant], sessions[tenant]?.[session]]
@@ -121,29 +185,49 @@ async function mint(minted: Place) {
   }
   const viewAt = async (here: Place): Promise<PhoneSession> => {
     const { owner, created } = at(here)
-    const nonce: string = here.nonce === 0 ? created.nonce : (await h.get(created, owner)).body.nonce
-    return { ...created, nonce, tenant_name: '', requesting_origin: null, created_at: created.server_time }
+    const nonce: string =
+      here.nonce === 0 ? created.nonce : (await h.get(created, owner)).body.nonce
+    return {
+      ...created,
+      nonce,
+      tenant_name: '',
+      requesting_origin: null,
+      created_at: created.server_time,
+    }
   }
   const phoneAt = ({ phone }: Place) => phones[phone] ?? first
-  const { verified_evidence: evidence } = (await h.evidence(phoneAt(minted), await viewAt(minted))).body
+  const { verified_evidence: evidence } = (await h.evidence(phoneAt(minted), await viewAt(minted)))
+    .body
   return {
     evidence: evidence as VerifiedEvidence,
     submit: async (used: Place, shown: VerifiedEvidence) => {
       const phone = phoneAt(used)
-      return h.api('POST', '/attestations', { token: phone.device_token, body: attestation(phone, await viewAt(used), shown, h.now()) })
+      return h.api('POST', '/attestations', {
+        token: phone.device_token,
+        body: attestation(phone, await viewAt(used), shown, h.now()),
+      })
     },
     stepOf: (used: Place) => lastStep(at(used)),
   }
 }
 
-async function lastStep({ owner, created }: { owner: TenantKeys; created: { id: string } }): Promise<string | null> {
-  const { entries } = (await h.api('GET', `/sessions/${created.id}/timeline`, { token: owner.server })).body
+async function lastStep({
+  owner,
+  created,
+}: {
+  owner: TenantKeys
+  created: { id: string }
+}): Promise<string | null> {
+  const { entries } = (
+    await h.api('GET', `/sessions/${created.id}/timeline`, { token: owner.server })
+  ).body
   return entries.findLast(({ kind }: TimelineEntry) => kind === 'refused')?.step
 }
 
 /** The place so many steps further, each coordinate within its range. */
 function shifted(from: Place, by: Partial<Place>): Place {
-  const step = (value: number, shift: number | undefined, count: number) => (value + (shift ?? 0)) % count
+  const step = (value: number, shift: number | undefined, count: number) =>
+    (value + (shift ?? 0)) % count
   return {
     tenant: step(from.tenant, by.tenant, tenants.length),
     session: step(from.session, by.session, 2),

@@ -1,18 +1,43 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, chownSync, closeSync, existsSync, openSync, readFileSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { machine } from './process.ts'
 
-const TENANT = ['tenant', 'create', '--name', 'A', '--environment', 'sandbox', '--origin', 'https://a.example', '--workflow', 'w:a']
+const TENANT = [
+  'tenant',
+  'create',
+  '--name',
+  'A',
+  '--environment',
+  'sandbox',
+  '--origin',
+  'https://a.example',
+  '--workflow',
+  'w:a',
+]
 /** An account without rights, for whoever runs the tests as root. */
 const NOBODY = 65_534
 
 /** A refusal as a stranger reads it: what, where, what to do, on one line and without a stack. */
-function assertRefused({ status, stderr }: { status: number | null; stderr: string }, ...told: RegExp[]): void {
+function assertRefused(
+  { status, stderr }: { status: number | null; stderr: string },
+  ...told: RegExp[]
+): void {
   assert.equal(status, 1, stderr)
   assert.equal(stderr.trim().split('\n').length, 1, stderr)
   assert.doesNotMatch(stderr, / at .*:\d+:\d+/)
@@ -21,10 +46,16 @@ function assertRefused({ status, stderr }: { status: number | null; stderr: stri
 
 test('a file that is not a database is named and left as it is', () => {
   using m = machine()
-  writeFileSync(m.databaseFile, 'Dear diary, this is no database but it is long enough to be looked at.\n'.repeat(40))
+  writeFileSync(
+    m.databaseFile,
+    'Dear diary, this is no database but it is long enough to be looked at.\n'.repeat(40),
+  )
   const before = readFileSync(m.databaseFile)
   for (const command of [['serve'], ['tenant', 'list'], ['migrate', 'up'], ['migrate', 'status']]) {
-    assertRefused(m.run(...command), /bonded\.db is not a SQLite database\. It was left as it is\. Name another file in BONDED_DATABASE_URL/)
+    assertRefused(
+      m.run(...command),
+      /bonded\.db is not a SQLite database\. It was left as it is\. Name another file in BONDED_DATABASE_URL/,
+    )
     assert.deepEqual(readFileSync(m.databaseFile), before, command.join(' '))
   }
 })
@@ -37,7 +68,10 @@ test('a damaged database is not served, and not changed', () => {
   for (let at = 8_192; at < size; at += 4_096) writeSync(file, Buffer.alloc(512, 0xa5), 0, 512, at)
   closeSync(file)
   const before = readFileSync(m.databaseFile)
-  assertRefused(m.run('serve'), /bonded\.db is damaged \(.+\)\. It was left as it is\. Restore a backup, or .* \.recover/)
+  assertRefused(
+    m.run('serve'),
+    /bonded\.db is damaged \(.+\)\. It was left as it is\. Restore a backup, or .* \.recover/,
+  )
   assert.deepEqual(readFileSync(m.databaseFile), before)
 })
 
@@ -50,14 +84,21 @@ test('a database of a newer program is refused by every command, and not changed
   }
   const before = readFileSync(m.databaseFile)
   for (const command of [['serve'], ['tenant', 'list'], ['migrate', 'up'], ['migrate', 'status']]) {
-    assertRefused(m.run(...command), /from the future.*made by a newer version\. Nothing was changed\. Use the version that made it/)
+    assertRefused(
+      m.run(...command),
+      /from the future.*made by a newer version\. Nothing was changed\. Use the version that made it/,
+    )
   }
   assert.deepEqual(readFileSync(m.databaseFile), before)
 })
 
 test('the state of the schema is told without making a file', () => {
   using m = machine()
-  assert.ok(m.json('migrate', 'status').every(({ applied_at }: { applied_at: string | null }) => applied_at === null))
+  assert.ok(
+    m
+      .json('migrate', 'status')
+      .every(({ applied_at }: { applied_at: string | null }) => applied_at === null),
+  )
   assert.ok(!existsSync(m.databaseFile))
 })
 
@@ -71,7 +112,10 @@ test('a second service on the same file is refused, under another name of the fi
     symlinkSync(m.databaseFile, alias)
     for (const args of [[], ['--database-url', `sqlite:${alias}`]]) {
       const second = m.run('serve', '--port', '0', ...args)
-      assertRefused(second, /Another bonded serve or bonded dev works on .*bonded\.db\. Stop that one first.*BONDED_DATABASE_URL/)
+      assertRefused(
+        second,
+        /Another bonded serve or bonded dev works on .*bonded\.db\. Stop that one first.*BONDED_DATABASE_URL/,
+      )
     }
     assertRefused(m.run('dev', '--port', '0'), /Another bonded serve/)
     assert.equal((await fetch(`${service.origin}/health/ready`)).status, 200)
@@ -98,21 +142,31 @@ test('a database that another program holds locked is told to a command, answere
   using holder = new DatabaseSync(m.databaseFile)
   holder.exec('begin immediate')
   const refused = await create()
-  assert.deepEqual([refused.status, ((await refused.json()) as { error: { reason: string } }).error.reason], [503, 'store_unavailable'])
+  assert.deepEqual(
+    [refused.status, ((await refused.json()) as { error: { reason: string } }).error.reason],
+    [503, 'store_unavailable'],
+  )
   assert.equal(await ready(), 503)
-  assertRefused(m.run(...TENANT), /bonded\.db is locked: another program has it open.*Close it there/)
+  assertRefused(
+    m.run(...TENANT),
+    /bonded\.db is locked: another program has it open.*Close it there/,
+  )
   holder.exec('rollback')
   assert.equal(await ready(), 200)
   assert.equal((await create()).status, 201)
 })
 
-test('a folder that cannot be written is named, with the setting that names another', { skip: process.platform === 'win32' }, (t) => {
+test('a folder that cannot be written is named, with the setting that names another', {
+  skip: process.platform === 'win32',
+}, (t) => {
   using m = machine()
   const asNobody = process.getuid?.() === 0
   if (asNobody) chownSync(m.folder, NOBODY, NOBODY)
   const user = machine({ folder: m.folder, ...(asNobody ? { uid: NOBODY } : {}) })
   if (user.run('--version').status !== 0) {
-    console.warn('LOUD: the sources cannot be read by another user here: the test of a read-only folder is skipped.')
+    console.warn(
+      'LOUD: the sources cannot be read by another user here: the test of a read-only folder is skipped.',
+    )
     return t.skip()
   }
   chmodSync(m.folder, 0o555)
@@ -132,7 +186,10 @@ test('a port that is taken is told with its setting, and the file is free again 
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   const { port } = holder.address() as { port: number }
-  assertRefused(m.run('serve', '--port', String(port)), new RegExp(`Port ${port} is in use.*BONDED_PORT`))
+  assertRefused(
+    m.run('serve', '--port', String(port)),
+    new RegExp(`Port ${port} is in use.*BONDED_PORT`),
+  )
   holder.close()
   await using service = await m.serve()
   assert.equal((await fetch(`${service.origin}/health/ready`)).status, 200)
@@ -140,7 +197,10 @@ test('a port that is taken is told with its setting, and the file is free again 
 
 test('an address that this machine does not have is told with its setting', () => {
   using m = machine()
-  assertRefused(m.run('serve', '--port', '0', '--host', '192.0.2.1'), /no address 192\.0\.2\.1.*BONDED_HOST/)
+  assertRefused(
+    m.run('serve', '--port', '0', '--host', '192.0.2.1'),
+    /no address 192\.0\.2\.1.*BONDED_HOST/,
+  )
 })
 
 const GOOD_KEY = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
@@ -167,7 +227,9 @@ for (const [what, keys, told] of [
 }
 
 test('a production service without a root key does not start, and says how to make one', () => {
-  using m = machine({ env: { BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'https://bond.example' } })
+  using m = machine({
+    env: { BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'https://bond.example' },
+  })
   const ran = m.run('serve')
   assert.equal(ran.status, 2)
   assert.match(ran.stderr, /BONDED_ROOT_KEYS: is not set.*openssl rand -base64 32/)
@@ -178,6 +240,9 @@ test('a spoilt root.key is named as the file it is, and not replaced', () => {
   using m = machine()
   m.json(...TENANT)
   writeFileSync(join(m.folder, 'root.key'), '')
-  assertRefused(m.run('serve', '--port', '0'), /The root key in .*root\.key cannot be used.*Restore the file/)
+  assertRefused(
+    m.run('serve', '--port', '0'),
+    /The root key in .*root\.key cannot be used.*Restore the file/,
+  )
   assert.equal(readFileSync(join(m.folder, 'root.key'), 'utf8'), '')
 })

@@ -19,12 +19,23 @@ test('another process may widen a table under a running service: keys work on, a
   assert.deepEqual([(await h.get(session, keys)).status, (await asBrowser()).status], [200, 200])
 
   using another = new DatabaseSync(h.databaseFile)
-  for (const table of ['tenant', 'session', 'device', 'publishable_key']) another.exec(`alter table ${table} add column note text`)
+  for (const table of ['tenant', 'session', 'device', 'publishable_key'])
+    another.exec(`alter table ${table} add column note text`)
   await store.foreignEvents()
   assert.deepEqual([(await h.get(session, keys)).status, (await asBrowser()).status], [200, 200])
-  assert.equal((await h.api('POST', '/sessions', { token: keys.server, body: { workflow: 'wire_transfer', action: 'approve_wire' } })).status, 403)
+  assert.equal(
+    (
+      await h.api('POST', '/sessions', {
+        token: keys.server,
+        body: { workflow: 'wire_transfer', action: 'approve_wire' },
+      })
+    ).status,
+    403,
+  )
 
-  another.prepare('update publishable_key set revoked_at = ? where publishable_key = ?').run(clock.now(), keys.publishable)
+  another
+    .prepare('update publishable_key set revoked_at = ? where publishable_key = ?')
+    .run(clock.now(), keys.publishable)
   await store.foreignEvents()
   assert.deepEqual([(await h.get(session, keys)).status, (await asBrowser()).status], [200, 401])
 })
@@ -49,11 +60,15 @@ test('what is told of another process’s write can be read, though it was writt
   }
   const get = Reflect.get(StatementSync.prototype, 'get') as (...values: unknown[]) => unknown
   let looked = 0
-  const spy = mock.method(StatementSync.prototype, 'get', function (this: StatementSync, ...values: unknown[]) {
-    const found = Reflect.apply(get, this, values)
-    if (looked++ === 0) kill()
-    return found
-  })
+  const spy = mock.method(
+    StatementSync.prototype,
+    'get',
+    function (this: StatementSync, ...values: unknown[]) {
+      const found = Reflect.apply(get, this, values)
+      if (looked++ === 0) kill()
+      return found
+    },
+  )
   t.after(() => spy.mock.restore())
   for (let told = 0; told === 0; ) {
     told = (await store.foreignEvents()).length
@@ -71,7 +86,9 @@ test('an Origin is no key and a key no Origin, whatever was asked for before', a
   assert.ok(await ask((tables) => tables.tenants.knowsOrigin(SHOP_ORIGIN)))
   for (const name of [keyId, h.shop.publishable, h.shop.tenant.id]) {
     assert.equal(await ask((tables) => tables.tenants.knowsOrigin(name)), false)
-    const preflight = await h.call('OPTIONS', '/api/v1/sessions', { headers: { origin: name, 'access-control-request-method': 'POST' } })
+    const preflight = await h.call('OPTIONS', '/api/v1/sessions', {
+      headers: { origin: name, 'access-control-request-method': 'POST' },
+    })
     assert.equal(preflight.headers['access-control-allow-origin'], undefined)
   }
   for (const name of [SHOP_ORIGIN, h.shop.publishable]) {
@@ -88,11 +105,17 @@ test('another process may put a table’s columns in another order under a runni
   another.exec('update session set hint = null')
   await own.service.store.foreignEvents()
   assert.equal((await own.get(session)).status, 200)
-  const [{ sql = '' } = {}] = another.prepare(`select sql from sqlite_schema where name = 'session'`).all() as { sql?: string }[]
-  const columns = another.prepare('select name from pragma_table_info(?)').all('session') as { name: string }[]
+  const [{ sql = '' } = {}] = another
+    .prepare(`select sql from sqlite_schema where name = 'session'`)
+    .all() as { sql?: string }[]
+  const columns = another.prepare('select name from pragma_table_info(?)').all('session') as {
+    name: string
+  }[]
   const names = columns.map(({ name }) => name).join(', ')
   another.exec(`create table moved (first_of_all text, ${sql.slice(sql.indexOf('(') + 1)}`)
-  another.exec(`insert into moved (${names}) select ${names} from session; drop table session; alter table moved rename to session`)
+  another.exec(
+    `insert into moved (${names}) select ${names} from session; drop table session; alter table moved rename to session`,
+  )
   await own.service.store.foreignEvents()
   const { id, state, nonce } = (await own.get(session)).body
   assert.deepEqual([id, state, nonce], [session.id, 'pending', session.nonce])

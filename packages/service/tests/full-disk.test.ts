@@ -6,8 +6,21 @@ import { smallDisk } from './small-disk.ts'
 
 const disk = smallDisk()
 if (disk === undefined)
-  console.warn('LOUD: no disk here may be filled (no right to mount one, no small /dev/shm): the tests of a full disk are skipped.')
-const TENANT = ['tenant', 'create', '--name', 'A', '--environment', 'sandbox', '--origin', 'https://a.example', '--workflow', 'w:a']
+  console.warn(
+    'LOUD: no disk here may be filled (no right to mount one, no small /dev/shm): the tests of a full disk are skipped.',
+  )
+const TENANT = [
+  'tenant',
+  'create',
+  '--name',
+  'A',
+  '--environment',
+  'sandbox',
+  '--origin',
+  'https://a.example',
+  '--workflow',
+  'w:a',
+]
 /** Far more than the room that a full disk leaves within files that are already there. */
 const MOST_CALLS = 5_000
 
@@ -23,8 +36,10 @@ test('on a full disk a service refuses with 503, loses nothing, and goes on by i
   {
     await using service = await m.serve()
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const create = () => fetch(`${service.origin}/api/v1/sessions`, { method: 'POST', headers, body: '{}' })
-    const createdBy = async (reply: Response) => acknowledged.push(((await reply.json()) as CreatedSession).id)
+    const create = () =>
+      fetch(`${service.origin}/api/v1/sessions`, { method: 'POST', headers, body: '{}' })
+    const createdBy = async (reply: Response) =>
+      acknowledged.push(((await reply.json()) as CreatedSession).id)
     // A disk as small as this one is never called ready: there is too little room for the log beside the database.
     const cannotWrite = async () => {
       const reply = await fetch(`${service.origin}/health/ready`)
@@ -47,7 +62,9 @@ test('on a full disk a service refuses with 503, loses nothing, and goes on by i
     const { error } = (await refused.json()) as { error: { code: string; reason: string } }
     assert.deepEqual([error.code, error.reason], ['unavailable', 'store_unavailable'])
     assert.equal(await cannotWrite(), true)
-    const alive = [`/api/v1/sessions/${acknowledged[0]}`, '/health/alive'].map((path) => fetch(service.origin + path, { headers }))
+    const alive = [`/api/v1/sessions/${acknowledged[0]}`, '/health/alive'].map((path) =>
+      fetch(service.origin + path, { headers }),
+    )
     assert.deepEqual(
       (await Promise.all(alive)).map(({ status }) => status),
       [200, 200],
@@ -68,7 +85,9 @@ test('on a full disk a service refuses with 503, loses nothing, and goes on by i
   }
   await using again = await m.serve()
   for (const id of acknowledged) {
-    const read = await fetch(`${again.origin}/api/v1/sessions/${id}`, { headers: { authorization: `Bearer ${token}` } })
+    const read = await fetch(`${again.origin}/api/v1/sessions/${id}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
     assert.equal(read.status, 200, `${id} was acknowledged`)
   }
 })

@@ -18,7 +18,10 @@ export const FUZZ_TIMEOUT_MS = SECONDS * 1_000 + 60_000
  * Feeds changed copies of the samples until the time is up. Whatever is thrown, takes long or holds on to memory
  * fails with the seed and the input. @returns how many inputs there were, for the report
  */
-export async function fuzz(samples: readonly Bytes[], judge: (input: Buffer) => unknown): Promise<string> {
+export async function fuzz(
+  samples: readonly Bytes[],
+  judge: (input: Buffer) => unknown,
+): Promise<string> {
   const next = mutator(samples, SEED)
   const rssAtStart = process.memoryUsage.rss()
   const until = performance.now() + SECONDS * 1_000

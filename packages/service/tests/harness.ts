@@ -3,7 +3,14 @@ import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { type CreatedSession, credentialChecksum, type EvidenceSignals, makeId, type PhoneSession, type Workflow } from '@bonded/contract'
+import {
+  type CreatedSession,
+  credentialChecksum,
+  type EvidenceSignals,
+  makeId,
+  type PhoneSession,
+  type Workflow,
+} from '@bonded/contract'
 import pino from 'pino'
 import { systemRandom } from '../src/adapters/keys/random.ts'
 import type { RootKey } from '../src/adapters/keys/root-keys.ts'
@@ -19,7 +26,14 @@ import type { CarrierProvider, PassportVerifier } from '../src/ports/proofs.ts'
 import { type RunningService, startService, wireService } from '../src/wire.ts'
 import { Canary } from './canary.ts'
 import { checkReply } from './openapi-replies.ts'
-import { attestation, type AttestedKey, carriedSignals, evidenceRequest, newKey, type TestPhone } from './phone.ts'
+import {
+  attestation,
+  type AttestedKey,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  type TestPhone,
+} from './phone.ts'
 import { TestClock } from './test-clock.ts'
 
 /** The root key of the worked examples. */
@@ -80,7 +94,10 @@ export async function harness(options: HarnessOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-test-'))
   const clock = new TestClock()
   const lines: string[] = []
-  const log = pino({ level: 'info' }, new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }))
+  const log = pino(
+    { level: 'info' },
+    new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+  )
   const wired = wireService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: options.rootKeys ?? [ROOT_KEY],
@@ -92,15 +109,23 @@ export async function harness(options: HarnessOptions = {}) {
       trustedProxies: options.trustedProxies ?? 0,
     },
     clock,
-    proofs: options.proofs?.(clock) ?? proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch: nobodyAnswers }),
+    proofs:
+      options.proofs?.(clock) ??
+      proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch: nobodyAnswers }),
     ...(options.meter ? { meter: options.meter } : {}),
     ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
     ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
   })
   const service = options.passports ? { ...wired, passports: options.passports } : wired
-  const script = { version: '0.0.0', load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }) }
+  const script = {
+    version: '0.0.0',
+    load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }),
+  }
   const running = await startService(service, { host: '127.0.0.1', port: 0, log, script })
-  const shop = await addTenant(running, { workflows: options.workflows ?? WORKFLOWS, environment: options.environment ?? 'sandbox' })
+  const shop = await addTenant(running, {
+    workflows: options.workflows ?? WORKFLOWS,
+    environment: options.environment ?? 'sandbox',
+  })
 
   const canary = new Canary()
   const call = async (method: string, path: string, given: CallOptions = {}) => {
@@ -109,9 +134,13 @@ export async function harness(options: HarnessOptions = {}) {
     canary.learn(reply.body)
     return reply
   }
-  const api = (method: string, path: string, given: CallOptions = {}) => call(method, `/api/v1${path}`, given)
+  const api = (method: string, path: string, given: CallOptions = {}) =>
+    call(method, `/api/v1${path}`, given)
 
-  const create = async (body: object = { workflow: 'credit_application' }, keys = shop): Promise<CreatedSession> => {
+  const create = async (
+    body: object = { workflow: 'credit_application' },
+    keys = shop,
+  ): Promise<CreatedSession> => {
     const created = await api('POST', '/sessions', { token: keys.server, body })
     if (created.status !== 201) throw new Error(`create answered ${created.status} ${created.text}`)
     return created.body
@@ -121,26 +150,62 @@ export async function harness(options: HarnessOptions = {}) {
   const register = async (token?: string, attested?: AttestedKey): Promise<TestPhone> => {
     const { challenge } = (await api('POST', '/devices/challenges')).body
     const { privateKey, public_key } = newKey()
-    const proof = attested === undefined ? { format: 'software', public_key } : { format: attested.format, ...attested.register(challenge) }
+    const proof =
+      attested === undefined
+        ? { format: 'software', public_key }
+        : { format: attested.format, ...attested.register(challenge) }
     const registered = await api('POST', '/devices', { token, body: { challenge, ...proof } })
-    if (registered.status !== 201) throw new Error(`registration answered ${registered.status} ${registered.text}`)
+    if (registered.status !== 201)
+      throw new Error(`registration answered ${registered.status} ${registered.text}`)
     const { device_id, subject_id, device_token, key_id } = registered.body
-    return { privateKey, device_id, subject_id, device_token, key_id, counter: 0, ...(attested === undefined ? {} : { attested }) }
+    return {
+      privateKey,
+      device_id,
+      subject_id,
+      device_token,
+      key_id,
+      counter: 0,
+      ...(attested === undefined ? {} : { attested }),
+    }
   }
 
   const now = () => new Date(clock.now()).toISOString()
 
   const claim = (phone: TestPhone, session: { id: string; nonce: string }) =>
-    api('POST', `/sessions/${session.id}/claim`, { token: phone.device_token, body: { nonce: session.nonce, device_id: phone.device_id } })
+    api('POST', `/sessions/${session.id}/claim`, {
+      token: phone.device_token,
+      body: { nonce: session.nonce, device_id: phone.device_id },
+    })
 
-  const decline = (phone: TestPhone, session: { id: string; nonce: string }, reason = 'user_declined') =>
-    api('POST', `/sessions/${session.id}/decline`, { token: phone.device_token, body: { nonce: session.nonce, device_id: phone.device_id, reason } })
+  const decline = (
+    phone: TestPhone,
+    session: { id: string; nonce: string },
+    reason = 'user_declined',
+  ) =>
+    api('POST', `/sessions/${session.id}/decline`, {
+      token: phone.device_token,
+      body: { nonce: session.nonce, device_id: phone.device_id, reason },
+    })
 
-  const view = async (phone: TestPhone, session: { id: string; nonce: string }): Promise<PhoneSession> =>
-    (await api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: phone.device_token })).body
+  const view = async (
+    phone: TestPhone,
+    session: { id: string; nonce: string },
+  ): Promise<PhoneSession> =>
+    (
+      await api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
+        token: phone.device_token,
+      })
+    ).body
 
-  const evidence = (phone: TestPhone, seen: PhoneSession, signals: EvidenceSignals = carriedSignals(clock.now())) =>
-    api('POST', '/evidence', { token: phone.device_token, body: evidenceRequest(phone, seen, signals, now()) })
+  const evidence = (
+    phone: TestPhone,
+    seen: PhoneSession,
+    signals: EvidenceSignals = carriedSignals(clock.now()),
+  ) =>
+    api('POST', '/evidence', {
+      token: phone.device_token,
+      body: evidenceRequest(phone, seen, signals, now()),
+    })
 
   const attest = async (
     phone: TestPhone,
@@ -161,8 +226,10 @@ export async function harness(options: HarnessOptions = {}) {
       headers: { 'x-bond-completion-secret': session.completion_secret ?? '', ...headers },
     })
 
-  const get = (session: { id: string }, keys = shop) => api('GET', `/sessions/${session.id}`, { token: keys.server })
-  const kill = (session: { id: string }, keys = shop) => api('DELETE', `/sessions/${session.id}`, { token: keys.server })
+  const get = (session: { id: string }, keys = shop) =>
+    api('GET', `/sessions/${session.id}`, { token: keys.server })
+  const kill = (session: { id: string }, keys = shop) =>
+    api('DELETE', `/sessions/${session.id}`, { token: keys.server })
 
   return {
     running,
@@ -192,7 +259,10 @@ export async function harness(options: HarnessOptions = {}) {
       const session = await create(state === 'step_up_required' ? { workflow: 'strict' } : body)
       const phone = await register()
       if (state === 'step_up_required') {
-        const weak = { ...carriedSignals(clock.now()), local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: now() } }
+        const weak = {
+          ...carriedSignals(clock.now()),
+          local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: now() },
+        }
         await claim(phone, session)
         await attest(phone, await view(phone, session), { signals: weak })
       }
@@ -223,14 +293,32 @@ export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'k
 
 async function addTenant(
   { service }: RunningService,
-  { workflows = WORKFLOWS, environment = 'sandbox', origins = [SHOP_ORIGIN], name = 'Shop', limits = {} }: Partial<Tenant>,
+  {
+    workflows = WORKFLOWS,
+    environment = 'sandbox',
+    origins = [SHOP_ORIGIN],
+    name = 'Shop',
+    limits = {},
+  }: Partial<Tenant>,
 ): Promise<TenantKeys> {
-  const tenant: Tenant = { id: makeId('ten', service.random.id()), name, environment, demo: false, origins, workflows, limits }
+  const tenant: Tenant = {
+    id: makeId('ten', service.random.id()),
+    name,
+    environment,
+    demo: false,
+    origins,
+    workflows,
+    limits,
+  }
   await service.store.write((tables) => tables.tenants.create(tenant, service.clock.now()))
   return addKeys({ service } as RunningService, tenant, null)
 }
 
-async function addKeys({ service }: RunningService, tenant: Tenant, scope: Scope): Promise<TenantKeys> {
+async function addKeys(
+  { service }: RunningService,
+  tenant: Tenant,
+  scope: Scope,
+): Promise<TenantKeys> {
   const random = systemRandom()
   const keyId = random.base62(10)
   const bare = `sk_beta_${keyId}_${random.base62(43)}`
@@ -238,7 +326,14 @@ async function addKeys({ service }: RunningService, tenant: Tenant, scope: Scope
   const publishable = `pk_beta_${random.base62(22)}`
   const now = service.clock.now()
   await service.store.write(function* (tables) {
-    yield* tables.tenants.addServerCredential({ keyId, tenantId: tenant.id, hash: service.keys.digest(server), last4: server.slice(-4), scope, now })
+    yield* tables.tenants.addServerCredential({
+      keyId,
+      tenantId: tenant.id,
+      hash: service.keys.digest(server),
+      last4: server.slice(-4),
+      scope,
+      now,
+    })
     yield* tables.tenants.addPublishableKey({ key: publishable, tenantId: tenant.id, scope, now })
   })
   return { tenant, server, publishable }
@@ -270,7 +365,12 @@ function send(port: number, given: CallOptions & { method: string; path: string 
     response.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8')
       const isJson = String(response.headers['content-type']).startsWith('application/json')
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, text, body: isJson && text !== '' ? JSON.parse(text) : undefined })
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text,
+        body: isJson && text !== '' ? JSON.parse(text) : undefined,
+      })
     })
   })
   request.end(payload)

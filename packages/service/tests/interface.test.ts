@@ -21,7 +21,10 @@ test('the OpenAPI document is served, passes a validator, and is the one the rep
 
 test('the document holds every endpoint of the table, and the service answers each', async () => {
   for (const endpoint of Object.values(ENDPOINTS) as Endpoint[]) {
-    assert.ok(document.paths[endpoint.path]?.[endpoint.method.toLowerCase()], `${endpoint.method} ${endpoint.path}`)
+    assert.ok(
+      document.paths[endpoint.path]?.[endpoint.method.toLowerCase()],
+      `${endpoint.method} ${endpoint.path}`,
+    )
     const reply = await h.call(endpoint.method, endpoint.path.replace(/\{.*\}/, 'x'))
     assert.notEqual(reply.body?.error?.reason, 'unknown_endpoint', endpoint.path)
   }
@@ -30,14 +33,21 @@ test('the document holds every endpoint of the table, and the service answers ea
 test('whatever is sent and answered has a name, so that a client made from the document has types with names', () => {
   const unnamed = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ operationId, requestBody, responses }) => {
-      const schemas = [requestBody, ...Object.values(responses)].flatMap((one) => one?.content?.['application/json'].schema ?? [])
-      const whole = schemas.flatMap((schema) => ('anyOf' in schema ? (schema.anyOf as readonly object[]) : [schema]))
+      const schemas = [requestBody, ...Object.values(responses)].flatMap(
+        (one) => one?.content?.['application/json'].schema ?? [],
+      )
+      const whole = schemas.flatMap((schema) =>
+        'anyOf' in schema ? (schema.anyOf as readonly object[]) : [schema],
+      )
       return whole.some((schema) => !('$ref' in schema)) ? [operationId] : []
     }),
   )
   // The document itself is as free as OpenAPI lets it be.
   assert.deepEqual(unnamed, ['readOpenApi'])
-  assert.deepEqual(resolved({ $ref: '#/components/schemas/FullSession' }), JSON.parse(JSON.stringify(FullSession)))
+  assert.deepEqual(
+    resolved({ $ref: '#/components/schemas/FullSession' }),
+    JSON.parse(JSON.stringify(FullSession)),
+  )
 })
 
 test('the document says of every endpoint whether it can be limited, and what its answers tell of limits then', () => {
@@ -45,17 +55,26 @@ test('the document says of every endpoint whether it can be limited, and what it
     const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
     const { 429: limited, [endpoint.status]: success } = operation?.responses ?? {}
     const isLimited = endpoint.limits !== undefined || !endpoint.callers.includes('anybody')
-    assert.deepEqual(Object.keys(limited?.headers ?? {}), isLimited ? ['RateLimit', 'RateLimit-Policy', 'Retry-After'] : [], name)
+    assert.deepEqual(
+      Object.keys(limited?.headers ?? {}),
+      isLimited ? ['RateLimit', 'RateLimit-Policy', 'Retry-After'] : [],
+      name,
+    )
     assert.equal('RateLimit' in (success?.headers ?? {}), endpoint.limits !== undefined, name)
     for (const limit of endpoint.limits ?? [])
-      assert.ok(operation?.description?.includes(`\`${limit}\`: ${LIMITS[limit].quota}`), `${name}, ${limit}`)
+      assert.ok(
+        operation?.description?.includes(`\`${limit}\`: ${LIMITS[limit].quota}`),
+        `${name}, ${limit}`,
+      )
   }
 })
 
 test('the completion secret stands in the answer to create, and in no other of the document', () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
-      const shapes = Object.values(operation.responses).map(({ content }) => content && resolved(content['application/json'].schema))
+      const shapes = Object.values(operation.responses).map(
+        ({ content }) => content && resolved(content['application/json'].schema),
+      )
       const mentions = JSON.stringify(shapes).includes('"completion_secret"')
       assert.equal(mentions, operation.operationId === 'createSession', `${method} ${path}`)
     }
@@ -63,20 +82,34 @@ test('the completion secret stands in the answer to create, and in no other of t
 })
 
 test('imports go down only: http, channel, cli → operations → ports → domain → contract', () => {
-  const LAYERS = { cli: 4, channel: 4, http: 4, operations: 3, adapters: 2, ports: 2, domain: 1 } as const
+  const LAYERS = {
+    cli: 4,
+    channel: 4,
+    http: 4,
+    operations: 3,
+    adapters: 2,
+    ports: 2,
+    domain: 1,
+  } as const
   const WIRING: number = 5
-  const layerOf = (file: string): number => LAYERS[relative(SOURCES, file).split('/')[0] as keyof typeof LAYERS] ?? WIRING
+  const layerOf = (file: string): number =>
+    LAYERS[relative(SOURCES, file).split('/')[0] as keyof typeof LAYERS] ?? WIRING
   for (const entry of readdirSync(SOURCES, { recursive: true, withFileTypes: true })) {
     if (!entry.name.endsWith('.ts')) continue
     const file = join(entry.parentPath, entry.name)
     const own = relative(SOURCES, file)
     for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/from '([^']+)'/g)) {
-      if (own.startsWith('domain/')) assert.ok(!target.startsWith('node:'), `${own} imports ${target}: the domain does no I/O`)
+      if (own.startsWith('domain/'))
+        assert.ok(!target.startsWith('node:'), `${own} imports ${target}: the domain does no I/O`)
       if (!target.startsWith('.')) continue
       const imported = resolve(dirname(file), target)
       const adapterFromCli = own.startsWith('cli/') || layerOf(file) === WIRING
-      assert.ok(layerOf(imported) <= layerOf(file) || adapterFromCli, `${own} imports ${relative(SOURCES, imported)}`)
-      if (own.startsWith('operations/') || own.startsWith('http/')) assert.ok(!imported.includes('/adapters/'), `${own} imports an adapter`)
+      assert.ok(
+        layerOf(imported) <= layerOf(file) || adapterFromCli,
+        `${own} imports ${relative(SOURCES, imported)}`,
+      )
+      if (own.startsWith('operations/') || own.startsWith('http/'))
+        assert.ok(!imported.includes('/adapters/'), `${own} imports an adapter`)
     }
   }
 })
@@ -114,5 +147,8 @@ test('the handoff page shows only a link in its exact form, and opening it chang
     const bad = await h.call('GET', `/bond${query}`)
     assert.doesNotMatch(bad.text, /href=|<script>/, query)
   }
-  assert.deepEqual([(await h.get(session)).body.state, (await h.get(session)).body.seq], ['pending', 1])
+  assert.deepEqual(
+    [(await h.get(session)).body.state, (await h.get(session)).body.seq],
+    ['pending', 1],
+  )
 })

@@ -13,7 +13,9 @@ import { Secret } from '../src/domain/secret.ts'
 const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
 const NEW_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
 const skip = vectorsMissing
-const worked = skip ? undefined : JSON.parse(readVector('protocol', 'vectors.json').toString('utf8'))
+const worked = skip
+  ? undefined
+  : JSON.parse(readVector('protocol', 'vectors.json').toString('utf8'))
 const keys = worked && keyringOf(parseRootKeys(`k1:${worked.root_key}`))
 const id = worked?.ids.session_id as SessionId
 
@@ -23,7 +25,9 @@ test('worked example: the nonces of a session, and its step nonces', { skip }, (
   for (const { n, nonce } of worked.step_nonces) assert.equal(nonces.stepNonceAt(n), nonce)
 })
 
-test('worked example: the completion secret, the watch token and the subject reference', { skip }, () => {
+test('worked example: the completion secret, the watch token and the subject reference', {
+  skip,
+}, () => {
   assert.equal(keys.completionSecret('k1', id).reveal(), worked.completion_secret)
   assert.equal(keys.watchToken('k1', id).reveal(), worked.watch_token)
   assert.equal(keys.subjectRef(worked.ids.tenant_id, worked.ids.subject_id), worked.subject_ref)
@@ -31,31 +35,66 @@ test('worked example: the completion secret, the watch token and the subject ref
 
 test('worked example: the evidence signature', { skip }, () => {
   const { verified_evidence } = worked.evidence
-  assert.equal(keys.evidenceMac('k1', { ...worked.ids, nonce: worked.nonces[0].nonce }, verified_evidence), verified_evidence.signature)
+  assert.equal(
+    keys.evidenceMac('k1', { ...worked.ids, nonce: worked.nonces[0].nonce }, verified_evidence),
+    verified_evidence.signature,
+  )
 })
 
 test('worked example: the assertion of a software key verifies', { skip }, () => {
-  const { payload, client_data_hash, authenticator_data, signature_software_or_android, public_key_spki } = worked.assertion
-  const device = { keyId: 'vector', publicKey: Buffer.from(public_key_spki, 'base64url'), appId: 'software' } as never
-  const appAttest = { key_id: 'vector', client_data_hash, authenticator_data, signature: signature_software_or_android }
-  assert.deepEqual(appAssertionVerifier.verify({ device, payload, appAttest }), { ok: true, value: { counter: 1, userVerified: false } })
+  const {
+    payload,
+    client_data_hash,
+    authenticator_data,
+    signature_software_or_android,
+    public_key_spki,
+  } = worked.assertion
+  const device = {
+    keyId: 'vector',
+    publicKey: Buffer.from(public_key_spki, 'base64url'),
+    appId: 'software',
+  } as never
+  const appAttest = {
+    key_id: 'vector',
+    client_data_hash,
+    authenticator_data,
+    signature: signature_software_or_android,
+  }
+  assert.deepEqual(appAssertionVerifier.verify({ device, payload, appAttest }), {
+    ok: true,
+    value: { counter: 1, userVerified: false },
+  })
 })
 
-test('worked example: Apple’s form signs the hash of authenticator data and client data, hashed once more', { skip }, () => {
-  const { client_data_hash, authenticator_data, signature_apple_double_hash, public_key_spki } = worked.assertion
-  const nonce = createHash('sha256').update(Buffer.from(authenticator_data, 'base64url')).update(Buffer.from(client_data_hash, 'base64url')).digest()
-  const key = createPublicKey({ key: Buffer.from(public_key_spki, 'base64url'), format: 'der', type: 'spki' })
+test('worked example: Apple’s form signs the hash of authenticator data and client data, hashed once more', {
+  skip,
+}, () => {
+  const { client_data_hash, authenticator_data, signature_apple_double_hash, public_key_spki } =
+    worked.assertion
+  const nonce = createHash('sha256')
+    .update(Buffer.from(authenticator_data, 'base64url'))
+    .update(Buffer.from(client_data_hash, 'base64url'))
+    .digest()
+  const key = createPublicKey({
+    key: Buffer.from(public_key_spki, 'base64url'),
+    format: 'der',
+    type: 'spki',
+  })
   assert.ok(verify('sha256', nonce, key, Buffer.from(signature_apple_double_hash, 'base64url')))
 })
 
 test('worked example: the app id of an Android app', { skip }, () => {
   const { package_name, certificate_sha256_hex, hash } = worked.android_app_id_hash
-  assert.equal(createHash('sha256').update(`${package_name}:${certificate_sha256_hex}`).digest('base64url'), hash)
+  assert.equal(
+    createHash('sha256').update(`${package_name}:${certificate_sha256_hex}`).digest('base64url'),
+    hash,
+  )
 })
 
 test('the first root key makes, all verify, and one that is gone is not held', () => {
   const random = systemRandom()
-  const text = (name: string) => `${name}:${Buffer.concat([random.id(), random.id()]).toString('base64url')}`
+  const text = (name: string) =>
+    `${name}:${Buffer.concat([random.id(), random.id()]).toString('base64url')}`
   const ring = keyringOf(parseRootKeys(`${text('k2')},${text('k1')}`))
   assert.equal(ring.currentKeyId, 'k2')
   assert.deepEqual([ring.holds('k1'), ring.holds('k2'), ring.holds('k0')], [true, true, false])
@@ -74,7 +113,11 @@ test('a registration challenge is ours under any of the root keys, and with one 
   for (let at = 0; at < bytes.length; at++) {
     const changed = Buffer.from(bytes)
     changed[at] = (bytes[at] ?? 0) ^ 1
-    assert.equal(before.deviceChallengeExpiry(changed.toString('base64url')), undefined, `byte ${at}`)
+    assert.equal(
+      before.deviceChallengeExpiry(changed.toString('base64url')),
+      undefined,
+      `byte ${at}`,
+    )
   }
 })
 
@@ -87,8 +130,19 @@ test('no two purposes, root keys, sessions or tenants share a value', () => {
     [session, other].flatMap((id) => {
       const { nonceAt, stepNonceAt } = ring.nonces(keyId, id)
       // Without their prefixes, and asked for the same text: only the key may tell them apart.
-      const derived = [ring.completionSecret(keyId, id).reveal().slice(4), ring.watchToken(keyId, id).reveal().slice(4), ring.bodyMac(keyId, id)]
-      return [...derived, nonceAt(0), nonceAt(1), stepNonceAt(0), stepNonceAt(1), ring.bodyMac(keyId, `${id}.0`)]
+      const derived = [
+        ring.completionSecret(keyId, id).reveal().slice(4),
+        ring.watchToken(keyId, id).reveal().slice(4),
+        ring.bodyMac(keyId, id),
+      ]
+      return [
+        ...derived,
+        nonceAt(0),
+        nonceAt(1),
+        stepNonceAt(0),
+        stepNonceAt(1),
+        ring.bodyMac(keyId, `${id}.0`),
+      ]
     }),
   )
   const names = ['ten_one', 'ten_two'].map((tenant) => ring.subjectRef(tenant as TenantId, subject))
@@ -98,7 +152,10 @@ test('no two purposes, root keys, sessions or tenants share a value', () => {
 test('two texts are the same where every character is', () => {
   const ring = keyringOf([ROOT_KEY])
   const same = (a: string, b: string) => ring.same(a, b)
-  assert.deepEqual([same('secret', 'secret'), same('secret', 'secreT'), same('secret', 'secret '), same('', '')], [true, false, false, true])
+  assert.deepEqual(
+    [same('secret', 'secret'), same('secret', 'secreT'), same('secret', 'secret '), same('', '')],
+    [true, false, false, true],
+  )
 })
 
 test('root keys that are malformed, short, weak or named twice are refused without being quoted', () => {
@@ -123,7 +180,13 @@ test('root keys that are malformed, short, weak or named twice are refused witho
 
 test('a secret does not print itself, whichever way it is printed', () => {
   const secret = new Secret('bcs_very_secret')
-  for (const printed of [String(secret), JSON.stringify({ secret }), inspect(secret), inspect({ deep: [secret] }), 'a '.concat(String(secret))]) {
+  for (const printed of [
+    String(secret),
+    JSON.stringify({ secret }),
+    inspect(secret),
+    inspect({ deep: [secret] }),
+    'a '.concat(String(secret)),
+  ]) {
     assert.doesNotMatch(printed, /very/)
   }
 })

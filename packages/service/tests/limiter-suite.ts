@@ -16,7 +16,8 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
   }
   const grantedOf = async (limiter: Limiter, limit: Limit, key: string, calls: number) => {
     let granted = 0
-    for (let call = 0; call < calls; call++) granted += (await limiter.take(limit, key)).granted ? 1 : 0
+    for (let call = 0; call < calls; call++)
+      granted += (await limiter.take(limit, key)).granted ? 1 : 0
     return granted
   }
   const { create, device, evidence } = USUAL_LIMITS
@@ -48,9 +49,17 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
 
   test(`${adapter}: it says how many are left, and when there is one more; waiting exactly so long is enough`, async () => {
     const { clock, limiter } = await scene()
-    assert.deepEqual(pick(await limiter.take(device, 'a')), { granted: true, remaining: 19, waitMs: 3_000 })
+    assert.deepEqual(pick(await limiter.take(device, 'a')), {
+      granted: true,
+      remaining: 19,
+      waitMs: 3_000,
+    })
     clock.advance(1_000)
-    assert.deepEqual(pick(await limiter.take(device, 'a')), { granted: true, remaining: 18, waitMs: 2_000 })
+    assert.deepEqual(pick(await limiter.take(device, 'a')), {
+      granted: true,
+      remaining: 18,
+      waitMs: 2_000,
+    })
     await grantedOf(limiter, device, 'a', 18)
     const refused = await limiter.take(device, 'a')
     assert.deepEqual(pick(refused), { granted: false, remaining: 0, waitMs: 2_000 })
@@ -69,7 +78,9 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
 
   test(`${adapter}: of calls at the same time no more are granted than there are`, async () => {
     const { limiter } = await scene()
-    const all = await Promise.all(Array.from({ length: 200 }, async () => limiter.take(create, 'a')))
+    const all = await Promise.all(
+      Array.from({ length: 200 }, async () => limiter.take(create, 'a')),
+    )
     assert.equal(all.filter(({ granted }) => granted).length, 100)
   })
 
@@ -95,4 +106,8 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
   })
 }
 
-const pick = ({ granted, remaining, waitMs }: Awaited<ReturnType<Limiter['take']>>) => ({ granted, remaining, waitMs })
+const pick = ({ granted, remaining, waitMs }: Awaited<ReturnType<Limiter['take']>>) => ({
+  granted,
+  remaining,
+  waitMs,
+})

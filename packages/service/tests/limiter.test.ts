@@ -11,11 +11,18 @@ import { TestClock } from './test-clock.ts'
 limiterSuite('in memory', (clock) => memoryLimiter(clock))
 
 const limit = fc
-  .tuple(fc.oneof(fc.constantFrom(1, 6, 7, 20, 60, 120, 600, 601), fc.integer({ min: 1, max: 5_000 })), fc.integer({ min: 1, max: 200 }))
+  .tuple(
+    fc.oneof(fc.constantFrom(1, 6, 7, 20, 60, 120, 600, 601), fc.integer({ min: 1, max: 5_000 })),
+    fc.integer({ min: 1, max: 200 }),
+  )
   .map(([quota, burst]) => parseLimits(`create=${quota}/${burst}`)?.create as Limit)
 const calls = fc.array(
   fc.record({
-    afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 70_000 })),
+    afterMs: fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: 0, max: 50 }),
+      fc.integer({ min: 0, max: 70_000 }),
+    ),
     key: fc.constantFrom('a', 'b'),
   }),
   { minLength: 1, maxLength: 300 },
@@ -65,7 +72,11 @@ test('over any stretch of time no more than burst + rate × time are granted', (
       }
       for (const [from, begin] of grantedAt.entries()) {
         for (const [to, end] of grantedAt.entries()) {
-          if (to >= from) assert.ok(to - from + 1 <= of.burst + (of.quota * (end - begin)) / 60_000, `${to - from + 1} in ${end - begin} ms`)
+          if (to >= from)
+            assert.ok(
+              to - from + 1 <= of.burst + (of.quota * (end - begin)) / 60_000,
+              `${to - from + 1} in ${end - begin} ms`,
+            )
         }
       }
     }),
@@ -95,7 +106,8 @@ test('at one instant as many keys as anybody likes stay within the bound, and wh
   let granted = 0
   for (let key = 0; key < 50_000; key++) {
     void limiter.take(USUAL_LIMITS.register, `junk ${key}`)
-    if (key % 100 === 0) granted += (limiter.take(USUAL_LIMITS.register, 'greedy') as Taken).granted ? 1 : 0
+    if (key % 100 === 0)
+      granted += (limiter.take(USUAL_LIMITS.register, 'greedy') as Taken).granted ? 1 : 0
   }
   assert.equal(granted, 10)
   assert.ok(limiter.size() <= 2_000, `${limiter.size()} kept`)
@@ -104,7 +116,10 @@ test('at one instant as many keys as anybody likes stay within the bound, and wh
 test('an interval is rounded so that the rate is never above what was asked for', () => {
   for (let quota = 1; quota <= 5_000; quota++) {
     const intervalUs = parseLimits(`get=${quota}`)?.get?.intervalUs ?? 0
-    assert.ok(intervalUs * quota >= 60_000_000 && (intervalUs - 1) * quota < 60_000_000, `${quota} a minute`)
+    assert.ok(
+      intervalUs * quota >= 60_000_000 && (intervalUs - 1) * quota < 60_000_000,
+      `${quota} a minute`,
+    )
   }
 })
 
@@ -130,7 +145,20 @@ test('limits are read as they are written, and what is not a limit is refused', 
   assert.equal(formatLimits(parseLimits(text) ?? {}), text)
   assert.equal(parseLimits('create=50')?.create?.burst, 100, 'the usual burst stays')
   assert.equal(parseLimits('get=50')?.get?.burst, 50)
-  for (const wrong of ['', 'get', 'get=', 'get=0', 'get=-1', 'get=1.5', 'get=1/0', 'get=600001', 'got=1', 'get=1,get=2', 'get=1,', 'evidence=6/2']) {
+  for (const wrong of [
+    '',
+    'get',
+    'get=',
+    'get=0',
+    'get=-1',
+    'get=1.5',
+    'get=1/0',
+    'get=600001',
+    'got=1',
+    'get=1,get=2',
+    'get=1,',
+    'evidence=6/2',
+  ]) {
     assert.equal(parseLimits(wrong), undefined, wrong)
   }
 })

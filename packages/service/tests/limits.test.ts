@@ -6,7 +6,8 @@ import { parseLimits, USUAL_LIMITS } from '../src/domain/limits.ts'
 import { type Harness, harness, type Reply, SHOP_ORIGIN } from './harness.ts'
 import { attestation, newKey, type TestPhone } from './phone.ts'
 
-const limited = (options: Parameters<typeof harness>[0] = {}) => harness({ limits: USUAL_LIMITS, ...options })
+const limited = (options: Parameters<typeof harness>[0] = {}) =>
+  harness({ limits: USUAL_LIMITS, ...options })
 const W = { workflow: 'credit_application' }
 
 /** The calls one after another, and how many of them were not limited. */
@@ -17,16 +18,25 @@ async function passed(calls: number, call: (at: number) => Promise<Reply>): Prom
 }
 
 function isLimited(reply: Reply, name: string, retryAfterSeconds: number): void {
-  assert.deepEqual([reply.status, reply.body.error.code, reply.body.error.reason], [429, 'rate_limited', 'rate_limited'], reply.text)
+  assert.deepEqual(
+    [reply.status, reply.body.error.code, reply.body.error.reason],
+    [429, 'rate_limited', 'rate_limited'],
+    reply.text,
+  )
   assert.equal(reply.headers['retry-after'], String(retryAfterSeconds))
   assert.match(String(reply.headers.ratelimit), new RegExp(`"${name}";r=0;t=${retryAfterSeconds}$`))
   assert.match(String(reply.headers['ratelimit-policy']), new RegExp(`"${name}";q=\\d+`))
 }
 
-const post = (h: Harness, keys = h.shop, body: object = W) => h.api('POST', '/sessions', { token: keys.server, body })
+const post = (h: Harness, keys = h.shop, body: object = W) =>
+  h.api('POST', '/sessions', { token: keys.server, body })
 const watch = (h: Harness, session: CreatedSession, token = session.watch_token) =>
-  h.api('GET', `/sessions/${session.id}`, { token: h.shop.publishable, headers: { origin: SHOP_ORIGIN, 'x-bond-watch': token } })
-const junk = (h: Harness, headers: Record<string, string> = {}) => h.api('POST', '/sessions', { token: 'junk', body: W, headers })
+  h.api('GET', `/sessions/${session.id}`, {
+    token: h.shop.publishable,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': token },
+  })
+const junk = (h: Harness, headers: Record<string, string> = {}) =>
+  h.api('POST', '/sessions', { token: 'junk', body: W, headers })
 
 test('a server credential creates 100 at once and then ten a second, and another credential is not touched', async () => {
   await using h = await limited()
@@ -44,10 +54,15 @@ test('a server credential creates 100 at once and then ten a second, and another
 
 test('a limited create writes nothing: no session, no Idempotency-Key', async () => {
   await using h = await limited({ limits: { ...USUAL_LIMITS, ...parseLimits('create=60/1') } })
-  const stored = () => h.service.store.read((tables) => tables.sessions.recent(h.shop.tenant.id, 1_000))
+  const stored = () =>
+    h.service.store.read((tables) => tables.sessions.recent(h.shop.tenant.id, 1_000))
   await post(h)
   const before = await stored()
-  const refused = await h.api('POST', '/sessions', { token: h.shop.server, body: W, headers: { 'idempotency-key': 'one' } })
+  const refused = await h.api('POST', '/sessions', {
+    token: h.shop.server,
+    body: W,
+    headers: { 'idempotency-key': 'one' },
+  })
   assert.equal(refused.status, 429)
   assert.deepEqual(await stored(), before)
   h.clock.advance(1_000)
@@ -84,10 +99,17 @@ test('of bad credentials 20 a minute are answered, and a good one from the same 
   assert.equal(await passed(20, () => junk(h)), 20)
   isLimited(await junk(h), 'bad_credential', 3)
   const wrongToken = `dt_${'0'.repeat(10)}_${'0'.repeat(43)}`
-  assert.equal((await h.api('GET', `/devices/dev_${'0'.repeat(22)}`, { token: wrongToken })).status, 429)
+  assert.equal(
+    (await h.api('GET', `/devices/dev_${'0'.repeat(22)}`, { token: wrongToken })).status,
+    429,
+  )
   const good = await post(h)
   assert.deepEqual([good.status, good.headers.ratelimit], [201, '"create";r=99;t=1'])
-  assert.equal((await h.api('POST', '/sessions', { body: W })).status, 401, 'none at all is not a bad one')
+  assert.equal(
+    (await h.api('POST', '/sessions', { body: W })).status,
+    401,
+    'none at all is not a bad one',
+  )
   h.clock.advance(3_000)
   assert.deepEqual([(await junk(h)).status, (await junk(h)).status], [401, 429])
 })
@@ -122,7 +144,10 @@ test('a limited attestation leaves the counter, the session and the timeline as 
   assert.deepEqual([(await h.get(session)).body.seq, await timelineOf(h, session)], before)
   h.clock.advance(3_000)
   // The very same assertion: its counter was not used up.
-  assert.equal((await h.api('POST', '/attestations', { token: phone.device_token, body })).body.state, 'bonded')
+  assert.equal(
+    (await h.api('POST', '/attestations', { token: phone.device_token, body })).body.state,
+    'bonded',
+  )
 })
 
 const timelineOf = async (h: Harness, { id }: CreatedSession) =>
@@ -152,7 +177,9 @@ test('an address registers 10 devices a minute, and gets 30 challenges', async (
     return reply
   }
   const register = async () =>
-    h.api('POST', '/devices', { body: { format: 'software', challenge: challenges.pop(), public_key: newKey().public_key } })
+    h.api('POST', '/devices', {
+      body: { format: 'software', challenge: challenges.pop(), public_key: newKey().public_key },
+    })
   assert.equal(await passed(40, ask), 30)
   isLimited(await ask(), 'challenge', 2)
   assert.equal(await passed(12, register), 10)
@@ -178,10 +205,18 @@ test('a watch token and a phone read a session 120 times a minute each, whatever
   assert.equal(await passed(130, () => watch(h, session, `bwt_${'x'.repeat(43)}`)), 120)
   assert.equal(await passed(130, () => watch(h, session)), 120)
   isLimited(await watch(h, session), 'get', 1)
-  const look = () => h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: phone.device_token })
+  const look = () =>
+    h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: phone.device_token })
   assert.equal(await passed(130, look), 120)
   const other = await h.register()
-  assert.equal((await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, { token: other.device_token })).status, 200)
+  assert.equal(
+    (
+      await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
+        token: other.device_token,
+      })
+    ).status,
+    200,
+  )
   assert.equal((await watch(h, await h.create())).status, 200)
 })
 
@@ -194,7 +229,12 @@ test('a session that is not there is limited as one that is, header for header',
   ]
   for (let call = 0; call < 125; call++) {
     const replies = [await watch(h, mine), await watch(h, nobody)]
-    const [one, two] = replies.map(({ status, headers, body }) => [status, headers.ratelimit, headers['ratelimit-policy'], body.error.reason])
+    const [one, two] = replies.map(({ status, headers, body }) => [
+      status,
+      headers.ratelimit,
+      headers['ratelimit-policy'],
+      body.error.reason,
+    ])
     assert.deepEqual(one, two)
   }
 })
@@ -218,21 +258,34 @@ test('a backend that attests for a device spends nothing of the phone’s, nor o
   const { verified_evidence } = (await h.evidence(phone, view)).body
   const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
   const asBackend = (token: string) =>
-    h.api('POST', '/attestations', { token, body: attestation(phone, view, verified_evidence, h.now(), { counter: 1 }) })
+    h.api('POST', '/attestations', {
+      token,
+      body: attestation(phone, view, verified_evidence, h.now(), { counter: 1 }),
+    })
   assert.equal(await passed(30, () => asBackend(other.server)), 20)
   const body = attestation(phone, view, verified_evidence, h.now())
-  assert.equal((await h.api('POST', '/attestations', { token: h.shop.server, body })).body.state, 'bonded')
+  assert.equal(
+    (await h.api('POST', '/attestations', { token: h.shop.server, body })).body.state,
+    'bonded',
+  )
 })
 
 test('a tenant’s own limits take the place of the usual ones, for its credentials and pages alone, from the next call on', async () => {
   await using h = await limited()
-  const small = await h.addTenant({ name: 'Small', origins: [SHOP_ORIGIN], limits: parseLimits('create=60/3,get=2') ?? {} })
+  const small = await h.addTenant({
+    name: 'Small',
+    origins: [SHOP_ORIGIN],
+    limits: parseLimits('create=60/3,get=2') ?? {},
+  })
   const session = await h.create(W, small)
   const reply = await post(h, small)
   assert.equal(reply.headers['ratelimit-policy'], '"create";q=60;w=60;burst=3')
   assert.equal(await passed(10, () => post(h, small)), 1)
   const page = () =>
-    h.api('GET', `/sessions/${session.id}`, { token: small.publishable, headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token } })
+    h.api('GET', `/sessions/${session.id}`, {
+      token: small.publishable,
+      headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+    })
   assert.equal(await passed(5, page), 2)
   assert.equal((await post(h)).headers.ratelimit, '"create";r=99;t=1')
   await h.service.store.write((tables) => tables.tenants.setLimits(small.tenant.id, {}))
@@ -244,7 +297,10 @@ test('where limits are off nothing is refused, and no answer speaks of limits', 
   assert.equal(await passed(130, () => post(h)), 130)
   assert.equal(await passed(30, () => junk(h)), 30)
   const reply = await post(h)
-  assert.deepEqual([reply.headers.ratelimit, reply.headers['ratelimit-policy']], [undefined, undefined])
+  assert.deepEqual(
+    [reply.headers.ratelimit, reply.headers['ratelimit-policy']],
+    [undefined, undefined],
+  )
 })
 
 test('without a trusted proxy X-Forwarded-For is only something a client says', async () => {
@@ -256,7 +312,10 @@ for (const setting of ['1', '127.0.0.0/8', '::1,127.0.0.1']) {
   test(`behind a proxy trusted as ${setting}, clients are told apart by what it wrote, and by nothing they wrote themselves`, async () => {
     await using h = await limited({ trustedProxies: parseTrustedProxies(setting) ?? 0 })
     assert.equal(await passed(25, (at) => junk(h, { 'x-forwarded-for': `192.0.2.${at}` })), 25)
-    assert.equal(await passed(25, (at) => junk(h, { 'x-forwarded-for': `192.0.2.${at}, 198.51.100.7` })), 20)
+    assert.equal(
+      await passed(25, (at) => junk(h, { 'x-forwarded-for': `192.0.2.${at}, 198.51.100.7` })),
+      20,
+    )
     assert.equal(await passed(25, (at) => junk(h, { 'x-forwarded-for': `2001:db8::${at}` })), 20)
     assert.equal((await junk(h, { 'x-forwarded-for': '198.51.100.8:4711' })).status, 401)
     assert.equal((await junk(h, { 'x-forwarded-for': '198.51.100.7:4711' })).status, 429)
@@ -269,7 +328,9 @@ test('what is limited stands in the log with the limit, and in no timeline', asy
   const session = await h.create()
   const phone: TestPhone = await h.register()
   await passed(21, () => h.claim(phone, session))
-  const lines = h.lines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'rate_limited')
+  const lines = h.lines
+    .map((line) => JSON.parse(line))
+    .filter(({ reason }) => reason === 'rate_limited')
   assert.deepEqual(
     lines.map(({ status, step }) => [status, step]),
     [[429, 'device']],

@@ -2,8 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { der } from '@bonded/phone/simulator'
 import { readMasterList } from '../src/adapters/proofs/passport/master-list.ts'
-import { attribute, attributesOf, namedBy, type SignedDataWish, type SignerWish } from './minted-cms.ts'
-import { mintedState, nameIn, newKeys, signedByState, type StateCertificateWish, USAGE } from './minted-state.ts'
+import {
+  attribute,
+  attributesOf,
+  namedBy,
+  type SignedDataWish,
+  type SignerWish,
+} from './minted-cms.ts'
+import {
+  mintedState,
+  nameIn,
+  newKeys,
+  signedByState,
+  type StateCertificateWish,
+  USAGE,
+} from './minted-state.ts'
 import { certificate } from './passport-recorded.ts'
 
 const { integer, nothing, octets, sequence, setOf, time } = der
@@ -30,22 +43,47 @@ interface Bent {
 }
 const LIST = listOf(COUNTRY)
 /** How many certificates are read and how many are not, or the step that refused. */
-const short = ({ content = LIST, contentType = MASTER_LIST, certificate: own = SIGNER, data, signer: wish, roots = [COUNTRY] }: Bent) => {
-  const bytes = signedByState({ contentType, content, certificate: own, key: signer.privateKey, data, signer: wish })
+const short = ({
+  content = LIST,
+  contentType = MASTER_LIST,
+  certificate: own = SIGNER,
+  data,
+  signer: wish,
+  roots = [COUNTRY],
+}: Bent) => {
+  const bytes = signedByState({
+    contentType,
+    content,
+    certificate: own,
+    key: signer.privateKey,
+    data,
+    signer: wish,
+  })
   const list = readMasterList(bytes, { roots: roots.map(certificate), now: NOW })
-  return list.ok ? `${list.value.certificates.length} read, ${list.value.unreadable} not` : list.step
+  return list.ok
+    ? `${list.value.certificates.length} read, ${list.value.unreadable} not`
+    : list.step
 }
 const by = (wish: Partial<StateCertificateWish>): Bent => ({ certificate: signerWith(wish) })
-const signedAt = (at: number): Bent => ({ signer: { signedAttributes: [...attributesOf(MASTER_LIST, LIST), attribute('5', time(at))] } })
+const signedAt = (at: number): Bent => ({
+  signer: { signedAttributes: [...attributesOf(MASTER_LIST, LIST), attribute('5', time(at))] },
+})
 
 const CASES: readonly (readonly [string, Bent, string])[] = [
   ['one country', {}, '1 read, 0 not'],
   ['one entry that cannot be read', { content: listOf(COUNTRY, sequence()) }, '1 read, 1 not'],
-  ['a signer without signed attributes', { signer: { signedAttributes: undefined } }, 'signed_data'],
+  [
+    'a signer without signed attributes',
+    { signer: { signedAttributes: undefined } },
+    'signed_data',
+  ],
   ['the type of a passport’s security object', { contentType: '2.23.136.1.1.1' }, 'content_type'],
   [
     'the attributes of another list',
-    { content: listOf(FORGED_STATE), signer: { signedAttributes: attributesOf(MASTER_LIST, LIST) } },
+    {
+      content: listOf(FORGED_STATE),
+      signer: { signedAttributes: attributesOf(MASTER_LIST, LIST) },
+    },
     'message_digest',
   ],
   ['a stranger’s signature', { signer: { key: stranger.privateKey } }, 'signature'],
@@ -54,18 +92,46 @@ const CASES: readonly (readonly [string, Bent, string])[] = [
   ['a signer with another purpose', by({ purposes: ['2.23.136.1.1.8'] }), 'signer_usage'],
   ['a signer that certifies as well', by({ usage: USAGE.both }), 'signer_usage'],
   ['a signer that enciphers', by({ usage: USAGE.enciphers }), 'signer_usage'],
-  ['a signer with limits that nobody understands', by({ more: [{ id: '1.2.3.4', critical: true, value: nothing() }] }), 'signer_usage'],
+  [
+    'a signer with limits that nobody understands',
+    by({ more: [{ id: '1.2.3.4', critical: true, value: nothing() }] }),
+    'signer_usage',
+  ],
   ['a signer of no root', { roots: [] }, 'signer_unknown'],
-  ['a signer by another name of the state', by({ issuer: nameIn('UT', 'Another state') }), 'signer_unknown'],
-  ['a signer that a stranger certified in the state’s name', by({ issuerKey: stranger.privateKey }), 'signer_unknown'],
+  [
+    'a signer by another name of the state',
+    by({ issuer: nameIn('UT', 'Another state') }),
+    'signer_unknown',
+  ],
+  [
+    'a signer that a stranger certified in the state’s name',
+    by({ issuerKey: stranger.privateKey }),
+    'signer_unknown',
+  ],
   ['a forged root sent along', { ...forgedRoot() }, 'signer_unknown'],
-  ['a root that may not issue others', { roots: [stateWith({ usage: USAGE.signs })] }, 'signer_unknown'],
+  [
+    'a root that may not issue others',
+    { roots: [stateWith({ usage: USAGE.signs })] },
+    'signer_unknown',
+  ],
   ['a signer that is no longer valid', by({ notAfter: NOW - SECOND_MS }), 'signer_validity'],
   ['a signer that is not valid yet', by({ notBefore: NOW + SECOND_MS }), 'signer_validity'],
-  ['a signing time when its signer was valid', { ...by({ notAfter: NOW - SECOND_MS }), ...signedAt(NOW - DAY_MS) }, '1 read, 0 not'],
+  [
+    'a signing time when its signer was valid',
+    { ...by({ notAfter: NOW - SECOND_MS }), ...signedAt(NOW - DAY_MS) },
+    '1 read, 0 not',
+  ],
   ['a signing time before its signer was valid', signedAt(NOW - 11 * DAY_MS), 'signer_validity'],
-  ['a root that was not valid yet when it issued the signer’s', { roots: [stateWith({ notBefore: NOW - 9 * DAY_MS })] }, 'signer_validity'],
-  ['a root that was no longer valid when it issued the signer’s', { roots: [stateWith({ notAfter: NOW - 11 * DAY_MS })] }, 'signer_validity'],
+  [
+    'a root that was not valid yet when it issued the signer’s',
+    { roots: [stateWith({ notBefore: NOW - 9 * DAY_MS })] },
+    'signer_validity',
+  ],
+  [
+    'a root that was no longer valid when it issued the signer’s',
+    { roots: [stateWith({ notAfter: NOW - 11 * DAY_MS })] },
+    'signer_validity',
+  ],
   ['content that is no list', { content: octets('x') }, 'content'],
   ['content without a version', { content: sequence(setOf(COUNTRY)) }, 'content'],
   ['a version that is no number', { content: sequence(octets('x'), setOf(COUNTRY)) }, 'content'],
@@ -76,7 +142,12 @@ const CASES: readonly (readonly [string, Bent, string])[] = [
 /** A list under the forger’s own state, whose certificate comes along. */
 function forgedRoot(): Bent {
   const own = signerWith({ issuerKey: stranger.privateKey })
-  return { certificate: own, data: { certificates: [own, FORGED_STATE] }, signer: { named: namedBy(own) } }
+  return {
+    certificate: own,
+    data: { certificates: [own, FORGED_STATE] },
+    signer: { named: namedBy(own) },
+  }
 }
 
-for (const [what, bent, expected] of CASES) test(`a master list with ${what}: ${expected}`, () => assert.equal(short(bent), expected))
+for (const [what, bent, expected] of CASES)
+  test(`a master list with ${what}: ${expected}`, () => assert.equal(short(bent), expected))

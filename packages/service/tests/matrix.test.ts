@@ -40,14 +40,21 @@ const ORIGINS = {
 type OriginName = keyof typeof ORIGINS
 
 const revoked = await h.addKeys(h.shop.tenant, null)
-await h.service.store.write((tables) => tables.tenants.revoke(/^sk_beta_(.{10})/.exec(revoked.server)?.[1] ?? '', h.clock.now()))
+await h.service.store.write((tables) =>
+  tables.tenants.revoke(/^sk_beta_(.{10})/.exec(revoked.server)?.[1] ?? '', h.clock.now()),
+)
 
 /** A session of the shop, a phone, and a request of every endpoint that is right but for who sends it. */
 async function scene() {
   const session = await h.create()
   const phone = await h.register()
   const foreign = await h.register()
-  const shown = { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
+  const shown = {
+    ...session,
+    tenant_name: '',
+    requesting_origin: null,
+    created_at: session.server_time,
+  }
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const tokens: Record<Credential, string | undefined> = {
     none: undefined,
@@ -66,9 +73,14 @@ async function scene() {
   const bodies: Partial<Record<EndpointName, () => Promise<object> | object>> = {
     createSession: () => ({ workflow: 'credit_application' }),
     claimSession: () => ({ nonce: session.nonce, device_id: phone.device_id }),
-    declineSession: () => ({ nonce: session.nonce, device_id: phone.device_id, reason: 'user_declined' }),
+    declineSession: () => ({
+      nonce: session.nonce,
+      device_id: phone.device_id,
+      reason: 'user_declined',
+    }),
     fetchEvidence: () => evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
-    attest: async () => attestation(phone, shown, (await h.evidence(phone, shown)).body.verified_evidence, h.now()),
+    attest: async () =>
+      attestation(phone, shown, (await h.evidence(phone, shown)).body.verified_evidence, h.now()),
     rotateDeviceToken: () => tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
     registerDevice: () => ({ format: 'software', challenge, public_key: newKey().public_key }),
   }
@@ -81,14 +93,19 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   const open = endpoint.callers.every((caller) => caller === 'anybody')
   const ownOrNone = origin === 'none' || origin === 'service'
   // Where nobody needs a credential none is looked at; only registrations mind the Origin.
-  if (open) return ownOrNone || name !== 'challengeDevice' ? ok(endpoint) : [403, 'origin_not_allowed']
+  if (open)
+    return ownOrNone || name !== 'challengeDevice' ? ok(endpoint) : [403, 'origin_not_allowed']
   if (credential === 'none') {
     if (!endpoint.callers.includes('anybody')) return [401, 'credential_missing']
     return ownOrNone ? ok(endpoint) : [403, 'origin_not_allowed']
   }
   // Its checksum does not fit: not a credential at all.
   if (credential === 'junk' || credential === 'wrong server') return [401, 'credential_invalid']
-  const kind = credential.endsWith('server') ? 'backend' : credential.endsWith('publishable') ? 'browser' : 'phone'
+  const kind = credential.endsWith('server')
+    ? 'backend'
+    : credential.endsWith('publishable')
+      ? 'browser'
+      : 'phone'
   if (!endpoint.callers.includes(kind)) return [401, 'credential_not_accepted']
   if (/^(wrong|revoked)/.test(credential)) return [401, 'credential_invalid']
 
@@ -97,7 +114,8 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
     if (!ownOrNone) return [403, 'origin_not_allowed']
     if (!foreign) return ok(endpoint)
     if (name === 'registerDevice' || name === 'getSession') return ok(endpoint)
-    if (name === 'getDevice' || name === 'removeDevice' || name === 'rotateDeviceToken') return [404, 'device_not_found']
+    if (name === 'getDevice' || name === 'removeDevice' || name === 'rotateDeviceToken')
+      return [404, 'device_not_found']
     return [400, 'device_not_usable']
   }
   const itsOrigin = foreign ? 'other' : 'shop'
@@ -111,25 +129,46 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
 for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
   const endpoint: Endpoint = ENDPOINTS[name]
   test(`${endpoint.method} ${endpoint.path} answers every credential and every Origin as protocol 3 says`, async () => {
-    const changes = ['deleteSession', 'declineSession', 'attest', 'removeDevice', 'registerDevice', 'fetchEvidence', 'claimSession'].includes(name)
+    const changes = [
+      'deleteSession',
+      'declineSession',
+      'attest',
+      'removeDevice',
+      'registerDevice',
+      'fetchEvidence',
+      'claimSession',
+    ].includes(name)
     let staged = await scene()
     for (const credential of CREDENTIALS) {
       for (const origin of Object.keys(ORIGINS) as OriginName[]) {
         const wanted = expected(name, credential, origin)
         const { session, phone, tokens, bodies } = staged
-        const path = endpoint.path.replace('{session_id}', session.id).replace('{device_id}', phone.device_id)
-        const query = name === 'getSession' && credential.endsWith('device') ? `?nonce=${session.nonce}` : ''
+        const path = endpoint.path
+          .replace('{session_id}', session.id)
+          .replace('{device_id}', phone.device_id)
+        const query =
+          name === 'getSession' && credential.endsWith('device') ? `?nonce=${session.nonce}` : ''
         const headers: Record<string, string> = {}
         const from = ORIGINS[origin]
         if (from !== undefined) headers.origin = from
         if (name === 'getSession') headers['x-bond-watch'] = session.watch_token
-        if (name === 'completeSession') headers['x-bond-completion-secret'] = session.completion_secret ?? ''
-        const reply = await h.call(endpoint.method, path + query, { token: tokens[credential], headers, body: await bodies[name]?.() })
-        assert.deepEqual([reply.status, reply.body?.error?.reason], [wanted[0], wanted[1]], `${credential}, Origin ${origin}: ${reply.text}`)
+        if (name === 'completeSession')
+          headers['x-bond-completion-secret'] = session.completion_secret ?? ''
+        const reply = await h.call(endpoint.method, path + query, {
+          token: tokens[credential],
+          headers,
+          body: await bodies[name]?.(),
+        })
+        assert.deepEqual(
+          [reply.status, reply.body?.error?.reason],
+          [wanted[0], wanted[1]],
+          `${credential}, Origin ${origin}: ${reply.text}`,
+        )
         if (reply.status === 401) assert.equal(reply.headers['www-authenticate'], 'Bearer')
         assert.match(String(reply.headers['x-request-id']), /^req_/)
         assert.equal(reply.headers['cache-control'], 'no-store')
-        if (reply.body?.error) assert.equal(reply.body.error.requestId, reply.headers['x-request-id'])
+        if (reply.body?.error)
+          assert.equal(reply.body.error.requestId, reply.headers['x-request-id'])
         // What a call has used up is set up anew.
         if (changes && reply.status < 300) staged = await scene()
       }
@@ -161,14 +200,36 @@ test('the three views hold what protocol 3 gives each, and nothing else', async 
   ]
   const members = (body: object) => Object.keys(body).sort()
   const full = (await h.get(session)).body
-  assert.deepEqual(members(full), [...shared, 'qr_svg_url', 'context', 'subject_ref', 'watch_token', 'step_up', 'hint', 'ended_reason'].sort())
+  assert.deepEqual(
+    members(full),
+    [
+      ...shared,
+      'qr_svg_url',
+      'context',
+      'subject_ref',
+      'watch_token',
+      'step_up',
+      'hint',
+      'ended_reason',
+    ].sort(),
+  )
   assert.deepEqual(members(session), [...members(full), 'completion_secret'].sort())
   const browser = await h.api('GET', `/sessions/${session.id}`, {
     token: h.shop.publishable,
     headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
   })
-  assert.deepEqual(members(browser.body), [...shared, 'qr_svg_url', 'watch_token', 'hint', 'ended_reason'].sort())
-  const unclaimed = [...shared, 'tenant_name', 'requesting_origin', 'context', 'created_at', 'step_up']
+  assert.deepEqual(
+    members(browser.body),
+    [...shared, 'qr_svg_url', 'watch_token', 'hint', 'ended_reason'].sort(),
+  )
+  const unclaimed = [
+    ...shared,
+    'tenant_name',
+    'requesting_origin',
+    'context',
+    'created_at',
+    'step_up',
+  ]
   assert.deepEqual(members(await h.view(phone, session)), unclaimed.sort())
   await h.claim(phone, session)
   assert.deepEqual(members(await h.view(phone, session)), [...unclaimed, 'watch_token'].sort())
@@ -201,17 +262,33 @@ test('a missing, a wrong and another session’s watch token read like a session
   ]
   for (const reply of replies) {
     const { requestId: _id, ...error } = reply.body.error
-    assert.deepEqual([reply.status, error], [404, { code: 'not_found', message: 'There is no such session here.', reason: 'session_not_found' }])
+    assert.deepEqual(
+      [reply.status, error],
+      [
+        404,
+        {
+          code: 'not_found',
+          message: 'There is no such session here.',
+          reason: 'session_not_found',
+        },
+      ],
+    )
   }
 })
 
 test('the first Origin that shows the watch token is what the phone is told; before that, the only one there is', async () => {
-  const two = await h.addTenant({ name: 'Two', origins: ['https://a.two.example', 'https://b.two.example'] })
+  const two = await h.addTenant({
+    name: 'Two',
+    origins: ['https://a.two.example', 'https://b.two.example'],
+  })
   const session = await h.create({ workflow: 'credit_application' }, two)
   const phone = await h.register()
   assert.equal((await h.view(phone, session)).requesting_origin, null)
   for (const origin of ['https://b.two.example', 'https://a.two.example']) {
-    await h.api('GET', `/sessions/${session.id}`, { token: two.publishable, headers: { origin, 'x-bond-watch': session.watch_token } })
+    await h.api('GET', `/sessions/${session.id}`, {
+      token: two.publishable,
+      headers: { origin, 'x-bond-watch': session.watch_token },
+    })
   }
   assert.equal((await h.view(phone, session)).requesting_origin, 'https://b.two.example')
   assert.equal((await h.view(phone, await h.create())).requesting_origin, SHOP_ORIGIN)
@@ -220,7 +297,11 @@ test('the first Origin that shows the watch token is what the phone is told; bef
 test('a preflight is answered for the union of all tenants’ origins, and tells a stranger nothing', async () => {
   const preflight = (origin: string, path = '/api/v1/sessions/x') =>
     h.call('OPTIONS', path, {
-      headers: { origin, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization,x-bond-watch' },
+      headers: {
+        origin,
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'authorization,x-bond-watch',
+      },
     })
   for (const origin of [SHOP_ORIGIN, OTHER_ORIGIN]) {
     const reply = await preflight(origin)
@@ -231,7 +312,11 @@ test('a preflight is answered for the union of all tenants’ origins, and tells
   for (const origin of ['https://evil.example', 'null', `${SHOP_ORIGIN}.evil.example`]) {
     const reply = await preflight(origin)
     assert.deepEqual(
-      [reply.status, reply.headers['access-control-allow-origin'], reply.headers['access-control-allow-headers']],
+      [
+        reply.status,
+        reply.headers['access-control-allow-origin'],
+        reply.headers['access-control-allow-headers'],
+      ],
       [204, undefined, undefined],
     )
     assert.equal(reply.headers.vary, 'Origin', 'a cache keeps a stranger’s answer apart too')

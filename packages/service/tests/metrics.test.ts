@@ -16,16 +16,28 @@ after(async () => {
 
 /** Every series with its value, as Prometheus would read it. */
 async function series(): Promise<ReadonlyMap<string, number>> {
-  const lines = (await meter.read()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]))
+  const lines = (await meter.read())
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  )
 }
 
 /** What a piece of work has added to each series that it has changed. */
 async function added(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await series()
   await work()
-  const changed = [...(await series())].map(([name, value]): [string, number] => [name, value - (before.get(name) ?? 0)])
-  return Object.fromEntries(changed.filter(([name, by]) => by !== 0 && !/_bucket|_sum|lag/.test(name)))
+  const changed = [...(await series())].map(([name, value]): [string, number] => [
+    name,
+    value - (before.get(name) ?? 0),
+  ])
+  return Object.fromEntries(
+    changed.filter(([name, by]) => by !== 0 && !/_bucket|_sum|lag/.test(name)),
+  )
 }
 
 test('what a session goes through is counted once: creates, step-ups, bonds, completions, declines, not-me', async () => {
@@ -36,7 +48,9 @@ test('what a session goes through is counted once: creates, step-ups, bonds, com
     await h.decline(phone, await h.create())
     await h.decline(phone, await h.create(), 'user_unexpected')
   })
-  const totals = ['sessions_created', 'bonds', 'completions', 'step_ups', 'declines', 'not_me'].map((name) => counted[`bonded_${name}_total`])
+  const totals = ['sessions_created', 'bonds', 'completions', 'step_ups', 'declines', 'not_me'].map(
+    (name) => counted[`bonded_${name}_total`],
+  )
   assert.deepEqual(totals, [4, 1, 1, 1, 1, 1])
 })
 
@@ -64,10 +78,14 @@ test('a refusal is counted by its reason, a request by its route, a poll apart f
 
 test('writes of one turn are one commit of so many units', async () => {
   const before = await series()
-  const unit = h.service.store.write((tables) => tables.sessions.rememberOrigin('sess_x' as never, 'x'))
+  const unit = h.service.store.write((tables) =>
+    tables.sessions.rememberOrigin('sess_x' as never, 'x'),
+  )
   await Promise.all([
     unit,
-    ...Array.from({ length: 4 }, () => h.service.store.write((tables) => tables.sessions.rememberOrigin('sess_x' as never, 'x'))),
+    ...Array.from({ length: 4 }, () =>
+      h.service.store.write((tables) => tables.sessions.rememberOrigin('sess_x' as never, 'x')),
+    ),
   ])
   const now = await series()
   const by = (name: string) => (now.get(name) ?? 0) - (before.get(name) ?? 0)
@@ -78,7 +96,10 @@ test('an open channel is counted while it is open', async () => {
   const session = await h.create()
   const open = async () => (await series()).get('bonded_open_channels')
   assert.equal(await open(), 0)
-  const socket = new WebSocket(`ws://127.0.0.1:${h.running.port}/sessions/${session.id}`, ['bonded.v1', `watch.${session.watch_token}`])
+  const socket = new WebSocket(`ws://127.0.0.1:${h.running.port}/sessions/${session.id}`, [
+    'bonded.v1',
+    `watch.${session.watch_token}`,
+  ])
   await new Promise((resolve) => socket.once('message', resolve))
   assert.equal(await open(), 1)
   await h.kill(session)
@@ -90,18 +111,24 @@ test('an open channel is counted while it is open', async () => {
 test('nothing that callers send makes a new series: not paths, methods, hosts, ids nor reasons', async () => {
   const before = [...(await series()).keys()].sort()
   for (let at = 0; at < 50; at++) {
-    await h.call('GET', `/junk-${at}/${'x'.repeat(at)}`, { headers: { 'x-request-id': `junk-${at}`, host: `junk-${at}` } })
-    await h.api('GET', `/sessions/junk-${at}?wait_ms=junk-${at}&junk-${at}=1`, { token: h.shop.server })
+    await h.call('GET', `/junk-${at}/${'x'.repeat(at)}`, {
+      headers: { 'x-request-id': `junk-${at}`, host: `junk-${at}` },
+    })
+    await h.api('GET', `/sessions/junk-${at}?wait_ms=junk-${at}&junk-${at}=1`, {
+      token: h.shop.server,
+    })
     await h.api('POST', '/sessions', { token: h.shop.server, body: { [`junk-${at}`]: at } })
   }
-  for (const method of METHODS.filter((name) => name !== 'CONNECT')) await h.api(method, '/sessions')
+  for (const method of METHODS.filter((name) => name !== 'CONNECT'))
+    await h.api(method, '/sessions')
   assert.deepEqual([...(await series()).keys()].sort(), before)
 })
 
 test('the version, the runtime and the lag of the event loop are told', async () => {
   const now = await series()
   assert.equal(now.get(`bonded_build_info{version="9.8.7",node="${process.versions.node}"}`), 1)
-  for (const quantile of ['0.5', '0.99', '1']) assert.ok((now.get(`bonded_event_loop_lag_seconds{quantile="${quantile}"}`) ?? -1) >= 0)
+  for (const quantile of ['0.5', '0.99', '1'])
+    assert.ok((now.get(`bonded_event_loop_lag_seconds{quantile="${quantile}"}`) ?? -1) >= 0)
 })
 
 test('the figures are served on a port of their own, to this machine, and nowhere else', async () => {
@@ -109,7 +136,10 @@ test('the figures are served on a port of their own, to this machine, and nowher
   assert.notEqual(listener.port, h.running.port)
   const status = (port: number, path: string) =>
     new Promise<number | undefined>((resolve, reject) =>
-      get({ port, path, agent: false }, (reply) => resolve(reply.resume().statusCode)).on('error', reject),
+      get({ port, path, agent: false }, (reply) => resolve(reply.resume().statusCode)).on(
+        'error',
+        reject,
+      ),
     )
   assert.equal(await status(listener.port, '/metrics'), 200)
   assert.equal(await status(listener.port, '/'), 404)

@@ -45,7 +45,14 @@ export interface SignedDataWish {
 }
 
 export function mintCms(wish: SignedDataWish): Buffer {
-  const { type = '1.2.840.113549.1.7.2', version = 3, digests = [digestNamed('sha256')], revocationLists, besideContent = [], beside = [] } = wish
+  const {
+    type = '1.2.840.113549.1.7.2',
+    version = 3,
+    digests = [digestNamed('sha256')],
+    revocationLists,
+    besideContent = [],
+    beside = [],
+  } = wish
   const signedData = sequence(
     integer(version),
     setOf(...digests),
@@ -58,8 +65,16 @@ export function mintCms(wish: SignedDataWish): Buffer {
 }
 
 function signerInfo(wish: SignerWish, content: Uint8Array): Buffer {
-  const { version = 1, digest = 'sha256', digestSaid = digestNamed(digest), algorithm = ecdsaWith(digest), signedAttributes, unsigned = [] } = wish
-  const signed = wish.over ?? (signedAttributes === undefined ? content : setOf(...signedAttributes))
+  const {
+    version = 1,
+    digest = 'sha256',
+    digestSaid = digestNamed(digest),
+    algorithm = ecdsaWith(digest),
+    signedAttributes,
+    unsigned = [],
+  } = wish
+  const signed =
+    wish.over ?? (signedAttributes === undefined ? content : setOf(...signedAttributes))
   return sequence(
     integer(version),
     wish.named,
@@ -72,7 +87,11 @@ function signerInfo(wish: SignerWish, content: Uint8Array): Buffer {
 }
 
 /** The attributes that a signer signs: the content's type and its digest, or what else is wished in their place. */
-export function attributesOf(contentType: string, content: Uint8Array, digest: CmsDigest = 'sha256'): Buffer[] {
+export function attributesOf(
+  contentType: string,
+  content: Uint8Array,
+  digest: CmsDigest = 'sha256',
+): Buffer[] {
   return [attribute('3', oid(contentType)), attribute('4', octets(hash(digest, content, 'buffer')))]
 }
 

@@ -1,6 +1,19 @@
 import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
-import { authority, type CertificateExtension, certify, der, type Name } from '@bonded/phone/simulator'
-import { attributesOf, type CmsDigest, mintCms, namedBy, type SignedDataWish, type SignerWish } from './minted-cms.ts'
+import {
+  authority,
+  type CertificateExtension,
+  certify,
+  der,
+  type Name,
+} from '@bonded/phone/simulator'
+import {
+  attributesOf,
+  type CmsDigest,
+  mintCms,
+  namedBy,
+  type SignedDataWish,
+  type SignerWish,
+} from './minted-cms.ts'
 
 const { bits, element, integer, octets, oid, sequence } = der
 
@@ -31,21 +44,32 @@ export interface StateCertificateWish {
   readonly more?: readonly CertificateExtension[]
 }
 
-export const keyIdOf = (key: KeyObject) => hash('sha1', key.export({ format: 'der', type: 'spki' }), 'buffer')
+export const keyIdOf = (key: KeyObject) =>
+  hash('sha1', key.export({ format: 'der', type: 'spki' }), 'buffer')
 
 let serial = 1n
 
 /** A certificate of a state, as honest as it is wished to be. */
-function stateCertificate({ usage, isAuthority = false, purposes, more = [], ...wish }: StateCertificateWish): Buffer {
+function stateCertificate({
+  usage,
+  isAuthority = false,
+  purposes,
+  more = [],
+  ...wish
+}: StateCertificateWish): Buffer {
   serial += 1n
   return certify({
     ...wish,
     serial,
     extensions: [
       { id: '2.5.29.14', value: octets(keyIdOf(wish.publicKey)) },
-      ...(usage === undefined ? [] : [{ id: '2.5.29.15', critical: true, value: bits(Buffer.of(usage)) }]),
+      ...(usage === undefined
+        ? []
+        : [{ id: '2.5.29.15', critical: true, value: bits(Buffer.of(usage)) }]),
       ...(isAuthority ? [authority(0)] : []),
-      ...(purposes === undefined ? [] : [{ id: '2.5.29.37', critical: true, value: sequence(...purposes.map(oid)) }]),
+      ...(purposes === undefined
+        ? []
+        : [{ id: '2.5.29.37', critical: true, value: sequence(...purposes.map(oid)) }]),
       ...more,
     ],
   })
@@ -92,16 +116,35 @@ export function signedByState(of: {
   signer?: Partial<SignerWish> | undefined
 }): Buffer {
   const { contentType, content, certificate, key, data, signer } = of
-  const honest: SignerWish = { named: namedBy(certificate), key, signedAttributes: attributesOf(contentType, content) }
-  return mintCms({ contentType, content, certificates: [certificate], signers: [{ ...honest, ...signer }], ...data })
+  const honest: SignerWish = {
+    named: namedBy(certificate),
+    key,
+    signedAttributes: attributesOf(contentType, content),
+  }
+  return mintCms({
+    contentType,
+    content,
+    certificates: [certificate],
+    signers: [{ ...honest, ...signer }],
+    ...data,
+  })
 }
 
 /** An LDS security object: the digests of data groups by number. */
-export function securityObject(algorithm: Buffer, ...hashes: readonly (readonly [number: number, hash: Uint8Array])[]): Buffer {
-  return sequence(integer(0), algorithm, sequence(...hashes.map(([number, hash]) => sequence(integer(number), octets(hash)))))
+export function securityObject(
+  algorithm: Buffer,
+  ...hashes: readonly (readonly [number: number, hash: Uint8Array])[]
+): Buffer {
+  return sequence(
+    integer(0),
+    algorithm,
+    sequence(...hashes.map(([number, hash]) => sequence(integer(number), octets(hash)))),
+  )
 }
 
 export const hashesOf = (groups: Readonly<Record<number, Buffer>>, digest: CmsDigest = 'sha256') =>
-  Object.entries(groups).map(([number, group]) => [Number(number), hash(digest, group, 'buffer')] as const)
+  Object.entries(groups).map(
+    ([number, group]) => [Number(number), hash(digest, group, 'buffer')] as const,
+  )
 
 export const dg1With = (zone: string) => element(0x61, element(0x5f1f, Buffer.from(zone)))

@@ -8,7 +8,17 @@ import { attestation, carriedSignals, type TestPhone } from './phone.ts'
 /** Random histories a run. The states table must hold in every one of them. */
 const HISTORIES = 2_000
 
-const h = await harness({ workflows: [{ name: 'w', actions: ['a'], require: ['local_auth'], session_ttl_seconds: 60, bonded_ttl_seconds: 90 }] })
+const h = await harness({
+  workflows: [
+    {
+      name: 'w',
+      actions: ['a'],
+      require: ['local_auth'],
+      session_ttl_seconds: 60,
+      bonded_ttl_seconds: 90,
+    },
+  ],
+})
 after(() => h[Symbol.asyncDispose]())
 const phones = [await h.register(), await h.register()] as const
 
@@ -31,12 +41,20 @@ interface Real {
   bond: { phone: 0 | 1; body: object } | undefined
 }
 
-type Action = { readonly toString: () => string; readonly run: (model: Model, real: Real) => Promise<void> }
+type Action = {
+  readonly toString: () => string
+  readonly run: (model: Model, real: Real) => Promise<void>
+}
 
 function now(model: Model): void {
-  if (['pending', 'step_up_required', 'bonded'].includes(model.state) && h.clock.now() >= model.expiresAt) model.state = 'expired'
+  if (
+    ['pending', 'step_up_required', 'bonded'].includes(model.state) &&
+    h.clock.now() >= model.expiresAt
+  )
+    model.state = 'expired'
 }
-const awaitsPhone = (model: Model) => model.state === 'pending' || model.state === 'step_up_required'
+const awaitsPhone = (model: Model) =>
+  model.state === 'pending' || model.state === 'step_up_required'
 
 function isRefused(reply: Reply, reason: string): void {
   assert.deepEqual([reply.status >= 400, reply.body?.error?.reason], [true, reason], reply.text)
@@ -45,7 +63,9 @@ function isRefused(reply: Reply, reason: string): void {
 /** The phone's view, where it has one; else what it would have kept. */
 async function seen(phone: TestPhone, { session }: Real): Promise<PhoneSession> {
   const view = await h.view(phone, session)
-  return 'id' in view ? view : { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
+  return 'id' in view
+    ? view
+    : { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
 }
 
 /** What any call of this phone is refused with, before it is looked at more closely. */
@@ -88,7 +108,10 @@ const attest = (who: 0 | 1, kind: 'good' | 'weak' | 'forged'): Action => ({
     const phone = phones[who]
     const view = await seen(phone, real)
     const signals = carriedSignals(h.clock.now(), 5)
-    const weak = { ...signals, local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: h.now() } }
+    const weak = {
+      ...signals,
+      local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: h.now() },
+    }
     const evidence = await h.evidence(phone, view, kind === 'weak' ? weak : signals)
     const refusal = refusalFor(model, who)
     if (refusal !== undefined) return isRefused(evidence, refusal)
@@ -100,7 +123,8 @@ const attest = (who: 0 | 1, kind: 'good' | 'weak' | 'forged'): Action => ({
     if (kind === 'forged') {
       isRefused(reply, 'assertion_invalid')
       model.failures[who] += 1
-      if (model.failures[who] >= 5 && model.pinned === who) Object.assign(model, { state: 'killed', endedReason: 'too_many_attempts' })
+      if (model.failures[who] >= 5 && model.pinned === who)
+        Object.assign(model, { state: 'killed', endedReason: 'too_many_attempts' })
       return
     }
     model.pinned = who
@@ -108,12 +132,19 @@ const attest = (who: 0 | 1, kind: 'good' | 'weak' | 'forged'): Action => ({
     if (kind === 'good') {
       assert.equal(reply.body.state, 'bonded', reply.text)
       real.bond = { phone: who, body }
-      Object.assign(model, { state: 'bonded', bonded: true, expiresAt: Math.max(model.expiresAt, h.clock.now() + 90_000) })
+      Object.assign(model, {
+        state: 'bonded',
+        bonded: true,
+        expiresAt: Math.max(model.expiresAt, h.clock.now() + 90_000),
+      })
     } else if (model.validAssertions >= 3) {
       isRefused(reply, 'policy_not_met')
       Object.assign(model, { state: 'killed', endedReason: 'policy_not_met' })
     } else {
-      assert.deepEqual([reply.body.state, reply.body.step_up.attempts_left], ['step_up_required', 3 - model.validAssertions])
+      assert.deepEqual(
+        [reply.body.state, reply.body.step_up.attempts_left],
+        ['step_up_required', 3 - model.validAssertions],
+      )
       model.state = 'step_up_required'
     }
   },
@@ -123,8 +154,12 @@ const replay: Action = {
   toString: () => 'replay',
   async run(model, real) {
     if (real.bond === undefined) return
-    const reply = await h.api('POST', '/attestations', { token: phones[real.bond.phone].device_token, body: real.bond.body })
-    if (model.state === 'bonded' || model.state === 'completed') assert.equal(reply.body.state, model.state, reply.text)
+    const reply = await h.api('POST', '/attestations', {
+      token: phones[real.bond.phone].device_token,
+      body: real.bond.body,
+    })
+    if (model.state === 'bonded' || model.state === 'completed')
+      assert.equal(reply.body.state, model.state, reply.text)
     else isRefused(reply, 'session_not_live')
   },
 }
@@ -132,10 +167,13 @@ const replay: Action = {
 const complete = (secret: 'right' | 'wrong'): Action => ({
   toString: () => `complete(${secret})`,
   async run(model, { session }) {
-    const reply = await h.complete(secret === 'right' ? session : { ...session, completion_secret: `bcs_${'A'.repeat(43)}` })
+    const reply = await h.complete(
+      secret === 'right' ? session : { ...session, completion_secret: `bcs_${'A'.repeat(43)}` },
+    )
     if (model.state === 'expired') return isRefused(reply, 'session_not_found')
     if (secret === 'wrong') return isRefused(reply, 'completion_secret_mismatch')
-    if (model.state !== 'bonded' && model.state !== 'completed') return isRefused(reply, 'session_not_bonded')
+    if (model.state !== 'bonded' && model.state !== 'completed')
+      return isRefused(reply, 'session_not_bonded')
     assert.deepEqual(reply.body, { ok: true, session_id: session.id })
     model.state = 'completed'
   },
@@ -145,9 +183,11 @@ const kill: Action = {
   toString: () => 'kill',
   async run(model, { session }) {
     const reply = await h.kill(session)
-    if (model.state === 'completed' || model.state === 'expired') return isRefused(reply, 'session_not_found')
+    if (model.state === 'completed' || model.state === 'expired')
+      return isRefused(reply, 'session_not_found')
     assert.equal(reply.status, 204)
-    if (model.state !== 'killed') Object.assign(model, { state: 'killed', endedReason: 'killed_by_tenant' })
+    if (model.state !== 'killed')
+      Object.assign(model, { state: 'killed', endedReason: 'killed_by_tenant' })
   },
 }
 
@@ -164,12 +204,17 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc
-      .tuple(who, fc.constantFrom<'user_declined' | 'user_unexpected'>('user_declined', 'user_unexpected'))
+      .tuple(
+        who,
+        fc.constantFrom<'user_declined' | 'user_unexpected'>('user_declined', 'user_unexpected'),
+      )
       .map(([phone, reason]) => decline(phone, reason)),
   },
   {
     weight: 4,
-    arbitrary: fc.tuple(who, fc.constantFrom<'good' | 'weak' | 'forged'>('good', 'weak', 'forged')).map(([phone, kind]) => attest(phone, kind)),
+    arbitrary: fc
+      .tuple(who, fc.constantFrom<'good' | 'weak' | 'forged'>('good', 'weak', 'forged'))
+      .map(([phone, kind]) => attest(phone, kind)),
   },
   { weight: 1, arbitrary: fc.constant(replay) },
   { weight: 2, arbitrary: fc.constantFrom<'right' | 'wrong'>('right', 'wrong').map(complete) },
@@ -200,9 +245,13 @@ test(`in ${HISTORIES} random histories the service moves exactly as the states t
         const view = (await h.get(session)).body
         assert.equal(view.state, model.state)
         assert.equal(view.ended_reason, model.endedReason)
-        assert.equal(view.verification !== null, model.state === 'bonded' || model.state === 'completed')
+        assert.equal(
+          view.verification !== null,
+          model.state === 'bonded' || model.state === 'completed',
+        )
         // One step of seq a transition: never two, never none, but for an end that nobody wrote down yet.
-        if (before !== model.state && model.state !== 'expired') assert.ok(view.seq > seq, `seq stood still from ${before} to ${model.state}`)
+        if (before !== model.state && model.state !== 'expired')
+          assert.ok(view.seq > seq, `seq stood still from ${before} to ${model.state}`)
         seq = view.seq
       }
       await isOneHistory(session)
@@ -213,13 +262,18 @@ test(`in ${HISTORIES} random histories the service moves exactly as the states t
 
 /** The stored events are numbered 1, 2, 3, … and hold each transition once. */
 async function isOneHistory(session: CreatedSession): Promise<void> {
-  const { entries } = (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).body
+  const { entries } = (
+    await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
+  ).body
   const events = entries.filter(({ seq }: { seq: number | null }) => seq !== null)
   assert.deepEqual(
     events.map(({ seq }: { seq: number }) => seq),
     events.map((_: unknown, at: number) => at + 1),
   )
   for (const kind of ['bonded', 'completed', 'killed', 'expired', 'step_up_required']) {
-    assert.ok(events.filter((event: { kind: string }) => event.kind === kind).length <= 1, `${kind} twice`)
+    assert.ok(
+      events.filter((event: { kind: string }) => event.kind === kind).length <= 1,
+      `${kind} twice`,
+    )
   }
 }

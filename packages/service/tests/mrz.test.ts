@@ -3,10 +3,16 @@ import { test } from 'node:test'
 import { mintMrz } from '@bonded/phone/simulator'
 import { readMrz } from '../src/adapters/proofs/passport/mrz.ts'
 
-const replaceAt = (text: string, at: number, character: string) => text.slice(0, at) + character + text.slice(at + 1)
+const replaceAt = (text: string, at: number, character: string) =>
+  text.slice(0, at) + character + text.slice(at + 1)
 
 /** What the last digit of a zone covers, and where it stands, by the zone's length. */
-const COMPOSITE: Readonly<Record<number, { readonly at: number; readonly of: readonly (readonly [from: number, to: number])[] }>> = {
+const COMPOSITE: Readonly<
+  Record<
+    number,
+    { readonly at: number; readonly of: readonly (readonly [from: number, to: number])[] }
+  >
+> = {
   90: {
     at: 59,
     of: [
@@ -34,7 +40,12 @@ const COMPOSITE: Readonly<Record<number, { readonly at: number; readonly of: rea
   },
 }
 const digitOf = (text: string) => {
-  const values = text.split('').map((character, at) => (character === '<' ? 0 : Number.parseInt(character, 36)) * ([7, 3, 1][at % 3] ?? 0))
+  const values = text
+    .split('')
+    .map(
+      (character, at) =>
+        (character === '<' ? 0 : Number.parseInt(character, 36)) * ([7, 3, 1][at % 3] ?? 0),
+    )
   return String(values.reduce((sum, value) => sum + value, 0) % 10)
 }
 /** With a last digit that holds: a forger leaves no other mistake than the one that is asked for. */
@@ -42,7 +53,8 @@ function sealed(text: string): string {
   const { at, of } = COMPOSITE[text.length] ?? { at: 0, of: [] }
   return replaceAt(text, at, digitOf(of.map(([from, to]) => text.slice(from, to)).join('')))
 }
-const nextDigit = (text: string, at: number) => replaceAt(text, at, String((Number(text[at]) + 1) % 10))
+const nextDigit = (text: string, at: number) =>
+  replaceAt(text, at, String((Number(text[at]) + 1) % 10))
 
 /** A card whose number goes on in the optional data, its digit after it: with something else in their place. */
 function longNumber(bend: (rest: string) => string): string {
@@ -58,8 +70,18 @@ const LAST_AT = { TD1: 59, TD2: 71, TD3: 87 } as const
 
 test('a zone of each format says its state, its number and its end', () => {
   for (const format of FORMATS) {
-    const read = readMrz(mintMrz({ format, issuingState: 'D', documentNumber: 'C11T002', expiry: '261121' }))
-    assert.deepEqual(read, { issuingState: 'D', documentNumber: 'C11T002', expiresAt: Date.parse('2026-11-22T12:00:00Z') }, format)
+    const read = readMrz(
+      mintMrz({ format, issuingState: 'D', documentNumber: 'C11T002', expiry: '261121' }),
+    )
+    assert.deepEqual(
+      read,
+      {
+        issuingState: 'D',
+        documentNumber: 'C11T002',
+        expiresAt: Date.parse('2026-11-22T12:00:00Z'),
+      },
+      format,
+    )
   }
 })
 
@@ -67,10 +89,12 @@ test('each digit is asked for itself: a wrong one is refused under a last one th
   for (const format of FORMATS) {
     const right = mintMrz({ format })
     assert.equal(sealed(right), right)
-    for (const at of DIGITS_AT[format]) assert.equal(readMrz(sealed(nextDigit(right, at))), undefined, `${format} at ${at}`)
+    for (const at of DIGITS_AT[format])
+      assert.equal(readMrz(sealed(nextDigit(right, at))), undefined, `${format} at ${at}`)
     assert.equal(readMrz(nextDigit(right, LAST_AT[format])), undefined, format)
     // Optional data is covered by the last digit alone.
-    if (format !== 'TD3') assert.equal(readMrz(replaceAt(right, format === 'TD1' ? 50 : 66, 'X')), undefined, format)
+    if (format !== 'TD3')
+      assert.equal(readMrz(replaceAt(right, format === 'TD1' ? 50 : 66, 'X')), undefined, format)
   }
 })
 
@@ -78,12 +102,32 @@ test('each digit is asked for itself: a wrong one is refused under a last one th
 const ODD: readonly (readonly [string, string, string | undefined])[] = [
   ['a long number', longNumber((rest) => rest), 'AB1234567890C'],
   ['a long number without its digit', longNumber((rest) => rest.replace(/\d$/, '')), undefined],
-  ['a long number with a wrong digit', longNumber((rest) => rest.replace(/\d$/, (digit) => String((Number(digit) + 1) % 10))), undefined],
+  [
+    'a long number with a wrong digit',
+    longNumber((rest) => rest.replace(/\d$/, (digit) => String((Number(digit) + 1) % 10))),
+    undefined,
+  ],
   ['a long number that does not go on', longNumber(() => ''), undefined],
-  ['a long number that goes on with a digit alone', longNumber(() => digitOf('AB1234567')), undefined],
-  ['a number with a filler for its digit in TD3, where none goes on', sealed(replaceAt(mintMrz(), 53, '<')), undefined],
-  ['no personal number, and a filler for its digit', sealed(replaceAt(mintMrz(), 86, '<')), 'L898902C3'],
-  ['a personal number, and a filler for its digit', sealed(replaceAt(mintMrz({ personalNumber: 'ZE184226B' }), 86, '<')), undefined],
+  [
+    'a long number that goes on with a digit alone',
+    longNumber(() => digitOf('AB1234567')),
+    undefined,
+  ],
+  [
+    'a number with a filler for its digit in TD3, where none goes on',
+    sealed(replaceAt(mintMrz(), 53, '<')),
+    undefined,
+  ],
+  [
+    'no personal number, and a filler for its digit',
+    sealed(replaceAt(mintMrz(), 86, '<')),
+    'L898902C3',
+  ],
+  [
+    'a personal number, and a filler for its digit',
+    sealed(replaceAt(mintMrz({ personalNumber: 'ZE184226B' }), 86, '<')),
+    undefined,
+  ],
   ['no number', mintMrz({ documentNumber: '' }), undefined],
   ['nothing', '', undefined],
   ['a character too many', `${mintMrz()}<`, undefined],
@@ -99,4 +143,6 @@ const ODD: readonly (readonly [string, string, string | undefined])[] = [
   ['an end in the thirteenth month', mintMrz({ expiry: '301301' }), undefined],
 ]
 
-for (const [what, text, number] of ODD) test(`a zone with ${what}: ${number ?? 'none'}`, () => assert.equal(readMrz(text)?.documentNumber, number))
+for (const [what, text, number] of ODD)
+  test(`a zone with ${what}: ${number ?? 'none'}`, () =>
+    assert.equal(readMrz(text)?.documentNumber, number))

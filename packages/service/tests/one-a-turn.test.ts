@@ -51,23 +51,36 @@ function parser() {
   app.post('/devices', { config: { routeName: 'registerDevice' } }, async () => ({ turn: turns }))
   app.post('/evidence', { config: { routeName: 'fetchEvidence' } }, async () => ({ turn: turns }))
   app.post('/claim', { config: { routeName: 'claimSession' } }, async () => ({ turn: turns }))
-  app.setErrorHandler((failure, _request, reply) => reply.code(503).send(failure instanceof Refused ? failure.refusal : String(failure)))
+  app.setErrorHandler((failure, _request, reply) =>
+    reply.code(503).send(failure instanceof Refused ? failure.refusal : String(failure)),
+  )
   return async (url: string, bytes = 0, more: object = {}) => {
     const payload = JSON.stringify({ a: 'x'.repeat(bytes), ...more })
-    const sent = { method: 'POST', url, headers: { 'content-type': 'application/json' }, payload } as const
+    const sent = {
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/json' },
+      payload,
+    } as const
     const { statusCode, body } = await app.inject(sent)
     return { status: statusCode, body: JSON.parse(body) as { turn: number } | { reason: string } }
   }
 }
 
 const begunIn = (answers: readonly { readonly body: object }[]) =>
-  answers.map(({ body }) => ('turn' in body ? Number(body.turn) : assert.fail(JSON.stringify(body))))
+  answers.map(({ body }) =>
+    'turn' in body ? Number(body.turn) : assert.fail(JSON.stringify(body)),
+  )
 
 test('of registrations and passports that come at once one is begun in a turn, each is answered, and a small body waits for none of them', async () => {
   const send = parser()
   // Made ready by the first: what fastify does once is no part of this.
   await Promise.all([send('/devices'), send('/claim')])
-  const kinds = [() => send('/devices'), () => send('/evidence', 1_000, { signals: { passport: {} } }), () => send('/evidence', 17_000)]
+  const kinds = [
+    () => send('/devices'),
+    () => send('/evidence', 1_000, { signals: { passport: {} } }),
+    () => send('/evidence', 17_000),
+  ]
   const large = Array.from({ length: 42 }, (_, at) => kinds[at % 3]?.() ?? assert.fail())
   const small = await send('/claim')
   const turns = begunIn(await Promise.all(large))
@@ -80,7 +93,9 @@ test('of registrations and passports that come at once one is begun in a turn, e
 test('evidence without a passport that comes at once is begun at once, so that its writes share a commit', async () => {
   const send = parser()
   await send('/evidence')
-  const turns = begunIn(await Promise.all(Array.from({ length: 16 }, () => send('/evidence', 6_000))))
+  const turns = begunIn(
+    await Promise.all(Array.from({ length: 16 }, () => send('/evidence', 6_000))),
+  )
   assert.equal(new Set(turns).size, 1)
 })
 
@@ -89,7 +104,8 @@ test('more large bodies than may wait are refused as overloaded, and all that we
   const answers = await Promise.all(Array.from({ length: 1_000 }, () => send('/devices')))
   const refused = answers.filter(({ status }) => status === 503)
   assert.ok(refused.length > 0)
-  for (const { body } of refused) assert.deepEqual(body, { reason: 'overloaded', step: 'large_bodies_waiting' })
+  for (const { body } of refused)
+    assert.deepEqual(body, { reason: 'overloaded', step: 'large_bodies_waiting' })
   assert.ok(answers.every(({ status }) => status === 200 || status === 503))
   assert.equal((await send('/devices')).status, 200)
 })

@@ -9,7 +9,12 @@ const other = newKey().privateKey
 const junk = (length: number) => Buffer.alloc(length, 1).toString('base64url')
 
 /** What an assertion can have wrong, and what the tenant's timeline calls it. */
-const WRONGS: readonly (readonly [what: string, step: string, bend: Bend, change?: Partial<AppAttest>])[] = [
+const WRONGS: readonly (readonly [
+  what: string,
+  step: string,
+  bend: Bend,
+  change?: Partial<AppAttest>,
+])[] = [
   ['a hash of something else', 'client_data_hash', { hash: Buffer.alloc(32, 1) }],
   ['another key', 'signature', { privateKey: other }],
   ['a signature that is none', 'signature', {}, { signature: junk(70) }],
@@ -31,7 +36,9 @@ test('no two assertions that do not verify are answered differently, at any form
       // An honest bond elsewhere has raised the counter over 1.
       await bondElsewhere(h, phone)
       const body = attestation(phone, view, evidence, h.now(), bend)
-      answers.add(told(await send(h, phone, { ...body, app_attest: { ...body.app_attest, ...change } })))
+      answers.add(
+        told(await send(h, phone, { ...body, app_attest: { ...body.app_attest, ...change } })),
+      )
       pages.add(await page(h, session))
       assert.equal(await stepOf(h, session), step, `${format}: ${what}`)
     }
@@ -60,9 +67,17 @@ test('a registration whose attestation does not verify is answered in one way, w
     { format: 'apple-app-attest', ...good, key_id: (another as { key_id: string }).key_id },
     { format: 'apple-app-attest', ...good, attestation_object: junk(100) },
     { format: 'android-key', certificate_chain: [junk(10), junk(10), junk(10)] },
-    { format: 'webauthn', registration: { id: 'AAAA', type: 'public-key', response: { clientDataJSON: 'e30', attestationObject: 'oA' } } },
+    {
+      format: 'webauthn',
+      registration: {
+        id: 'AAAA',
+        type: 'public-key',
+        response: { clientDataJSON: 'e30', attestationObject: 'oA' },
+      },
+    },
   ]
-  for (const body of mixed) answers.add(told(await h.api('POST', '/devices', { body: { challenge, ...body } })))
+  for (const body of mixed)
+    answers.add(told(await h.api('POST', '/devices', { body: { challenge, ...body } })))
   assert.equal(answers.size, 1, [...answers].join('\n'))
 })
 
@@ -78,7 +93,8 @@ async function bondElsewhere(h: Harness, phone: TestPhone): Promise<void> {
   assert.equal(bonded.body.state, 'bonded', bonded.text)
 }
 
-const send = (h: Harness, phone: TestPhone, body: object) => h.api('POST', '/attestations', { token: phone.device_token, body })
+const send = (h: Harness, phone: TestPhone, body: object) =>
+  h.api('POST', '/attestations', { token: phone.device_token, body })
 
 /** The status and the body, but for the id. */
 function told({ status, body }: Reply): string {
@@ -88,9 +104,21 @@ function told({ status, body }: Reply): string {
 /** What the browser sees, but for ids and what is derived from them. */
 async function page(h: Harness, session: { id: string; watch_token: string }): Promise<string> {
   const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token }
-  const { body } = await h.api('GET', `/sessions/${session.id}`, { token: h.shop.publishable, headers })
-  const { state, hint, ended_reason, seq, verification, expires_in_ms, challenge_expires_in_ms } = body
-  return JSON.stringify({ state, hint, ended_reason, seq, verification, expires_in_ms, challenge_expires_in_ms })
+  const { body } = await h.api('GET', `/sessions/${session.id}`, {
+    token: h.shop.publishable,
+    headers,
+  })
+  const { state, hint, ended_reason, seq, verification, expires_in_ms, challenge_expires_in_ms } =
+    body
+  return JSON.stringify({
+    state,
+    hint,
+    ended_reason,
+    seq,
+    verification,
+    expires_in_ms,
+    challenge_expires_in_ms,
+  })
 }
 
 async function stepOf(h: Harness, session: { id: string }): Promise<string | null> {

@@ -12,15 +12,24 @@ after(() => h[Symbol.asyncDispose]())
 const GRACE_MS = 60_000
 
 test('a rolled key and its successor both work until the grace period is over, and from then on only the successor', async () => {
-  const keys = await h.addKeys(h.shop.tenant, [{ workflow: 'wire_transfer', actions: ['approve_wire'] }])
+  const keys = await h.addKeys(h.shop.tenant, [
+    { workflow: 'wire_transfer', actions: ['approve_wire'] },
+  ])
   const rolled = await rollKey(h.service, { key: keys.server.slice(8, 18), graceMs: GRACE_MS })
   const successor = { ...keys, server: rolled.secret.reveal() }
   const session = await h.create({}, successor)
-  assert.deepEqual([session.workflow, session.action], ['wire_transfer', 'approve_wire'], 'the successor has the scope of the old one')
+  assert.deepEqual(
+    [session.workflow, session.action],
+    ['wire_transfer', 'approve_wire'],
+    'the successor has the scope of the old one',
+  )
   h.clock.advance(GRACE_MS - 1)
   assert.equal((await h.get(session, keys)).status, 200)
   h.clock.advance(1)
-  assert.deepEqual([(await h.get(session, keys)).status, (await h.get(session, successor)).status], [401, 200])
+  assert.deepEqual(
+    [(await h.get(session, keys)).status, (await h.get(session, successor)).status],
+    [401, 200],
+  )
 })
 
 test('a key that is being rolled is not rolled again, can be revoked, and is then gone', async () => {
@@ -38,7 +47,10 @@ test('a publishable key whose grace is over opens nothing, in a create call eith
   const keys = await h.addKeys(h.shop.tenant, null)
   await rollKey(h.service, { key: keys.publishable, graceMs: GRACE_MS })
   const create = () =>
-    h.api('POST', '/sessions', { token: h.shop.server, body: { workflow: 'credit_application', publishableKey: keys.publishable } })
+    h.api('POST', '/sessions', {
+      token: h.shop.server,
+      body: { workflow: 'credit_application', publishableKey: keys.publishable },
+    })
   assert.equal((await create()).status, 201)
   h.clock.advance(GRACE_MS)
   assert.equal((await create()).body.error.reason, 'key_of_another_tenant')
@@ -50,7 +62,10 @@ for (const state of ['pending', 'step_up_required', 'bonded'] as const) {
     const before = (await h.get(session)).body.seq
     await killSessionByOperator(h.service, session.id as SessionId)
     const { body } = await h.get(session)
-    assert.deepEqual([body.state, body.ended_reason, body.seq], ['killed', 'killed_by_operator', before + 1])
+    assert.deepEqual(
+      [body.state, body.ended_reason, body.seq],
+      ['killed', 'killed_by_operator', before + 1],
+    )
     await killSessionByOperator(h.service, session.id as SessionId)
     assert.equal((await h.get(session)).body.seq, before + 1)
   })
@@ -59,7 +74,10 @@ for (const state of ['pending', 'step_up_required', 'bonded'] as const) {
 for (const state of ['completed', 'expired'] as const) {
   test(`an operator cannot end a session that is ${state}`, async () => {
     const { session } = await h.reach(state)
-    await assert.rejects(killSessionByOperator(h.service, session.id as SessionId), new RegExp(`is ${state}`))
+    await assert.rejects(
+      killSessionByOperator(h.service, session.id as SessionId),
+      new RegExp(`is ${state}`),
+    )
   })
 }
 

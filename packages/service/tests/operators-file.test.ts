@@ -9,7 +9,8 @@ import { ConfigError, readConfig } from '../src/config.ts'
 import { OPERATOR_MEMBERS } from '../src/operators-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bonded-operators-'))
-const pem = ({ privateKey }: { privateKey: KeyObject }) => privateKey.export({ format: 'pem', type: 'pkcs8' })
+const pem = ({ privateKey }: { privateKey: KeyObject }) =>
+  privateKey.export({ format: 'pem', type: 'pkcs8' })
 const EC_KEY = pem(generateKeyPairSync('ec', { namedCurve: 'prime256v1' }))
 writeFileSync(join(folder, 'ec.pem'), EC_KEY)
 writeFileSync(join(folder, 'rsa.pem'), pem(generateKeyPairSync('rsa', { modulusLength: 2048 })))
@@ -42,7 +43,8 @@ const fileOf = (document: unknown) => {
   writeFileSync(path, JSON.stringify(document))
   return path
 }
-const read = (document: unknown, environment: NodeJS.ProcessEnv = {}) => readConfig({ ...environment, BONDED_CARRIER_OPERATORS: fileOf(document) })
+const read = (document: unknown, environment: NodeJS.ProcessEnv = {}) =>
+  readConfig({ ...environment, BONDED_CARRIER_OPERATORS: fileOf(document) })
 const mistakesOf = (document: unknown, environment: NodeJS.ProcessEnv = {}) => {
   try {
     read(document, environment)
@@ -63,17 +65,43 @@ test('operators are read with their defaults, and a key does not print', () => {
   const { name, issuer, purpose } = ACME
   const both = { issuer, purpose, apiRoot: 'https://api.acme.example/open', clientId: 'bonded' }
   assert.deepEqual(seen, [
-    { ...both, name, flow: 'jwt-bearer', keyId: undefined, numberPrefixes: ['+34'], simSwapMaxAgeHours: 240, key: 'ec' },
-    { ...both, name: 'other', flow: 'ciba', keyId: 'k2', numberPrefixes: ['+351'], simSwapMaxAgeHours: 24, key: 'rsa' },
+    {
+      ...both,
+      name,
+      flow: 'jwt-bearer',
+      keyId: undefined,
+      numberPrefixes: ['+34'],
+      simSwapMaxAgeHours: 240,
+      key: 'ec',
+    },
+    {
+      ...both,
+      name: 'other',
+      flow: 'ciba',
+      keyId: 'k2',
+      numberPrefixes: ['+351'],
+      simSwapMaxAgeHours: 24,
+      key: 'rsa',
+    },
   ])
   const secret = EC_KEY.split('\n')[1] ?? ''
-  assert.ok(secret.length > 20 && !inspect(operators, { depth: 9 }).includes(secret) && !JSON.stringify(operators).includes(secret))
+  assert.ok(
+    secret.length > 20 &&
+      !inspect(operators, { depth: 9 }).includes(secret) &&
+      !JSON.stringify(operators).includes(secret),
+  )
 })
 
 /** One wrong value for each member, or several. */
 const WRONG: Readonly<Record<keyof typeof OPERATOR_MEMBERS, readonly unknown[]>> = {
   name: ['Acme', '', 1, undefined],
-  api_root: ['http://api.acme.example', 'api.acme.example', 'https://api.acme.example?x=1', 'https://me@api.acme.example', undefined],
+  api_root: [
+    'http://api.acme.example',
+    'api.acme.example',
+    'https://api.acme.example?x=1',
+    'https://me@api.acme.example',
+    undefined,
+  ],
   issuer: ['http://login.acme.example', 'https://login.acme.example#x', undefined],
   client_id: ['', 'two words', undefined],
   private_key_file: ['missing.pem', 'weak.pem', 'ed.pem', 'operators.yaml', '', undefined],
@@ -87,7 +115,11 @@ for (const [member, values] of Object.entries(WRONG)) {
   test(`${member}: what does not fit is one mistake that says what would`, () => {
     for (const value of values) {
       const mistakes = mistakesOf({ operators: [{ ...ACME, [member]: value }] })
-      assert.equal(mistakes.length, 1, `${member} ${JSON.stringify(value)}: ${JSON.stringify(mistakes)}`)
+      assert.equal(
+        mistakes.length,
+        1,
+        `${member} ${JSON.stringify(value)}: ${JSON.stringify(mistakes)}`,
+      )
       assert.match(String(mistakes[0]?.setting), new RegExp(`operators\\[0\\]\\.${member}$`))
       assert.equal(mistakes[0]?.expected, OPERATOR_MEMBERS[member as keyof typeof OPERATOR_MEMBERS])
     }
@@ -95,7 +127,10 @@ for (const [member, values] of Object.entries(WRONG)) {
 }
 
 test('all mistakes of all operators are told at once, beside those of the other settings', () => {
-  const mistakes = mistakesOf({ operators: [{ ...ACME, flow: 'x', phone: '1' }, { ...OTHER, issuer: 1 }, 'acme'] }, { BONDED_PORT: 'eighty' })
+  const mistakes = mistakesOf(
+    { operators: [{ ...ACME, flow: 'x', phone: '1' }, { ...OTHER, issuer: 1 }, 'acme'] },
+    { BONDED_PORT: 'eighty' },
+  )
   assert.equal(mistakes.length, 5)
 })
 
@@ -104,14 +139,26 @@ test('two operators with one name, or with one beginning, are a mistake each', (
 })
 
 test('a file that is no list of operators is a mistake, and so is one that is not there', () => {
-  for (const document of [{}, [], { operators: [] }, { operators: {} }, { operators: [ACME], more: 1 }, 'x']) {
+  for (const document of [
+    {},
+    [],
+    { operators: [] },
+    { operators: {} },
+    { operators: [ACME], more: 1 },
+    'x',
+  ]) {
     assert.equal(mistakesOf(document).length, 1, JSON.stringify(document))
   }
-  assert.throws(() => readConfig({ BONDED_CARRIER_OPERATORS: join(folder, 'none.yaml') }), /BONDED_CARRIER_OPERATORS: .*a file that exists/)
+  assert.throws(
+    () => readConfig({ BONDED_CARRIER_OPERATORS: join(folder, 'none.yaml') }),
+    /BONDED_CARRIER_OPERATORS: .*a file that exists/,
+  )
 })
 
 test('plain http is for a stand-in on this machine, in a sandbox', () => {
-  const local = { operators: [{ ...ACME, api_root: 'http://127.0.0.1:9091', issuer: 'http://localhost:9091' }] }
+  const local = {
+    operators: [{ ...ACME, api_root: 'http://127.0.0.1:9091', issuer: 'http://localhost:9091' }],
+  }
   assert.deepEqual(mistakesOf(local), [])
   const production = {
     BONDED_ENVIRONMENT: 'production',

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makePassportAuthority, makePassportChip, mintMasterList, mintPassport } from '@bonded/phone/simulator'
+import {
+  makePassportAuthority,
+  makePassportChip,
+  mintMasterList,
+  mintPassport,
+} from '@bonded/phone/simulator'
 import { vectorsMissing } from '../../contract/tests/vectors.ts'
 import { authenticateChip } from '../src/adapters/proofs/passport/active-authentication.ts'
 import { judgePassport } from '../src/adapters/proofs/passport/judge-passport.ts'
@@ -14,32 +19,59 @@ const CHALLENGE = Buffer.alloc(8, 7)
 const authority = makePassportAuthority(NOW)
 const root = certificate(authority.countryCertificate)
 const trust = new CountryTrust([root, ...states.map(({ csca }) => csca)])
-const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) => mintPassport(authority, { chip: makePassportChip({ kind }) }))
+const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) =>
+  mintPassport(authority, { chip: makePassportChip({ kind }) }),
+)
 assert.ok(rsa && ecdsa)
 
-const openEnded = [Buffer.from('77803080', 'hex'), Buffer.alloc(16_000, Buffer.from('3080', 'hex')), Buffer.alloc(16_000, Buffer.from('2480', 'hex'))]
+const openEnded = [
+  Buffer.from('77803080', 'hex'),
+  Buffer.alloc(16_000, Buffer.from('3080', 'hex')),
+  Buffer.alloc(16_000, Buffer.from('2480', 'hex')),
+]
 
-test('nothing comes out of passive authentication but a tier, and no changed data group gets beyond none', { timeout }, async (t) => {
-  const recorded = vectorsMissing ? [] : [erika('SOD'), erika('DG14'), ...states.map(({ sod }) => sod), ...synthetic.map(({ sod }) => sod)]
+test('nothing comes out of passive authentication but a tier, and no changed data group gets beyond none', {
+  timeout,
+}, async (t) => {
+  const recorded = vectorsMissing
+    ? []
+    : [
+        erika('SOD'),
+        erika('DG14'),
+        ...states.map(({ sod }) => sod),
+        ...synthetic.map(({ sod }) => sod),
+      ]
   const told = await fuzz(
-    [ecdsa.sod, ecdsa.dg1, ecdsa.dg14, ecdsa.dg15, ...openEnded, ...recorded].filter((file) => file !== undefined),
+    [ecdsa.sod, ecdsa.dg1, ecdsa.dg14, ecdsa.dg15, ...openEnded, ...recorded].filter(
+      (file) => file !== undefined,
+    ),
     (input) => {
       const proof = { ...ecdsa, challenge: CHALLENGE }
       judgePassport({ ...proof, sod: input }, { trust, now: NOW })
       for (const group of ['dg1', 'dg14', 'dg15'] as const) {
         const { tier } = judgePassport({ ...proof, [group]: input }, { trust, now: NOW })
-        if (!input.equals(proof[group] ?? Buffer.alloc(0))) assert.equal(tier, 'none', `a changed ${group} was taken`)
+        if (!input.equals(proof[group] ?? Buffer.alloc(0)))
+          assert.equal(tier, 'none', `a changed ${group} was taken`)
       }
     },
   )
   t.diagnostic(told)
 })
 
-test('nothing comes out of active authentication but a refusal, whatever the key, the algorithm and the answer', { timeout }, async (t) => {
-  const samples = [rsa, ecdsa].flatMap(({ dg14, dg15, chip }) => [dg14, dg15, chip?.answer(CHALLENGE)]).filter((file) => file !== undefined)
+test('nothing comes out of active authentication but a refusal, whatever the key, the algorithm and the answer', {
+  timeout,
+}, async (t) => {
+  const samples = [rsa, ecdsa]
+    .flatMap(({ dg14, dg15, chip }) => [dg14, dg15, chip?.answer(CHALLENGE)])
+    .filter((file) => file !== undefined)
   const told = await fuzz([...samples, ...openEnded], (input) => {
     for (const { dg14, dg15, chip } of [rsa, ecdsa]) {
-      const honest = { ...(dg14 && { dg14 }), ...(dg15 && { dg15 }), challenge: CHALLENGE, signature: chip?.answer(Buffer.alloc(8)) }
+      const honest = {
+        ...(dg14 && { dg14 }),
+        ...(dg15 && { dg15 }),
+        challenge: CHALLENGE,
+        signature: chip?.answer(Buffer.alloc(8)),
+      }
       for (const change of [{ dg14: input }, { dg15: input }, { signature: input }]) {
         const result = authenticateChip({ ...honest, ...change })
         const wasRight = 'signature' in change && samples.some((sample) => sample.equals(input))
@@ -50,7 +82,9 @@ test('nothing comes out of active authentication but a refusal, whatever the key
   t.diagnostic(told)
 })
 
-test('nothing comes out of the reader of master lists but a list that is as it was signed, or a refusal', { timeout }, async (t) => {
+test('nothing comes out of the reader of master lists but a list that is as it was signed, or a refusal', {
+  timeout,
+}, async (t) => {
   const list = mintMasterList(authority, { certificates: [authority.countryCertificate], now: NOW })
   const told = await fuzz([list, ...openEnded], (input) => {
     const result = readMasterList(input, { roots: [root], now: NOW })

@@ -12,7 +12,10 @@ import {
   type PassportWish,
   type SimulatedPassport,
 } from '@bonded/phone/simulator'
-import { judgePassport, type PassportProof } from '../src/adapters/proofs/passport/judge-passport.ts'
+import {
+  judgePassport,
+  type PassportProof,
+} from '../src/adapters/proofs/passport/judge-passport.ts'
 import { readMasterList } from '../src/adapters/proofs/passport/master-list.ts'
 import { CountryTrust } from '../src/adapters/proofs/passport/trust.ts'
 import { flipBit } from './flip-bit.ts'
@@ -24,17 +27,22 @@ const COUNTRY_NAME = 'Simulated Country Signing CA'
 const CHALLENGE = Buffer.from('a1b2c3d4e5f60718', 'hex')
 
 const authority = makePassportAuthority(NOW)
-const trustIn = (...states: readonly PassportAuthority[]) => new CountryTrust(states.map((state) => certificate(state.countryCertificate)))
+const trustIn = (...states: readonly PassportAuthority[]) =>
+  new CountryTrust(states.map((state) => certificate(state.countryCertificate)))
 const trust = trustIn(authority)
 const rsaChip = makePassportChip({ kind: 'rsa' })
 const ecdsaChip = makePassportChip({ kind: 'ecdsa' })
 /** As Portugal's cards are said to answer. */
 const derChip = makePassportChip({ kind: 'ecdsa', dsaEncoding: 'der' })
 
-function proofOf({ sod, dg1, dg14, dg15, chip }: SimulatedPassport, challenge = CHALLENGE): PassportProof {
+function proofOf(
+  { sod, dg1, dg14, dg15, chip }: SimulatedPassport,
+  challenge = CHALLENGE,
+): PassportProof {
   return { sod, dg1, dg14, dg15, activeAuthentication: chip?.answer(challenge), challenge }
 }
-const judge = (proof: PassportProof, by = trust, now = NOW) => judgePassport(proof, { trust: by, now })
+const judge = (proof: PassportProof, by = trust, now = NOW) =>
+  judgePassport(proof, { trust: by, now })
 /** The tier, and the word of the check that kept it from being higher. */
 const short = (proof: PassportProof, by = trust, now = NOW) => {
   const verdict = judge(proof, by, now)
@@ -67,16 +75,28 @@ test('every signature scheme, digest and curve of Doc 9303-12 is taken, and its 
     const state = makePassportAuthority(NOW, { documentSignature })
     const { sod, dg1 } = mintPassport(state)
     const name = JSON.stringify(documentSignature)
-    assert.equal(short({ sod, dg1, challenge: CHALLENGE }, trustIn(state)), 'document aa_not_sent', name)
+    assert.equal(
+      short({ sod, dg1, challenge: CHALLENGE }, trustIn(state)),
+      'document aa_not_sent',
+      name,
+    )
     // The signature stands last.
-    assert.equal(short({ sod: flipBit(sod, sod.length * 8 - 9), dg1, challenge: CHALLENGE }, trustIn(state)), 'none sod_signature', name)
+    assert.equal(
+      short({ sod: flipBit(sod, sod.length * 8 - 9), dg1, challenge: CHALLENGE }, trustIn(state)),
+      'none sod_signature',
+      name,
+    )
   }
 })
 
 test('a country may sign its signers in every scheme too', () => {
   for (const countrySignature of SIGNATURES.filter(({ bare }) => bare !== true)) {
     const state = makePassportAuthority(NOW, { countrySignature })
-    assert.equal(short(proofOf(mintPassport(state)), trustIn(state)), 'document aa_not_sent', JSON.stringify(countrySignature))
+    assert.equal(
+      short(proofOf(mintPassport(state)), trustIn(state)),
+      'document aa_not_sent',
+      JSON.stringify(countrySignature),
+    )
   }
 })
 
@@ -90,20 +110,35 @@ test('a chip’s signature over the session’s challenge gives the tier chip: R
     for (const chip of chips.map(makePassportChip)) {
       const passport = mintPassport(authority, { chip })
       assert.equal(short(proofOf(passport)), 'chip', digest)
-      assert.equal(short({ ...proofOf(passport, Buffer.alloc(8)), challenge: CHALLENGE }), 'document aa_signature', `${digest}: another session’s`)
+      assert.equal(
+        short({ ...proofOf(passport, Buffer.alloc(8)), challenge: CHALLENGE }),
+        'document aa_signature',
+        `${digest}: another session’s`,
+      )
     }
   }
   for (const rsaBits of [1024, 1792, 4096])
-    assert.equal(short(proofOf(mintPassport(authority, { chip: makePassportChip({ kind: 'rsa', rsaBits }) }))), 'chip')
+    assert.equal(
+      short(proofOf(mintPassport(authority, { chip: makePassportChip({ kind: 'rsa', rsaBits }) }))),
+      'chip',
+    )
 })
 
 /** Passports that are odd in one way. */
 const ODD: readonly (readonly [string, PassportWish, string])[] = [
   ['open-ended lengths', { indefinite: true }, 'document aa_not_sent'],
   ['a signing time', { signingTime: NOW - 1_000 }, 'document aa_not_sent'],
-  ['a signing time before the signer’s certificate', { signingTime: NOW - 3 * DAY_MS }, 'none dsc_validity'],
+  [
+    'a signing time before the signer’s certificate',
+    { signingTime: NOW - 3 * DAY_MS },
+    'none dsc_validity',
+  ],
   ['a signing time that has not come', { signingTime: NOW + DAY_MS }, 'none dsc_validity'],
-  ['plain data as content type, as China has it', { contentType: '1.2.840.113549.1.7.1' }, 'document aa_not_sent'],
+  [
+    'plain data as content type, as China has it',
+    { contentType: '1.2.840.113549.1.7.1' },
+    'document aa_not_sent',
+  ],
   ['the type of a master list', { contentType: '2.23.136.1.1.2' }, 'none lds_security_object'],
   ['DG1 not listed', { unlisted: [1] }, 'none dg1_missing'],
   ['DG15 not listed', { chip: rsaChip, unlisted: [15] }, 'document dg15_not_listed'],
@@ -112,8 +147,16 @@ const ODD: readonly (readonly [string, PassportWish, string])[] = [
   ['hashes of SHA-512', { chip: rsaChip, digest: 'sha512' }, 'chip'],
   ['TD1', { mrz: { format: 'TD1' } }, 'document aa_not_sent'],
   ['TD2', { mrz: { format: 'TD2' } }, 'document aa_not_sent'],
-  ['TD1 with a long number', { mrz: { format: 'TD1', documentNumber: 'AB1234567890C' } }, 'document aa_not_sent'],
-  ['TD2 with a long number', { mrz: { format: 'TD2', documentNumber: 'AB12345678' } }, 'document aa_not_sent'],
+  [
+    'TD1 with a long number',
+    { mrz: { format: 'TD1', documentNumber: 'AB1234567890C' } },
+    'document aa_not_sent',
+  ],
+  [
+    'TD2 with a long number',
+    { mrz: { format: 'TD2', documentNumber: 'AB12345678' } },
+    'document aa_not_sent',
+  ],
   ['TD3 with a personal number', { mrz: { personalNumber: 'ZE184226B' } }, 'document aa_not_sent'],
   ['another state', { mrz: { issuingState: 'D' } }, 'none country'],
   ['a state that is no state', { mrz: { issuingState: 'UT' } }, 'none country'],
@@ -132,7 +175,10 @@ for (const [what, wish, expected] of ODD) {
 test('a data group in the place of another, a changed one and one of another passport are refused', () => {
   const [mine, other] = [
     mintPassport(authority, { chip: ecdsaChip }),
-    mintPassport(authority, { chip: makePassportChip({ kind: 'ecdsa' }), mrz: { documentNumber: 'X00000001' } }),
+    mintPassport(authority, {
+      chip: makePassportChip({ kind: 'ecdsa' }),
+      mrz: { documentNumber: 'X00000001' },
+    }),
   ]
   const proof = proofOf(mine)
   assert.equal(short({ ...proof, dg1: other.dg1 }), 'none dg_hash')
@@ -140,7 +186,10 @@ test('a data group in the place of another, a changed one and one of another pas
   assert.equal(short({ ...proof, dg1: mine.dg15 ?? proof.dg1 }), 'none dg_hash')
   assert.equal(short({ ...proof, dg14: mine.dg15, dg15: mine.dg14 }), 'none dg_hash')
   assert.equal(short({ ...proof, sod: other.sod }), 'none dg_hash')
-  assert.equal(short({ ...proof, activeAuthentication: other.chip?.answer(CHALLENGE) }), 'document aa_signature')
+  assert.equal(
+    short({ ...proof, activeAuthentication: other.chip?.answer(CHALLENGE) }),
+    'document aa_signature',
+  )
   assert.equal(short({ ...proof, dg15: undefined }), 'document dg15_not_listed')
 })
 
@@ -152,7 +201,11 @@ test('a check digit that does not hold is refused, though the state has signed i
     const digit = (Number(zone[at]) + 1) % 10
     const wrong = `${zone.slice(0, at)}${digit}${zone.slice(at + 1)}`
     const dg1 = Buffer.concat([right.dg1.subarray(0, 5), Buffer.from(wrong)])
-    assert.equal(short({ sod: resigned(dg1), dg1, challenge: CHALLENGE }), 'none mrz', `digit at ${at}`)
+    assert.equal(
+      short({ sod: resigned(dg1), dg1, challenge: CHALLENGE }),
+      'none mrz',
+      `digit at ${at}`,
+    )
   }
 })
 
@@ -167,18 +220,37 @@ test('a signer of another state, of no state, for other purposes, or out of date
   assert.equal(short(proofOf(mintPassport(foreign)), trustIn(foreign)), 'none country')
   const namesake = makePassportAuthority(NOW)
   assert.equal(short(proofOf(mintPassport(namesake))), 'none dsc_signature')
-  assert.equal(short(proofOf(mintPassport(namesake)), trustIn(authority, namesake)), 'document aa_not_sent')
+  assert.equal(
+    short(proofOf(mintPassport(namesake)), trustIn(authority, namesake)),
+    'document aa_not_sent',
+  )
 
-  const late = makePassportAuthority(NOW, { signerValidity: { notBefore: NOW + DAY_MS, notAfter: NOW + 2 * DAY_MS } })
+  const late = makePassportAuthority(NOW, {
+    signerValidity: { notBefore: NOW + DAY_MS, notAfter: NOW + 2 * DAY_MS },
+  })
   assert.equal(short(proofOf(mintPassport(late)), trustIn(late)), 'none dsc_validity')
-  const old = makePassportAuthority(NOW, { signerValidity: { notBefore: NOW - 9 * DAY_MS, notAfter: NOW - 8 * DAY_MS } })
+  const old = makePassportAuthority(NOW, {
+    signerValidity: { notBefore: NOW - 9 * DAY_MS, notAfter: NOW - 8 * DAY_MS },
+  })
   assert.equal(short(proofOf(mintPassport(old)), trustIn(old)), 'none dsc_validity')
-  assert.equal(short(proofOf(mintPassport(old, { signingTime: NOW - 8.5 * DAY_MS })), trustIn(old)), 'document aa_not_sent')
+  assert.equal(
+    short(proofOf(mintPassport(old, { signingTime: NOW - 8.5 * DAY_MS })), trustIn(old)),
+    'document aa_not_sent',
+  )
 
   const signer = makePassportSigner({ scheme: 'ecdsa', digest: 'sha256' })
-  const validity = { publicKey: signer.publicKey, name: 'Other', notBefore: NOW - DAY_MS, notAfter: NOW + DAY_MS }
+  const validity = {
+    publicKey: signer.publicKey,
+    name: 'Other',
+    notBefore: NOW - DAY_MS,
+    notAfter: NOW + DAY_MS,
+  }
   for (const odd of [{ purposes: ['2.23.136.1.1.3'] }, { authority: true }]) {
-    const state = { ...authority, signer, signerCertificate: authority.issue({ ...validity, ...odd }) }
+    const state = {
+      ...authority,
+      signer,
+      signerCertificate: authority.issue({ ...validity, ...odd }),
+    }
     assert.equal(short(proofOf(mintPassport(state))), 'none dsc_usage', JSON.stringify(odd))
   }
   // A signer that is trusted itself vouches for nobody.
@@ -203,7 +275,10 @@ test('every single bit of what was read from the chip, flipped, gives tier none,
   assert.ok(issuer.includes(COUNTRY_NAME))
   const namedAt = passport.sod.lastIndexOf(COUNTRY_NAME)
   const [first, last] = [Math.min(...survived), Math.max(...survived)]
-  assert.ok(first > namedAt - 60 && last < namedAt + 60, `${first} to ${last}, the name at ${namedAt}`)
+  assert.ok(
+    first > namedAt - 60 && last < namedAt + 60,
+    `${first} to ${last}, the name at ${namedAt}`,
+  )
 })
 
 test('every single bit of a chip’s answer, flipped, leaves tier document', () => {
@@ -211,7 +286,11 @@ test('every single bit of a chip’s answer, flipped, leaves tier document', () 
     const proof = proofOf(mintPassport(authority, { chip }))
     const answer = proof.activeAuthentication ?? Buffer.alloc(0)
     for (let bit = 0; bit < answer.length * 8; bit++) {
-      assert.equal(short({ ...proof, activeAuthentication: flipBit(answer, bit) }), 'document aa_signature', `bit ${bit}`)
+      assert.equal(
+        short({ ...proof, activeAuthentication: flipBit(answer, bit) }),
+        'document aa_signature',
+        `bit ${bit}`,
+      )
     }
     for (const wrong of [
       Buffer.alloc(0),
@@ -226,7 +305,10 @@ test('every single bit of a chip’s answer, flipped, leaves tier document', () 
 })
 
 test('a master list is taken from a root that is trusted, whole, and signed by a signer of lists', () => {
-  const [listed, stranger] = [makePassportAuthority(NOW, { country: 'AT' }), makePassportAuthority(NOW, { country: 'CH' })]
+  const [listed, stranger] = [
+    makePassportAuthority(NOW, { country: 'AT' }),
+    makePassportAuthority(NOW, { country: 'CH' }),
+  ]
   const wish = { certificates: [listed.countryCertificate, authority.countryCertificate], now: NOW }
   const list = mintMasterList(authority, wish)
   const read = (bytes: Buffer, state = authority, now = NOW) => {
@@ -235,7 +317,10 @@ test('a master list is taken from a root that is trusted, whole, and signed by a
   }
   assert.equal(read(list), 2)
   assert.equal(read(list, stranger), 'signer_unknown')
-  assert.equal(read(mintMasterList(authority, { ...wish, purposes: ['2.23.136.1.1.8'] })), 'signer_usage')
+  assert.equal(
+    read(mintMasterList(authority, { ...wish, purposes: ['2.23.136.1.1.8'] })),
+    'signer_usage',
+  )
   assert.equal(read(mintMasterList(authority, { ...wish, certificates: [] })), 'content')
   assert.equal(read(mintPassport(authority).sod.subarray(4)), 'content_type')
   assert.equal(read(list.subarray(0, -1)), 'signed_data')

@@ -11,7 +11,8 @@ export function certificate(der: Uint8Array): Certificate {
 }
 
 /** What real and published documents hold, beside the repository; none where the folder is missing. */
-const json = (file: string) => (vectorsMissing ? { vectors: [] } : JSON.parse(readVector('icao9303', file).toString('utf8')))
+const json = (file: string) =>
+  vectorsMissing ? { vectors: [] } : JSON.parse(readVector('icao9303', file).toString('utf8'))
 const bytes = (base64: string) => Buffer.from(base64, 'base64')
 
 export interface RecordedState {
@@ -32,8 +33,16 @@ export const states: readonly RecordedState[] = json('sod-real-countries.json').
 )
 
 /** Security objects of a made-up state, without a country's certificate. */
-export const synthetic: readonly { readonly name: string; readonly sod: Buffer; readonly dg1: Buffer }[] = json('sod-synthetic-zkr.json').vectors.map(
-  (one: { name: string; sod: string; dg1: string }) => ({ name: one.name, sod: bytes(one.sod), dg1: bytes(one.dg1) }),
+export const synthetic: readonly {
+  readonly name: string
+  readonly sod: Buffer
+  readonly dg1: Buffer
+}[] = json('sod-synthetic-zkr.json').vectors.map(
+  (one: { name: string; sod: string; dg1: string }) => ({
+    name: one.name,
+    sod: bytes(one.sod),
+    dg1: bytes(one.dg1),
+  }),
 )
 
 /** A file of the specimen of Erika Mustermann. */
@@ -42,8 +51,14 @@ export function erika(file: string): Buffer {
 }
 
 /** What a real chip answered to a challenge. */
-export function recordedChip(): { readonly dg15: Buffer; readonly challenge: Buffer; readonly signature: Buffer } {
-  const { dg15, challenge, signature } = JSON.parse(readVector('icao9303', 'active-auth-rsa.json').toString('utf8'))
+export function recordedChip(): {
+  readonly dg15: Buffer
+  readonly challenge: Buffer
+  readonly signature: Buffer
+} {
+  const { dg15, challenge, signature } = JSON.parse(
+    readVector('icao9303', 'active-auth-rsa.json').toString('utf8'),
+  )
   return { dg15: bytes(dg15), challenge: bytes(challenge), signature: bytes(signature) }
 }
 

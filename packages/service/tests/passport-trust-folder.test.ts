@@ -10,11 +10,15 @@ import { PassportTrustError } from '../src/adapters/proofs/passport/passport-tru
 import { readTrustFolder } from '../src/adapters/proofs/passport/trust-folder.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
-const [issuer, listed, madeUp] = ['AT', 'CH', 'UT'].map((country) => makePassportAuthority(NOW, { country }))
+const [issuer, listed, madeUp] = ['AT', 'CH', 'UT'].map((country) =>
+  makePassportAuthority(NOW, { country }),
+)
 assert.ok(issuer && listed && madeUp)
 const list = mintMasterList(issuer, { certificates: [listed.countryCertificate], now: NOW })
 
-function folderWith(files: Readonly<Record<string, Uint8Array | string>>): { path: string } & Disposable {
+function folderWith(
+  files: Readonly<Record<string, Uint8Array | string>>,
+): { path: string } & Disposable {
   const path = mkdtempSync(join(tmpdir(), 'bonded-csca-'))
   mkdirSync(join(path, 'sandbox'))
   for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content)
@@ -36,7 +40,8 @@ test('certificates in the folder are trusted, and the master lists that they vou
 
 test('a folder that is not there, or empty, trusts nobody', () => {
   using folder = folderWith({})
-  for (const path of [folder.path, join(folder.path, 'nothing')]) assert.deepEqual(readTrustFolder(path, NOW), { production: [], sandbox: [] })
+  for (const path of [folder.path, join(folder.path, 'nothing')])
+    assert.deepEqual(readTrustFolder(path, NOW), { production: [], sandbox: [] })
 })
 
 test('a sandbox’s certificate vouches for no list outside the sandbox', () => {
@@ -46,9 +51,14 @@ test('a sandbox’s certificate vouches for no list outside the sandbox', () => 
 
 test('several certificates in one file are all trusted, and refused together where one of them may not sign others', () => {
   const pem = (certificate: Uint8Array) => new X509Certificate(certificate).toString()
-  using both = folderWith({ 'two.pem': pem(issuer.countryCertificate) + pem(listed.countryCertificate), '.hidden': 'x' })
+  using both = folderWith({
+    'two.pem': pem(issuer.countryCertificate) + pem(listed.countryCertificate),
+    '.hidden': 'x',
+  })
   assert.deepEqual(subjects(readTrustFolder(both.path, NOW).production), ['AT', 'CH'])
-  using mixed = folderWith({ 'two.pem': pem(issuer.countryCertificate) + pem(listed.signerCertificate) })
+  using mixed = folderWith({
+    'two.pem': pem(issuer.countryCertificate) + pem(listed.signerCertificate),
+  })
   assert.throws(() => readTrustFolder(mixed.path, NOW), /two\.pem is no certificate of a country/)
 })
 
@@ -85,7 +95,9 @@ test('a list that nobody vouches for, a changed one, one that is none and a file
   )
 })
 
-test('the Dutch master list and its root, as they are published, are a folder that trusts 412 certificates', { skip: vectorsMissing }, () => {
+test('the Dutch master list and its root, as they are published, are a folder that trusts 412 certificates', {
+  skip: vectorsMissing,
+}, () => {
   using folder = folderWith({
     'NL_ROOT_CA.cer': readVector('icao9303', 'NL_ROOT_CA.cer'),
     'NL.ml': readVector('icao9303', 'masterlist-NL-2026-07-22.ml'),

@@ -13,7 +13,10 @@ import {
 } from '@bonded/phone/simulator'
 import { keyringOf } from '../src/adapters/keys/keyring.ts'
 import { passportVerifier } from '../src/adapters/proofs/passport/passport-verifier.ts'
-import { NO_PASSPORT_TRUST, type PassportTrust } from '../src/adapters/proofs/passport/passport-trust.ts'
+import {
+  NO_PASSPORT_TRUST,
+  type PassportTrust,
+} from '../src/adapters/proofs/passport/passport-trust.ts'
 import { type Harness, harness, PUBLIC_ORIGIN, ROOT_KEY } from './harness.ts'
 import { carriedSignals } from './phone.ts'
 import { TestClock } from './test-clock.ts'
@@ -28,7 +31,10 @@ const WORKFLOWS: readonly Workflow[] = [
 
 const madeUp = makePassportAuthority(NOW)
 const real = makePassportAuthority(NOW, { country: 'AT' })
-const trust: PassportTrust = { production: [real.countryCertificate], sandbox: [madeUp.countryCertificate] }
+const trust: PassportTrust = {
+  production: [real.countryCertificate],
+  sandbox: [madeUp.countryCertificate],
+}
 const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) =>
   mintPassport(madeUp, { chip: makePassportChip({ kind }), mrz: { documentNumber: NUMBER } }),
 )
@@ -41,7 +47,10 @@ after(() => h[Symbol.asyncDispose]())
 const challengeOf = (nonce: string) => hash('sha256', `bond-aa/v1${nonce}`, 'buffer').subarray(0, 8)
 
 /** What a phone sends of a passport that it holds to itself for this nonce. */
-function signalOf({ sod, dg1, dg14, dg15, chip }: SimulatedPassport, nonce: string): PassportSignal {
+function signalOf(
+  { sod, dg1, dg14, dg15, chip }: SimulatedPassport,
+  nonce: string,
+): PassportSignal {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
   return {
     sod: text(sod),
@@ -57,13 +66,21 @@ async function begin(workflow: string, at: Harness = h) {
   const phone = await at.register()
   await at.claim(phone, session)
   const seen = await at.view(phone, session)
-  const signals = (passport?: PassportSignal): EvidenceSignals => ({ ...carriedSignals(at.clock.now()), ...(passport && { passport }) })
-  const evidence = (passport?: PassportSignal, view = seen) => at.evidence(phone, view, signals(passport))
-  const attest = (passport?: PassportSignal, view = seen) => at.attest(phone, view, { signals: signals(passport) })
+  const signals = (passport?: PassportSignal): EvidenceSignals => ({
+    ...carriedSignals(at.clock.now()),
+    ...(passport && { passport }),
+  })
+  const evidence = (passport?: PassportSignal, view = seen) =>
+    at.evidence(phone, view, signals(passport))
+  const attest = (passport?: PassportSignal, view = seen) =>
+    at.attest(phone, view, { signals: signals(passport) })
   const notes = async () => {
-    const { entries } = (await at.api('GET', `/sessions/${session.id}/timeline`, { token: at.shop.server })).body
-    return entries.flatMap(({ kind, reason, step }: { kind: string; reason: string; step: string | null }) =>
-      kind === 'note' && reason.startsWith('passport') ? [`${reason} ${step}`] : [],
+    const { entries } = (
+      await at.api('GET', `/sessions/${session.id}/timeline`, { token: at.shop.server })
+    ).body
+    return entries.flatMap(
+      ({ kind, reason, step }: { kind: string; reason: string; step: string | null }) =>
+        kind === 'note' && reason.startsWith('passport') ? [`${reason} ${step}`] : [],
     )
   }
   return { session, phone, seen, evidence, attest, notes }
@@ -90,7 +107,10 @@ test('where the chip is required, what falls short of it is asked for again by s
   const stepped = await attest(signalOf(withoutChip, seen.nonce))
   assert.deepEqual(
     [stepped.body.state, stepped.body.step_up],
-    ['step_up_required', { required: ['passport_chip'], attempts_left: 2, reasons: ['passport_chip_missing'] }],
+    [
+      'step_up_required',
+      { required: ['passport_chip'], attempts_left: 2, reasons: ['passport_chip_missing'] },
+    ],
   )
   const again: PhoneSession = await h.view(phone, session)
   // The chip was held to the phone for the first nonce.
@@ -98,22 +118,35 @@ test('where the chip is required, what falls short of it is asked for again by s
   assert.deepEqual([late.body.state, late.body.step_up.attempts_left], ['step_up_required', 1])
   const last: PhoneSession = await h.view(phone, session)
   const bonded = await attest(signalOf(rsa, last.nonce), last)
-  assert.deepEqual([bonded.body.state, bonded.body.verification.passport], ['bonded', { tier: 'chip' }])
+  assert.deepEqual(
+    [bonded.body.state, bonded.body.verification.passport],
+    ['bonded', { tier: 'chip' }],
+  )
 })
 
 test('the simulated phone holds its passport to itself when a step-up asks for the chip; one without a passport stops', async () => {
-  const fetch: typeof nodeFetch = (url, request) => nodeFetch(url.replace(PUBLIC_ORIGIN, `http://127.0.0.1:${h.running.port}`), request)
+  const fetch: typeof nodeFetch = (url, request) =>
+    nodeFetch(url.replace(PUBLIC_ORIGIN, `http://127.0.0.1:${h.running.port}`), request)
   for (const passport of [rsa, ecdsa]) {
     const { qr_payload } = await h.create({ workflow: 'required' })
-    const result = await createSimulatedPhone({ origin: PUBLIC_ORIGIN, fetch, passport }).run(qr_payload, 'approve')
+    const result = await createSimulatedPhone({ origin: PUBLIC_ORIGIN, fetch, passport }).run(
+      qr_payload,
+      'approve',
+    )
     assert.deepEqual(
       result.steps.map(({ state }) => state),
       ['pending', 'step_up_required', 'bonded'],
     )
   }
   const { qr_payload } = await h.create({ workflow: 'required' })
-  const without = await createSimulatedPhone({ origin: PUBLIC_ORIGIN, fetch }).run(qr_payload, 'approve')
-  assert.deepEqual([without.state, without.refusal?.code, without.refusal?.reason], ['step_up_required', 'step_up_unsupported', 'passport_chip'])
+  const without = await createSimulatedPhone({ origin: PUBLIC_ORIGIN, fetch }).run(
+    qr_payload,
+    'approve',
+  )
+  assert.deepEqual(
+    [without.state, without.refusal?.code, without.refusal?.reason],
+    ['step_up_required', 'step_up_unsupported', 'passport_chip'],
+  )
 })
 
 test('three assertions without the chip end the session', async () => {
@@ -131,24 +164,58 @@ test('the phone hears only the tier; the timeline names the check that refused',
   const flipped = Buffer.from(rsa.sod)
   flipped[flipped.length - 5] = (flipped[flipped.length - 5] ?? 0) ^ 1
   const cases: readonly (readonly [string, (nonce: string) => PassportSignal, string, string])[] = [
-    ['another session’s answer', () => signalOf(rsa, 'x'.repeat(43)), 'document', 'passport_document aa_signature'],
+    [
+      'another session’s answer',
+      () => signalOf(rsa, 'x'.repeat(43)),
+      'document',
+      'passport_document aa_signature',
+    ],
     ['no answer', () => signalOf(withoutChip, ''), 'document', 'passport_document aa_not_sent'],
-    ['a changed signature', (nonce) => signalOf({ ...rsa, sod: flipped }, nonce), 'none', 'passport_none sod_signature'],
-    ['another passport’s DG1', (nonce) => signalOf({ ...rsa, dg1: other.dg1 }, nonce), 'none', 'passport_none dg_hash'],
-    ['a wrong country', (nonce) => signalOf(mintPassport(madeUp, { mrz: { issuingState: 'AUT' } }), nonce), 'none', 'passport_none country'],
-    ['an expired one', (nonce) => signalOf(mintPassport(madeUp, { mrz: { expiry: '251120' } }), nonce), 'none', 'passport_none expired'],
+    [
+      'a changed signature',
+      (nonce) => signalOf({ ...rsa, sod: flipped }, nonce),
+      'none',
+      'passport_none sod_signature',
+    ],
+    [
+      'another passport’s DG1',
+      (nonce) => signalOf({ ...rsa, dg1: other.dg1 }, nonce),
+      'none',
+      'passport_none dg_hash',
+    ],
+    [
+      'a wrong country',
+      (nonce) => signalOf(mintPassport(madeUp, { mrz: { issuingState: 'AUT' } }), nonce),
+      'none',
+      'passport_none country',
+    ],
+    [
+      'an expired one',
+      (nonce) => signalOf(mintPassport(madeUp, { mrz: { expiry: '251120' } }), nonce),
+      'none',
+      'passport_none expired',
+    ],
     [
       'an unknown state',
       (nonce) => signalOf(mintPassport(makePassportAuthority(NOW, { country: 'CH' })), nonce),
       'none',
       'passport_none csca_unknown',
     ],
-    ['loose bits', (nonce) => ({ ...signalOf(rsa, nonce), dg1: 'AAAAB' }), 'none', 'passport_none encoding'],
+    [
+      'loose bits',
+      (nonce) => ({ ...signalOf(rsa, nonce), dg1: 'AAAAB' }),
+      'none',
+      'passport_none encoding',
+    ],
   ]
   for (const [what, signal, tier, note] of cases) {
     const { seen, evidence, notes } = await begin('optional')
     const answer = await evidence(signal(seen.nonce))
-    assert.deepEqual([answer.status, answer.body.verified_evidence?.passport?.tier], [200, tier], what)
+    assert.deepEqual(
+      [answer.status, answer.body.verified_evidence?.passport?.tier],
+      [200, tier],
+      what,
+    )
     assert.deepEqual(await notes(), [note], what)
   }
 })
@@ -169,7 +236,10 @@ test('a made-up state is believed for a sandbox tenant only; a production tenant
   }
   assert.deepEqual(await tier('sandbox'), ['chip', undefined])
   assert.deepEqual(await tier('production'), ['none', 'csca_unknown'])
-  const austrian = signalOf(mintPassport(real, { chip: makePassportChip({ kind: 'rsa' }), mrz: { issuingState: 'AUT' } }), 'n')
+  const austrian = signalOf(
+    mintPassport(real, { chip: makePassportChip({ kind: 'rsa' }), mrz: { issuingState: 'AUT' } }),
+    'n',
+  )
   assert.deepEqual(await tier('production', austrian), ['chip', undefined])
   assert.deepEqual(await tier('sandbox', austrian), ['chip', undefined])
 })
@@ -177,7 +247,11 @@ test('a made-up state is believed for a sandbox tenant only; a production tenant
 test('the same document has the same keyed hash, another one another, and the number stands in neither', async () => {
   await using verifier = verifierOn(trust)
   const refOf = async (passport: SimulatedPassport) => {
-    const result = await verifier.verify({ passport: signalOf(passport, 'n'), nonce: 'n', environment: 'sandbox' })
+    const result = await verifier.verify({
+      passport: signalOf(passport, 'n'),
+      nonce: 'n',
+      environment: 'sandbox',
+    })
     assert.ok(result.ok)
     assert.ok(!JSON.stringify(result.value).includes(NUMBER))
     return result.value.documentRef
@@ -188,16 +262,29 @@ test('the same document has the same keyed hash, another one another, and the nu
 
 test('a passport that is refused names no state and has no keyed hash: all that are refused would share it', async () => {
   await using verifier = verifierOn(NO_PASSPORT_TRUST)
-  const result = await verifier.verify({ passport: signalOf(rsa, 'n'), nonce: 'n', environment: 'sandbox' })
+  const result = await verifier.verify({
+    passport: signalOf(rsa, 'n'),
+    nonce: 'n',
+    environment: 'sandbox',
+  })
   assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'csca_unknown' } })
 })
 
 test('what is longer than a passport’s file can be is refused as invalid_member before anything is judged', async () => {
   const { seen, evidence } = await begin('optional')
   const signal = signalOf(rsa, seen.nonce)
-  for (const [member, length] of Object.entries({ sod: 43_692, dg1: 257, dg14: 10_924, dg15: 5_463, active_authentication: 1_367 })) {
+  for (const [member, length] of Object.entries({
+    sod: 43_692,
+    dg1: 257,
+    dg14: 10_924,
+    dg15: 5_463,
+    active_authentication: 1_367,
+  })) {
     const refused = await evidence({ ...signal, [member]: 'A'.repeat(length) })
-    assert.deepEqual([refused.status, refused.body.error.reason, refused.body.error.param], [400, 'invalid_member', `signals.passport.${member}`])
+    assert.deepEqual(
+      [refused.status, refused.body.error.reason, refused.body.error.param],
+      [400, 'invalid_member', `signals.passport.${member}`],
+    )
   }
   const picture = await evidence({ ...signal, dg2: 'AAAA' } as PassportSignal)
   assert.deepEqual([picture.status, picture.body.error.reason], [400, 'unknown_member'])
@@ -220,20 +307,29 @@ test('when too many wait, a passport is refused as overloaded; who sends none no
 
   const { seen, evidence } = await begin('optional', busy)
   const refused = await evidence(signalOf(rsa, seen.nonce))
-  assert.deepEqual([refused.status, refused.body.error.reason, refused.headers['retry-after']], [503, 'overloaded', '1'])
+  assert.deepEqual(
+    [refused.status, refused.body.error.reason, refused.headers['retry-after']],
+    [503, 'overloaded', '1'],
+  )
   assert.equal((await evidence()).status, 200)
 
   // Each deadline ends two of them; the next two begin.
   for (let left = ROOM; left > 0; left -= 2) clock.advance(3_000)
-  for (const result of await Promise.all(waiting)) assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'timed_out' } })
+  for (const result of await Promise.all(waiting))
+    assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'timed_out' } })
 })
 
 test('nothing of the holder is in the store or the log', async () => {
   const { seen, attest } = await begin('required')
   assert.equal((await attest(signalOf(rsa, seen.nonce))).body.state, 'bonded')
-  const stored = readdirSync(h.folder).map((name) => readFileSync(`${h.folder}/${name}`).toString('latin1'))
+  const stored = readdirSync(h.folder).map((name) =>
+    readFileSync(`${h.folder}/${name}`).toString('latin1'),
+  )
   for (const text of [...stored, ...h.lines])
-    assert.doesNotMatch(text, new RegExp(`${NUMBER}|ERIKSSON|${rsa.dg1.toString('base64url').slice(0, 40)}`))
+    assert.doesNotMatch(
+      text,
+      new RegExp(`${NUMBER}|ERIKSSON|${rsa.dg1.toString('base64url').slice(0, 40)}`),
+    )
 })
 
 function verifierOn(trusted: PassportTrust) {

@@ -46,7 +46,10 @@ export interface AttestedKey {
 /** A new P-256 key, and its public half as POST /devices takes it. */
 export function newKey(): { privateKey: KeyObject; public_key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
-  return { privateKey, public_key: publicKey.export({ format: 'der', type: 'spki' }).toString('base64url') }
+  return {
+    privateKey,
+    public_key: publicKey.export({ format: 'der', type: 'spki' }).toString('base64url'),
+  }
 }
 
 /** The authenticator data of a software key. */
@@ -59,14 +62,19 @@ export function authenticatorData(counter: number, appId = 'software'): Buffer {
 /** Signs a payload with the phone's next counter. */
 export function assertion(phone: TestPhone, payload: string, bend: Bend = {}): AppAttest {
   const counter = bend.counter ?? ++phone.counter
-  if (phone.attested !== undefined) return { key_id: phone.key_id, ...phone.attested.assert(payload, { ...bend, counter }) }
+  if (phone.attested !== undefined)
+    return { key_id: phone.key_id, ...phone.attested.assert(payload, { ...bend, counter }) }
   const data = authenticatorData(counter, bend.appId)
   const hash = bend.hash ?? sha256(payload)
   return {
     key_id: phone.key_id,
     client_data_hash: hash.toString('base64url'),
     authenticator_data: data.toString('base64url'),
-    signature: sign('sha256', Buffer.concat([data, sha256(payload)]), bend.privateKey ?? phone.privateKey).toString('base64url'),
+    signature: sign(
+      'sha256',
+      Buffer.concat([data, sha256(payload)]),
+      bend.privateKey ?? phone.privateKey,
+    ).toString('base64url'),
   }
 }
 
@@ -75,35 +83,75 @@ export function carriedSignals(now: number, seconds = 60): EvidenceSignals {
   const next = seeded(now % 2 ** 32)
   const any = () => next(10_000) / 10_000
   return {
-    local_auth: { result: 'verified', method: 'biometric', verified_at: new Date(now - 1_000).toISOString() },
+    local_auth: {
+      result: 'verified',
+      method: 'biometric',
+      verified_at: new Date(now - 1_000).toISOString(),
+    },
     sensor_continuity: {
       window_ms: seconds * 1_000,
       features: Array.from({ length: seconds }, (_, second) => {
         // One hand moves both sensors, and neither quite as much as the other.
         const vigour = Math.exp(2 * any())
-        return { t_ms: second * 1_000, acc_var: 0.3 * vigour, gyro_var: 0.03 * vigour * (0.5 + any()), handling: second % 11 === 0 ? 1 : 0 }
+        return {
+          t_ms: second * 1_000,
+          acc_var: 0.3 * vigour,
+          gyro_var: 0.03 * vigour * (0.5 + any()),
+          handling: second % 11 === 0 ? 1 : 0,
+        }
       }),
     },
   }
 }
 
 /** The body of POST /evidence. */
-export function evidenceRequest(phone: TestPhone, view: PhoneSession, signals: EvidenceSignals, issuedAt: string) {
+export function evidenceRequest(
+  phone: TestPhone,
+  view: PhoneSession,
+  signals: EvidenceSignals,
+  issuedAt: string,
+) {
   const { device_id, subject_id } = phone
-  const fields = { session_id: view.id, nonce: view.nonce, device_id, subject_id, issued_at: issuedAt }
+  const fields = {
+    session_id: view.id,
+    nonce: view.nonce,
+    device_id,
+    subject_id,
+    issued_at: issuedAt,
+  }
   const payload = evidenceRequestPayload({ ...fields, signals: sha(canonicalJson(signals)) })
   // A person at a page is asked once, for the bond.
-  return { ...fields, signals, ...(phone.attested?.format === 'webauthn' ? {} : { app_attest: assertion(phone, payload) }) }
+  return {
+    ...fields,
+    signals,
+    ...(phone.attested?.format === 'webauthn' ? {} : { app_attest: assertion(phone, payload) }),
+  }
 }
 
 /** The body of POST /devices/{device_id}/token. */
-export function tokenRequest(phone: TestPhone, issuedAt: string, { origin, ...bend }: Bend & { origin: string }) {
+export function tokenRequest(
+  phone: TestPhone,
+  issuedAt: string,
+  { origin, ...bend }: Bend & { origin: string },
+) {
   const { device_id, subject_id } = phone
-  return { issued_at: issuedAt, app_attest: assertion(phone, deviceTokenPayload({ device_id, subject_id, issued_at: issuedAt, origin }), bend) }
+  return {
+    issued_at: issuedAt,
+    app_attest: assertion(
+      phone,
+      deviceTokenPayload({ device_id, subject_id, issued_at: issuedAt, origin }),
+      bend,
+    ),
+  }
 }
 
 /** The payload that a bond of this view signs. */
-export function payloadOf(phone: TestPhone, view: PhoneSession, evidence: VerifiedEvidence, issuedAt: string): string {
+export function payloadOf(
+  phone: TestPhone,
+  view: PhoneSession,
+  evidence: VerifiedEvidence,
+  issuedAt: string,
+): string {
   return assertionPayload({
     session_id: view.id,
     nonce: view.nonce,
@@ -120,7 +168,13 @@ export function payloadOf(phone: TestPhone, view: PhoneSession, evidence: Verifi
 }
 
 /** The body of POST /attestations. */
-export function attestation(phone: TestPhone, view: PhoneSession, evidence: VerifiedEvidence, issuedAt: string, bend: Bend = {}) {
+export function attestation(
+  phone: TestPhone,
+  view: PhoneSession,
+  evidence: VerifiedEvidence,
+  issuedAt: string,
+  bend: Bend = {},
+) {
   return {
     session_id: view.id,
     nonce: view.nonce,

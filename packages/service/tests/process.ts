@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process'
+import {
+  type ChildProcess,
+  execFile,
+  type SpawnSyncReturns,
+  spawn,
+  spawnSync,
+} from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,13 +39,21 @@ export interface Machine extends Disposable {
 }
 
 /** A machine with a data folder of its own, on which commands are run and services are started. */
-export function machine(given: { folder?: string; env?: Record<string, string>; uid?: number } = {}): Machine {
+export function machine(
+  given: { folder?: string; env?: Record<string, string>; uid?: number } = {},
+): Machine {
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'bonded-process-'))
   const databaseFile = join(folder, 'bonded.db')
   const { NODE_TEST_CONTEXT: _ours, ...inherited } = process.env
   const env = { ...inherited, BONDED_DATA_DIR: folder, ...given.env }
   const user = given.uid === undefined ? {} : { uid: given.uid }
-  const run = (...args: string[]) => spawnSync(process.execPath, [...ARGUMENTS, ...args], { encoding: 'utf8', env, timeout: 120_000, ...user })
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [...ARGUMENTS, ...args], {
+      encoding: 'utf8',
+      env,
+      timeout: 120_000,
+      ...user,
+    })
   return {
     folder,
     databaseFile,
@@ -50,7 +64,11 @@ export function machine(given: { folder?: string; env?: Record<string, string>; 
       return JSON.parse(ran.stdout)
     },
     async jsonMeanwhile(...args) {
-      const { stdout } = await promisify(execFile)(process.execPath, [...ARGUMENTS, ...args, '--json'], { env, ...user })
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        [...ARGUMENTS, ...args, '--json'],
+        { env, ...user },
+      )
       return JSON.parse(stdout)
     },
     async serve() {

@@ -19,7 +19,9 @@ async function withDatabase() {
     database,
     async ready() {
       const { status, body } = await h.call('GET', '/health/ready')
-      return status === 200 ? [200, body.status] : [status, body.error.code, body.error.reason, body.error.unready]
+      return status === 200
+        ? [200, body.status]
+        : [status, body.error.code, body.error.reason, body.error.unready]
     },
     async [Symbol.asyncDispose]() {
       database.close()
@@ -59,7 +61,9 @@ test('a database that cannot be written makes it not ready until a write succeed
 
 test('a database that cannot be read makes it not ready, and the process is alive', async () => {
   await using s = await withDatabase()
-  s.database.exec('alter table migration rename to elsewhere; alter table session rename to nowhere')
+  s.database.exec(
+    'alter table migration rename to elsewhere; alter table session rename to nowhere',
+  )
   assert.deepEqual(await s.ready(), unready('store_unreadable'))
   assert.equal((await s.h.call('GET', '/health/alive')).status, 200)
 })
@@ -87,7 +91,9 @@ test('several things at once are all told', async () => {
   await using s = await withDatabase()
   const { id } = await s.h.create()
   const session = { rootKeyId: 'k9', createdAt: s.h.clock.now() + 5_000 } satisfies Partial<Session>
-  s.database.prepare('update session set created_at = ?, root_key_id = ? where id = ?').run(session.createdAt, session.rootKeyId, id)
+  s.database
+    .prepare('update session set created_at = ?, root_key_id = ? where id = ?')
+    .run(session.createdAt, session.rootKeyId, id)
   s.database.exec(`insert into migration values (99, 'from the future', 'x', 0)`)
   assert.deepEqual(await s.ready(), unready('migrations_unknown', 'keys_unknown', 'clock_behind'))
 })

@@ -8,7 +8,14 @@ import { registrationThread } from '../src/adapters/proofs/registration/registra
 import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
 import type { Proofs } from '../src/adapters/proofs/proofs.ts'
 import type { Clock } from '../src/ports/clock.ts'
-import { androidKey, appleKey, asRealMakers, asTestRoots, ATTESTED_KEYS, webauthnKey } from './attested-phones.ts'
+import {
+  androidKey,
+  appleKey,
+  asRealMakers,
+  asTestRoots,
+  ATTESTED_KEYS,
+  webauthnKey,
+} from './attested-phones.ts'
 import { harness, PUBLIC_ORIGIN } from './harness.ts'
 import { TestClock } from './test-clock.ts'
 
@@ -22,7 +29,12 @@ function withWorker(script: string) {
     const { verifiers, registrars } = asTestRoots(clock)
     const revocations = { judge: async () => 'good' as const }
     const trust = { phones: NO_APPS, origin: PUBLIC_ORIGIN }
-    const thread = registrationThread({ trust, revocations, clock, script: new URL(script, import.meta.url) })
+    const thread = registrationThread({
+      trust,
+      revocations,
+      clock,
+      script: new URL(script, import.meta.url),
+    })
     return {
       verifiers,
       registrars: {
@@ -42,13 +54,21 @@ test('when too many wait, a registration is refused as overloaded; others notice
   const waiting = Array.from({ length: ROOM }, () => registrar.register(request))
 
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
-  const refused = await h.api('POST', '/devices', { body: { format: 'apple-app-attest', challenge, ...appleKey().register(challenge) } })
-  assert.deepEqual([refused.status, refused.body.error.reason, refused.headers['retry-after']], [503, 'overloaded', '1'])
+  const refused = await h.api('POST', '/devices', {
+    body: { format: 'apple-app-attest', challenge, ...appleKey().register(challenge) },
+  })
+  assert.deepEqual(
+    [refused.status, refused.body.error.reason, refused.headers['retry-after']],
+    [503, 'overloaded', '1'],
+  )
   await h.register()
 
   for (let left = ROOM; left > 0; left--) h.clock.advance(3_000)
   for (const result of await Promise.all(waiting)) {
-    assert.deepEqual(result, { ok: false, refusal: { reason: 'attestation_invalid', step: 'timed_out' } })
+    assert.deepEqual(result, {
+      ok: false,
+      refusal: { reason: 'attestation_invalid', step: 'timed_out' },
+    })
   }
 })
 
@@ -71,7 +91,9 @@ test('each key is judged at the time of its own request, and what one chain name
     return result?.ok === true ? 'ok' : result?.refusal.step
   }
   const keys = ATTESTED_KEYS.map(([format, make]) => [format, make().register(CHALLENGE)] as const)
-  const verdicts = await Promise.all([...keys, ...keys].map(([format, made]) => register(format, made)))
+  const verdicts = await Promise.all(
+    [...keys, ...keys].map(([format, made]) => register(format, made)),
+  )
   assert.deepEqual(
     verdicts,
     Array.from({ length: 6 }, () => 'ok'),
@@ -89,13 +111,26 @@ test('Google is asked about a chain that holds, and never about one that does no
   const proofs = asRealMakers(clock, async () => {
     asked += 1
     if (answer === '') throw new Error('Google is away')
-    return { status: 200, headers: new Headers({ 'cache-control': 'max-age=60' }), text: async () => answer }
+    return {
+      status: 200,
+      headers: new Headers({ 'cache-control': 'max-age=60' }),
+      text: async () => answer,
+    }
   })
   after(() => proofs.registrars[Symbol.asyncDispose]())
-  const register = async (bend: (chain: readonly string[]) => readonly string[] = (chain) => chain) => {
-    const { certificate_chain } = androidKey().register(CHALLENGE) as { certificate_chain: readonly string[] }
-    const registered = await proofs.registrars['android-key']?.register({ challenge: CHALLENGE, certificate_chain: [...bend(certificate_chain)] })
-    return registered?.ok === true ? 'ok' : `${registered?.refusal.reason} ${registered?.refusal.step}`
+  const register = async (
+    bend: (chain: readonly string[]) => readonly string[] = (chain) => chain,
+  ) => {
+    const { certificate_chain } = androidKey().register(CHALLENGE) as {
+      certificate_chain: readonly string[]
+    }
+    const registered = await proofs.registrars['android-key']?.register({
+      challenge: CHALLENGE,
+      certificate_chain: [...bend(certificate_chain)],
+    })
+    return registered?.ok === true
+      ? 'ok'
+      : `${registered?.refusal.reason} ${registered?.refusal.step}`
   }
   assert.equal(await register((chain) => chain.toReversed()), 'attestation_invalid self_issued')
   assert.equal(asked, 0)
@@ -105,7 +140,10 @@ test('Google is asked about a chain that holds, and never about one that does no
   clock.advance(60_000)
   assert.equal(await register(), 'attestation_invalid revoked')
   // What another phone's chain was asked about is not held against this one.
-  const other = await proofs.registrars.webauthn?.register({ challenge: CHALLENGE, ...webauthnKey().register(CHALLENGE) } as never)
+  const other = await proofs.registrars.webauthn?.register({
+    challenge: CHALLENGE,
+    ...webauthnKey().register(CHALLENGE),
+  } as never)
   assert.equal(other?.ok, true)
   answer = '{"entries":{}}'
   clock.advance(60_000)
@@ -119,7 +157,9 @@ test('a worker of long work gives way: on Linux it has a lower priority than the
 }, async () => {
   const before = getPriority()
   const worker = new Worker(new URL('./priority-worker.ts', import.meta.url))
-  const [theirs] = await new Promise<[number]>((resolve) => worker.once('message', (message: number) => resolve([message])))
+  const [theirs] = await new Promise<[number]>((resolve) =>
+    worker.once('message', (message: number) => resolve([message])),
+  )
   await worker.terminate()
   assert.ok(theirs > before, `${theirs} is not behind ${before}`)
   assert.equal(getPriority(), before)

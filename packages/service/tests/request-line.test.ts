@@ -49,7 +49,10 @@ test('the line of a create names the new session, a phone’s the tenant it lear
   assert.deepEqual([claimed?.tenantId, claimed?.sessionId], [h.shop.tenant.id, session.id])
   const lines = await linesOf(() => h.attest(phone, { ...session, nonce: 'x'.repeat(43) } as never))
   const refused = lines.at(-1)
-  assert.deepEqual([refused?.status, refused?.reason, refused?.sessionId], [400, 'nonce_mismatch', session.id])
+  assert.deepEqual(
+    [refused?.status, refused?.reason, refused?.sessionId],
+    [400, 'nonce_mismatch', session.id],
+  )
 })
 
 test('no line repeats what a caller wrote: not the path, the query, an id of another form, nor a method or header of its own', async () => {
@@ -60,7 +63,14 @@ test('no line repeats what a caller wrote: not the path, the query, an id of ano
     await h.api('GET', `/devices/${junk}`, { token: junk })
     await h.api('POST', '/sessions', { token: h.shop.server, body: { workflow: junk, [junk]: 1 } })
     await h.api('POST', '/sessions', { token: h.shop.server, raw: `{"${junk}":` })
-    await h.api('GET', '/openapi.json', { headers: { 'x-request-id': junk, traceparent: junk, 'user-agent': junk, origin: `https://${junk}` } })
+    await h.api('GET', '/openapi.json', {
+      headers: {
+        'x-request-id': junk,
+        traceparent: junk,
+        'user-agent': junk,
+        origin: `https://${junk}`,
+      },
+    })
   })
   assert.equal(lines.length, 6)
   assert.ok(!JSON.stringify(lines).includes(junk), JSON.stringify(lines))
@@ -78,7 +88,9 @@ test('a channel that opens and one that is refused are a line each', async () =>
   const session = await h.create()
   const url = `ws://127.0.0.1:${h.running.port}/sessions/${session.id}`
   const lines = await linesOf(async () => {
-    const open = new WebSocket(url, ['bonded.v1', `watch.${session.watch_token}`], { origin: SHOP_ORIGIN })
+    const open = new WebSocket(url, ['bonded.v1', `watch.${session.watch_token}`], {
+      origin: SHOP_ORIGIN,
+    })
     await new Promise((resolve) => open.once('message', resolve))
     open.terminate()
     const refused = new WebSocket(url, ['bonded.v1', 'watch.wrong'])
@@ -98,26 +110,48 @@ test('an id of our form that the caller gives is the request’s: in the reply, 
   const headers = (id: string) => ({ 'x-request-id': id })
   let session = { id: '' }
   const [line] = await linesOf(async () => {
-    const created = await h.api('POST', '/sessions', { token: h.shop.server, headers: headers(createId), body: { workflow: 'credit_application' } })
+    const created = await h.api('POST', '/sessions', {
+      token: h.shop.server,
+      headers: headers(createId),
+      body: { workflow: 'credit_application' },
+    })
     assert.equal(created.headers['x-request-id'], createId)
     session = created.body
   })
   assert.equal(line?.requestId, createId)
-  await h.api('DELETE', `/sessions/${session.id}`, { token: h.shop.server, headers: headers(killId) })
+  await h.api('DELETE', `/sessions/${session.id}`, {
+    token: h.shop.server,
+    headers: headers(killId),
+  })
   const timeline = await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
   assert.deepEqual(
-    timeline.body.entries.map(({ kind, request_id }: { kind: string; request_id: string }) => [kind, request_id]),
+    timeline.body.entries.map(({ kind, request_id }: { kind: string; request_id: string }) => [
+      kind,
+      request_id,
+    ]),
     [
       ['created', createId],
       ['killed', killId],
     ],
   )
-  const refused = await h.api('GET', `/sessions/${'x'.repeat(9)}`, { token: h.shop.server, headers: headers(errorId) })
-  assert.deepEqual([refused.headers['x-request-id'], refused.body.error.requestId], [errorId, errorId])
+  const refused = await h.api('GET', `/sessions/${'x'.repeat(9)}`, {
+    token: h.shop.server,
+    headers: headers(errorId),
+  })
+  assert.deepEqual(
+    [refused.headers['x-request-id'], refused.body.error.requestId],
+    [errorId, errorId],
+  )
 })
 
 test('an id of any other form is passed over, and a new one made', async () => {
-  for (const given of ['req_short', `req_${'0'.repeat(23)}`, `sess_${'0'.repeat(22)}`, `${freshId()}, ${freshId()}`, `${freshId()}\t`.trim() + ';']) {
+  for (const given of [
+    'req_short',
+    `req_${'0'.repeat(23)}`,
+    `sess_${'0'.repeat(22)}`,
+    `${freshId()}, ${freshId()}`,
+    `${freshId()}\t`.trim() + ';',
+  ]) {
     const reply = await h.api('GET', '/openapi.json', { headers: { 'x-request-id': given } })
     assert.equal(reply.status, 200)
     assert.match(String(reply.headers['x-request-id']), /^req_[0-9A-Za-z]{22}$/)
@@ -129,12 +163,19 @@ test('each change in the timeline names its own request, though they shared a co
   const [one, two, phone] = [await h.create(), await h.create(), await h.register()]
   const ids = [freshId(), freshId()]
   const kill = (session: { id: string }, id = '') =>
-    h.api('DELETE', `/sessions/${session.id}`, { token: h.shop.server, headers: { 'x-request-id': id } })
+    h.api('DELETE', `/sessions/${session.id}`, {
+      token: h.shop.server,
+      headers: { 'x-request-id': id },
+    })
   await Promise.all([kill(one, ids[0]), kill(two, ids[1])])
   h.clock.advance(1)
   const refused = await h.claim(phone, one)
-  const entries = async ({ id }: { id: string }) => h.service.store.read((tables) => tables.sessions.timeline(id as SessionId))
-  assert.deepEqual((await entries(one)).map(({ request_id }) => request_id).slice(1), [ids[0], refused.headers['x-request-id']])
+  const entries = async ({ id }: { id: string }) =>
+    h.service.store.read((tables) => tables.sessions.timeline(id as SessionId))
+  assert.deepEqual((await entries(one)).map(({ request_id }) => request_id).slice(1), [
+    ids[0],
+    refused.headers['x-request-id'],
+  ])
   assert.deepEqual((await entries(two)).map(({ request_id }) => request_id).slice(1), [ids[1]])
 })
 
@@ -142,13 +183,16 @@ test('what only time has done names no request', async () => {
   const session = await h.create()
   h.clock.advance(300_000)
   await expireSessions(h.service)
-  const timeline = await h.service.store.read((tables) => tables.sessions.timeline(session.id as SessionId))
+  const timeline = await h.service.store.read((tables) =>
+    tables.sessions.timeline(session.id as SessionId),
+  )
   assert.deepEqual([timeline.at(-1)?.kind, timeline.at(-1)?.request_id], ['expired', null])
 })
 
 test('the trace id of a well-formed traceparent is logged, that of a broken one is not', async () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
-  const lineOf = async (traceparent: string) => (await linesOf(() => h.call('GET', '/version', { headers: { traceparent } })))[0]
+  const lineOf = async (traceparent: string) =>
+    (await linesOf(() => h.call('GET', '/version', { headers: { traceparent } })))[0]
   assert.equal((await lineOf(`00-${trace}-00f067aa0ba902b7-01`))?.traceId, trace)
   for (const broken of [
     `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
@@ -161,13 +205,24 @@ test('the trace id of a well-formed traceparent is logged, that of a broken one 
 
 test('a secret prints nowhere: at no depth, in no message, in no error and no child logger', () => {
   const lines: string[] = []
-  const log = pino(LOG_OPTIONS, new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }))
+  const log = pino(
+    LOG_OPTIONS,
+    new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+  )
   const secret = new Secret('hunter2hunter2')
-  const failure = Object.assign(new Error(`failed with ${String(secret)}`, { cause: Object.assign(new Error('inner'), { secret }) }), {
-    secret,
-    list: [secret],
-  })
-  log.info({ secret, nested: { secret, deeper: [{ secret }] }, map: [secret] }, `a ${String(secret)}`)
+  const failure = Object.assign(
+    new Error(`failed with ${String(secret)}`, {
+      cause: Object.assign(new Error('inner'), { secret }),
+    }),
+    {
+      secret,
+      list: [secret],
+    },
+  )
+  log.info(
+    { secret, nested: { secret, deeper: [{ secret }] }, map: [secret] },
+    `a ${String(secret)}`,
+  )
   log.info(secret, 'alone')
   log.info('%s %o %j %O', secret, secret, { secret }, [secret])
   log.error({ err: failure }, 'failed')

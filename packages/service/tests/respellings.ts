@@ -27,16 +27,48 @@ function derVariants({ tag, before, children, after }: DerNode): Respelled[] {
     { what: 'doubled', bytes: Buffer.concat([tlv(tag, content), tlv(tag, content)]) },
     { what: 'followed', bytes: Buffer.concat([tlv(tag, content), nothing]) },
     { what: 'left out', bytes: Buffer.alloc(0) },
-    { what: 'longer length', bytes: Buffer.concat([tag, Buffer.of(0x83, 0, content.length >> 8, content.length & 0xff), content]) },
-    { what: 'open length', bytes: Buffer.concat([Buffer.of(first | CONSTRUCTED), tag.subarray(1), Buffer.of(0x80), content, Buffer.alloc(2)]) },
+    {
+      what: 'longer length',
+      bytes: Buffer.concat([
+        tag,
+        Buffer.of(0x83, 0, content.length >> 8, content.length & 0xff),
+        content,
+      ]),
+    },
+    {
+      what: 'open length',
+      bytes: Buffer.concat([
+        Buffer.of(first | CONSTRUCTED),
+        tag.subarray(1),
+        Buffer.of(0x80),
+        content,
+        Buffer.alloc(2),
+      ]),
+    },
     ...(content.length === 0 ? [] : [{ what: 'emptied', bytes: tlv(tag, Buffer.alloc(0)) }]),
-    ...(children.length < 2 ? [] : [{ what: 'reversed', bytes: tlv(tag, Buffer.concat([before, ...children.toReversed().map(derBytes), after])) }]),
-    ...(first === 0x02 ? [{ what: 'padded', bytes: tlv(tag, Buffer.concat([Buffer.of(0), content])) }] : []),
+    ...(children.length < 2
+      ? []
+      : [
+          {
+            what: 'reversed',
+            bytes: tlv(tag, Buffer.concat([before, ...children.toReversed().map(derBytes), after])),
+          },
+        ]),
+    ...(first === 0x02
+      ? [{ what: 'padded', bytes: tlv(tag, Buffer.concat([Buffer.of(0), content])) }]
+      : []),
   ]
   const inside = children.flatMap((child, at) =>
     derVariants(child).map(({ what, bytes }) => ({
       what: `${tag.toString('hex')}.${at} ${what}`,
-      bytes: tlv(tag, Buffer.concat([before, ...children.map((other, place) => (place === at ? bytes : derBytes(other))), after])),
+      bytes: tlv(
+        tag,
+        Buffer.concat([
+          before,
+          ...children.map((other, place) => (place === at ? bytes : derBytes(other))),
+          after,
+        ]),
+      ),
     })),
   )
   return [...own, ...inside].filter((one) => !one.bytes.equals(tlv(tag, content)))
@@ -56,9 +88,22 @@ function derNodes(bytes: Buffer): DerNode[] {
     const length = bytes.readUInt8(to)
     const octets = length < 0x80 ? 0 : length & 0x7f
     const from = to + 1 + octets
-    const content = bytes.subarray(from, from + (octets === 0 ? length : bytes.readUIntBE(to + 1, octets)))
-    const skip = (first & CONSTRUCTED) !== 0 ? 0 : first === BIT_STRING && content[1] === 0x30 ? 1 : content.length
-    nodes.push({ tag, before: content.subarray(0, skip), children: derNodes(content.subarray(skip)), after: Buffer.alloc(0) })
+    const content = bytes.subarray(
+      from,
+      from + (octets === 0 ? length : bytes.readUIntBE(to + 1, octets)),
+    )
+    const skip =
+      (first & CONSTRUCTED) !== 0
+        ? 0
+        : first === BIT_STRING && content[1] === 0x30
+          ? 1
+          : content.length
+    nodes.push({
+      tag,
+      before: content.subarray(0, skip),
+      children: derNodes(content.subarray(skip)),
+      after: Buffer.alloc(0),
+    })
     at = from + content.length
   }
   return nodes
@@ -66,7 +111,8 @@ function derNodes(bytes: Buffer): DerNode[] {
 
 function tlv(tag: Buffer, content: Buffer): Buffer {
   const { length } = content
-  const head = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+  const head =
+    length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
   return Buffer.concat([tag, Buffer.from(head), content])
 }
 
@@ -93,8 +139,11 @@ export function cborRespellings(bytes: Buffer): readonly Respelled[] {
 function cborVariants(node: CborNode): Respelled[] {
   const { major, argument, text, children } = node
   const step = major === MAP ? 2 : 1
-  const items = Array.from({ length: children.length / step }, (_, at) => children.slice(at * step, at * step + step))
-  const rebuilt = (list: readonly (readonly CborNode[])[]) => cborBytes({ ...node, argument: list.length, children: list.flat() })
+  const items = Array.from({ length: children.length / step }, (_, at) =>
+    children.slice(at * step, at * step + step),
+  )
+  const rebuilt = (list: readonly (readonly CborNode[])[]) =>
+    cborBytes({ ...node, argument: list.length, children: list.flat() })
   const whole = cborBytes(node)
   const content = Buffer.concat([text, ...children.map(cborBytes)])
   const longer = Buffer.alloc(5, (major << 5) | 26)
@@ -107,24 +156,44 @@ function cborVariants(node: CborNode): Respelled[] {
     { what: 'left out', bytes: Buffer.alloc(0) },
     { what: 'tagged', bytes: Buffer.concat([Buffer.of(0xc1), whole]) },
     { what: 'in a list', bytes: Buffer.concat([Buffer.of(0x81), whole]) },
-    ...(major < 2 ? [{ what: 'as a float', bytes: double(major === 0 ? argument : -1 - argument) }] : []),
+    ...(major < 2
+      ? [{ what: 'as a float', bytes: double(major === 0 ? argument : -1 - argument) }]
+      : []),
     ...(major === TEXT
       ? [
           {
             what: 'behind a mark',
-            bytes: cborBytes({ ...node, argument: argument + BYTE_ORDER_MARK.length, text: Buffer.concat([BYTE_ORDER_MARK, text]) }),
+            bytes: cborBytes({
+              ...node,
+              argument: argument + BYTE_ORDER_MARK.length,
+              text: Buffer.concat([BYTE_ORDER_MARK, text]),
+            }),
           },
         ]
       : []),
-    ...(major < 2 ? [] : [{ what: 'without an end', bytes: Buffer.concat([Buffer.of((major << 5) | 31), pieces, Buffer.of(0xff)]) }]),
+    ...(major < 2
+      ? []
+      : [
+          {
+            what: 'without an end',
+            bytes: Buffer.concat([Buffer.of((major << 5) | 31), pieces, Buffer.of(0xff)]),
+          },
+        ]),
     ...(items.length === 0 ? [] : [{ what: 'emptied', bytes: rebuilt([]) }]),
     ...(items.length < 2 ? [] : [{ what: 'reversed', bytes: rebuilt(items.toReversed()) }]),
-    ...items.map((item, at) => ({ what: `item ${at} twice`, bytes: rebuilt(items.toSpliced(at, 0, item)) })),
+    ...items.map((item, at) => ({
+      what: `item ${at} twice`,
+      bytes: rebuilt(items.toSpliced(at, 0, item)),
+    })),
   ]
   const inside = children.flatMap((child, at) =>
     cborVariants(child).map(({ what, bytes }) => ({
       what: `${major}.${at} ${what}`,
-      bytes: Buffer.concat([head(major, argument), text, ...children.map((other, place) => (place === at ? bytes : cborBytes(other)))]),
+      bytes: Buffer.concat([
+        head(major, argument),
+        text,
+        ...children.map((other, place) => (place === at ? bytes : cborBytes(other))),
+      ]),
     })),
   )
   return [...own, ...inside].filter((one) => !one.bytes.equals(whole))
@@ -161,5 +230,7 @@ function cborNode(bytes: Buffer, from: number): readonly [node: CborNode, to: nu
 function head(major: number, argument: number): Buffer {
   const type = major << 5
   if (argument < 24) return Buffer.of(type | argument)
-  return argument < 0x100 ? Buffer.of(type | 24, argument) : Buffer.of(type | 25, argument >> 8, argument & 0xff)
+  return argument < 0x100
+    ? Buffer.of(type | 24, argument)
+    : Buffer.of(type | 25, argument >> 8, argument & 0xff)
 }

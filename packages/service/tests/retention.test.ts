@@ -26,7 +26,12 @@ const TABLES = ['session', 'session_event', 'session_device', 'idempotency', 'us
 /** How many rows each table has. */
 function rowCounts({ databaseFile }: Harness): Record<string, number> {
   using database = new DatabaseSync(databaseFile)
-  return Object.fromEntries(TABLES.map((table) => [table, Number(database.prepare(`select count(*) as rows from ${table}`).get()?.rows)]))
+  return Object.fromEntries(
+    TABLES.map((table) => [
+      table,
+      Number(database.prepare(`select count(*) as rows from ${table}`).get()?.rows),
+    ]),
+  )
 }
 
 /** Copies of a session with all that belongs to it: a backlog, made as fast as the disk takes it. */
@@ -34,13 +39,17 @@ function multiply({ databaseFile }: Harness, id: string, count: number): void {
   using database = new DatabaseSync(databaseFile)
   const columns = (table: string) =>
     database
-      .prepare(`select name from pragma_table_info(?) where name not in ('id', 'session_id', 'idempotency_key')`)
+      .prepare(
+        `select name from pragma_table_info(?) where name not in ('id', 'session_id', 'idempotency_key')`,
+      )
       .all(table)
       .map(({ name }) => name)
       .join(', ')
   database.exec('begin')
   for (let at = 0; at < count; at++) {
-    database.exec(`insert into session (id, ${columns('session')}) select 'copy-${at}', ${columns('session')} from session where id = '${id}'`)
+    database.exec(
+      `insert into session (id, ${columns('session')}) select 'copy-${at}', ${columns('session')} from session where id = '${id}'`,
+    )
     database.exec(
       `insert into session_event (session_id, ${columns('session_event')}) select 'copy-${at}', ${columns('session_event')} from session_event where session_id = '${id}'`,
     )
@@ -69,9 +78,12 @@ test('an ended session answers for sixty minutes, is kept for the timeline for a
     body: { workflow: 'credit_application' },
   })
   const session = created.body
-  await h.service.store.write((tables) => tables.sessions.countFailure(session.id, 'dev_x' as never))
+  await h.service.store.write((tables) =>
+    tables.sessions.countFailure(session.id, 'dev_x' as never),
+  )
   await h.kill(session)
-  const timeline = async () => (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).status
+  const timeline = async () =>
+    (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).status
 
   h.clock.advance(HOUR_MS - 1)
   assert.equal((await h.get(session)).status, 200)
@@ -94,22 +106,35 @@ test('a live session is never forgotten, however old, and an expired one a day a
   assert.equal((await forgetSessions(h.service)).done, 0)
   await expireSessions(h.service)
   assert.equal((await forgetSessions(h.service)).done, 1)
-  assert.equal(await h.service.store.read((tables) => tables.sessions.find(session.id as SessionId)), undefined)
+  assert.equal(
+    await h.service.store.read((tables) => tables.sessions.find(session.id as SessionId)),
+    undefined,
+  )
 })
 
 test('what is forgotten takes nothing along of a session that began in the same instant', async () => {
   await using h = await harness()
   const create = async (key: string) =>
-    (await h.api('POST', '/sessions', { token: h.shop.server, headers: { 'idempotency-key': key }, body: { workflow: 'credit_application' } })).body
+    (
+      await h.api('POST', '/sessions', {
+        token: h.shop.server,
+        headers: { 'idempotency-key': key },
+        body: { workflow: 'credit_application' },
+      })
+    ).body
   const [doomed, neighbour] = [await create('doomed'), await create('neighbour')]
-  await h.service.store.write((tables) => tables.sessions.countFailure(neighbour.id, 'dev_x' as never))
+  await h.service.store.write((tables) =>
+    tables.sessions.countFailure(neighbour.id, 'dev_x' as never),
+  )
   const rows = rowCounts(h)
   await h.kill(doomed)
   h.clock.advance(DAY_MS)
   assert.deepEqual(await forgetSessions(h.service), { done: 1, more: false })
   assert.deepEqual(rowCounts(h), { ...rows, session: 1, session_event: 1, idempotency: 1 })
   assert.deepEqual(
-    (await h.service.store.read((tables) => tables.sessions.timeline(neighbour.id))).map(({ kind }) => kind),
+    (await h.service.store.read((tables) => tables.sessions.timeline(neighbour.id))).map(
+      ({ kind }) => kind,
+    ),
     ['created'],
   )
 })
@@ -117,8 +142,13 @@ test('what is forgotten takes nothing along of a session that began in the same 
 test('an Idempotency-Key that a newer session has taken over stays when the older one is forgotten', async () => {
   await using h = await harness()
   const create = async () =>
-    (await h.api('POST', '/sessions', { token: h.shop.server, headers: { 'idempotency-key': 'again' }, body: { workflow: 'credit_application' } }))
-      .body
+    (
+      await h.api('POST', '/sessions', {
+        token: h.shop.server,
+        headers: { 'idempotency-key': 'again' },
+        body: { workflow: 'credit_application' },
+      })
+    ).body
   const older = await create()
   await h.kill(older)
   h.clock.advance(DAY_MS - 1)
@@ -131,7 +161,9 @@ test('an Idempotency-Key that a newer session has taken over stays when the olde
 
 test('a batch is as small for a large backlog as for a small one, and the rest is done in the turns after it', async () => {
   const worked: number[] = []
-  await using h = await harness({ meter: { ...noMeter, worked: (work, done) => void (work === 'forget' && worked.push(done)) } })
+  await using h = await harness({
+    meter: { ...noMeter, worked: (work, done) => void (work === 'forget' && worked.push(done)) },
+  })
   const { body: session } = await h.api('POST', '/sessions', {
     token: h.shop.server,
     headers: { 'idempotency-key': 'k' },
@@ -149,11 +181,19 @@ test('a batch is as small for a large backlog as for a small one, and the rest i
     backlog,
   )
   assert.ok(worked.every((done) => done <= BATCH_SESSIONS))
-  assert.deepEqual(rowCounts(h), { session: 0, session_event: 0, session_device: 0, idempotency: 0, used_challenge: 0 })
+  assert.deepEqual(rowCounts(h), {
+    session: 0,
+    session_event: 0,
+    session_device: 0,
+    idempotency: 0,
+    used_challenge: 0,
+  })
   // The backlog was stored by another connection, which is told of in a line of its own.
   const told = h.lines.slice(lines).map((line) => JSON.parse(line) as Record<string, unknown>)
   assert.deepEqual(
-    told.filter(({ work }) => work !== 'tell_foreign').map(({ msg, work, sessions, batches }) => [msg, work, sessions, batches]),
+    told
+      .filter(({ work }) => work !== 'tell_foreign')
+      .map(({ msg, work, sessions, batches }) => [msg, work, sessions, batches]),
     [['background', 'forget', backlog, 5]],
   )
 })
@@ -198,7 +238,10 @@ test('used challenges are forgotten when nobody could use them again, a bounded 
   await h.service.store.write(function* (tables) {
     for (let at = 0; at < 3; at++) yield* tables.devices.useChallenge(`c${at}`, expiresAt)
   })
-  assert.equal(await h.service.store.write((tables) => tables.devices.forgetChallenges(expiresAt, 2)), 2)
+  assert.equal(
+    await h.service.store.write((tables) => tables.devices.forgetChallenges(expiresAt, 2)),
+    2,
+  )
 })
 
 test('no statement of the sweeper, of retention or of the readiness check reads a whole table', () => {
@@ -211,13 +254,22 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
     const plans: string[] = []
     for (let step = work.next(); step.done !== true; step = work.next(answer)) {
       const { text } = step.value as Statement
-      const details = database.prepare(`explain query plan ${text.replaceAll(/\$\d+/g, 'null')}`).all()
+      const details = database
+        .prepare(`explain query plan ${text.replaceAll(/\$\d+/g, 'null')}`)
+        .all()
       plans.push(...details.map(({ detail }) => String(detail)))
     }
     return plans
   }
   const ids = [{ id: 'sess_x', policy: '{}' }]
-  const overdue = { id: 'sess_x', state: 'pending', seq: 1, validAssertions: 0, expiresAt: 0, endedAt: null } as Session
+  const overdue = {
+    id: 'sess_x',
+    state: 'pending',
+    seq: 1,
+    validAssertions: 0,
+    expiresAt: 0,
+    endedAt: null,
+  } as Session
   const planned = {
     overdue: plansOf(sessions.overdue(0, 1), ids),
     expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
@@ -229,7 +281,10 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
     assert.ok(plans.length > 0, name)
     for (const plan of plans) {
       // A walk along an index that a limit ends is no reading of the whole; a sort would be.
-      assert.ok(/USING (COVERING |INTEGER )?(INDEX|PRIMARY KEY)|(LIST|SCALAR) SUBQUERY/.test(plan), `${name}: ${plan}`)
+      assert.ok(
+        /USING (COVERING |INTEGER )?(INDEX|PRIMARY KEY)|(LIST|SCALAR) SUBQUERY/.test(plan),
+        `${name}: ${plan}`,
+      )
       assert.doesNotMatch(plan, /TEMP B-TREE/, name)
     }
   }

@@ -16,14 +16,17 @@ const rotated: Service = { ...h.service, keys: keyringOf([NEW_KEY, ROOT_KEY]) }
 const withoutOld: Service = { ...h.service, keys: keyringOf([NEW_KEY]) }
 
 async function backend(): Promise<BackendCaller> {
-  const credential = await h.service.store.read((tables) => tables.tenants.findServerCredential(h.shop.server.slice(8, 18)))
+  const credential = await h.service.store.read((tables) =>
+    tables.tenants.findServerCredential(h.shop.server.slice(8, 18)),
+  )
   assert.ok(credential)
   return { kind: 'backend', credential }
 }
 
 test('an Idempotency-Key of before a rotation still stands for its session, and for its body only', async () => {
   const caller = await backend()
-  const create = async (service: Service, request: CreateSessionRequest) => createSession(service, caller, { request, idempotencyKey: 'before' })
+  const create = async (service: Service, request: CreateSessionRequest) =>
+    createSession(service, caller, { request, idempotencyKey: 'before' })
   const first = await create(h.service, { workflow: 'credit_application' })
   const again = await create(rotated, { workflow: 'credit_application' })
   assert.ok(first.ok && again.ok)
@@ -35,10 +38,14 @@ test('an Idempotency-Key of before a rotation still stands for its session, and 
 test('a session is made under the newest root key and served under its own; without that it is not there', async () => {
   const caller = await backend()
   const old = await h.create()
-  const made = await createSession(rotated, caller, { request: { workflow: 'credit_application' }, idempotencyKey: undefined })
+  const made = await createSession(rotated, caller, {
+    request: { workflow: 'credit_application' },
+    idempotencyKey: undefined,
+  })
   assert.ok(made.ok)
   assert.equal(made.value.rootKeyId, 'k2')
-  for (const id of [old.id as SessionId, made.value.id]) assert.ok((await readAsBackend(rotated, caller, id)).ok)
+  for (const id of [old.id as SessionId, made.value.id])
+    assert.ok((await readAsBackend(rotated, caller, id)).ok)
   assert.ok(!(await readAsBackend(withoutOld, caller, old.id as SessionId)).ok)
   assert.ok(!(await killSession(withoutOld, caller, old.id as SessionId)).ok)
   assert.ok((await readAsBackend(withoutOld, caller, made.value.id)).ok)
@@ -47,9 +54,16 @@ test('a session is made under the newest root key and served under its own; with
 test('a customer that has bonded keeps its name, whichever root key derives names now', async () => {
   const { session, phone } = await h.reach('bonded')
   const name = (await h.get(session)).body.subject_ref
-  const device = await h.service.store.read((tables) => tables.devices.find(phone.device_id as never))
-  const stored = await h.service.store.read((tables) => tables.sessions.find(session.id as SessionId))
+  const device = await h.service.store.read((tables) =>
+    tables.devices.find(phone.device_id as never),
+  )
+  const stored = await h.service.store.read((tables) =>
+    tables.sessions.find(session.id as SessionId),
+  )
   assert.ok(device && stored)
   assert.notEqual(rotated.keys.subjectRef(stored.tenantId, device.subjectId), name)
-  assert.equal((await h.service.store.read((tables) => tables.sessions.standing(stored, device))).subjectRef, name)
+  assert.equal(
+    (await h.service.store.read((tables) => tables.sessions.standing(stored, device))).subjectRef,
+    name,
+  )
 })

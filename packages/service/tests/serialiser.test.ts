@@ -11,7 +11,13 @@ after(() => h[Symbol.asyncDispose]())
 
 test('what a handler answers by mistake beside the schema does not go out', async () => {
   const app = Fastify()
-  const answer = { version: '1.2.3', api: 'v1', server_time: h.now(), completion_secret: 'bcs_leaked', device: { device_token: 'dt_leaked' } }
+  const answer = {
+    version: '1.2.3',
+    api: 'v1',
+    server_time: h.now(),
+    completion_secret: 'bcs_leaked',
+    device: { device_token: 'dt_leaked' },
+  }
   serve(ENDPOINTS.version, () => accept(['version', answer as never]))(app, h.service)
   const reply = await app.inject({ method: 'GET', url: ENDPOINTS.version.path })
   assert.equal(reply.statusCode, 200)

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeId } from '@bonded/contract'
-import { createSimulatedPhone, type Outcome, PHONE_FORMATS, type PhoneFormat, testAuthorityIn, testRootsIn } from '@bonded/phone/simulator'
+import {
+  createSimulatedPhone,
+  type Outcome,
+  PHONE_FORMATS,
+  type PhoneFormat,
+  testAuthorityIn,
+  testRootsIn,
+} from '@bonded/phone/simulator'
 import pino from 'pino'
 import { systemClock } from '../src/adapters/clock/system-clock.ts'
 import { proofsOf } from '../src/adapters/proofs/proofs.ts'
@@ -17,7 +24,9 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-beside-'))
   testAuthorityIn(folder)
   const { phones } = readConfig({ BONDED_TEST_ROOTS: testRootsIn(folder) })
-  const probe = await import('node:net').then(({ createServer }) => createServer().listen(0, '127.0.0.1'))
+  const probe = await import('node:net').then(({ createServer }) =>
+    createServer().listen(0, '127.0.0.1'),
+  )
   await new Promise((resolve) => probe.once('listening', resolve))
   const { port } = probe.address() as { port: number }
   await new Promise((resolve) => probe.close(resolve))
@@ -25,18 +34,42 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
   const service = wireService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: [{ id: 'k1', bytes: new Uint8Array(32) }],
-    settings: { publicOrigin: origin, appScheme: 'pulse', version: '0.0.0', limits: 'off', trustedProxies: 0 },
+    settings: {
+      publicOrigin: origin,
+      appScheme: 'pulse',
+      version: '0.0.0',
+      limits: 'off',
+      trustedProxies: 0,
+    },
     clock: systemClock,
-    proofs: proofsOf(phones, { origin, clock: systemClock, fetch: () => Promise.reject(new Error('a test asks nobody outside')) }),
+    proofs: proofsOf(phones, {
+      origin,
+      clock: systemClock,
+      fetch: () => Promise.reject(new Error('a test asks nobody outside')),
+    }),
   })
   const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
-  const running = await startService(service, { host: '127.0.0.1', port, log: pino({ level: 'silent' }), script })
+  const running = await startService(service, {
+    host: '127.0.0.1',
+    port,
+    log: pino({ level: 'silent' }),
+    script,
+  })
   const workflows = [{ name: 'w', actions: ['a'], require: ['local_auth' as const] }]
-  const { serverCredential } = await createTenant(service, { name: 'Shop', environment, origins: [], workflows, demo: false })
+  const { serverCredential } = await createTenant(service, {
+    name: 'Shop',
+    environment,
+    origins: [],
+    workflows,
+    demo: false,
+  })
   return {
     folder,
     async play(outcome: Outcome, format?: PhoneFormat) {
-      const headers = { authorization: `Bearer ${serverCredential.reveal()}`, 'idempotency-key': makeId('req', service.random.id()) }
+      const headers = {
+        authorization: `Bearer ${serverCredential.reveal()}`,
+        'idempotency-key': makeId('req', service.random.id()),
+      }
       const created = await fetch(`${origin}/api/v1/sessions`, { method: 'POST', headers })
       const { qr_payload } = (await created.json()) as { qr_payload: string }
       const phone = createSimulatedPhone({
@@ -60,14 +93,25 @@ for (const format of PHONE_FORMATS) {
   test(`${format}: the simulated phone registers, approves, answers a step-up, and every attack of it is refused`, async () => {
     await using beside = await besideEachOther('sandbox')
     const first = await beside.play('approve', format)
-    assert.deepEqual([first.format, first.result.state], [format, 'bonded'], JSON.stringify(first.result))
+    assert.deepEqual(
+      [first.format, first.result.state],
+      [format, 'bonded'],
+      JSON.stringify(first.result),
+    )
     const stepped = await beside.play('step-up')
-    assert.deepEqual([stepped.device_id, stepped.format, stepped.result.state], [first.device_id, format, 'bonded'])
+    assert.deepEqual(
+      [stepped.device_id, stepped.format, stepped.result.state],
+      [first.device_id, format, 'bonded'],
+    )
     for (const outcome of ['stale-counter', 'other-device'] as const) {
       assert.ok((await beside.play(outcome)).result.refusal !== undefined, outcome)
     }
     const replayed = await beside.play('replay')
-    assert.deepEqual(replayed.result.steps.at(-1), { step: 'replayed', status: 200, state: 'bonded' })
+    assert.deepEqual(replayed.result.steps.at(-1), {
+      step: 'replayed',
+      status: 200,
+      state: 'bonded',
+    })
   })
 }
 
@@ -77,7 +121,10 @@ test('a phone is an iPhone where nothing else is said, keeps its key, and gets a
   assert.equal(iphone.format, 'apple-app-attest')
   const android = await beside.play('approve', 'android-key')
   assert.notEqual(android.device_id, iphone.device_id)
-  assert.deepEqual(await beside.play('decline').then(({ device_id, format }) => [device_id, format]), [android.device_id, 'android-key'])
+  assert.deepEqual(
+    await beside.play('decline').then(({ device_id, format }) => [device_id, format]),
+    [android.device_id, 'android-key'],
+  )
 })
 
 test('the phone’s own makers are trusted by no production tenant', async () => {

@@ -7,13 +7,22 @@ import { attestation, carriedSignals, type TestPhone } from './phone.ts'
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 
-const STATES: readonly State[] = ['pending', 'step_up_required', 'bonded', 'completed', 'killed', 'expired']
+const STATES: readonly State[] = [
+  'pending',
+  'step_up_required',
+  'bonded',
+  'completed',
+  'killed',
+  'expired',
+]
 
 /** What a call answers on a session of a state, and the state it leaves. */
 interface Row {
   readonly call: string
   readonly run: (session: CreatedSession, phone: TestPhone) => Promise<Reply>
-  readonly answers: Readonly<Record<State, readonly [status: number, reason: string | null, next: State]>>
+  readonly answers: Readonly<
+    Record<State, readonly [status: number, reason: string | null, next: State]>
+  >
 }
 
 const okTo = (next: State, status = 200) => [status, null, next] as const
@@ -28,7 +37,9 @@ const notLive = {
 /** The phone's view where it has one; else what it would hold from before. */
 async function seen(session: CreatedSession, phone: TestPhone) {
   const view = await h.view(phone, session)
-  return 'id' in view ? view : { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
+  return 'id' in view
+    ? view
+    : { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
 }
 
 const TABLE: readonly Row[] = [
@@ -111,7 +122,8 @@ for (const { call, run, answers } of TABLE) {
       const now = (await h.get(session)).body
       assert.equal(now.state, next)
       // A refused call, and one that changes nothing, leave no event behind.
-      if (next === state && !['claim', 'evidence', 'the end of its time'].includes(call)) assert.equal(now.seq, before.seq)
+      if (next === state && !['claim', 'evidence', 'the end of its time'].includes(call))
+        assert.equal(now.seq, before.seq)
       if (next !== state && call !== 'the end of its time') assert.ok(now.seq > before.seq)
     })
   }
@@ -128,29 +140,46 @@ test('each way to end is told to the backend by name, and to the browser without
 test('a browser is not told which proof failed', async () => {
   const asBrowser = async (session: CreatedSession) => {
     const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token }
-    return (await h.api('GET', `/sessions/${session.id}`, { token: h.shop.publishable, headers })).body.ended_reason
+    return (await h.api('GET', `/sessions/${session.id}`, { token: h.shop.publishable, headers }))
+      .body.ended_reason
   }
   const forged = await h.reach('pending')
   await h.claim(forged.phone, forged.session)
-  for (let attempt = 0; attempt < 5; attempt++) await h.attest(forged.phone, await h.view(forged.phone, forged.session), { bend: { appId: 'x' } })
+  for (let attempt = 0; attempt < 5; attempt++)
+    await h.attest(forged.phone, await h.view(forged.phone, forged.session), {
+      bend: { appId: 'x' },
+    })
   const missed = await h.reach('step_up_required')
   for (let attempt = 0; attempt < 2; attempt++) {
-    const signals = { local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: h.now() } }
+    const signals = {
+      local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: h.now() },
+    }
     await h.attest(missed.phone, await h.view(missed.phone, missed.session), { signals })
   }
   const killed = await h.reach('killed')
   assert.deepEqual(
-    [await asBrowser(forged.session), await asBrowser(missed.session), await asBrowser(killed.session)],
+    [
+      await asBrowser(forged.session),
+      await asBrowser(missed.session),
+      await asBrowser(killed.session),
+    ],
     ['not_verified', 'not_verified', 'killed'],
   )
 })
 
 test('the third valid assertion that misses the policy ends the session', async () => {
   const { session, phone } = await h.reach('step_up_required')
-  const weak = () => ({ ...carriedSignals(h.clock.now()), local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: h.now() } })
+  const weak = () => ({
+    ...carriedSignals(h.clock.now()),
+    local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: h.now() },
+  })
   const first = await h.view(phone, session)
   assert.equal(first.state, 'step_up_required')
-  assert.deepEqual(first.step_up, { required: ['local_auth'], attempts_left: 2, reasons: ['local_auth_not_verified'] })
+  assert.deepEqual(first.step_up, {
+    required: ['local_auth'],
+    attempts_left: 2,
+    reasons: ['local_auth_not_verified'],
+  })
   const second = await h.attest(phone, first, { signals: weak() })
   assert.equal(second.body.state, 'step_up_required')
   assert.equal(second.body.step_up.attempts_left, 1)
@@ -174,13 +203,18 @@ test('what a session had proved is not shown any more once it was killed', async
   assert.ok((await h.get(session)).body.verification)
   await h.kill(session)
   const { verification, subject_ref } = (await h.get(session)).body
-  assert.deepEqual([verification, subject_ref, (await h.view(phone, session)).verification], [null, null, null])
+  assert.deepEqual(
+    [verification, subject_ref, (await h.view(phone, session)).verification],
+    [null, null, null],
+  )
 })
 
 test('an old step nonce is an expired challenge', async () => {
   const { session, phone } = await h.reach('step_up_required')
   const first = await h.view(phone, session)
-  await h.attest(phone, first, { signals: { local_auth: { result: 'failed', method: 'none', verified_at: h.now() } } })
+  await h.attest(phone, first, {
+    signals: { local_auth: { result: 'failed', method: 'none', verified_at: h.now() } },
+  })
   const late = await h.attest(phone, first)
   assert.equal(late.body.error.reason, 'challenge_expired')
 })
@@ -203,8 +237,12 @@ test('forged evidence counts towards the five as a forged assertion does', async
   const { session, phone } = await h.reach('pending')
   const view = (await h.claim(phone, session)).body
   const { verified_evidence } = (await h.evidence(phone, view)).body
-  const forged = { ...verified_evidence, sensor_continuity: { ...verified_evidence.sensor_continuity, continuity_score: 0.123 } }
-  for (let attempt = 1; attempt <= 5; attempt++) await h.api('POST', '/attestations', forgery(phone, view, forged))
+  const forged = {
+    ...verified_evidence,
+    sensor_continuity: { ...verified_evidence.sensor_continuity, continuity_score: 0.123 },
+  }
+  for (let attempt = 1; attempt <= 5; attempt++)
+    await h.api('POST', '/attestations', forgery(phone, view, forged))
   assert.equal((await h.get(session)).body.ended_reason, 'too_many_attempts')
 })
 
@@ -212,20 +250,30 @@ test('a phone with a stale counter is no forger: six repetitions end nothing', a
   const { session, phone } = await h.reach('pending')
   const view = (await h.claim(phone, session)).body
   const { verified_evidence } = (await h.evidence(phone, view)).body
-  for (let attempt = 1; attempt <= 6; attempt++) await h.api('POST', '/attestations', forgery(phone, view, verified_evidence, phone.counter))
+  for (let attempt = 1; attempt <= 6; attempt++)
+    await h.api('POST', '/attestations', forgery(phone, view, verified_evidence, phone.counter))
   assert.equal((await h.attest(phone, view)).body.state, 'bonded')
   assert.equal((await h.get(session)).body.state, 'bonded')
 })
 
-function forgery(phone: TestPhone, view: PhoneSession, evidence: VerifiedEvidence, counter?: number) {
-  return { token: phone.device_token, body: attestation(phone, view, evidence, h.now(), counter === undefined ? {} : { counter }) }
+function forgery(
+  phone: TestPhone,
+  view: PhoneSession,
+  evidence: VerifiedEvidence,
+  counter?: number,
+) {
+  return {
+    token: phone.device_token,
+    body: attestation(phone, view, evidence, h.now(), counter === undefined ? {} : { counter }),
+  }
 }
 
 test('another phone’s fifth only shuts that phone out', async () => {
   const { session, phone } = await h.reach('pending')
   const forger = await h.register()
   const view = await h.view(forger, session)
-  for (let attempt = 1; attempt <= 5; attempt++) await h.attest(forger, view, { bend: { appId: 'another app' } })
+  for (let attempt = 1; attempt <= 5; attempt++)
+    await h.attest(forger, view, { bend: { appId: 'another app' } })
   assert.equal((await h.attest(forger, view)).body.error.reason, 'device_not_usable')
   assert.equal((await h.get(session)).body.state, 'pending')
   await h.claim(phone, session)

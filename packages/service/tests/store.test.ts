@@ -23,7 +23,8 @@ const stored = async ({ id }: { id: string }): Promise<Session> => {
 
 test('a unit that throws undoes only itself, though it shares its transaction with others', async () => {
   const [kept, doomed] = [await stored(await h.create()), await stored(await h.create())]
-  const move = (session: Session) => store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
+  const move = (session: Session) =>
+    store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
   const thrown = store.write(function* (tables) {
     assert.ok(yield* tables.sessions.move(doomed, MOVES.kill, { now: clock.now() }))
     throw new Error('on purpose')
@@ -39,11 +40,16 @@ test('a commit that fails is told as failed to all who shared it, and nothing of
   const heard: number[] = []
   h.service.bus.subscribe(session.id, ({ seq }) => heard.push(seq))
   const broken = failing('commit')
-  const kill = store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
-  const note = store.write((tables) => tables.sessions.note(session.id, { at: clock.now(), kind: 'note' }))
+  const kill = store.write((tables) =>
+    tables.sessions.move(session, MOVES.kill, { now: clock.now() }),
+  )
+  const note = store.write((tables) =>
+    tables.sessions.note(session.id, { at: clock.now(), kind: 'note' }),
+  )
   const outcomes = await Promise.allSettled([kill, note])
   broken.restore()
-  for (const outcome of outcomes) assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreError)
+  for (const outcome of outcomes)
+    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreError)
   assert.deepEqual([heard, (await stored(session)).state], [[], 'pending'])
   const timeline = await store.read((tables) => tables.sessions.timeline(session.id))
   assert.deepEqual(
@@ -61,7 +67,8 @@ test('a unit is told that it failed though its rollback failed too, and the next
   })
   await assert.rejects(thrown, /on purpose/)
   broken.restore()
-  const kill = () => store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
+  const kill = () =>
+    store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
   await assert.rejects(kill())
   assert.equal((await kill())?.state, 'killed')
 })
@@ -72,7 +79,10 @@ test('what comes to a store that is closed is refused as any outage is', async (
   const { store: closed } = own.service
   await own[Symbol.asyncDispose]()
   const latest = () => closed.read((tables) => tables.sessions.latest())
-  const note = () => closed.write((tables) => tables.sessions.note(session.id as SessionId, { at: clock.now(), kind: 'note' }))
+  const note = () =>
+    closed.write((tables) =>
+      tables.sessions.note(session.id as SessionId, { at: clock.now(), kind: 'note' }),
+    )
   for (const late of [latest, note]) await assert.rejects(late(), StoreError)
 })
 
@@ -86,9 +96,16 @@ test('what another process has written is seen by the next unit that writes', as
 
 test('a session ends in the very instant of expires_at, and not a millisecond before', async () => {
   const session = await stored(await h.create())
-  const expire = (now: number) => store.write((tables) => tables.sessions.move(session, MOVES.expire, { now }))
-  const isOverdue = async (now: number) => (await store.read((tables) => tables.sessions.overdue(now, 1_000))).some(({ id }) => id === session.id)
-  assert.deepEqual([await isOverdue(session.expiresAt - 1), await expire(session.expiresAt - 1)], [false, undefined])
+  const expire = (now: number) =>
+    store.write((tables) => tables.sessions.move(session, MOVES.expire, { now }))
+  const isOverdue = async (now: number) =>
+    (await store.read((tables) => tables.sessions.overdue(now, 1_000))).some(
+      ({ id }) => id === session.id,
+    )
+  assert.deepEqual(
+    [await isOverdue(session.expiresAt - 1), await expire(session.expiresAt - 1)],
+    [false, undefined],
+  )
   assert.equal(await isOverdue(session.expiresAt), true)
   const expired = await expire(session.expiresAt)
   assert.deepEqual([expired?.state, expired?.endedAt], ['expired', session.expiresAt])
@@ -96,7 +113,8 @@ test('a session ends in the very instant of expires_at, and not a millisecond be
 
 test('a hint that is there already is not told again', async () => {
   const session = await stored(await h.create())
-  const hint = (from: Session) => store.write((tables) => tables.sessions.hint(from, 'evaluating', clock.now()))
+  const hint = (from: Session) =>
+    store.write((tables) => tables.sessions.hint(from, 'evaluating', clock.now()))
   const hinted = await hint(session)
   assert.equal(hinted?.seq, 2)
   assert.equal(hinted && (await hint(hinted)), undefined)
@@ -106,7 +124,8 @@ test('a hint that is there already is not told again', async () => {
 test('the timeline takes 200 lines of a session and no more, however stubborn a phone is', async () => {
   const session = await stored(await h.create())
   await store.write(function* (tables) {
-    for (let count = 0; count < 250; count++) yield* tables.sessions.note(session.id, { at: clock.now(), kind: 'refused' })
+    for (let count = 0; count < 250; count++)
+      yield* tables.sessions.note(session.id, { at: clock.now(), kind: 'refused' })
   })
   assert.equal((await store.read((tables) => tables.sessions.timeline(session.id))).length, 200)
 })
@@ -116,7 +135,8 @@ test('a phone that only saw the code leaves room in the timeline for the one tha
   const [phone, stranger] = [await h.register(), await h.register()]
   await h.claim(phone, session)
   const wrong = { id: session.id, nonce: 'x'.repeat(43) }
-  for (let count = 0; count < 250; count++) assert.equal((await h.claim(stranger, wrong)).status, 400)
+  for (let count = 0; count < 250; count++)
+    assert.equal((await h.claim(stranger, wrong)).status, 400)
   const timeline = () => store.read((tables) => tables.sessions.timeline(session.id as SessionId))
   assert.equal((await timeline()).length, 100)
   h.clock.advance(1)
@@ -127,14 +147,24 @@ test('a phone that only saw the code leaves room in the timeline for the one tha
 
 test('what a customer is called stays as it was first', async () => {
   const name = (subjectRef: string, tenantId = h.shop.tenant.id) =>
-    store.write((tables) => tables.devices.pairwise({ tenantId, subjectId: 'sub_named' as Device['subjectId'], subjectRef }))
+    store.write((tables) =>
+      tables.devices.pairwise({
+        tenantId,
+        subjectId: 'sub_named' as Device['subjectId'],
+        subjectRef,
+      }),
+    )
   const other = await h.addTenant({ name: 'Namesake', origins: ['https://namesake.example'] })
-  assert.deepEqual([await name('first'), await name('second'), await name('theirs', other.tenant.id)], ['first', 'first', 'theirs'])
+  assert.deepEqual(
+    [await name('first'), await name('second'), await name('theirs', other.tenant.id)],
+    ['first', 'first', 'theirs'],
+  )
 })
 
 test('of two moves at once exactly one gets the session', async () => {
   const session = await stored(await h.create())
-  const move = () => store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
+  const move = () =>
+    store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
   const moved = await Promise.all([move(), move(), move()])
   assert.equal(moved.filter((row) => row !== undefined).length, 1)
   assert.equal((await h.get(session)).body.seq, 2)
@@ -144,7 +174,14 @@ test('of two phones that claim at once exactly one gets the session, whatever wa
   const { id } = await h.create()
   const now = clock.now()
   const claim = (session: Session, deviceId: string) =>
-    store.write((tables) => tables.sessions.claim(session, { now, deviceId: deviceId as DeviceId, nonce: 'n', claimedAt: now }))
+    store.write((tables) =>
+      tables.sessions.claim(session, {
+        now,
+        deviceId: deviceId as DeviceId,
+        nonce: 'n',
+        claimedAt: now,
+      }),
+    )
   const before = await stored({ id })
   const [first, second] = [await claim(before, 'dev_one'), await claim(before, 'dev_two')]
   assert.deepEqual([first?.deviceId, second], ['dev_one', undefined])
@@ -156,8 +193,16 @@ test('of two phones that claim at once exactly one gets the session, whatever wa
 test('a move fails where a claim, another assertion or the end of its time came first', async () => {
   const session = await stored(await h.create())
   const now = clock.now()
-  const decline = (from: Session, at = now) => store.write((tables) => tables.sessions.move(from, MOVES.decline, { now: at }))
-  const claimed = await store.write((tables) => tables.sessions.claim(session, { now, deviceId: 'dev_one' as DeviceId, nonce: 'n', claimedAt: now }))
+  const decline = (from: Session, at = now) =>
+    store.write((tables) => tables.sessions.move(from, MOVES.decline, { now: at }))
+  const claimed = await store.write((tables) =>
+    tables.sessions.claim(session, {
+      now,
+      deviceId: 'dev_one' as DeviceId,
+      nonce: 'n',
+      claimedAt: now,
+    }),
+  )
   assert.ok(claimed)
   assert.equal(await decline(session), undefined)
   assert.equal(await decline({ ...claimed, validAssertions: 1 }), undefined)
@@ -168,7 +213,11 @@ test('a move fails where a claim, another assertion or the end of its time came 
 test('what is kept in memory is what is stored, in every state', async () => {
   const context = { digest: 'A'.repeat(43), display: [] }
   for (const state of ['pending', 'step_up_required', 'bonded', 'completed', 'killed'] as const) {
-    const { session } = await h.reach(state, { workflow: 'credit_application', context, subject_ref: undefined })
+    const { session } = await h.reach(state, {
+      workflow: 'credit_application',
+      context,
+      subject_ref: undefined,
+    })
     const kept = await stored(session)
     // A unit that throws drops all that is kept.
     const thrown = store.write(function* (tables) {
@@ -210,10 +259,18 @@ test('what ended a day ago is deleted, with all that belongs to it', async () =>
   const session = await h.create()
   await h.kill(session)
   h.clock.advance(24 * 60 * 60_000 + 1)
-  const forgotten = await store.write((tables) => tables.sessions.forget(clock.now() - 24 * 60 * 60_000, 1_000))
+  const forgotten = await store.write((tables) =>
+    tables.sessions.forget(clock.now() - 24 * 60 * 60_000, 1_000),
+  )
   assert.ok(forgotten >= 0)
-  assert.equal(await store.read((tables) => tables.sessions.find(session.id as SessionId)), undefined)
-  assert.deepEqual(await store.read((tables) => tables.sessions.timeline(session.id as SessionId)), [])
+  assert.equal(
+    await store.read((tables) => tables.sessions.find(session.id as SessionId)),
+    undefined,
+  )
+  assert.deepEqual(
+    await store.read((tables) => tables.sessions.timeline(session.id as SessionId)),
+    [],
+  )
 })
 
 test('a database of a newer program, or with a changed step, is left alone', () => {
@@ -224,7 +281,9 @@ test('a database of a newer program, or with a changed step, is left alone', () 
   const database = new DatabaseSync(file)
   database.exec(`insert into migration values (99, 'from the future', 'x', 0)`)
   assert.throws(() => migrate(file, 0), MigrationError)
-  database.exec(`delete from migration where number = 99; update migration set checksum = 'other' where number = 1`)
+  database.exec(
+    `delete from migration where number = 99; update migration set checksum = 'other' where number = 1`,
+  )
   assert.throws(() => migrate(file, 0), MigrationError)
   database.close()
 })
@@ -233,14 +292,38 @@ test('a counter rises; only that of a webauthn key may stay at 0', async () => {
   const now = clock.now()
   const raisedBy = async (format: 'webauthn' | 'software', counters: readonly number[]) => {
     const id = `dev_${format}` as DeviceId
-    const device = { id, subjectId: 'sub_counting', format, keyId: `key of ${format}`, publicKey: new Uint8Array(1), environment: 'sandbox' } as const
-    const registered = { ...device, status: 'active', appId: 'x', counter: 0, lastIssuedAt: null, createdAt: now } as unknown as Device
-    await store.write((tables) => tables.devices.register(registered, { id: `token of ${format}`, hash: new Uint8Array(32) }))
+    const device = {
+      id,
+      subjectId: 'sub_counting',
+      format,
+      keyId: `key of ${format}`,
+      publicKey: new Uint8Array(1),
+      environment: 'sandbox',
+    } as const
+    const registered = {
+      ...device,
+      status: 'active',
+      appId: 'x',
+      counter: 0,
+      lastIssuedAt: null,
+      createdAt: now,
+    } as unknown as Device
+    await store.write((tables) =>
+      tables.devices.register(registered, { id: `token of ${format}`, hash: new Uint8Array(32) }),
+    )
     const raised: boolean[] = []
-    for (const counter of counters) raised.push(await store.write((tables) => tables.devices.raiseCounter(id, counter, now)))
+    for (const counter of counters)
+      raised.push(await store.write((tables) => tables.devices.raiseCounter(id, counter, now)))
     return raised
   }
-  assert.deepEqual(await raisedBy('webauthn', [0, 0, 7, 7, 0, 8]), [true, true, true, false, false, true])
+  assert.deepEqual(await raisedBy('webauthn', [0, 0, 7, 7, 0, 8]), [
+    true,
+    true,
+    true,
+    false,
+    false,
+    true,
+  ])
   assert.deepEqual(await raisedBy('software', [0, 1, 1, 4_294_967_295]), [false, true, false, true])
 })
 
@@ -249,9 +332,17 @@ const SQLITE_IOERR = 10
 
 function failing(statement: 'commit' | 'rollback'): { restore(): void } {
   const run = Reflect.get(StatementSync.prototype, 'run') as (...values: unknown[]) => unknown
-  const { mock: broken } = mock.method(StatementSync.prototype, 'run', function (this: StatementSync, ...values: unknown[]) {
-    if (this.sourceSQL === statement) throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_IOERR })
-    return Reflect.apply(run, this, values)
-  })
+  const { mock: broken } = mock.method(
+    StatementSync.prototype,
+    'run',
+    function (this: StatementSync, ...values: unknown[]) {
+      if (this.sourceSQL === statement)
+        throw Object.assign(new Error('disk I/O error'), {
+          code: 'ERR_SQLITE_ERROR',
+          errcode: SQLITE_IOERR,
+        })
+      return Reflect.apply(run, this, values)
+    },
+  )
   return { restore: () => broken.restore() }
 }

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { pointOf, readCoseKey } from '../src/adapters/proofs/cbor/cose-key.ts'
-import { bytesOf, decodeCbor, decodeFirstCbor, membersOf } from '../src/adapters/proofs/cbor/strict-cbor.ts'
+import {
+  bytesOf,
+  decodeCbor,
+  decodeFirstCbor,
+  membersOf,
+} from '../src/adapters/proofs/cbor/strict-cbor.ts'
 
 const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex')
 
@@ -92,7 +97,8 @@ test('cbor: members are those with these text keys in this order, and no key tha
 
 test('cbor: bytes are bytes, and nothing else is', () => {
   assert.deepEqual(bytesOf(decodeCbor(bytes('4161'))), Buffer.from('a'))
-  for (const hex of ['6161', '811861', '1861', 'f6', 'a0']) assert.equal(bytesOf(decodeCbor(bytes(hex))), undefined, hex)
+  for (const hex of ['6161', '811861', '1861', 'f6', 'a0'])
+    assert.equal(bytesOf(decodeCbor(bytes(hex))), undefined, hex)
 })
 
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -105,7 +111,9 @@ type Label = keyof typeof LABELS
 /** A COSE key of these members: each as it is written, or left out. */
 const keyOf = (bend: { readonly [L in Label]?: string | undefined } = {}) => {
   const members = Object.entries({ ...HONEST, ...bend }).filter(([, value]) => value !== undefined)
-  return bytes(`${(0xa0 | members.length).toString(16)}${members.map(([label, value]) => LABELS[label as unknown as Label] + value).join('')}`)
+  return bytes(
+    `${(0xa0 | members.length).toString(16)}${members.map(([label, value]) => LABELS[label as unknown as Label] + value).join('')}`,
+  )
 }
 
 test('cose: a key is the key that it says, as Node knows it', () => {
@@ -134,7 +142,11 @@ for (const [what, bend] of [
 }
 
 test('cose: a point beside the curve, bytes after a key, and what is no map, are no key', () => {
-  assert.equal(readCoseKey(keyOf({ '-2': `5820${'00'.repeat(32)}`, '-3': `5820${'00'.repeat(32)}` })), undefined)
+  assert.equal(
+    readCoseKey(keyOf({ '-2': `5820${'00'.repeat(32)}`, '-3': `5820${'00'.repeat(32)}` })),
+    undefined,
+  )
   assert.equal(readCoseKey(Buffer.concat([keyOf(), Buffer.of(0)])), undefined)
-  for (const hex of ['', 'a0', '80', '40', '850102030405']) assert.equal(readCoseKey(bytes(hex)), undefined, hex)
+  for (const hex of ['', 'a0', '80', '40', '850102030405'])
+    assert.equal(readCoseKey(bytes(hex)), undefined, hex)
 })

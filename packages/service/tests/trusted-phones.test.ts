@@ -3,7 +3,12 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createAuthenticatorMaker, makeAppAttestAuthority, pemOf, testAuthorityIn } from '@bonded/phone/simulator'
+import {
+  createAuthenticatorMaker,
+  makeAppAttestAuthority,
+  pemOf,
+  testAuthorityIn,
+} from '@bonded/phone/simulator'
 import { GOOGLE_ROOTS } from '../src/adapters/proofs/android/policy.ts'
 import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
 import { ConfigError, readConfig } from '../src/config.ts'
@@ -35,8 +40,15 @@ test('a sandbox trusts the makers of the simulated phone that keeps its keys in 
   const BONDED_DATA_DIR = mkdtempSync(join(tmpdir(), 'bonded-phones-'))
   testAuthorityIn(BONDED_DATA_DIR)
   const { apple, android } = readConfig({ BONDED_DATA_DIR }).phones
-  assert.deepEqual([apple.apps.length, apple.testRoots.length, android.apps.length, android.testRoots.size], [1, 1, 1, 1])
-  const production = { BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'https://bond.example', BONDED_ROOT_KEYS: `k1:${'A'.repeat(43)}` }
+  assert.deepEqual(
+    [apple.apps.length, apple.testRoots.length, android.apps.length, android.testRoots.size],
+    [1, 1, 1, 1],
+  )
+  const production = {
+    BONDED_ENVIRONMENT: 'production',
+    BONDED_PUBLIC_ORIGIN: 'https://bond.example',
+    BONDED_ROOT_KEYS: `k1:${'A'.repeat(43)}`,
+  }
   assert.deepEqual(readConfig({ ...production, BONDED_DATA_DIR }).phones, NO_APPS)
 })
 
@@ -56,7 +68,13 @@ android:
 `
   const { apple, android } = readConfig({ BONDED_PHONES: fileOf(yaml, 'phones.yaml') }).phones
   const [bank, beta] = apple.apps
-  assert.deepEqual(bank, { appId: 'TEAM123456.example.bank', environments: ['production'], categories: [4], missing: 'allow', bundleVersions: 'any' })
+  assert.deepEqual(bank, {
+    appId: 'TEAM123456.example.bank',
+    environments: ['production'],
+    categories: [4],
+    missing: 'allow',
+    bundleVersions: 'any',
+  })
   assert.deepEqual(beta, {
     appId: 'TEAM123456.example.beta',
     environments: ['development'],
@@ -77,15 +95,26 @@ android:
 test('roots are certificates: more of them for Android, makers for webauthn, and test roots apart from both', () => {
   const phones = { android: { extra_roots: [ROOT] }, webauthn: { packed_roots: [MAKER] } }
   const BONDED_TEST_ROOTS = fileOf({ roots: { apple: [ROOT], android: [MAKER], webauthn: [ROOT] } })
-  const { apple, android, webauthn } = readConfig({ BONDED_PHONES: fileOf(phones), BONDED_TEST_ROOTS }).phones
+  const { apple, android, webauthn } = readConfig({
+    BONDED_PHONES: fileOf(phones),
+    BONDED_TEST_ROOTS,
+  }).phones
   assert.deepEqual([android.roots.size, android.testRoots.size], [GOOGLE_ROOTS.size + 1, 1])
-  assert.ok([...android.testRoots].every((root) => /^[0-9a-f]{64}$/.test(root) && !android.roots.has(root)))
-  assert.deepEqual([apple.testRoots, webauthn], [[ROOT], { packedRoots: [MAKER], testRoots: [ROOT] }])
+  assert.ok(
+    [...android.testRoots].every((root) => /^[0-9a-f]{64}$/.test(root) && !android.roots.has(root)),
+  )
+  assert.deepEqual(
+    [apple.testRoots, webauthn],
+    [[ROOT], { packedRoots: [MAKER], testRoots: [ROOT] }],
+  )
 })
 
 test('every mistake of both files is told at once, by the place where it stands, beside all others', () => {
   const phones = {
-    apple_apps: [{ team_id: 'short', bundle_id: 'example.bank', categories: 4, colour: 'red' }, 'text'],
+    apple_apps: [
+      { team_id: 'short', bundle_id: 'example.bank', categories: 4, colour: 'red' },
+      'text',
+    ],
     android_apps: { package: 'example.bank' },
     android: { min_patch_level: 202_613, extra_roots: ['no certificate'] },
     windows_apps: [],
@@ -107,13 +136,24 @@ test('every mistake of both files is told at once, by the place where it stands,
     'BONDED_PORT',
     'BONDED_TEST_ROOTS: roots.apple',
   ])
-  for (const BONDED_PHONES of ['/nowhere/phones.yaml', fileOf('{', 'phones.json'), fileOf('a: [', 'phones.yaml'), fileOf('- a', 'phones.yaml')]) {
+  for (const BONDED_PHONES of [
+    '/nowhere/phones.yaml',
+    fileOf('{', 'phones.json'),
+    fileOf('a: [', 'phones.yaml'),
+    fileOf('- a', 'phones.yaml'),
+  ]) {
     assert.deepEqual(mistakesOf({ BONDED_PHONES }), ['BONDED_PHONES'], BONDED_PHONES)
   }
 })
 
 test('a service in production does not start with test roots', () => {
-  const production = { BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'https://bond.example', BONDED_ROOT_KEYS: `k1:${'A'.repeat(43)}` }
+  const production = {
+    BONDED_ENVIRONMENT: 'production',
+    BONDED_PUBLIC_ORIGIN: 'https://bond.example',
+    BONDED_ROOT_KEYS: `k1:${'A'.repeat(43)}`,
+  }
   assert.deepEqual(mistakesOf(production), [])
-  assert.deepEqual(mistakesOf({ ...production, BONDED_TEST_ROOTS: fileOf({}) }), ['BONDED_TEST_ROOTS'])
+  assert.deepEqual(mistakesOf({ ...production, BONDED_TEST_ROOTS: fileOf({}) }), [
+    'BONDED_TEST_ROOTS',
+  ])
 })

@@ -42,7 +42,12 @@ export const NO_POINT = {
 export function trustOf(environment: 'production' | 'sandbox' = 'production'): StatementTrust {
   const certificate = readCertificate(MAKER.root)
   assert.ok(certificate)
-  const apps = [{ package: SIMULATED_APP.package, certificateDigests: [androidAppId(SIMULATED_APP).split(':')[1] ?? ''] }]
+  const apps = [
+    {
+      package: SIMULATED_APP.package,
+      certificateDigests: [androidAppId(SIMULATED_APP).split(':')[1] ?? ''],
+    },
+  ]
   return {
     packed: [{ certificate, environment }],
     apple: rootsOf([APPLE.root], environment),
@@ -54,7 +59,10 @@ export function trustOf(environment: 'production' | 'sandbox' = 'production'): S
 export function register(options: Partial<AuthenticatorOptions>, trust = trustOf()) {
   const authenticator = createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, ...options })
   const registrar = webauthnRegistrar({ origin: ORIGIN, trust, clock: clockAt(NOW) })
-  return registrar.register({ challenge: CHALLENGE, registration: authenticator.register(CHALLENGE) })
+  return registrar.register({
+    challenge: CHALLENGE,
+    registration: authenticator.register(CHALLENGE),
+  })
 }
 
 /** Chrome on Android: the key's own chain, made for the client data. */
@@ -83,7 +91,12 @@ export const android =
 export const apple: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => {
   const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
   const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
-  return ['apple', new Map([['x5c', certifyKey(APPLE, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })]])]
+  return [
+    'apple',
+    new Map([
+      ['x5c', certifyKey(APPLE, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })],
+    ]),
+  ]
 }
 
 /** The same statement with other members. */

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { SettingsService, verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
+import {
+  SettingsService,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server'
 import { parseAuthenticatorData } from '@simplewebauthn/server/helpers'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { verifyWebauthn } from '../src/adapters/proofs/webauthn/assertion.ts'
@@ -30,7 +34,12 @@ interface Authentication {
  * Recording of the W3C: whether the library takes both steps with user verification not asked for; our verdict on the
  * registration, where it always is asked for; and on the statement alone, under the W3C's root.
  */
-const W3C: Readonly<Record<string, readonly [library: 'both' | 'registration' | 'neither', ours: string, statement: string]>> = {
+const W3C: Readonly<
+  Record<
+    string,
+    readonly [library: 'both' | 'registration' | 'neither', ours: string, statement: string]
+  >
+> = {
   'none-es256': ['both', 'user_verified', 'none'],
   'packed-self-es256': ['both', 'unattested', 'none'],
   'none-es256-crossOrigin': ['both', 'client_data_cross_origin', 'none'],
@@ -50,7 +59,10 @@ const W3C: Readonly<Record<string, readonly [library: 'both' | 'registration' | 
 }
 const ALL_ALGORITHMS = [-7, -35, -36, -257, -8, -53]
 
-const w3c = vectorsMissing === false ? JSON.parse(readVector('webauthn', 'w3c-level3.json').toString()) : { vectors: [] }
+const w3c =
+  vectorsMissing === false
+    ? JSON.parse(readVector('webauthn', 'w3c-level3.json').toString())
+    : { vectors: [] }
 const captures =
   vectorsMissing === false
     ? JSON.parse(readVector('webauthn', 'simplewebauthn-captures.json').toString())
@@ -74,10 +86,18 @@ function w3cTrust() {
   const certificate = readCertificate(Buffer.from(w3c.attestationCaCert, 'base64url'))
   assert.ok(certificate)
   const roots = [{ certificate, environment: 'sandbox' as const }]
-  return { packed: roots, apple: roots, android: trustAt(Date.parse('2024-06-01'), { apps: BROWSER_KEY_KEEPERS }) }
+  return {
+    packed: roots,
+    apple: roots,
+    android: trustAt(Date.parse('2024-06-01'), { apps: BROWSER_KEY_KEEPERS }),
+  }
 }
 
-for (const { name, registration, authentication } of w3c.vectors as { name: string; registration: Registration; authentication: Authentication }[]) {
+for (const { name, registration, authentication } of w3c.vectors as {
+  name: string
+  registration: Registration
+  authentication: Authentication
+}[]) {
   const [library, ours, statement] = W3C[name] ?? []
 
   test(`w3c: ${name}: the library takes ${library}`, async () => {
@@ -88,14 +108,25 @@ for (const { name, registration, authentication } of w3c.vectors as { name: stri
     const clock = clockAt(Date.parse('2024-06-01'))
     const { challenge, credentialId, ...response } = registration
     const registrar = webauthnRegistrar({ origin: w3c.origin, clock, trust: w3cTrust() })
-    const registered = await registrar.register({ challenge, registration: { id: credentialId, type: 'public-key', response } })
-    const standing = registered.ok ? (registered.value.webauthn?.attested === true ? 'attested' : 'unattested') : wordOf(registered)
+    const registered = await registrar.register({
+      challenge,
+      registration: { id: credentialId, type: 'public-key', response },
+    })
+    const standing = registered.ok
+      ? registered.value.webauthn?.attested === true
+        ? 'attested'
+        : 'unattested'
+      : wordOf(registered)
     assert.equal(standing, ours)
     assert.equal(await statementVerdict(registration), statement)
   })
 }
 
-for (const { name, registration, authentication } of w3c.vectors as { name: string; registration: Registration; authentication: Authentication }[]) {
+for (const { name, registration, authentication } of w3c.vectors as {
+  name: string
+  registration: Registration
+  authentication: Authentication
+}[]) {
   const verdict = W3C_ASSERTIONS[name]
   test(`w3c: ${name}: assertion ${verdict ?? 'of no P-256 key'}`, () => {
     const object = decodeCbor(Buffer.from(registration.attestationObject, 'base64url'))
@@ -103,7 +134,11 @@ for (const { name, registration, authentication } of w3c.vectors as { name: stri
       Uint8Array.from((object as Map<string, Uint8Array>).get('authData') ?? []),
     )
     const { challenge, ...assertion } = authentication
-    const judged = assertionVerdict(credentialPublicKey, assertion, { challenge, origin: w3c.origin, rpId: w3c.rpId })
+    const judged = assertionVerdict(credentialPublicKey, assertion, {
+      challenge,
+      origin: w3c.origin,
+      rpId: w3c.rpId,
+    })
     assert.equal(judged, verdict)
   })
 }
@@ -125,15 +160,27 @@ function assertionVerdict(
     signature: Buffer.from(signature, 'base64').toString('base64url'),
     client_data_json: clientData.toString('base64url'),
   }
-  return wordOf(verifyWebauthn(appAttest, { device: { keyId, publicKey, appId: rpId }, challenge, origin }))
+  return wordOf(
+    verifyWebauthn(appAttest, { device: { keyId, publicKey, appId: rpId }, challenge, origin }),
+  )
 }
 
-async function libraryVerdict(registration: Registration, authentication: Authentication): Promise<string> {
+async function libraryVerdict(
+  registration: Registration,
+  authentication: Authentication,
+): Promise<string> {
   for (const identifier of ['packed', 'apple', 'tpm', 'fido-u2f', 'android-key'] as const) {
-    SettingsService.setRootCertificates({ identifier, certificates: [Uint8Array.from(Buffer.from(w3c.attestationCaCert, 'base64url'))] })
+    SettingsService.setRootCertificates({
+      identifier,
+      certificates: [Uint8Array.from(Buffer.from(w3c.attestationCaCert, 'base64url'))],
+    })
   }
   const { challenge, credentialId: id, ...response } = registration
-  const common = { expectedOrigin: w3c.origin, expectedRPID: w3c.rpId, requireUserVerification: false }
+  const common = {
+    expectedOrigin: w3c.origin,
+    expectedRPID: w3c.rpId,
+    requireUserVerification: false,
+  }
   const credential = { id, rawId: id, type: 'public-key' as const, clientExtensionResults: {} }
   try {
     const registered = await verifyRegistrationResponse({
@@ -159,15 +206,28 @@ async function libraryVerdict(registration: Registration, authentication: Authen
   }
 }
 
-async function statementVerdict({ attestationObject, clientDataJSON }: Registration): Promise<string> {
+async function statementVerdict({
+  attestationObject,
+  clientDataJSON,
+}: Registration): Promise<string> {
   const object = decodeCbor(Buffer.from(attestationObject, 'base64url'))
   assert.ok(object instanceof Map)
   const authenticatorData = object.get('authData') as Uint8Array
-  const { aaguid = new Uint8Array(), credentialPublicKey = new Uint8Array() } = parseAuthenticatorData(Uint8Array.from(authenticatorData))
+  const { aaguid = new Uint8Array(), credentialPublicKey = new Uint8Array() } =
+    parseAuthenticatorData(Uint8Array.from(authenticatorData))
   const publicKey = readCoseKey(credentialPublicKey)
   if (publicKey === undefined) return 'no P-256 key'
-  const clientDataHash = createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest()
-  const about = { format: object.get('fmt'), members: object.get('attStmt'), authenticatorData, clientDataHash, aaguid, publicKey }
+  const clientDataHash = createHash('sha256')
+    .update(Buffer.from(clientDataJSON, 'base64url'))
+    .digest()
+  const about = {
+    format: object.get('fmt'),
+    members: object.get('attStmt'),
+    authenticatorData,
+    clientDataHash,
+    aaguid,
+    publicKey,
+  }
   const verdict = await verifyStatement(about, w3cTrust(), Date.parse('2024-06-01'))
   return verdict.ok ? (verdict.value.attested ? 'attested' : 'none') : wordOf(verdict)
 }
@@ -182,19 +242,39 @@ for (const capture of captures.registrations) {
   test(`captured: ${capture.name}: ${CAPTURED[capture.name] ?? 'attested'}`, async () => {
     const now = Date.parse(capture.verifyAt)
     const trust = { packed: [], apple: [], android: trustAt(now, { apps: BROWSER_KEY_KEEPERS }) }
-    const registrar = webauthnRegistrar({ origin: capture.expectedOrigin, clock: clockAt(now), trust })
+    const registrar = webauthnRegistrar({
+      origin: capture.expectedOrigin,
+      clock: clockAt(now),
+      trust,
+    })
     const { challenge } = JSON.parse(Buffer.from(capture.clientDataJSON, 'base64url').toString())
-    const registered = await registrar.register({ challenge, registration: { id: capture.id, type: 'public-key', response: capture } })
-    if (CAPTURED[capture.name] !== undefined) return assert.equal(wordOf(registered), CAPTURED[capture.name])
+    const registered = await registrar.register({
+      challenge,
+      registration: { id: capture.id, type: 'public-key', response: capture },
+    })
+    if (CAPTURED[capture.name] !== undefined)
+      return assert.equal(wordOf(registered), CAPTURED[capture.name])
     assert.equal(wordOf(registered), 'ok')
     assert.ok(registered.ok)
     assert.equal(registered.value.environment, 'production')
     assert.deepEqual(registered.value.webauthn, { attested: true, backupEligible: false })
     // RKP certificates live for weeks: two years later the same chain is worth nothing, where it was provisioned remotely.
     const remote = capture.name.includes('Pixel')
-    const later = { ...trust, android: trustAt(now + 2 * 365 * 86_400_000, { apps: BROWSER_KEY_KEEPERS }) }
-    const anew = webauthnRegistrar({ origin: capture.expectedOrigin, clock: clockAt(now), trust: later })
-    const verdict = wordOf(await anew.register({ challenge, registration: { id: capture.id, type: 'public-key', response: capture } }))
+    const later = {
+      ...trust,
+      android: trustAt(now + 2 * 365 * 86_400_000, { apps: BROWSER_KEY_KEEPERS }),
+    }
+    const anew = webauthnRegistrar({
+      origin: capture.expectedOrigin,
+      clock: clockAt(now),
+      trust: later,
+    })
+    const verdict = wordOf(
+      await anew.register({
+        challenge,
+        registration: { id: capture.id, type: 'public-key', response: capture },
+      }),
+    )
     assert.equal(verdict, remote ? 'validity' : 'ok')
   })
 }
@@ -206,20 +286,37 @@ for (const capture of captures.authentications) {
     const signature = Buffer.from(capture.signature, 'base64').toString('base64url')
     const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString())
     const { verified } = await verifyAuthenticationResponse({
-      response: { id, rawId: id, type: 'public-key', clientExtensionResults: {}, response: { clientDataJSON, authenticatorData, signature } },
+      response: {
+        id,
+        rawId: id,
+        type: 'public-key',
+        clientExtensionResults: {},
+        response: { clientDataJSON, authenticatorData, signature },
+      },
       expectedChallenge: challenge,
       expectedOrigin: capture.expectedOrigin,
       expectedRPID: capture.expectedRPID,
-      credential: { id, publicKey: Uint8Array.from(Buffer.from(capture.credentialPublicKeyCose, 'base64url')), counter: capture.storedCounter },
+      credential: {
+        id,
+        publicKey: Uint8Array.from(Buffer.from(capture.credentialPublicKeyCose, 'base64url')),
+        counter: capture.storedCounter,
+      },
       requireUserVerification: false,
     })
     assert.ok(verified)
     const cose = Uint8Array.from(Buffer.from(capture.credentialPublicKeyCose, 'base64url'))
     const expected = { challenge, origin: capture.expectedOrigin, rpId: capture.expectedRPID }
-    assert.equal(assertionVerdict(cose, { authenticatorData, clientDataJSON, signature }, expected), 'user_verified')
+    assert.equal(
+      assertionVerdict(cose, { authenticatorData, clientDataJSON, signature }, expected),
+      'user_verified',
+    )
   })
 }
 
 test('recordings of WebAuthn: the files are not empty', { skip: vectorsMissing }, () => {
-  assert.ok(w3c.vectors.length >= 15 && captures.registrations.length >= 3 && captures.authentications.length >= 2)
+  assert.ok(
+    w3c.vectors.length >= 15 &&
+      captures.registrations.length >= 3 &&
+      captures.authentications.length >= 2,
+  )
 })

@@ -8,7 +8,13 @@ const DEADLINE_MS = 1_000
 function pool({ size = 1, maxWaiting = 2 } = {}) {
   const clock = new TestClock()
   const script = new URL('./answering-worker.ts', import.meta.url)
-  const workers = new WorkerPool<string>({ script, size, maxWaiting, deadlineMs: DEADLINE_MS, clock })
+  const workers = new WorkerPool<string>({
+    script,
+    size,
+    maxWaiting,
+    deadlineMs: DEADLINE_MS,
+    clock,
+  })
   after(() => workers[Symbol.asyncDispose]())
   return { clock, workers, answer: (text: string) => workers.ask({ do: 'answer', text }) }
 }
@@ -46,12 +52,15 @@ test('a worker that hangs is ended at its deadline, and the next question gets a
 test('a worker that hangs holds up no other one', async () => {
   const { clock, workers, answer } = pool({ size: 2 })
   const hanging = workers.ask({ do: 'hang' })
-  for (const text of ['a', 'b', 'c']) assert.deepEqual(await answer(text), { outcome: 'answered', answer: text })
+  for (const text of ['a', 'b', 'c'])
+    assert.deepEqual(await answer(text), { outcome: 'answered', answer: text })
   clock.advance(DEADLINE_MS)
   assert.deepEqual(await hanging, { outcome: 'timed_out' })
 })
 
-test('a worker that throws, leaves or takes too much memory answers failed, and the next question gets a new one', { timeout: 60_000 }, async () => {
+test('a worker that throws, leaves or takes too much memory answers failed, and the next question gets a new one', {
+  timeout: 60_000,
+}, async () => {
   const { workers, answer } = pool()
   for (const what of ['throw', 'exit', 'grow']) {
     assert.deepEqual(await workers.ask({ do: what }), { outcome: 'failed' }, what)

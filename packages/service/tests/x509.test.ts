@@ -38,43 +38,89 @@ assert.ok(algorithm && signature)
 
 /** Who reads a certificate of these parts, the algorithm standing inside as outside where nothing else is said. */
 function readersOf(parts: Parts, ...after: readonly Uint8Array[]) {
-  const outside = after.length === 0 ? [parts[ALGORITHM] ?? Buffer.alloc(0), signature?.whole ?? Buffer.alloc(0)] : after
+  const outside =
+    after.length === 0
+      ? [parts[ALGORITHM] ?? Buffer.alloc(0), signature?.whole ?? Buffer.alloc(0)]
+      : after
   const certificate = sequence(sequence(...parts), ...outside)
-  return (['der', 'ber'] as const).filter((encoding) => readCertificate(certificate, encoding) !== undefined)
+  return (['der', 'ber'] as const).filter(
+    (encoding) => readCertificate(certificate, encoding) !== undefined,
+  )
 }
 const extended = (...list: Uint8Array[]) => HONEST.with(EXTENSIONS, explicit(3, sequence(...list)))
-const extension = (...parts: Uint8Array[]) => sequence(oid('1.2.3.4'), ...parts, octets(Buffer.alloc(1)))
+const extension = (...parts: Uint8Array[]) =>
+  sequence(oid('1.2.3.4'), ...parts, octets(Buffer.alloc(1)))
 const name = (...parts: Uint8Array[]) => sequence(setOf(...parts))
 const commonName = (...texts: Uint8Array[]) => sequence(oid('2.5.4.3'), ...texts)
 const time = der.time(0)
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
 
 /** What stands in a certificate, and who reads it. */
-const CERTIFICATES: readonly (readonly [what: string, parts: Parts, by: readonly ('der' | 'ber')[]])[] = [
+const CERTIFICATES: readonly (readonly [
+  what: string,
+  parts: Parts,
+  by: readonly ('der' | 'ber')[],
+])[] = [
   ['an honest phone’s', HONEST, ['der', 'ber']],
   ['one with an extension that is critical', extended(extension(boolean(true))), ['der', 'ber']],
-  ['one that says of an extension that it is not critical', extended(extension(boolean(false))), ['der', 'ber']],
+  [
+    'one that says of an extension that it is not critical',
+    extended(extension(boolean(false))),
+    ['der', 'ber'],
+  ],
   ['one without extensions', HONEST.slice(0, EXTENSIONS), ['der', 'ber']],
   ['one of serial number 0', HONEST.with(SERIAL, integer(0)), ['der', 'ber']],
-  ['one of a negative serial number, as some states write', HONEST.with(SERIAL, bytes('0201b5')), ['ber']],
+  [
+    'one of a negative serial number, as some states write',
+    HONEST.with(SERIAL, bytes('0201b5')),
+    ['ber'],
+  ],
   ['one of a subject without a name', HONEST.with(SUBJECT, sequence()), ['der', 'ber']],
   ['one with a list of extensions that is empty', extended(), []],
   ['one with an extension twice', extended(extension(), extension()), []],
   // Read as none, a demand would be passed over.
-  ['one with an extension that says more than that it is critical', extended(extension(boolean(true), nothing())), []],
-  ['one with an extension that says otherwise that it is critical', extended(extension(integer(1))), []],
+  [
+    'one with an extension that says more than that it is critical',
+    extended(extension(boolean(true), nothing())),
+    [],
+  ],
+  [
+    'one with an extension that says otherwise that it is critical',
+    extended(extension(integer(1))),
+    [],
+  ],
   ['one with an extension without a value', extended(sequence(oid('1.2.3.4'))), []],
-  ['one with an extension whose value is no bytes', extended(sequence(oid('1.2.3.4'), integer(1))), []],
+  [
+    'one with an extension whose value is no bytes',
+    extended(sequence(oid('1.2.3.4'), integer(1))),
+    [],
+  ],
   ['one of version 4', HONEST.with(VERSION, explicit(0, integer(3))), []],
   ['one of version 0', HONEST.with(VERSION, explicit(0, bytes('0201ff'))), []],
   ['one of two versions', HONEST.with(VERSION, explicit(0, integer(2), integer(2))), []],
-  ['one with two parameters of its algorithm', HONEST.with(ALGORITHM, sequence(oid(ECDSA_SHA256), nothing(), nothing())), []],
+  [
+    'one with two parameters of its algorithm',
+    HONEST.with(ALGORITHM, sequence(oid(ECDSA_SHA256), nothing(), nothing())),
+    [],
+  ],
   ['one that begins and never ends', HONEST.with(VALIDITY, sequence(time)), []],
   ['one that ends twice', HONEST.with(VALIDITY, sequence(time, time, time)), []],
-  ['one of a subject with nothing in a part of its name', HONEST.with(SUBJECT, sequence(setOf())), []],
+  [
+    'one of a subject with nothing in a part of its name',
+    HONEST.with(SUBJECT, sequence(setOf())),
+    [],
+  ],
   ['one of a subject with an attribute of no kind', HONEST.with(SUBJECT, name(sequence())), []],
-  ['one of a subject with an attribute without a text', HONEST.with(SUBJECT, name(commonName())), []],
-  ['one of a subject with an attribute of two texts', HONEST.with(SUBJECT, name(commonName(utf8('a'), utf8('b')))), []],
+  [
+    'one of a subject with an attribute without a text',
+    HONEST.with(SUBJECT, name(commonName())),
+    [],
+  ],
+  [
+    'one of a subject with an attribute of two texts',
+    HONEST.with(SUBJECT, name(commonName(utf8('a'), utf8('b')))),
+    [],
+  ],
   ['one without a key', HONEST.slice(0, -2), []],
   ['one without a body', [], []],
   ['one with a unique id', HONEST.toSpliced(EXTENSIONS, 0, der.element(0x81, Buffer.of(0, 1))), []],
@@ -97,11 +143,19 @@ test('x509: the algorithm that nobody signed must be the one that is signed, and
 })
 
 test('x509: a certificate of version 1 says neither its version nor extensions', () => {
-  assert.deepEqual(readersOf(HONEST.slice(SERIAL, EXTENSIONS), HONEST[ALGORITHM] ?? Buffer.alloc(0), signature.whole), ['der', 'ber'])
+  assert.deepEqual(
+    readersOf(
+      HONEST.slice(SERIAL, EXTENSIONS),
+      HONEST[ALGORITHM] ?? Buffer.alloc(0),
+      signature.whole,
+    ),
+    ['der', 'ber'],
+  )
 })
 
 test('x509: a certificate is read up to 8 KiB, a state’s up to 16', () => {
-  const ofLength = (length: number) => extended(sequence(oid('1.2.3.4'), octets(Buffer.alloc(length))))
+  const ofLength = (length: number) =>
+    extended(sequence(oid('1.2.3.4'), octets(Buffer.alloc(length))))
   assert.deepEqual(readersOf(ofLength(7 * 1024)), ['der', 'ber'])
   assert.deepEqual(readersOf(ofLength(8 * 1024)), ['ber'])
   assert.deepEqual(readersOf(ofLength(16 * 1024)), [])
@@ -150,14 +204,18 @@ test('x509: usage that cannot be read allows nothing, and usage that is not ther
   assert.equal(keyUsageOf(SAYS_NOTHING), undefined)
   assert.equal(keyUsageOf(saying(EXTENSION.keyUsage, '03020780')), 0x80)
   assert.equal(keyUsageOf(saying(EXTENSION.keyUsage, '03020106')), 0x06)
-  for (const hex of ['', '0300', '0301', '030100', '040200ff', '030202040500']) assert.equal(keyUsageOf(saying(EXTENSION.keyUsage, hex)), 0, hex)
+  for (const hex of ['', '0300', '0301', '030100', '040200ff', '030202040500'])
+    assert.equal(keyUsageOf(saying(EXTENSION.keyUsage, hex)), 0, hex)
 })
 
 test('x509: purposes that cannot be read allow none, and purposes that are not there are not limited', () => {
   assert.equal(purposesOf(SAYS_NOTHING), undefined)
-  assert.deepEqual(purposesOf(saying(EXTENSION.extendedKeyUsage, '30070605678108030a')), ['2.23.136.3.10'])
+  assert.deepEqual(purposesOf(saying(EXTENSION.extendedKeyUsage, '30070605678108030a')), [
+    '2.23.136.3.10',
+  ])
   assert.deepEqual(purposesOf(saying(EXTENSION.extendedKeyUsage, '3005060355040a')), ['2.5.4.10'])
-  for (const hex of ['', '3000', '3003020105', '060355040a']) assert.deepEqual(purposesOf(saying(EXTENSION.extendedKeyUsage, hex)), [], hex)
+  for (const hex of ['', '3000', '3003020105', '060355040a'])
+    assert.deepEqual(purposesOf(saying(EXTENSION.extendedKeyUsage, hex)), [], hex)
 })
 
 test('x509: a key’s own id is not its issuer’s, and neither is read from the other', () => {
@@ -174,23 +232,36 @@ test('x509: a demand that nobody here understands is seen, and only a demand is 
   const understood = new Set<string>([EXTENSION.keyUsage])
   assert.equal(hasForeignCriticalExtension(saying('1.2.3.4', '0500', true), understood), true)
   assert.equal(hasForeignCriticalExtension(saying('1.2.3.4', '0500'), understood), false)
-  const [usage, foreign] = [saying(EXTENSION.keyUsage, '0500', true), saying('1.2.3.4', '0500', true)]
+  const [usage, foreign] = [
+    saying(EXTENSION.keyUsage, '0500', true),
+    saying('1.2.3.4', '0500', true),
+  ]
   for (const [one, other] of [
     [usage, foreign],
     [foreign, usage],
   ] as const) {
     const both = new Map([...one.extensions, ...other.extensions])
-    assert.equal(hasForeignCriticalExtension({ encoding: 'der', extensions: both }, understood), true)
+    assert.equal(
+      hasForeignCriticalExtension({ encoding: 'der', extensions: both }, understood),
+      true,
+    )
   }
-  assert.equal(hasForeignCriticalExtension(saying(EXTENSION.keyUsage, '0500', true), understood), false)
+  assert.equal(
+    hasForeignCriticalExtension(saying(EXTENSION.keyUsage, '0500', true), understood),
+    false,
+  )
 })
 
 test('x509: an algorithm with parameters of its own is not the one that has none', () => {
   const sha256 = '2.16.840.1.101.3.4.2.1'
-  const read = (id: string, ...parameters: Uint8Array[]) => readAlgorithm(readElement(sequence(oid(id), ...parameters)))
+  const read = (id: string, ...parameters: Uint8Array[]) =>
+    readAlgorithm(readElement(sequence(oid(id), ...parameters)))
   for (const parameters of [[], [nothing()]]) {
     assert.equal(digestOf(read(sha256, ...parameters)), 'sha256')
-    assert.deepEqual(schemeOf(read(ECDSA_SHA256, ...parameters)), { scheme: 'ecdsa', digest: 'sha256' })
+    assert.deepEqual(schemeOf(read(ECDSA_SHA256, ...parameters)), {
+      scheme: 'ecdsa',
+      digest: 'sha256',
+    })
   }
   for (const parameters of [bytes('050100'), integer(1), sequence()]) {
     assert.equal(digestOf(read(sha256, parameters)), undefined)
@@ -201,7 +272,8 @@ test('x509: an algorithm with parameters of its own is not the one that has none
 })
 
 test('x509: names differ where their parts do, whatever their case and spaces', () => {
-  const canonical = (...parts: Uint8Array[]) => readName(readElement(sequence(...parts.map((part) => setOf(part))))).canonical
+  const canonical = (...parts: Uint8Array[]) =>
+    readName(readElement(sequence(...parts.map((part) => setOf(part))))).canonical
   const one = commonName(utf8('Bonded  CA'))
   assert.equal(canonical(one), canonical(commonName(der.printable(' bonded ca'))))
   assert.notEqual(canonical(one), canonical(commonName(utf8('Bonded CB'))))

@@ -18,7 +18,9 @@ export interface PulseScript {
  * @example const { source, integrity } = await loadPulseScript()
  */
 export async function loadPulseScript(): Promise<PulseScript> {
-  const { version }: { version: string } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'))
+  const { version }: { version: string } = JSON.parse(
+    await readFile(new URL('../package.json', import.meta.url), 'utf8'),
+  )
   const source = (await prebuilt()) ?? (await bundle(version))
   const integrity = `sha384-${createHash('sha384').update(source).digest('base64')}`
   return { source, integrity, version }
@@ -47,7 +49,9 @@ async function bundle(version: string): Promise<string> {
     minify: true,
     charset: 'utf8',
     legalComments: 'none',
-    banner: { js: `/*! Pulse ${version}, Apache-2.0. QR code: uqr, MIT, Copyright (c) Project Nayuki, Anthony Fu. */` },
+    banner: {
+      js: `/*! Pulse ${version}, Apache-2.0. QR code: uqr, MIT, Copyright (c) Project Nayuki, Anthony Fu. */`,
+    },
     define: { PULSE_VERSION: JSON.stringify(version) },
     tsconfigRaw: {},
   })

@@ -54,11 +54,20 @@ export function checkSetup(setup: Setup): Setup {
   const given: Record<string, unknown> = isObject(setup) ? setup : {}
   const { publishableKey, workflow, containerId, sessionEndpoint } = given
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
-    throw new PulseError('server_credential_exposed', 'This is a server credential. Revoke it now, and pass the publishable key (pk_beta_…) instead.')
+    throw new PulseError(
+      'server_credential_exposed',
+      'This is a server credential. Revoke it now, and pass the publishable key (pk_beta_…) instead.',
+    )
   if (typeof publishableKey !== 'string' || !publishableKey.startsWith('pk_beta_'))
-    throw new PulseError('publishable_key_invalid', 'Pass `publishableKey`: the browser key of your tenant, which begins with pk_beta_.')
+    throw new PulseError(
+      'publishable_key_invalid',
+      'Pass `publishableKey`: the browser key of your tenant, which begins with pk_beta_.',
+    )
   if (!isName(workflow))
-    throw new PulseError('workflow_invalid', 'Pass `workflow`: the name of a workflow enabled for this key, such as credit_application.')
+    throw new PulseError(
+      'workflow_invalid',
+      'Pass `workflow`: the name of a workflow enabled for this key, such as credit_application.',
+    )
   if (containerId !== undefined && !isName(containerId))
     throw new PulseError(
       'container_id_invalid',
@@ -74,24 +83,42 @@ export function checkSetup(setup: Setup): Setup {
 
 /** The checked request, or a PulseError. */
 export function checkRequest(setup: Setup | undefined, request: BondRequest): BondRequest {
-  if (!setup) throw new PulseError('not_initialised', 'Call Pulse.init({ publishableKey, workflow, sessionEndpoint }) before Pulse.requireBond.')
+  if (!setup)
+    throw new PulseError(
+      'not_initialised',
+      'Call Pulse.init({ publishableKey, workflow, sessionEndpoint }) before Pulse.requireBond.',
+    )
   const given: Record<string, unknown> = isObject(request) ? request : {}
   const { action, session, context } = given
-  if (!isName(action)) throw new PulseError('action_invalid', 'Pass `action`: the one protected action this bond is for, such as submit_application.')
+  if (!isName(action))
+    throw new PulseError(
+      'action_invalid',
+      'Pass `action`: the one protected action this bond is for, such as submit_application.',
+    )
   if (session !== undefined) checkSession(session, { workflow: setup.workflow, action })
   else if (setup.sessionEndpoint === undefined)
-    throw new PulseError('session_endpoint_invalid', 'Pass `session` to requireBond, or `sessionEndpoint` to init.')
+    throw new PulseError(
+      'session_endpoint_invalid',
+      'Pass `session` to requireBond, or `sessionEndpoint` to init.',
+    )
   return { action, session: session as object | undefined, context: plainJson(context) }
 }
 
 function checkSession(session: unknown, asked: { workflow: string; action: string }): void {
-  if (!isObject(session) || typeof session['id'] !== 'string' || typeof session['watch_token'] !== 'string')
+  if (
+    !isObject(session) ||
+    typeof session['id'] !== 'string' ||
+    typeof session['watch_token'] !== 'string'
+  )
     throw new PulseError(
       'session_invalid',
       'Pass `session`: the create answer of your backend without completion_secret (publicSession() of @bonded/integrator).',
     )
   if (session['completion_secret'])
-    throw new PulseError('completion_secret_exposed', 'Your backend sent completion_secret to the browser. Send publicSession(session) instead.')
+    throw new PulseError(
+      'completion_secret_exposed',
+      'Your backend sent completion_secret to the browser. Send publicSession(session) instead.',
+    )
   if (!isFor(session, asked))
     throw new PulseError(
       'session_mismatch',
@@ -100,8 +127,14 @@ function checkSession(session: unknown, asked: { workflow: string; action: strin
 }
 
 /** Whether a session is for the workflow and action that the page asked for. */
-export function isFor(session: Record<string, unknown>, asked: { workflow: string; action: string }): boolean {
-  return (session['workflow'] ?? asked.workflow) === asked.workflow && (session['action'] ?? asked.action) === asked.action
+export function isFor(
+  session: Record<string, unknown>,
+  asked: { workflow: string; action: string },
+): boolean {
+  return (
+    (session['workflow'] ?? asked.workflow) === asked.workflow &&
+    (session['action'] ?? asked.action) === asked.action
+  )
 }
 
 /** What JSON makes of a value: what cannot be sent is told now, not as a failed request later. */
@@ -110,7 +143,10 @@ function plainJson(context: unknown): unknown {
     const text = JSON.stringify(context)
     return text === undefined ? undefined : JSON.parse(text)
   } catch {
-    throw new PulseError('context_invalid', 'Pass a `context` that JSON can hold: no cycles, no BigInt.')
+    throw new PulseError(
+      'context_invalid',
+      'Pass a `context` that JSON can hold: no cycles, no BigInt.',
+    )
   }
 }
 

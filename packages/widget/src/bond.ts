@@ -76,7 +76,14 @@ export function startBond(setup: Setup, request: BondRequest): Bond {
       () => clearInterval(ticking),
       () => clearTimeout(longest),
     )
-    cleanUp.push(watch({ ...found, publishableKey: setup.publishableKey, onStanding: learn, onUnavailable: close }))
+    cleanUp.push(
+      watch({
+        ...found,
+        publishableKey: setup.publishableKey,
+        onStanding: learn,
+        onUnavailable: close,
+      }),
+    )
     tick()
   }
   const closeForBreach = (breach: string) => {
@@ -99,5 +106,9 @@ export function startBond(setup: Setup, request: BondRequest): Bond {
 function outcomeOf(sessionId: string, { state, endedReason }: Standing): BondOutcome | undefined {
   if (state === 'bonded') return { state, sessionId }
   if (state === 'pending' || state === 'step_up_required') return undefined
-  return { state, sessionId: null, ...(state === 'killed' && endedReason ? { reason: endedReason } : {}) }
+  return {
+    state,
+    sessionId: null,
+    ...(state === 'killed' && endedReason ? { reason: endedReason } : {}),
+  }
 }

@@ -23,7 +23,9 @@ const SETTLING_STEP_MS = 100
 
 /** The reserved container: by id, or the first that carries `data-pulse-widget`. */
 export function findContainer(containerId: string | undefined): HTMLElement | null {
-  return containerId === undefined ? document.querySelector<HTMLElement>('[data-pulse-widget]') : document.getElementById(containerId)
+  return containerId === undefined
+    ? document.querySelector<HTMLElement>('[data-pulse-widget]')
+    : document.getElementById(containerId)
 }
 
 /**
@@ -57,19 +59,30 @@ export async function settledBreachOf(container: HTMLElement): Promise<Breach | 
 
 function breachOfBox(container: HTMLElement): Breach | undefined {
   const box = container.getBoundingClientRect()
-  if (isScaled(box.width, container.offsetWidth) || isScaled(box.height, container.offsetHeight)) return 'scaled'
+  if (isScaled(box.width, container.offsetWidth) || isScaled(box.height, container.offsetHeight))
+    return 'scaled'
   if (box.width < LEAST_WIDTH_PX || box.height < LEAST_HEIGHT_PX) return 'too_small'
   // Scrolled out of sight is fine; where no scrolling leads is not.
   const page = document.documentElement
   const left = box.left + scrollX
   const top = box.top + scrollY
-  if (left + box.width <= 0 || top + box.height <= 0 || left >= page.scrollWidth || top >= page.scrollHeight) return 'off_screen'
+  if (
+    left + box.width <= 0 ||
+    top + box.height <= 0 ||
+    left >= page.scrollWidth ||
+    top >= page.scrollHeight
+  )
+    return 'off_screen'
   return undefined
 }
 
 /** The layout box is not touched by transforms, the rendered one is: of the element and of all above it. */
 function isScaled(rendered: number, laidOut: number): boolean {
-  return laidOut > 0 && Math.abs(rendered / laidOut - 1) > SCALE_TOLERANCE && Math.abs(rendered - laidOut) > 1
+  return (
+    laidOut > 0 &&
+    Math.abs(rendered / laidOut - 1) > SCALE_TOLERANCE &&
+    Math.abs(rendered - laidOut) > 1
+  )
 }
 
 function clips(element: Element, style: CSSStyleDeclaration): boolean {

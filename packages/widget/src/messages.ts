@@ -49,22 +49,46 @@ export const en: Messages = {
   timeLeft: (time) => `${time} left`,
   screens: {
     starting: { title: 'One moment', body: 'Preparing your confirmation.' },
-    waiting: { title: 'Confirm with your phone', body: 'Scan this code, then approve the request on your phone.' },
-    scanned: { title: 'Check your phone', body: 'Read the request on your phone, and approve it there if it is yours.' },
+    waiting: {
+      title: 'Confirm with your phone',
+      body: 'Scan this code, then approve the request on your phone.',
+    },
+    scanned: {
+      title: 'Check your phone',
+      body: 'Read the request on your phone, and approve it there if it is yours.',
+    },
     evaluating: { title: 'Verifying', body: 'Your phone is answering. This takes a few seconds.' },
-    step_up: { title: 'One more step', body: 'Your phone needs another proof. Follow the instructions there.' },
+    step_up: {
+      title: 'One more step',
+      body: 'Your phone needs another proof. Follow the instructions there.',
+    },
     bonded: { title: 'Confirmed', body: 'Your phone has approved this request.' },
     completed: { title: 'All done', body: 'Your confirmed request has been carried out.' },
     declined: { title: 'Declined', body: `You declined on your phone. ${nothingApproved}` },
-    unexpected: { title: 'Stopped for your safety', body: `The phone reported that its owner did not start this. ${nothingApproved}` },
-    not_verified: { title: 'Not verified', body: `Your phone could not prove this request. ${nothingApproved} You can start again.` },
+    unexpected: {
+      title: 'Stopped for your safety',
+      body: `The phone reported that its owner did not start this. ${nothingApproved}`,
+    },
+    not_verified: {
+      title: 'Not verified',
+      body: `Your phone could not prove this request. ${nothingApproved} You can start again.`,
+    },
     killed: { title: 'Cancelled', body: `This request was cancelled. ${nothingApproved}` },
-    expired: { title: 'Time ran out', body: 'This request is no longer valid. Start again to get a new code.' },
-    unavailable: { title: 'Not available', body: `Phone confirmation did not start or was stopped. ${nothingApproved} You can start again.` },
+    expired: {
+      title: 'Time ran out',
+      body: 'This request is no longer valid. Start again to get a new code.',
+    },
+    unavailable: {
+      title: 'Not available',
+      body: `Phone confirmation did not start or was stopped. ${nothingApproved} You can start again.`,
+    },
     unreachable: {
       title: 'No connection',
       body: `The confirmation service cannot be reached. ${nothingApproved} Check your connection, then start again.`,
     },
-    obstructed: { title: 'Closed for your safety', body: `This page was covering or hiding the confirmation. ${nothingApproved}` },
+    obstructed: {
+      title: 'Closed for your safety',
+      body: `This page was covering or hiding the confirmation. ${nothingApproved}`,
+    },
   },
 }

@@ -34,7 +34,11 @@ export type UnavailableReason =
  */
 export type BondOutcome =
   | { readonly state: 'bonded'; readonly sessionId: string; readonly reason?: undefined }
-  | { readonly state: Exclude<SessionState, 'bonded'>; readonly sessionId: null; readonly reason?: PublicEndedReason }
+  | {
+      readonly state: Exclude<SessionState, 'bonded'>
+      readonly sessionId: null
+      readonly reason?: PublicEndedReason
+    }
   | { readonly state: 'unavailable'; readonly sessionId: null; readonly reason: UnavailableReason }
 
 /** The outcome of a bond that could not be watched to its end. */

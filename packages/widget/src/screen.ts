@@ -37,10 +37,18 @@ export function screenOf(standing: Standing, now: Instant): Screen {
   switch (state) {
     case 'pending': {
       const name = pendingScreen(standing)
-      return { name, code: name === 'waiting' && code && now < code.expiresAt ? code : null, expiresAt }
+      return {
+        name,
+        code: name === 'waiting' && code && now < code.expiresAt ? code : null,
+        expiresAt,
+      }
     }
     case 'step_up_required':
-      return { name: standing.hint === 'evaluating' ? 'evaluating' : 'step_up', code: null, expiresAt }
+      return {
+        name: standing.hint === 'evaluating' ? 'evaluating' : 'step_up',
+        code: null,
+        expiresAt,
+      }
     case 'killed':
       return plain(ENDED_SCREENS[standing.endedReason ?? 'killed'])
     case 'bonded':

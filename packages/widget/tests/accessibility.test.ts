@@ -6,7 +6,12 @@ import { browserTest, computed, Harness, noBrowser, require, screen } from './ha
 import { readQr } from './read-qr.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core')
-const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 }
+const PHONE = {
+  viewport: { width: 360, height: 740 },
+  hasTouch: true,
+  isMobile: true,
+  deviceScaleFactor: 2,
+}
 let h: Harness
 before(async () => {
   if (!noBrowser) h = await Harness.start()
@@ -41,33 +46,47 @@ test('axe finds nothing on a phone', browserTest, async () => {
   assert.deepEqual(await violations(await h.waiting(PHONE)), [])
 })
 
-test('a screen reader hears the changes of state, and never a rotation or the countdown', browserTest, async () => {
-  const page = await h.waiting({ clock: true })
-  const spoken = () => page.evaluate('spoken')
-  await page.evaluate(`
+test(
+  'a screen reader hears the changes of state, and never a rotation or the countdown',
+  browserTest,
+  async () => {
+    const page = await h.waiting({ clock: true })
+    const spoken = () => page.evaluate('spoken')
+    await page.evaluate(`
     globalThis.spoken = []
     for (const region of document.querySelector('[data-pulse-widget]').shadowRoot.querySelectorAll('[role=status], [aria-live]'))
       new MutationObserver(() => spoken.push(region.textContent)).observe(region, { subtree: true, childList: true, characterData: true })
   `)
-  h.session.rotate()
-  await page.locator(`a.link[href="${h.session.universalLink}"]`).waitFor()
-  await page.clock.runFor(5_000)
-  await page.getByText(/^4:5\d left$/).waitFor()
-  assert.deepEqual(await spoken(), [])
-  h.session.hinted('scanned')
-  await screen(page, 'scanned')
-  assert.deepEqual(await spoken(), ['Check your phoneRead the request on your phone, and approve it there if it is yours.'])
-})
+    h.session.rotate()
+    await page.locator(`a.link[href="${h.session.universalLink}"]`).waitFor()
+    await page.clock.runFor(5_000)
+    await page.getByText(/^4:5\d left$/).waitFor()
+    assert.deepEqual(await spoken(), [])
+    h.session.hinted('scanned')
+    await screen(page, 'scanned')
+    assert.deepEqual(await spoken(), [
+      'Check your phoneRead the request on your phone, and approve it there if it is yours.',
+    ])
+  },
+)
 
 test('on a touch device the link comes first and the code second', browserTest, async () => {
   const page = await h.waiting(PHONE)
   const link = await page.getByRole('link', { name: 'Continue on this phone' }).boundingBox()
-  const code = await page.getByRole('img', { name: 'QR code to scan with your phone' }).boundingBox()
+  const code = await page
+    .getByRole('img', { name: 'QR code to scan with your phone' })
+    .boundingBox()
   assert.ok(link && code && link.y + link.height <= code.y)
-  assert.equal(await page.getByRole('link', { name: 'Continue on this phone' }).getAttribute('href'), h.session.universalLink)
+  assert.equal(
+    await page.getByRole('link', { name: 'Continue on this phone' }).getAttribute('href'),
+    h.session.universalLink,
+  )
 })
 
-for (const [what, viewport] of Object.entries({ '320 px wide': { width: 320, height: 600 }, 'zoomed to 200 %': { width: 380, height: 320 } }))
+for (const [what, viewport] of Object.entries({
+  '320 px wide': { width: 320, height: 600 },
+  'zoomed to 200 %': { width: 380, height: 320 },
+}))
   test(`${what}, nothing is cut off, and the code scans`, browserTest, async () => {
     const page = await h.waiting({ viewport, deviceScaleFactor: 2 })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)

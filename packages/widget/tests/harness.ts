@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core'
 import type { ScriptedSession, SessionScript } from './scripted-session.ts'
 import { ScriptedWorker } from './scripted-worker.ts'
 
@@ -48,7 +54,9 @@ export class Harness implements AsyncDisposable {
   readonly #browser: Browser
   readonly #site = createServer((request, response) => {
     if (request.method === 'POST')
-      return void this.#createSession(request).then((view) => response.setHeader('Content-Type', 'application/json').end(JSON.stringify(view)))
+      return void this.#createSession(request).then((view) =>
+        response.setHeader('Content-Type', 'application/json').end(JSON.stringify(view)),
+      )
     if (this.#page.csp) response.setHeader('Content-Security-Policy', this.#page.csp)
     response.setHeader('Content-Type', 'text/html').end(this.#html())
   })
@@ -90,7 +98,9 @@ export class Harness implements AsyncDisposable {
     this.worker.retryAfterSeconds = undefined
     this.sessions.length = 0
     for (const previous of this.#browser.contexts()) await previous.close()
-    const page = await (await this.#browser.newContext({ viewport: VIEWPORT, ...context })).newPage()
+    const page = await (
+      await this.#browser.newContext({ viewport: VIEWPORT, ...context })
+    ).newPage()
     page.setDefaultTimeout(LIMIT_MS)
     if (clock) await page.clock.install()
     await page.goto(this.siteUrl)
@@ -187,5 +197,9 @@ export async function until(holds: () => boolean): Promise<void> {
 
 /** A computed style of an element. */
 export function computed(locator: Locator, property: string): Promise<string> {
-  return locator.evaluate((element, name) => (globalThis as unknown as OnPage).getComputedStyle(element).getPropertyValue(name), property)
+  return locator.evaluate(
+    (element, name) =>
+      (globalThis as unknown as OnPage).getComputedStyle(element).getPropertyValue(name),
+    property,
+  )
 }

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { browserTest, Harness, init, noBrowser, outcome, require, screen, until } from './harness.ts'
+import {
+  browserTest,
+  Harness,
+  init,
+  noBrowser,
+  outcome,
+  require,
+  screen,
+  until,
+} from './harness.ts'
 import { readQr } from './read-qr.ts'
 
 let h: Harness
@@ -11,73 +20,107 @@ before(async () => {
 after(async () => h?.[Symbol.asyncDispose]())
 
 /** Moves the page's clock in steps, as far as something it waits for on the network needs. */
-async function passTime(page: Page, { stepMs, while: goesOn }: { stepMs: number; while: () => boolean }): Promise<void> {
+async function passTime(
+  page: Page,
+  { stepMs, while: goesOn }: { stepMs: number; while: () => boolean },
+): Promise<void> {
   for (let step = 0; goesOn() && step < 200; step += 1) {
     await page.clock.runFor(stepMs)
     await page.evaluate(() => fetch('/').then(() => undefined))
   }
 }
 
-test('the channel offers bonded.v1 and the watch token, and comes back with the seq it knows', browserTest, async () => {
-  const page = await h.waiting()
-  const { session, worker } = h
-  assert.deepEqual(worker.callsOf('socket', session)[0]?.protocols, ['bonded.v1', `watch.${session.watchToken}`])
-  session.hinted('scanned')
-  await screen(page, 'scanned')
-  worker.cutSockets()
-  await until(() => worker.callsOf('socket', session).length === 2)
-  assert.deepEqual(worker.callsOf('socket', session)[1]?.protocols, ['bonded.v1', `watch.${session.watchToken}`, 'after.2'])
-  assert.ok(worker.callsOf('get', session).length > 0, 'a lost channel asks GET for the reason')
-  session.moved('bonded')
-  assert.equal((await outcome(page)).state, 'bonded')
-})
+test(
+  'the channel offers bonded.v1 and the watch token, and comes back with the seq it knows',
+  browserTest,
+  async () => {
+    const page = await h.waiting()
+    const { session, worker } = h
+    assert.deepEqual(worker.callsOf('socket', session)[0]?.protocols, [
+      'bonded.v1',
+      `watch.${session.watchToken}`,
+    ])
+    session.hinted('scanned')
+    await screen(page, 'scanned')
+    worker.cutSockets()
+    await until(() => worker.callsOf('socket', session).length === 2)
+    assert.deepEqual(worker.callsOf('socket', session)[1]?.protocols, [
+      'bonded.v1',
+      `watch.${session.watchToken}`,
+      'after.2',
+    ])
+    assert.ok(worker.callsOf('get', session).length > 0, 'a lost channel asks GET for the reason')
+    session.moved('bonded')
+    assert.equal((await outcome(page)).state, 'bonded')
+  },
+)
 
-test('where sockets are blocked, polling brings scanned, bonded and completed', browserTest, async () => {
-  const page = await h.open()
-  h.worker.sockets = 'refuse'
-  await init(page)
-  await require(page)
-  await screen(page, 'waiting')
-  const polls = () => h.worker.callsOf('get', h.session).filter(({ query }) => query.has('wait_ms'))
-  await until(() => polls().length > 0)
-  h.session.hinted('scanned')
-  await screen(page, 'scanned')
-  h.session.moved('bonded')
-  await screen(page, 'bonded')
-  assert.equal((await outcome(page)).sessionId, h.session.id)
-  assert.equal(h.worker.callsOf('socket', h.session).length, 2)
-  const { headers, query } = polls()[0]!
-  assert.match(headers.authorization ?? '', /^Bearer pk_beta_/)
-  assert.equal(headers['x-bond-watch'], h.session.watchToken)
-  assert.deepEqual([query.get('wait_ms'), query.get('after')], ['20000', '1'])
-})
+test(
+  'where sockets are blocked, polling brings scanned, bonded and completed',
+  browserTest,
+  async () => {
+    const page = await h.open()
+    h.worker.sockets = 'refuse'
+    await init(page)
+    await require(page)
+    await screen(page, 'waiting')
+    const polls = () =>
+      h.worker.callsOf('get', h.session).filter(({ query }) => query.has('wait_ms'))
+    await until(() => polls().length > 0)
+    h.session.hinted('scanned')
+    await screen(page, 'scanned')
+    h.session.moved('bonded')
+    await screen(page, 'bonded')
+    assert.equal((await outcome(page)).sessionId, h.session.id)
+    assert.equal(h.worker.callsOf('socket', h.session).length, 2)
+    const { headers, query } = polls()[0]!
+    assert.match(headers.authorization ?? '', /^Bearer pk_beta_/)
+    assert.equal(headers['x-bond-watch'], h.session.watchToken)
+    assert.deepEqual([query.get('wait_ms'), query.get('after')], ['20000', '1'])
+  },
+)
 
-test('polling waits no longer than the code is shown, so that a rotated code appears', browserTest, async () => {
-  const page = await h.open({ session: { rotatesInMs: 700 } })
-  h.worker.sockets = 'refuse'
-  await init(page)
-  await require(page)
-  await until(() => h.sessions.length > 0 && h.worker.callsOf('get', h.session).some(({ query }) => query.has('wait_ms')))
-  h.session.rotate()
-  await page.locator(`a[href="${h.session.universalLink}"]`).first().waitFor({ state: 'attached' })
-  assert.equal(readQr(await page.screenshot()), h.session.payload)
-})
+test(
+  'polling waits no longer than the code is shown, so that a rotated code appears',
+  browserTest,
+  async () => {
+    const page = await h.open({ session: { rotatesInMs: 700 } })
+    h.worker.sockets = 'refuse'
+    await init(page)
+    await require(page)
+    await until(
+      () =>
+        h.sessions.length > 0 &&
+        h.worker.callsOf('get', h.session).some(({ query }) => query.has('wait_ms')),
+    )
+    h.session.rotate()
+    await page
+      .locator(`a[href="${h.session.universalLink}"]`)
+      .first()
+      .waitFor({ state: 'attached' })
+    assert.equal(readQr(await page.screenshot()), h.session.payload)
+  },
+)
 
-test('a service that is gone ends as unavailable, and a code that is not accepted any more is not shown', browserTest, async () => {
-  const page = await h.waiting({ clock: true, session: { rotatesInMs: 8_000 } })
-  const { session, worker } = h
-  worker.answers = 'cut'
-  worker.sockets = 'refuse'
-  worker.cutSockets()
-  let settled = false
-  const result = outcome(page).finally(() => (settled = true))
-  await passTime(page, { stepMs: 1_000, while: () => worker.callsOf('get', session).length < 6 })
-  await page.clock.runFor(10_000)
-  await page.getByText('Renewing the code…').waitFor()
-  await passTime(page, { stepMs: 2_000, while: () => !settled })
-  assert.deepEqual(await result, { state: 'unavailable', sessionId: null, reason: 'network' })
-  await screen(page, 'unreachable')
-})
+test(
+  'a service that is gone ends as unavailable, and a code that is not accepted any more is not shown',
+  browserTest,
+  async () => {
+    const page = await h.waiting({ clock: true, session: { rotatesInMs: 8_000 } })
+    const { session, worker } = h
+    worker.answers = 'cut'
+    worker.sockets = 'refuse'
+    worker.cutSockets()
+    let settled = false
+    const result = outcome(page).finally(() => (settled = true))
+    await passTime(page, { stepMs: 1_000, while: () => worker.callsOf('get', session).length < 6 })
+    await page.clock.runFor(10_000)
+    await page.getByText('Renewing the code…').waitFor()
+    await passTime(page, { stepMs: 2_000, while: () => !settled })
+    assert.deepEqual(await result, { state: 'unavailable', sessionId: null, reason: 'network' })
+    await screen(page, 'unreachable')
+  },
+)
 
 test('a service that comes back in time is found again', browserTest, async () => {
   const page = await h.waiting()
@@ -91,25 +134,29 @@ test('a service that comes back in time is found again', browserTest, async () =
   assert.equal((await outcome(page)).state, 'bonded')
 })
 
-test('a service that limits the page is not asked before the time it names', browserTest, async () => {
-  const page = await h.waiting({ clock: true })
-  const { session, worker } = h
-  const asked = () => worker.callsOf('get', session).length
-  worker.answers = 429
-  worker.retryAfterSeconds = 20
-  worker.sockets = 'refuse'
-  worker.cutSockets()
-  await passTime(page, { stepMs: 500, while: () => asked() < 1 })
-  let steps = 0
-  await passTime(page, { stepMs: 500, while: () => steps++ < 34 })
-  assert.equal(asked(), 1)
-  worker.answers = 'well'
-  session.moved('bonded')
-  let settled = false
-  const result = outcome(page).finally(() => (settled = true))
-  await passTime(page, { stepMs: 1_000, while: () => !settled })
-  assert.equal((await result).state, 'bonded')
-})
+test(
+  'a service that limits the page is not asked before the time it names',
+  browserTest,
+  async () => {
+    const page = await h.waiting({ clock: true })
+    const { session, worker } = h
+    const asked = () => worker.callsOf('get', session).length
+    worker.answers = 429
+    worker.retryAfterSeconds = 20
+    worker.sockets = 'refuse'
+    worker.cutSockets()
+    await passTime(page, { stepMs: 500, while: () => asked() < 1 })
+    let steps = 0
+    await passTime(page, { stepMs: 500, while: () => steps++ < 34 })
+    assert.equal(asked(), 1)
+    worker.answers = 'well'
+    session.moved('bonded')
+    let settled = false
+    const result = outcome(page).finally(() => (settled = true))
+    await passTime(page, { stepMs: 1_000, while: () => !settled })
+    assert.equal((await result).state, 'bonded')
+  },
+)
 
 for (const [kind, status, reason] of [
   ['the service refuses this page', 403, 'service_refused'],
@@ -155,7 +202,11 @@ for (const [what, spoil] of Object.entries({
   test(`a frame of ${what} fails closed`, browserTest, async () => {
     const page = await h.waiting()
     h.session.tell({ ...h.session.frame('hint', {}), ...spoil })
-    assert.deepEqual(await outcome(page), { state: 'unavailable', sessionId: null, reason: 'unknown_answer' })
+    assert.deepEqual(await outcome(page), {
+      state: 'unavailable',
+      sessionId: null,
+      reason: 'unknown_answer',
+    })
     await screen(page, 'unavailable')
   })
 
@@ -179,15 +230,21 @@ for (const [what, endpoint, reason] of [
     assert.deepEqual(await outcome(page), { state: 'unavailable', sessionId: null, reason })
   })
 
-test('an endpoint that hands out the completion secret, or a session for something else, is refused', browserTest, async () => {
-  const page = await h.open()
-  await init(page)
-  for (const [spoil, reason] of [
-    [{ completion_secret: `bcs_${'s'.repeat(43)}` }, 'completion_secret_exposed'],
-    [{ action: 'approve_wire' }, 'session_mismatch'],
-  ] as const) {
-    await page.route('**/bond-session', (route) => route.fulfill({ json: { ...h.worker.create().view(), ...spoil } }))
-    await require(page)
-    assert.deepEqual(await outcome(page), { state: 'unavailable', sessionId: null, reason })
-  }
-})
+test(
+  'an endpoint that hands out the completion secret, or a session for something else, is refused',
+  browserTest,
+  async () => {
+    const page = await h.open()
+    await init(page)
+    for (const [spoil, reason] of [
+      [{ completion_secret: `bcs_${'s'.repeat(43)}` }, 'completion_secret_exposed'],
+      [{ action: 'approve_wire' }, 'session_mismatch'],
+    ] as const) {
+      await page.route('**/bond-session', (route) =>
+        route.fulfill({ json: { ...h.worker.create().view(), ...spoil } }),
+      )
+      await require(page)
+      assert.deepEqual(await outcome(page), { state: 'unavailable', sessionId: null, reason })
+    }
+  },
+)

@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { browserTest, computed, Harness, init, noBrowser, type OnPage, outcome, PUBLISHABLE_KEY, PURPOSE, require, screen } from './harness.ts'
+import {
+  browserTest,
+  computed,
+  Harness,
+  init,
+  noBrowser,
+  type OnPage,
+  outcome,
+  PUBLISHABLE_KEY,
+  PURPOSE,
+  require,
+  screen,
+} from './harness.ts'
 import { readQr } from './read-qr.ts'
 
 const HIDDEN = { state: 'unavailable', sessionId: null, reason: 'container_hidden' }
@@ -11,51 +23,68 @@ before(async () => {
 })
 after(async () => h?.[Symbol.asyncDispose]())
 
-test('it works under the strictest Content Security Policy and Trusted Types, without a violation', browserTest, async () => {
-  const { origin } = h.worker
-  const csp = `default-src 'none'; script-src ${origin}; connect-src ${origin} ${origin.replace('http', 'ws')}; img-src ${origin} data:; require-trusted-types-for 'script'; trusted-types 'none'`
-  const page = await h.open({ csp })
-  const complaints: string[] = []
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()))
-  await page.evaluate('void document.addEventListener("securitypolicyviolation", (event) => console.error(event.violatedDirective))')
-  await init(page)
-  const session = h.worker.create(PURPOSE)
-  await require(page, { session: session.view() })
-  await page.locator('.qr').waitFor()
-  assert.equal(readQr(await page.screenshot()), session.payload)
-  assert.equal(await computed(page.locator('.title'), 'font-weight'), '650', 'the sheet applies')
-  session.rotate()
-  session.hinted('scanned')
-  await screen(page, 'scanned')
-  session.moved('bonded')
-  assert.equal((await outcome(page)).state, 'bonded')
-  assert.deepEqual(complaints, [])
-})
+test(
+  'it works under the strictest Content Security Policy and Trusted Types, without a violation',
+  browserTest,
+  async () => {
+    const { origin } = h.worker
+    const csp = `default-src 'none'; script-src ${origin}; connect-src ${origin} ${origin.replace('http', 'ws')}; img-src ${origin} data:; require-trusted-types-for 'script'; trusted-types 'none'`
+    const page = await h.open({ csp })
+    const complaints: string[] = []
+    page.on(
+      'console',
+      (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()),
+    )
+    await page.evaluate(
+      'void document.addEventListener("securitypolicyviolation", (event) => console.error(event.violatedDirective))',
+    )
+    await init(page)
+    const session = h.worker.create(PURPOSE)
+    await require(page, { session: session.view() })
+    await page.locator('.qr').waitFor()
+    assert.equal(readQr(await page.screenshot()), session.payload)
+    assert.equal(await computed(page.locator('.title'), 'font-weight'), '650', 'the sheet applies')
+    session.rotate()
+    session.hinted('scanned')
+    await screen(page, 'scanned')
+    session.moved('bonded')
+    assert.equal((await outcome(page)).state, 'bonded')
+    assert.deepEqual(complaints, [])
+  },
+)
 
 for (const [breach, body] of Object.entries({
   missing: '<p>no container</p>',
   'not displayed': '<div data-pulse-widget style="display:none"></div>',
-  'in a parent that is not displayed': '<div style="display:none"><div data-pulse-widget></div></div>',
+  'in a parent that is not displayed':
+    '<div style="display:none"><div data-pulse-widget></div></div>',
   'not visible': '<div style="visibility:hidden"><div data-pulse-widget></div></div>',
   transparent: '<div style="opacity:0"><div data-pulse-widget></div></div>',
   'not interactive': '<div style="pointer-events:none"><div data-pulse-widget></div></div>',
-  'off the screen': '<div data-pulse-widget style="position:absolute;left:-9999px;width:320px"></div>',
+  'off the screen':
+    '<div data-pulse-widget style="position:absolute;left:-9999px;width:320px"></div>',
   scaled: '<div style="transform:scale(.2)"><div data-pulse-widget></div></div>',
   'too small': '<div data-pulse-widget style="width:20px;overflow:hidden"></div>',
   clipped: '<div style="height:0;overflow:hidden"><div data-pulse-widget></div></div>',
 }))
-  test(`a container that is ${breach} is unavailable, and no session is asked for`, browserTest, async () => {
-    const page = await h.open({ body, clock: true })
-    await init(page)
-    await require(page)
-    await page.clock.runFor(1_500)
-    assert.deepEqual(await outcome(page), HIDDEN)
-    assert.equal(h.sessions.length, 0)
-  })
+  test(
+    `a container that is ${breach} is unavailable, and no session is asked for`,
+    browserTest,
+    async () => {
+      const page = await h.open({ body, clock: true })
+      await init(page)
+      await require(page)
+      await page.clock.runFor(1_500)
+      assert.deepEqual(await outcome(page), HIDDEN)
+      assert.equal(h.sessions.length, 0)
+    },
+  )
 
 test('a container hidden while the code is shown closes it', browserTest, async () => {
   const page = await h.waiting()
-  await page.locator('[data-pulse-widget]').evaluate((container) => (container.style.opacity = '0.01'))
+  await page
+    .locator('[data-pulse-widget]')
+    .evaluate((container) => (container.style.opacity = '0.01'))
   assert.deepEqual(await outcome(page), HIDDEN)
   await screen(page, 'obstructed')
   assert.equal(await page.locator('.qr').count(), 0)
@@ -67,13 +96,19 @@ test('a container that the page removes closes it', browserTest, async () => {
   assert.deepEqual(await outcome(page), HIDDEN)
 })
 
-test('a container scrolled out of sight, or shown just after the call, is fine', browserTest, async () => {
-  const page = await h.open({ body: '<div id="here" style="display:none;margin-top:3000px"></div>' })
-  await init(page, { containerId: 'here' })
-  await require(page)
-  await page.locator('#here').evaluate((container) => (container.style.display = 'block'))
-  await screen(page, 'waiting')
-})
+test(
+  'a container scrolled out of sight, or shown just after the call, is fine',
+  browserTest,
+  async () => {
+    const page = await h.open({
+      body: '<div id="here" style="display:none;margin-top:3000px"></div>',
+    })
+    await init(page, { containerId: 'here' })
+    await require(page)
+    await page.locator('#here').evaluate((container) => (container.style.display = 'block'))
+    await screen(page, 'waiting')
+  },
+)
 
 const refusal = (page: Page, call: 'init' | 'requireBond', given: unknown) =>
   page.evaluate(
@@ -90,7 +125,11 @@ const refusal = (page: Page, call: 'init' | 'requireBond', given: unknown) =>
 
 test('wrong arguments are refused at once, with a code', browserTest, async () => {
   const page = await h.open()
-  const good = { publishableKey: PUBLISHABLE_KEY, workflow: PURPOSE.workflow, sessionEndpoint: '/bond-session' }
+  const good = {
+    publishableKey: PUBLISHABLE_KEY,
+    workflow: PURPOSE.workflow,
+    sessionEndpoint: '/bond-session',
+  }
   assert.equal(await refusal(page, 'requireBond', { action: 'x' }), 'not_initialised')
   for (const [spoil, code] of [
     [{ publishableKey: undefined }, 'publishable_key_invalid'],
@@ -108,7 +147,10 @@ test('wrong arguments are refused at once, with a code', browserTest, async () =
     [{ action: '' }, 'action_invalid'],
     [{ action: PURPOSE.action }, 'session_endpoint_invalid'],
     [{ action: PURPOSE.action, session: 'sess_1' }, 'session_invalid'],
-    [{ action: PURPOSE.action, session: { ...session, completion_secret: 'bcs_1' } }, 'completion_secret_exposed'],
+    [
+      { action: PURPOSE.action, session: { ...session, completion_secret: 'bcs_1' } },
+      'completion_secret_exposed',
+    ],
     [{ action: 'approve_wire', session }, 'session_mismatch'],
   ] as const)
     assert.equal(await refusal(page, 'requireBond', request), code)
@@ -120,7 +162,10 @@ test('a context that JSON cannot hold is refused at once', browserTest, async ()
   const refused = page.evaluate(() => {
     const context: Record<string, unknown> = {}
     context['self'] = context
-    return (globalThis as unknown as OnPage).Pulse.requireBond({ action: 'submit_application', context }).catch(({ code }) => code)
+    return (globalThis as unknown as OnPage).Pulse.requireBond({
+      action: 'submit_application',
+      context,
+    }).catch(({ code }) => code)
   })
   assert.equal(await refused, 'context_invalid')
 })
@@ -138,21 +183,25 @@ test('a reload goes on with the same session while it is pending', browserTest, 
   assert.equal((await outcome(page)).sessionId, session.id)
 })
 
-test('after a reload a new session is asked for when the old one is over, was told, or was for other values', browserTest, async () => {
-  const page = await h.waiting()
-  const again = async (request: object) => {
-    await page.reload()
-    await init(page)
-    await require(page, request)
-    await page.locator('.qr').waitFor()
-  }
-  await again({ context: { amount: 2 } })
-  assert.equal(h.sessions.length, 2)
-  h.session.state = 'killed'
-  await again({ context: { amount: 2 } })
-  assert.equal(h.sessions.length, 3)
-  h.session.moved('bonded')
-  await outcome(page)
-  await again({ context: { amount: 2 } })
-  assert.equal(h.sessions.length, 4)
-})
+test(
+  'after a reload a new session is asked for when the old one is over, was told, or was for other values',
+  browserTest,
+  async () => {
+    const page = await h.waiting()
+    const again = async (request: object) => {
+      await page.reload()
+      await init(page)
+      await require(page, request)
+      await page.locator('.qr').waitFor()
+    }
+    await again({ context: { amount: 2 } })
+    assert.equal(h.sessions.length, 2)
+    h.session.state = 'killed'
+    await again({ context: { amount: 2 } })
+    assert.equal(h.sessions.length, 3)
+    h.session.moved('bonded')
+    await outcome(page)
+    await again({ context: { amount: 2 } })
+    assert.equal(h.sessions.length, 4)
+  },
+)

@@ -11,7 +11,10 @@ const BUDGET_BYTES = 15_000
 test('the same sources give the same bytes, and the hash is of those bytes', async () => {
   const [first, second] = [await loadPulseScript(), await loadPulseScript()]
   assert.deepEqual(first, second)
-  assert.equal(first.integrity, `sha384-${createHash('sha384').update(first.source, 'utf8').digest('base64')}`)
+  assert.equal(
+    first.integrity,
+    `sha384-${createHash('sha384').update(first.source, 'utf8').digest('base64')}`,
+  )
   assert.match(first.version, /^\d+\.\d+\.\d+/)
 })
 
@@ -24,7 +27,10 @@ test('the script stays within 15 kB gzip', async (t) => {
 
 test('the script holds nothing that a strict Content Security Policy or Trusted Types would stop', async () => {
   const { source } = await loadPulseScript()
-  assert.doesNotMatch(source, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.cssText|@import|url\(/)
+  assert.doesNotMatch(
+    source,
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.cssText|@import|url\(/,
+  )
 })
 
 test('the countdown reads 0:00 only when it is over', () => {

@@ -74,7 +74,17 @@ export class ScriptedSession {
 
   frame(type: string, data: Json): Json {
     const { expires_in_ms } = this.view()
-    return { v: 1, seq: this.seq, type, session_id: this.id, state: this.state, hint: this.hint, at: new Date().toISOString(), expires_in_ms, data }
+    return {
+      v: 1,
+      seq: this.seq,
+      type,
+      session_id: this.id,
+      state: this.state,
+      hint: this.hint,
+      at: new Date().toISOString(),
+      expires_in_ms,
+      data,
+    }
   }
 
   rotate(): void {

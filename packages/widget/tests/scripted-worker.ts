@@ -38,7 +38,12 @@ export class ScriptedWorker implements AsyncDisposable {
       const session = worker.#sessions.get(request.url?.split('/').at(-1) ?? '')
       const protocols = (request.headers['sec-websocket-protocol'] ?? '').split(', ')
       worker.#record('socket', request, protocols)
-      if (worker.sockets === 'refuse' || !session || !protocols.includes('bonded.v1') || !protocols.includes(`watch.${session.watchToken}`))
+      if (
+        worker.sockets === 'refuse' ||
+        !session ||
+        !protocols.includes('bonded.v1') ||
+        !protocols.includes(`watch.${session.watchToken}`)
+      )
         return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n')
       worker.#channel.handleUpgrade(request, socket, head, (ws) => worker.#serve(session, ws))
     })
@@ -89,7 +94,13 @@ export class ScriptedWorker implements AsyncDisposable {
   #record(kind: Call['kind'], request: IncomingMessage, protocols: string[] = []): string {
     const url = new URL(request.url ?? '', this.origin)
     const sessionId = url.pathname.split('/').at(-1) ?? ''
-    this.calls.push({ kind, sessionId, query: url.searchParams, protocols, headers: request.headers })
+    this.calls.push({
+      kind,
+      sessionId,
+      query: url.searchParams,
+      protocols,
+      headers: request.headers,
+    })
     return sessionId
   }
 
@@ -99,7 +110,8 @@ export class ScriptedWorker implements AsyncDisposable {
       response.setHeader('Access-Control-Allow-Headers', 'authorization, x-bond-watch')
       return void response.writeHead(204).end()
     }
-    if (request.url === '/v1/pulse.js') return void response.setHeader('Content-Type', 'text/javascript').end(this.#script)
+    if (request.url === '/v1/pulse.js')
+      return void response.setHeader('Content-Type', 'text/javascript').end(this.#script)
     const session = this.#sessions.get(this.#record('get', request))
     if (this.answers === 'cut') return void request.socket.destroy()
     if (this.retryAfterSeconds !== undefined) {
@@ -107,16 +119,32 @@ export class ScriptedWorker implements AsyncDisposable {
       response.setHeader('Retry-After', this.retryAfterSeconds)
     }
     if (this.answers !== 'well')
-      return sendJson(response, this.answers, { error: { code: 'scripted', message: 'As the test says.', requestId: 'req_test' } })
-    if (!session || request.headers['x-bond-watch'] !== session.watchToken || !request.headers.authorization?.startsWith('Bearer pk_beta_'))
-      return sendJson(response, 404, { error: { code: 'not_found', message: 'There is no such session here.', requestId: 'req_test' } })
+      return sendJson(response, this.answers, {
+        error: { code: 'scripted', message: 'As the test says.', requestId: 'req_test' },
+      })
+    if (
+      !session ||
+      request.headers['x-bond-watch'] !== session.watchToken ||
+      !request.headers.authorization?.startsWith('Bearer pk_beta_')
+    )
+      return sendJson(response, 404, {
+        error: {
+          code: 'not_found',
+          message: 'There is no such session here.',
+          requestId: 'req_test',
+        },
+      })
     await changed(session, this.calls.at(-1)!.query, request)
     sendJson(response, 200, session.view())
   }
 }
 
 /** Waits as `wait_ms` and `after` ask. */
-async function changed(session: ScriptedSession, query: URLSearchParams, request: IncomingMessage): Promise<void> {
+async function changed(
+  session: ScriptedSession,
+  query: URLSearchParams,
+  request: IncomingMessage,
+): Promise<void> {
   const waitMs = Number(query.get('wait_ms') ?? 0)
   if (waitMs === 0 || session.seq > Number(query.get('after') ?? 0)) return
   await new Promise<void>((resolve) => {
@@ -132,5 +160,7 @@ async function changed(session: ScriptedSession, query: URLSearchParams, request
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }).end(JSON.stringify(body))
+  response
+    .writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
+    .end(JSON.stringify(body))
 }

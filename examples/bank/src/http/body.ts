@@ -15,11 +15,15 @@ export interface FormBody {
 export async function readForm(request: IncomingMessage): Promise<FormBody | Reply> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   const isJson = type === 'application/json'
-  if (!isJson && type !== 'application/x-www-form-urlencoded') return refuse(415, 'unsupported_media_type', 'Send the form as JSON or as a web form.')
+  if (!isJson && type !== 'application/x-www-form-urlencoded')
+    return refuse(415, 'unsupported_media_type', 'Send the form as JSON or as a web form.')
   const bytes = await readBytes(request)
-  if (bytes === undefined) return refuse(413, 'body_too_large', 'That is more than a loan application needs.')
+  if (bytes === undefined)
+    return refuse(413, 'body_too_large', 'That is more than a loan application needs.')
   const fields = parseFields(bytes, isJson)
-  return fields ? { fields, wantsPage: !isJson } : refuse(400, 'malformed_body', 'The form could not be read. Reload the page and try again.')
+  return fields
+    ? { fields, wantsPage: !isJson }
+    : refuse(400, 'malformed_body', 'The form could not be read. Reload the page and try again.')
 }
 
 async function readBytes(request: IncomingMessage): Promise<Uint8Array | undefined> {
@@ -39,7 +43,9 @@ function parseFields(bytes: Uint8Array, isJson: boolean): Record<string, unknown
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (!isJson) return Object.fromEntries(new URLSearchParams(text))
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
   } catch {
     return undefined
   }

@@ -8,7 +8,11 @@ export interface Reply {
 }
 
 export function json(status: number, value: object): Reply {
-  return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(value) }
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify(value),
+  }
 }
 
 export function html(status: number, body: string): Reply {

@@ -1,10 +1,21 @@
 import { ACTION, type Application, type Bank, WORKFLOW } from '../bank.ts'
-import { AMOUNT_EUR, type FieldName, formatEuros, type LoanRequest, PURPOSES, TERMS_MONTHS } from '../loan-form.ts'
+import {
+  AMOUNT_EUR,
+  type FieldName,
+  formatEuros,
+  type LoanRequest,
+  PURPOSES,
+  TERMS_MONTHS,
+} from '../loan-form.ts'
 import { layout } from './layout.ts'
 import { type Markup, markup } from './markup.ts'
 
 /** The loan form, with the reserved place for the widget beside it. */
-export function formPage(facts: { bank: Bank; draft: LoanRequest | undefined; applications: readonly Application[] }): string {
+export function formPage(facts: {
+  bank: Bank
+  draft: LoanRequest | undefined
+  applications: readonly Application[]
+}): string {
   const { bank, draft, applications } = facts
   // The SDK comes from the service's origin, never from a copy; page.js runs after it.
   const head = markup`<script src="${bank.serviceOrigin}/v1/pulse.js" defer></script>
@@ -44,7 +55,9 @@ ${field(
   'Pay it back in',
   select(
     'term',
-    TERMS_MONTHS.map((months) => option(String(months), `${months} months`, months === (draft?.term_months ?? 36))),
+    TERMS_MONTHS.map((months) =>
+      option(String(months), `${months} months`, months === (draft?.term_months ?? 36)),
+    ),
   ),
 )}
 ${field(

@@ -1,7 +1,10 @@
 import { type Markup, markup } from './markup.ts'
 
 /** The frame of every page of the bank. */
-export function layout(title: string, content: { readonly head?: Markup; readonly main: Markup }): string {
+export function layout(
+  title: string,
+  content: { readonly head?: Markup; readonly main: Markup },
+): string {
   const page = markup`<!doctype html>
 <html lang="en">
 <head>

@@ -1,4 +1,9 @@
-import { adviceFor, bindingDigest, type ProtectOutcome, type ReviewReason } from '@bonded/integrator'
+import {
+  adviceFor,
+  bindingDigest,
+  type ProtectOutcome,
+  type ReviewReason,
+} from '@bonded/integrator'
 import { ACTION, type Application, type Bank, WORKFLOW } from '../bank.ts'
 import type { FormBody } from '../http/body.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
@@ -6,12 +11,17 @@ import { parseLoanForm } from '../loan-form.ts'
 import type { Login } from '../logins.ts'
 
 /** POST /applications: the protected action. */
-export async function submitApplication(bank: Bank, login: Login, { fields }: FormBody): Promise<Reply> {
+export async function submitApplication(
+  bank: Bank,
+  login: Login,
+  { fields }: FormBody,
+): Promise<Reply> {
   const session_id = typeof fields.session_id === 'string' ? fields.session_id : ''
   // Before the fields: whoever comes without an approval is told about the approval.
   if (session_id === '') return notApproved(adviceFor('session_missing'), 'session_missing')
   const parsed = parseLoanForm(fields)
-  if ('errors' in parsed) return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
+  if ('errors' in parsed)
+    return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
 
   const { request } = parsed
   const take = (status: Application['status'], reasons: readonly ReviewReason[] = []) =>
@@ -49,7 +59,10 @@ function replyTo(bank: Bank, session_id: string, outcome: ProtectOutcome<Applica
 }
 
 function takeApplication(bank: Bank, application: Omit<Application, 'number'>): Application {
-  const taken = { number: `L-${String(bank.applications.length + 1).padStart(6, '0')}`, ...application }
+  const taken = {
+    number: `L-${String(bank.applications.length + 1).padStart(6, '0')}`,
+    ...application,
+  }
   bank.applications.push(taken)
   return taken
 }

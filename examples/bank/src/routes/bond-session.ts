@@ -9,12 +9,23 @@ import type { Login } from '../logins.ts'
  * POST /bond-session: the widget's `sessionEndpoint`. What the browser calls context is not read: the
  * phone shows, and signs, what stands in the bank's own draft.
  */
-export async function bondSession(facts: { bank: Bank; login: Login; form: FormBody; address: string | undefined }): Promise<Reply> {
+export async function bondSession(facts: {
+  bank: Bank
+  login: Login
+  form: FormBody
+  address: string | undefined
+}): Promise<Reply> {
   const { bank, login, form, address } = facts
   const { workflow = WORKFLOW, action = ACTION } = form.fields
-  if (workflow !== WORKFLOW || action !== ACTION) return refuse(400, 'not_offered', 'This page is for loan applications only.')
+  if (workflow !== WORKFLOW || action !== ACTION)
+    return refuse(400, 'not_offered', 'This page is for loan applications only.')
   const { draft } = login
-  if (draft === undefined) return refuse(409, 'draft_missing', 'Fill in the form first. Then your phone can show what you approve.')
+  if (draft === undefined)
+    return refuse(
+      409,
+      'draft_missing',
+      'Fill in the form first. Then your phone can show what you approve.',
+    )
   try {
     const { session } = await bank.gate.create({
       workflow: WORKFLOW,
@@ -27,7 +38,16 @@ export async function bondSession(facts: { bank: Bank; login: Login; form: FormB
     return json(201, session)
   } catch (error) {
     if (!(error instanceof GateError)) throw error
-    bank.log({ event: 'bond_session_failed', code: error.code, reason: error.reason, requestId: error.requestId })
-    return refuse(503, 'approval_unavailable', 'Approving by phone does not work just now. Nothing was sent. Try again in a minute.')
+    bank.log({
+      event: 'bond_session_failed',
+      code: error.code,
+      reason: error.reason,
+      requestId: error.requestId,
+    })
+    return refuse(
+      503,
+      'approval_unavailable',
+      'Approving by phone does not work just now. Nothing was sent. Try again in a minute.',
+    )
   }
 }

@@ -6,7 +6,8 @@ import type { Login } from '../logins.ts'
 /** POST /drafts: the bank checks and keeps what is about to be approved, before any phone is asked. */
 export function saveDraft(login: Login, { fields }: FormBody): Reply {
   const parsed = parseLoanForm(fields)
-  if ('errors' in parsed) return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
+  if ('errors' in parsed)
+    return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
   login.draft = parsed.request
   return json(200, { draft: { display: displayOf(parsed.request) } })
 }

@@ -1,5 +1,11 @@
 /** A value that JSON can hold. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json | undefined }
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json | undefined }
 
 /** Thrown for a value that has no canonical form: NaN, undefined, a lone surrogate, a function, a bigint. */
 export class NotCanonicalError extends TypeError {
@@ -87,7 +93,8 @@ function canonicalString(text: string): string {
 function canonicalArray(items: readonly unknown[]): string {
   let text = '['
   // By index: a hole reads as undefined, which is refused; map would skip it.
-  for (let at = 0; at < items.length; at++) text += at === 0 ? written(items[at]) : `,${written(items[at])}`
+  for (let at = 0; at < items.length; at++)
+    text += at === 0 ? written(items[at]) : `,${written(items[at])}`
   return `${text}]`
 }
 
@@ -95,7 +102,8 @@ function canonicalObject(value: object): string {
   if (!isPlain(value)) throw new NotCanonicalError('only plain objects have a canonical form')
   const members = value as Record<string, unknown>
   let text = ''
-  for (const { name, lead } of membersInOrder(Object.keys(members))) text += lead + written(members[name])
+  for (const { name, lead } of membersInOrder(Object.keys(members)))
+    text += lead + written(members[name])
   return text === '' ? '{}' : `${text}}`
 }
 
@@ -106,11 +114,17 @@ interface Member {
 }
 
 /** The objects of a list are named alike, so the order of the last one mostly is the order of the next. */
-let last: { readonly names: readonly string[]; readonly order: readonly Member[] } = { names: [], order: [] }
+let last: { readonly names: readonly string[]; readonly order: readonly Member[] } = {
+  names: [],
+  order: [],
+}
 
 function membersInOrder(names: readonly string[]): readonly Member[] {
-  if (names.length === last.names.length && names.every((name, at) => name === last.names[at])) return last.order
-  const order = names.toSorted().map((name, at) => ({ name, lead: `${at === 0 ? '{' : ','}${canonicalString(name)}:` }))
+  if (names.length === last.names.length && names.every((name, at) => name === last.names[at]))
+    return last.order
+  const order = names
+    .toSorted()
+    .map((name, at) => ({ name, lead: `${at === 0 ? '{' : ','}${canonicalString(name)}:` }))
   last = { names, order }
   return order
 }

@@ -1,8 +1,14 @@
 /** Why a text is not JSON that we take. */
-export type StrictJsonProblem = 'malformed_json' | 'duplicate_member' | 'nesting_too_deep' | 'lone_surrogate'
+export type StrictJsonProblem =
+  | 'malformed_json'
+  | 'duplicate_member'
+  | 'nesting_too_deep'
+  | 'lone_surrogate'
 
 /** The parsed value, or why it is refused. */
-export type StrictJsonResult = { readonly value: unknown } | { readonly problem: StrictJsonProblem; readonly member?: string }
+export type StrictJsonResult =
+  | { readonly value: unknown }
+  | { readonly problem: StrictJsonProblem; readonly member?: string }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -49,7 +55,8 @@ function isContainer(value: unknown): value is object {
 /** Whether an object or a list of JSON.parse nests deeper than so many levels. */
 function nestsDeeper(container: object, levels: number): boolean {
   if (levels === 0) return true
-  if (Array.isArray(container)) return container.some((item) => isContainer(item) && nestsDeeper(item, levels - 1))
+  if (Array.isArray(container))
+    return container.some((item) => isContainer(item) && nestsDeeper(item, levels - 1))
   // Not by its keys: nothing is made for each of the objects of a long list.
   for (const name in container) {
     const member = (container as Record<string, unknown>)[name]
@@ -82,7 +89,8 @@ function countMembers(value: unknown): number {
     for (const item of value) count += countMembers(item)
     return count
   }
-  for (const name of Object.keys(value)) count += 1 + countMembers((value as Record<string, unknown>)[name])
+  for (const name of Object.keys(value))
+    count += 1 + countMembers((value as Record<string, unknown>)[name])
   return count
 }
 
@@ -102,7 +110,8 @@ function duplicateOf(text: string): StrictJsonResult {
         names?.add(name)
       }
       at = end
-    } else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) open.push(unit === OPEN_BRACE ? new Set() : undefined)
+    } else if (unit === OPEN_BRACE || unit === OPEN_BRACKET)
+      open.push(unit === OPEN_BRACE ? new Set() : undefined)
     else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) open.pop()
   }
   return { problem: 'duplicate_member' }
@@ -127,5 +136,7 @@ function nextSolid(text: string, from: number): number {
 function isWellFormedDeep(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
-  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormedDeep(member))
+  return Object.entries(value).every(
+    ([name, member]) => name.isWellFormed() && isWellFormedDeep(member),
+  )
 }

@@ -52,7 +52,11 @@ export const StateFrame = closed({
 })
 
 /** Every frame the server sends. The client sends none. Frames notify; whoever needs the truth asks GET. */
-export type ServerFrame = Static<typeof HelloFrame> | Static<typeof ChallengeFrame> | Static<typeof HintFrame> | Static<typeof StateFrame>
+export type ServerFrame =
+  | Static<typeof HelloFrame>
+  | Static<typeof ChallengeFrame>
+  | Static<typeof HintFrame>
+  | Static<typeof StateFrame>
 export type HelloFrame = Static<typeof HelloFrame>
 export type ChallengeFrame = Static<typeof ChallengeFrame>
 export type HintFrame = Static<typeof HintFrame>

@@ -5,7 +5,8 @@ import { Bytes32, closed } from './primitives.ts'
  * Control, bidi-override and zero-width characters are refused: what the phone shows must be what a
  * person reads, and nothing must reorder or hide a part of it.
  */
-const VISIBLE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]*$'
+const VISIBLE =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]*$'
 
 /** What the person is asked to approve, made by the backend from its own record. The phone signs its hash. */
 export const SessionContext = closed({

@@ -78,12 +78,18 @@ const keys = [AppleKey, AndroidKey, WebauthnKey, SoftwareKey]
 
 /** Registers a key. Which members it takes is said by its format. */
 export const RegisterDeviceRequest = Type.Unsafe<
-  Static<typeof AppleKey> | Static<typeof AndroidKey> | Static<typeof WebauthnKey> | Static<typeof SoftwareKey>
+  | Static<typeof AppleKey>
+  | Static<typeof AndroidKey>
+  | Static<typeof WebauthnKey>
+  | Static<typeof SoftwareKey>
 >({ type: 'object', required: ['format'], discriminator: { propertyName: 'format' }, oneOf: keys })
 export type RegisterDeviceRequest = Static<typeof RegisterDeviceRequest>
 
 /** What registers a key of one format. */
-export type RegistrationOf<Format extends RegisterDeviceRequest['format']> = Extract<RegisterDeviceRequest, { format: Format }>
+export type RegistrationOf<Format extends RegisterDeviceRequest['format']> = Extract<
+  RegisterDeviceRequest,
+  { format: Format }
+>
 
 const device = {
   device_id: id('dev'),

@@ -1,5 +1,14 @@
 import { type Static, Type } from './type.ts'
-import { base64url, Bytes32, closed, id, Milliseconds, Score, Timestamp, word } from './primitives.ts'
+import {
+  base64url,
+  Bytes32,
+  closed,
+  id,
+  Milliseconds,
+  Score,
+  Timestamp,
+  word,
+} from './primitives.ts'
 import { DeviceStatus, PassportTier } from './verification.ts'
 
 export const LocalAuthMethod = word(['biometric', 'device_credential', 'passkey', 'none'])
@@ -7,7 +16,11 @@ export type LocalAuthMethod = Static<typeof LocalAuthMethod>
 
 /** An assertion of the registered key. Which bytes are signed depends on the format stored with the device. */
 export const AppAttest = closed({
-  key_id: Type.String({ minLength: 1, maxLength: 1024, description: 'As POST /devices answered it.' }),
+  key_id: Type.String({
+    minLength: 1,
+    maxLength: 1024,
+    description: 'As POST /devices answered it.',
+  }),
   client_data_hash: Bytes32,
   authenticator_data: base64url({ min: 50, max: 2048 }),
   signature: base64url({ min: 11, max: 200 }),
@@ -17,10 +30,26 @@ export type AppAttest = Static<typeof AppAttest>
 
 /** One second of carrying: variances of what the motion sensors saw, never the samples themselves. */
 export const SensorFeature = closed({
-  t_ms: Type.Integer({ minimum: 0, maximum: 600_000, description: 'Start of the second, from the window’s start.' }),
-  acc_var: Type.Number({ minimum: 0, maximum: 10_000, description: 'Variance of acceleration, (m/s²)².' }),
-  gyro_var: Type.Number({ minimum: 0, maximum: 10_000, description: 'Variance of rotation rate, (rad/s)².' }),
-  handling: Type.Integer({ minimum: 0, maximum: 100, description: 'Touches, lifts and turns in this second.' }),
+  t_ms: Type.Integer({
+    minimum: 0,
+    maximum: 600_000,
+    description: 'Start of the second, from the window’s start.',
+  }),
+  acc_var: Type.Number({
+    minimum: 0,
+    maximum: 10_000,
+    description: 'Variance of acceleration, (m/s²)².',
+  }),
+  gyro_var: Type.Number({
+    minimum: 0,
+    maximum: 10_000,
+    description: 'Variance of rotation rate, (rad/s)².',
+  }),
+  handling: Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    description: 'Touches, lifts and turns in this second.',
+  }),
 })
 export type SensorFeature = Static<typeof SensorFeature>
 
@@ -45,9 +74,15 @@ export type PassportSignal = Static<typeof PassportSignal>
 
 /** What the phone reports. The server judges it; nothing of it is believed because it was sent. */
 export const EvidenceSignals = closed({
-  local_auth: closed({ result: word(['verified', 'failed']), method: LocalAuthMethod, verified_at: Timestamp }),
+  local_auth: closed({
+    result: word(['verified', 'failed']),
+    method: LocalAuthMethod,
+    verified_at: Timestamp,
+  }),
   sensor_continuity: Type.Optional(SensorSignal),
-  carrier: Type.Optional(closed({ operator_token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) })),
+  carrier: Type.Optional(
+    closed({ operator_token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) }),
+  ),
   passport: Type.Optional(PassportSignal),
 })
 export type EvidenceSignals = Static<typeof EvidenceSignals>
@@ -79,7 +114,11 @@ export const VerifiedEvidence = Type.Object({
   expires_at: Timestamp,
   issued_at: Timestamp,
   kid: Type.String({ minLength: 1, maxLength: 64 }),
-  local_auth: Type.Object({ method: LocalAuthMethod, result: word(['verified', 'failed']), verified_at: Timestamp }),
+  local_auth: Type.Object({
+    method: LocalAuthMethod,
+    result: word(['verified', 'failed']),
+    verified_at: Timestamp,
+  }),
   passport: Type.Optional(Type.Object({ checked_at: Timestamp, tier: PassportTier })),
   sensor_continuity: Type.Object({
     continuity_score: Score,

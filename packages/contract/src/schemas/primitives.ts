@@ -2,7 +2,10 @@ import { type Static, type TSchema, Type } from './type.ts'
 import { type IdPrefix, idPattern } from '../ids.ts'
 
 /** An object whose unknown members are refused (requests) or never written (responses). */
-export function closed<P extends Record<string, TSchema>>(properties: P, options: { $id?: string; description?: string } = {}) {
+export function closed<P extends Record<string, TSchema>>(
+  properties: P,
+  options: { $id?: string; description?: string } = {},
+) {
   return Type.Object(properties, { ...options, additionalProperties: false })
 }
 
@@ -20,7 +23,10 @@ export function nullable<S extends TSchema>(schema: S) {
 }
 
 /** One of the given words. */
-export function word<const W extends readonly string[]>(words: W, options: { description?: string } = {}) {
+export function word<const W extends readonly string[]>(
+  words: W,
+  options: { description?: string } = {},
+) {
   return Type.Unsafe<W[number]>({ type: 'string', enum: words, ...options })
 }
 
@@ -32,7 +38,8 @@ export function id(prefix: IdPrefix) {
 /** RFC 3339, UTC, milliseconds: the one spelling of a time on this wire. */
 export const Timestamp = Type.String({
   format: 'date-time',
-  pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$',
+  pattern:
+    '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$',
 })
 
 /** base64url without padding, between two lengths in characters. */

@@ -5,7 +5,14 @@ import { Bytes32, closed, id, Milliseconds, nullable, Timestamp, word } from './
 import { PulseVerification } from './verification.ts'
 
 /** The six states. This list is closed within `/api/v1`. */
-export const SESSION_STATES = ['pending', 'bonded', 'step_up_required', 'completed', 'killed', 'expired'] as const
+export const SESSION_STATES = [
+  'pending',
+  'bonded',
+  'step_up_required',
+  'completed',
+  'killed',
+  'expired',
+] as const
 export const SessionState = word(SESSION_STATES)
 export type SessionState = Static<typeof SessionState>
 
@@ -27,7 +34,12 @@ export const EndedReason = word(ENDED_REASONS)
 export type EndedReason = Static<typeof EndedReason>
 
 /** Why a session was killed, as far as a browser may know it: not which proof failed. */
-export const PublicEndedReason = word(['user_declined', 'user_unexpected', 'not_verified', 'killed'])
+export const PublicEndedReason = word([
+  'user_declined',
+  'user_unexpected',
+  'not_verified',
+  'killed',
+])
 export type PublicEndedReason = Static<typeof PublicEndedReason>
 
 /** What a step-up asks of the phone. A phone that does not know a kind must stop, not guess. */
@@ -59,7 +71,10 @@ const countdown = {
   expires_in_ms: Milliseconds,
   challenge_expires_in_ms: Milliseconds,
   challenge_rotates_in_ms: Milliseconds,
-  seq: Type.Integer({ minimum: 1, description: 'Counts the stored events of the session; what `after` takes.' }),
+  seq: Type.Integer({
+    minimum: 1,
+    description: 'Counts the stored events of the session; what `after` takes.',
+  }),
 }
 
 const full = {
@@ -115,9 +130,16 @@ export const CreateSessionRequest = closed({
   publishableKey: Type.Optional(Type.String({ pattern: PUBLISHABLE_KEY.source })),
   subject_ref: Type.Optional(Bytes32),
   context: Type.Optional(SessionContext),
-  phone_number: Type.Optional(Type.String({ pattern: '^\\+[1-9][0-9]{4,14}$', description: 'E.164' })),
+  phone_number: Type.Optional(
+    Type.String({ pattern: '^\\+[1-9][0-9]{4,14}$', description: 'E.164' }),
+  ),
   end_user_address: Type.Optional(
-    Type.String({ minLength: 2, maxLength: 45, pattern: '^[0-9A-Fa-f:.]+$', description: 'The IP address of the browser.' }),
+    Type.String({
+      minLength: 2,
+      maxLength: 45,
+      pattern: '^[0-9A-Fa-f:.]+$',
+      description: 'The IP address of the browser.',
+    }),
   ),
 })
 export type CreateSessionRequest = Static<typeof CreateSessionRequest>
@@ -139,14 +161,23 @@ export type FormCompleted = Static<typeof FormCompleted>
 export const TimelineEntry = closed({
   at: Timestamp,
   kind: Type.String({
-    description: 'created, scanned, evaluating, evidence_issued, refused, carrier, step_up_required, bonded, completed, killed, expired, note',
+    description:
+      'created, scanned, evaluating, evidence_issued, refused, carrier, step_up_required, bonded, completed, killed, expired, note',
   }),
   seq: nullable(Type.Integer()),
-  reason: nullable(Type.String({ description: 'The refusal, the ended reason, or what is noted.' })),
+  reason: nullable(
+    Type.String({ description: 'The refusal, the ended reason, or what is noted.' }),
+  ),
   step: nullable(Type.String({ description: 'The exact check that refused.' })),
-  request_id: nullable(Type.String({ description: 'The request that did it; null where the time did.' })),
+  request_id: nullable(
+    Type.String({ description: 'The request that did it; null where the time did.' }),
+  ),
 })
 export type TimelineEntry = Static<typeof TimelineEntry>
 
-export const Timeline = closed({ session_id: id('sess'), state: SessionState, entries: Type.Array(TimelineEntry) })
+export const Timeline = closed({
+  session_id: id('sess'),
+  state: SessionState,
+  entries: Type.Array(TimelineEntry),
+})
 export type Timeline = Static<typeof Timeline>

@@ -31,8 +31,10 @@ export const Type = {
   Integer: (keywords: Keywords = {}) => ({ type: 'integer', ...keywords }) as unknown as TInteger,
   Boolean: (keywords: Keywords = {}) => ({ type: 'boolean', ...keywords }) as unknown as TBoolean,
   Null: () => ({ type: 'null' }) as unknown as TNull,
-  Literal: <const V extends TLiteralValue>(value: V) => ({ type: typeof value, const: value }) as unknown as TLiteral<V>,
-  Array: <S extends TSchema>(items: S, keywords: Keywords = {}) => ({ type: 'array', items, ...keywords }) as unknown as TArray<S>,
+  Literal: <const V extends TLiteralValue>(value: V) =>
+    ({ type: typeof value, const: value }) as unknown as TLiteral<V>,
+  Array: <S extends TSchema>(items: S, keywords: Keywords = {}) =>
+    ({ type: 'array', items, ...keywords }) as unknown as TArray<S>,
   /** A schema that says what it is; only its type is given. */
   Unsafe: <T>(schema: object) => schema as unknown as TUnsafe<T>,
   Optional<S extends TSchema>(schema: S): TOptional<S> {
@@ -42,7 +44,12 @@ export const Type = {
   },
   Object<P extends TProperties>(properties: P, keywords: Keywords = {}): TObject<P> {
     const required = Object.keys(properties).filter((name) => !optional.has(properties[name] ?? {}))
-    return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...keywords } as unknown as TObject<P>
+    return {
+      type: 'object',
+      ...(required.length > 0 ? { required } : {}),
+      properties,
+      ...keywords,
+    } as unknown as TObject<P>
   },
 }
 

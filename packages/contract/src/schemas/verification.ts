@@ -20,7 +20,11 @@ export const PulseVerification = closed({
   human_presence_confidence: Score,
   assertion_band: AssertionBand,
   continuity_score_long_lived: Score,
-  carrier: closed({ number_verified: Type.Boolean(), sim_swap_recent: Type.Boolean(), device_status: DeviceStatus }),
+  carrier: closed({
+    number_verified: Type.Boolean(),
+    sim_swap_recent: Type.Boolean(),
+    device_status: DeviceStatus,
+  }),
   sensor_continuity: closed({ motion_present: Type.Boolean(), continuity_score: Score }),
   passport: Type.Optional(closed({ tier: PassportTier })),
 })

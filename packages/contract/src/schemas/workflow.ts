@@ -3,7 +3,13 @@ import { DeviceFormat } from './device.ts'
 import { closed, word } from './primitives.ts'
 
 /** What a workflow may demand of a bond. What is not demanded never blocks. */
-export const REQUIREMENTS = ['local_auth', 'carrier', 'sensor_continuity', 'band:medium', 'band:high'] as const
+export const REQUIREMENTS = [
+  'local_auth',
+  'carrier',
+  'sensor_continuity',
+  'band:medium',
+  'band:high',
+] as const
 export const Requirement = word(REQUIREMENTS)
 export type Requirement = Static<typeof Requirement>
 
@@ -13,7 +19,10 @@ export type StepUpKind = Requirement | 'passport_chip'
 /** A workflow as an operator writes it: its actions, and what a bond for it must prove. */
 export const Workflow = closed({
   name: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
-  actions: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), { minItems: 1, maxItems: 64 }),
+  actions: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), {
+    minItems: 1,
+    maxItems: 64,
+  }),
   passport: Type.Optional(word(['none', 'optional', 'required'])),
   require: Type.Optional(Type.Array(Requirement, { maxItems: 8 })),
   subject: Type.Optional(word(['optional', 'required'])),

@@ -16,7 +16,9 @@ export function memoryPendingStore(): PendingStore<MemoryTransaction> {
   const rows = new Map<string, PendingRow>()
 
   function removeExpired(before: string): number {
-    const expired = [...rows.values()].filter((row) => Date.parse(row.expires_at) < Date.parse(before))
+    const expired = [...rows.values()].filter(
+      (row) => Date.parse(row.expires_at) < Date.parse(before),
+    )
     for (const row of expired) rows.delete(row.session_id)
     return expired.length
   }
@@ -26,7 +28,9 @@ export function memoryPendingStore(): PendingStore<MemoryTransaction> {
       if (rows.has(row.session_id)) return
       // The oldest row tells cheaply whether there is anything to sweep.
       const [oldest] = rows.values()
-      const forgotten = new Date(Date.parse(row.created_at) - ROW_KEPT_AFTER_EXPIRY_MS).toISOString()
+      const forgotten = new Date(
+        Date.parse(row.created_at) - ROW_KEPT_AFTER_EXPIRY_MS,
+      ).toISOString()
       if (oldest !== undefined && oldest.expires_at < forgotten) removeExpired(forgotten)
       rows.set(row.session_id, row)
     },

@@ -48,7 +48,11 @@ export async function call(service: Service, request: ServiceRequest): Promise<A
   }
 }
 
-async function tryOnce(service: Service, request: ServiceRequest, timeoutMs: number): Promise<Answer | GateError> {
+async function tryOnce(
+  service: Service,
+  request: ServiceRequest,
+  timeoutMs: number,
+): Promise<Answer | GateError> {
   const { method, path, headers, body } = request
   try {
     const answer = await service.fetch(service.baseUrl + path, {
@@ -65,9 +69,13 @@ async function tryOnce(service: Service, request: ServiceRequest, timeoutMs: num
       signal: service.clock.timeout(timeoutMs),
     })
     const text = await answer.text()
-    if (answer.status < 200 || answer.status > 299) return refusedAnswer(answer, text, service.clock.now())
+    if (answer.status < 200 || answer.status > 299)
+      return refusedAnswer(answer, text, service.clock.now())
     // A success that is not an object was cut off or was not written by the service; the truth is asked for again.
-    return parseObject(text) ?? new GateError('service_unavailable', 'The service’s answer could not be read.')
+    return (
+      parseObject(text) ??
+      new GateError('service_unavailable', 'The service’s answer could not be read.')
+    )
   } catch (cause) {
     return new GateError('service_unavailable', 'The service did not answer.', { cause })
   }

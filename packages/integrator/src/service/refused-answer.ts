@@ -5,11 +5,15 @@ import { parseRetryAfter } from './retry.ts'
 /** The error for an answer that is not a success. The status decides, the body only explains: a proxy has no body of ours. */
 export function refusedAnswer(answer: AnswerLike, text: string, nowMs: number): GateError {
   const told = readErrorBody(text)
-  return new GateError(codeOf(answer.status, told), told.message ?? `The service answered ${answer.status}.`, {
-    reason: told.reason,
-    requestId: told.requestId ?? answer.headers.get('x-request-id') ?? undefined,
-    retryAfterMs: parseRetryAfter(answer.headers.get('retry-after'), nowMs),
-  })
+  return new GateError(
+    codeOf(answer.status, told),
+    told.message ?? `The service answered ${answer.status}.`,
+    {
+      reason: told.reason,
+      requestId: told.requestId ?? answer.headers.get('x-request-id') ?? undefined,
+      retryAfterMs: parseRetryAfter(answer.headers.get('retry-after'), nowMs),
+    },
+  )
 }
 
 interface ToldError {
@@ -32,15 +36,25 @@ function codeOf(status: number, told: ToldError): GateErrorCode {
 
 function readErrorBody(text: string): ToldError {
   const body = parseObject(text)
-  const error = typeof body?.error === 'object' && body.error !== null ? (body.error as Record<string, unknown>) : {}
-  return { code: words(error.code), message: words(error.message), requestId: words(error.requestId), reason: words(error.reason) }
+  const error =
+    typeof body?.error === 'object' && body.error !== null
+      ? (body.error as Record<string, unknown>)
+      : {}
+  return {
+    code: words(error.code),
+    message: words(error.message),
+    requestId: words(error.requestId),
+    reason: words(error.reason),
+  }
 }
 
 /** The object that a JSON text holds; undefined for anything else. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
   } catch {
     return undefined
   }

@@ -7,8 +7,17 @@ import type { GateParts } from './parts.ts'
 export async function completeBond<Tx>(parts: GateParts<Tx>, session_id: string): Promise<void> {
   const id = parseId('sess', session_id)
   const row = id && (await parts.store.find(id))
-  if (id === undefined || row === undefined) throw new GateError('session_unknown', 'The pending store has no row for this session.')
+  if (id === undefined || row === undefined)
+    throw new GateError('session_unknown', 'The pending store has no row for this session.')
   // The phone shows success on completion: not before there is one.
-  if (row.used_at === null) throw new GateError('action_not_committed', 'Complete a session after its action has committed.')
-  await completeSession(parts.service, { session_id: id, completion_secret: row.completion_secret, context_digest: row.context_digest })
+  if (row.used_at === null)
+    throw new GateError(
+      'action_not_committed',
+      'Complete a session after its action has committed.',
+    )
+  await completeSession(parts.service, {
+    session_id: id,
+    completion_secret: row.completion_secret,
+    context_digest: row.context_digest,
+  })
 }

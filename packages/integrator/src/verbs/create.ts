@@ -38,10 +38,17 @@ export function publicSession(created: CreatedSession): PublicCreatedSession {
 }
 
 /** Creates the session, keeps the row, and gives what the browser may have. */
-export async function createBond<Tx>(parts: GateParts<Tx>, bond: CreateBond): Promise<{ session: PublicCreatedSession }> {
+export async function createBond<Tx>(
+  parts: GateParts<Tx>,
+  bond: CreateBond,
+): Promise<{ session: PublicCreatedSession }> {
   const { owner, ...request } = bond
   // Everybody without a login would share one owner, and could use each other's bonds.
-  if (owner === '') throw new GateError('invalid_request', 'A bond needs an owner: the signed-in user, or the browser’s login.')
+  if (owner === '')
+    throw new GateError(
+      'invalid_request',
+      'A bond needs an owner: the signed-in user, or the browser’s login.',
+    )
   // One key a call: a try whose answer was lost is answered with the session that it had created.
   const key = encodeBase64url(parts.random(IDEMPOTENCY_KEY_BYTES))
   const created = await createSession(parts.service, request, key)

@@ -19,9 +19,18 @@ export interface ProtectedSubmit<Tx, T> extends Submit {
 export type ProtectOutcome<T> =
   | { readonly outcome: 'completed'; readonly decision: 'accept' | 'review'; readonly result: T }
   /** The action is durable, the service does not know yet. Answer the person with success; retry `gate.complete` where `error.retryable`. */
-  | { readonly outcome: 'completion_pending'; readonly decision: 'accept' | 'review'; readonly result: T; readonly error: GateError }
+  | {
+      readonly outcome: 'completion_pending'
+      readonly decision: 'accept' | 'review'
+      readonly result: T
+      readonly error: GateError
+    }
   /** Doubts, and no `review` was given. Nothing ran. */
-  | { readonly outcome: 'review'; readonly reasons: readonly ReviewReason[]; readonly advice: readonly string[] }
+  | {
+      readonly outcome: 'review'
+      readonly reasons: readonly ReviewReason[]
+      readonly advice: readonly string[]
+    }
   | {
       readonly outcome: 'rejected'
       readonly reasons: readonly RejectReason[]
@@ -30,14 +39,18 @@ export type ProtectOutcome<T> =
     }
 
 /** Verify, use with the action, complete. */
-export async function protectSubmit<Tx, T>(parts: GateParts<Tx>, submit: ProtectedSubmit<Tx, T>): Promise<ProtectOutcome<T>> {
+export async function protectSubmit<Tx, T>(
+  parts: GateParts<Tx>,
+  submit: ProtectedSubmit<Tx, T>,
+): Promise<ProtectOutcome<T>> {
   const verdict = await verifySubmit(parts, submit)
   if (verdict.decision === 'reject') {
     const { decision: _said, ...refusal } = verdict
     return { outcome: 'rejected', ...refusal }
   }
   const action = actionFor(submit, verdict)
-  if (action === undefined) return { outcome: 'review', reasons: verdict.reasons, advice: verdict.advice }
+  if (action === undefined)
+    return { outcome: 'review', reasons: verdict.reasons, advice: verdict.advice }
   const used = await useBond(parts, verdict, action)
   if (!used.used) {
     const { reasons, advice } = rejected('already_used')
@@ -49,12 +62,18 @@ export async function protectSubmit<Tx, T>(parts: GateParts<Tx>, submit: Protect
     return { outcome: 'completed', ...done }
   } catch (cause) {
     // The action is durable: from here on nothing may look like a failure of it.
-    const error = cause instanceof GateError ? cause : new GateError('service_unavailable', 'The pending store could not be read.', { cause })
+    const error =
+      cause instanceof GateError
+        ? cause
+        : new GateError('service_unavailable', 'The pending store could not be read.', { cause })
     return { outcome: 'completion_pending', ...done, error }
   }
 }
 
-function actionFor<Tx, T>(submit: ProtectedSubmit<Tx, T>, verdict: AcceptVerdict | ReviewVerdict): ((tx: Tx) => Promise<T>) | undefined {
+function actionFor<Tx, T>(
+  submit: ProtectedSubmit<Tx, T>,
+  verdict: AcceptVerdict | ReviewVerdict,
+): ((tx: Tx) => Promise<T>) | undefined {
   if (verdict.decision === 'accept') return (tx) => submit.accept(tx, verdict)
   const { review } = submit
   return review && ((tx) => review(tx, verdict))

@@ -5,7 +5,11 @@ import type { AcceptVerdict, ReviewVerdict } from './verdict.ts'
 export type Used<T> = { readonly used: true; readonly result: T } | { readonly used: false }
 
 /** The row goes unused to used in the transaction of the action: one bond, one action. */
-export async function useBond<Tx, T>(parts: GateParts<Tx>, verdict: AcceptVerdict | ReviewVerdict, action: (tx: Tx) => Promise<T>): Promise<Used<T>> {
+export async function useBond<Tx, T>(
+  parts: GateParts<Tx>,
+  verdict: AcceptVerdict | ReviewVerdict,
+  action: (tx: Tx) => Promise<T>,
+): Promise<Used<T>> {
   const { session_id, owner } = verdict
   return parts.store.transaction(async (tx): Promise<Used<T>> => {
     const used_at = new Date(parts.clock.now()).toISOString()

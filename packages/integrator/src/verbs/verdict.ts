@@ -59,5 +59,10 @@ export type Verdict = AcceptVerdict | ReviewVerdict | RejectVerdict
 
 /** A refusal with its sentence. */
 export function rejected(reason: RejectReason, error?: GateError): RejectVerdict {
-  return { decision: 'reject', reasons: [reason], advice: [adviceFor(reason)], ...(error && { error }) }
+  return {
+    decision: 'reject',
+    reasons: [reason],
+    advice: [adviceFor(reason)],
+    ...(error && { error }),
+  }
 }

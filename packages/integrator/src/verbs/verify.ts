@@ -13,7 +13,8 @@ export async function verifySubmit<Tx>(parts: GateParts<Tx>, submit: Submit): Pr
   // The row first: a stranger's guesses cost no call, and no text but an id of ours becomes a part of a path.
   const id = parseId('sess', session_id)
   const row = id && (await parts.store.find(id))
-  if (id === undefined || row === undefined || row.owner !== submit.owner) return rejected('session_not_ours')
+  if (id === undefined || row === undefined || row.owner !== submit.owner)
+    return rejected('session_not_ours')
   if (row.used_at !== null) return rejected('already_used')
 
   const session = await fetchSession(parts, id)
@@ -21,7 +22,10 @@ export async function verifySubmit<Tx>(parts: GateParts<Tx>, submit: Submit): Pr
   return judge({ parts, submit, row, session })
 }
 
-async function fetchSession<Tx>(parts: GateParts<Tx>, id: SessionId): Promise<FullSession | GateError> {
+async function fetchSession<Tx>(
+  parts: GateParts<Tx>,
+  id: SessionId,
+): Promise<FullSession | GateError> {
   try {
     return await getSession(parts.service, id)
   } catch (error) {
@@ -30,7 +34,12 @@ async function fetchSession<Tx>(parts: GateParts<Tx>, id: SessionId): Promise<Fu
   }
 }
 
-function judge<Tx>(facts: { parts: GateParts<Tx>; submit: Submit; row: PendingRow; session: FullSession }): Verdict {
+function judge<Tx>(facts: {
+  parts: GateParts<Tx>
+  submit: Submit
+  row: PendingRow
+  session: FullSession
+}): Verdict {
   const { parts, submit, row, session } = facts
   const { policy } = parts
   const passport = policy.passport?.[submit.workflow]
@@ -52,7 +61,12 @@ function judge<Tx>(facts: { parts: GateParts<Tx>; submit: Submit; row: PendingRo
   if (verdict.decision === 'reject') return { ...verdict, advice: verdict.reasons.map(adviceFor) }
   const { verification } = session
   if (verification === null) return rejected('verification_missing')
-  const bond = { session_id: row.session_id, owner: row.owner, verification, subject_ref: session.subject_ref }
+  const bond = {
+    session_id: row.session_id,
+    owner: row.owner,
+    verification,
+    subject_ref: session.subject_ref,
+  }
   if (verdict.decision === 'accept') return { ...verdict, ...bond, advice: [] }
   return { ...verdict, ...bond, advice: verdict.reasons.map(adviceFor) }
 }
@@ -60,5 +74,8 @@ function judge<Tx>(facts: { parts: GateParts<Tx>; submit: Submit; row: PendingRo
 /** A row that was bound demands a digest; a digest that was sent demands a bound session. A missing one matches nothing. */
 function boundDigest(row: PendingRow, submit: Submit): { context_digest?: string } {
   if (row.context_digest === null && submit.form_digest === undefined) return {}
-  return { context_digest: row.context_digest === submit.form_digest && submit.form_digest ? submit.form_digest : '' }
+  return {
+    context_digest:
+      row.context_digest === submit.form_digest && submit.form_digest ? submit.form_digest : '',
+  }
 }

@@ -7,10 +7,16 @@ import { keyOf, macOf, sameMac, signaturesIn } from './signature.ts'
 const TOLERANCE_MS = 300_000
 
 /** Headers as `fetch` gives them, or as Node does: a plain object with names in lower case. */
-export type WebhookHeaders = { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** Why a delivery is none of ours. */
-export type WebhookRejectReason = 'header_missing' | 'timestamp_malformed' | 'timestamp_out_of_range' | 'signature_mismatch'
+export type WebhookRejectReason =
+  | 'header_missing'
+  | 'timestamp_malformed'
+  | 'timestamp_out_of_range'
+  | 'signature_mismatch'
 
 /** What {@link verifyWebhook} answers. `id` stays the same when a delivery is repeated: keep it, and act once. */
 export type WebhookVerdict =
@@ -34,28 +40,41 @@ export interface WebhookDelivery {
  * @throws {GateError} `invalid_configuration` where a secret is none
  * @example (await verifyWebhook({ headers: request.headers, body: await request.text(), secret: new Secret('whsec_…') })).decision // 'accept'
  */
-export async function verifyWebhook({ headers, body, secret, clock = systemClock }: WebhookDelivery): Promise<WebhookVerdict> {
+export async function verifyWebhook({
+  headers,
+  body,
+  secret,
+  clock = systemClock,
+}: WebhookDelivery): Promise<WebhookVerdict> {
   const secrets = Array.isArray(secret) ? (secret as readonly Secret[]) : [secret as Secret]
-  if (secrets.length === 0) throw new GateError('invalid_configuration', 'verifyWebhook needs the secret of the endpoint.')
+  if (secrets.length === 0)
+    throw new GateError('invalid_configuration', 'verifyWebhook needs the secret of the endpoint.')
   const keys = await Promise.all(secrets.map((one) => keyOf(one.reveal())))
 
-  const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headerOf(headers, name))
+  const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
+    (name) => headerOf(headers, name),
+  )
   if (!id || !timestamp || !signature) return { decision: 'reject', reason: 'header_missing' }
 
   if (!/^\d{1,12}$/.test(timestamp)) return { decision: 'reject', reason: 'timestamp_malformed' }
   const sentAtMs = Number(timestamp) * 1_000
   // The service writes whole seconds: the delivery of this second is not of the future.
-  if (Math.abs(clock.now() - sentAtMs) > TOLERANCE_MS) return { decision: 'reject', reason: 'timestamp_out_of_range' }
+  if (Math.abs(clock.now() - sentAtMs) > TOLERANCE_MS)
+    return { decision: 'reject', reason: 'timestamp_out_of_range' }
 
   const expected = await Promise.all(keys.map((key) => macOf(key, { id, timestamp, body })))
   const given = signaturesIn(signature)
   const signed = expected.some((mac) => given.some((candidate) => sameMac(mac, candidate)))
-  return signed ? { decision: 'accept', id, sentAtMs } : { decision: 'reject', reason: 'signature_mismatch' }
+  return signed
+    ? { decision: 'accept', id, sentAtMs }
+    : { decision: 'reject', reason: 'signature_mismatch' }
 }
 
 /** A header that was sent once. Sent twice, nobody knows which of them was meant. */
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
   const value =
-    typeof headers.get === 'function' ? (headers as { get(name: string): string | null }).get(name) : (headers as Record<string, unknown>)[name]
+    typeof headers.get === 'function'
+      ? (headers as { get(name: string): string | null }).get(name)
+      : (headers as Record<string, unknown>)[name]
   return typeof value === 'string' ? value : undefined
 }

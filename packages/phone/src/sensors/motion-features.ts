@@ -57,15 +57,21 @@ export function motionFeatures({ samples, touches_ms }: MotionRecording): Sensor
     const second = t_ms <= last.t_ms ? Math.min(secondOf(t_ms), seconds - 1) : seconds
     if (second in touched) touched[second] = (touched[second] ?? 0) + 1
   }
-  const features = read.flatMap((inSecond, second) => featureOf(inSecond, { second, touches: touched[second] ?? 0 }) ?? [])
+  const features = read.flatMap(
+    (inSecond, second) => featureOf(inSecond, { second, touches: touched[second] ?? 0 }) ?? [],
+  )
   return { window_ms: seconds * 1_000, features }
 }
 
-function featureOf(samples: readonly MotionSample[], { second, touches }: { second: number; touches: number }): SensorFeature | undefined {
+function featureOf(
+  samples: readonly MotionSample[],
+  { second, touches }: { second: number; touches: number },
+): SensorFeature | undefined {
   if (samples.length < MIN_SAMPLES_A_SECOND) return undefined
   const pull = samples.reduce((sum, { acc }) => sum + lengthOf(acc), 0) / samples.length
   if (pull < GRAVITY_MS2[0] || pull > GRAVITY_MS2[1]) return undefined
-  const turned = angleBetween(meanOf(samples.slice(0, 5)), meanOf(samples.slice(-5))) > TURN_RAD ? 1 : 0
+  const turned =
+    angleBetween(meanOf(samples.slice(0, 5)), meanOf(samples.slice(-5))) > TURN_RAD ? 1 : 0
   return {
     t_ms: second * 1_000,
     acc_var: bounded(variance(samples, 'acc')),
@@ -78,7 +84,8 @@ function featureOf(samples: readonly MotionSample[], { second, touches }: { seco
 function strongestOf(samples: readonly MotionSample[]): MotionSample | undefined {
   const jolt = ({ acc }: MotionSample) => Math.abs(lengthOf(acc) - REST_MS2)
   let strongest: MotionSample | undefined
-  for (const sample of samples) if (strongest === undefined || jolt(sample) > jolt(strongest)) strongest = sample
+  for (const sample of samples)
+    if (strongest === undefined || jolt(sample) > jolt(strongest)) strongest = sample
   return strongest
 }
 
@@ -90,7 +97,9 @@ function forwardOnly(samples: readonly MotionSample[]): readonly MotionSample[] 
   let latest = Number.NEGATIVE_INFINITY
   return samples.filter(({ t_ms, acc, gyro }) => {
     // A sum is finite only where all of its parts are.
-    const usable = t_ms > latest && Number.isFinite(t_ms + acc[0] + acc[1] + acc[2] + gyro[0] + gyro[1] + gyro[2])
+    const usable =
+      t_ms > latest &&
+      Number.isFinite(t_ms + acc[0] + acc[1] + acc[2] + gyro[0] + gyro[1] + gyro[2])
     if (usable) latest = t_ms
     return usable
   })
@@ -101,7 +110,9 @@ function variance(samples: readonly MotionSample[], sensor: 'acc' | 'gyro'): num
   let sum = 0
   for (const axis of [0, 1, 2] as const) {
     const mean = samples.reduce((total, sample) => total + sample[sensor][axis], 0) / samples.length
-    sum += samples.reduce((total, sample) => total + (sample[sensor][axis] - mean) ** 2, 0) / samples.length
+    sum +=
+      samples.reduce((total, sample) => total + (sample[sensor][axis] - mean) ** 2, 0) /
+      samples.length
   }
   return sum
 }

@@ -19,7 +19,10 @@ export interface Exchange {
  *
  * @throws {PhoneError} `unreachable`, `refused`, `answer_unreadable`, `cancelled`
  */
-export async function exchange(at: { origin: string; fetch: FetchLike }, request: Exchange): Promise<unknown> {
+export async function exchange(
+  at: { origin: string; fetch: FetchLike },
+  request: Exchange,
+): Promise<unknown> {
   const { method, path, token, body, signal } = request
   if (signal?.aborted) throw new PhoneError('cancelled')
   const headers: Record<string, string> = { accept: 'application/json' }
@@ -30,23 +33,35 @@ export async function exchange(at: { origin: string; fetch: FetchLike }, request
   let text: string
   try {
     const url = `${at.origin}${path}`
-    answer = await at.fetch(url, { method, headers, redirect: 'error', ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) })
+    answer = await at.fetch(url, {
+      method,
+      headers,
+      redirect: 'error',
+      ...(body === undefined ? {} : { body }),
+      ...(signal ? { signal } : {}),
+    })
     text = await answer.text()
   } catch (cause) {
     // The signal may have been aborted meanwhile, which is how most fetches end then.
-    throw signal?.aborted === true ? new PhoneError('cancelled', { cause }) : new PhoneError('unreachable', { cause })
+    throw signal?.aborted === true
+      ? new PhoneError('cancelled', { cause })
+      : new PhoneError('unreachable', { cause })
   }
   const { status } = answer
   if (status < 200 || status > 299) throw refusalOf(answer, text)
   if (status === 204) return undefined
   const parsed = parseStrictJson(text)
-  if (!('value' in parsed)) throw new PhoneError('answer_unreadable', { reason: parsed.problem, status })
+  if (!('value' in parsed))
+    throw new PhoneError('answer_unreadable', { reason: parsed.problem, status })
   return parsed.value
 }
 
 function refusalOf(answer: AnswerLike, text: string): PhoneError {
   const parsed = parseStrictJson(text)
-  const error = 'value' in parsed ? (parsed.value as { error?: Record<string, unknown> } | null)?.error : undefined
+  const error =
+    'value' in parsed
+      ? (parsed.value as { error?: Record<string, unknown> } | null)?.error
+      : undefined
   const member = (name: string) => {
     const value = error?.[name]
     return typeof value === 'string' ? value : undefined
@@ -60,6 +75,8 @@ function refusalOf(answer: AnswerLike, text: string): PhoneError {
     status: answer.status,
     ...(request_id === undefined ? {} : { request_id }),
     ...(server_time !== undefined && !Number.isNaN(Date.parse(server_time)) ? { server_time } : {}),
-    ...(retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? { retry_after_ms: Number(retryAfter) * 1_000 } : {}),
+    ...(retryAfter !== null && /^\d{1,6}$/.test(retryAfter)
+      ? { retry_after_ms: Number(retryAfter) * 1_000 }
+      : {}),
   })
 }

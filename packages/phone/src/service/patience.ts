@@ -28,7 +28,8 @@ export async function patiently<T>(
 }
 
 function isWorthRepeating(error: unknown): error is PhoneError {
-  if (!(error instanceof PhoneError) || (error.retry_after_ms ?? 0) > LONGEST_RETRY_AFTER_MS) return false
+  if (!(error instanceof PhoneError) || (error.retry_after_ms ?? 0) > LONGEST_RETRY_AFTER_MS)
+    return false
   return isLost(error) || error.status === 429
 }
 
@@ -37,7 +38,10 @@ function isWorthRepeating(error: unknown): error is PhoneError {
  *
  * @throws {PhoneError} `cancelled`
  */
-export function pause(clock: PhoneClock, { ms, signal }: { ms: number; signal?: AbortSignalLike | undefined }): Promise<void> {
+export function pause(
+  clock: PhoneClock,
+  { ms, signal }: { ms: number; signal?: AbortSignalLike | undefined },
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const cancel = clock.schedule(ms, () => {
     signal?.removeEventListener('abort', abort)

@@ -1,4 +1,10 @@
-import { parseId, type PhoneSession, type RegisteredDevice, SESSION_STATES, type VerifiedEvidence } from '@bonded/contract'
+import {
+  parseId,
+  type PhoneSession,
+  type RegisteredDevice,
+  SESSION_STATES,
+  type VerifiedEvidence,
+} from '@bonded/contract'
 import { PhoneError } from '../errors.ts'
 
 type Check = (value: unknown) => boolean
@@ -7,7 +13,8 @@ const isText: Check = (value) => typeof value === 'string'
 const isTextOrNull: Check = (value) => value === null || isText(value)
 const isTime: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value))
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isListOf =
   (check: Check): Check =>
   (value) =>
@@ -30,7 +37,11 @@ const SESSION: Record<string, Check> = {
   requesting_origin: isTextOrNull,
   context: (value) => value === null || (isRecord(value) && isListOf(isPair)(value.display)),
   step_up: (value) =>
-    value === null || (isRecord(value) && isListOf(isText)(value.required) && isCount(value.attempts_left) && isListOf(isText)(value.reasons)),
+    value === null ||
+    (isRecord(value) &&
+      isListOf(isText)(value.required) &&
+      isCount(value.attempts_left) &&
+      isListOf(isText)(value.reasons)),
   watch_token: (value) => value === undefined || isText(value),
 }
 
@@ -68,7 +79,10 @@ export function readToken(body: unknown): string {
  */
 export function readEvidence(body: unknown): VerifiedEvidence {
   const { verified_evidence } = read(body, { verified_evidence: isRecord })
-  return read(verified_evidence, { expires_at: isTime, signature: isText }) as unknown as VerifiedEvidence
+  return read(verified_evidence, {
+    expires_at: isTime,
+    signature: isText,
+  }) as unknown as VerifiedEvidence
 }
 
 function isPair(value: unknown): boolean {

@@ -24,7 +24,12 @@ export interface Approving {
 export async function approve(
   phone: Instruments,
   claimed: ClaimedSession,
-  { gather, onAnswer, signal, oneAtATime }: Approving & { oneAtATime: <T>(act: () => Promise<T>) => Promise<T> },
+  {
+    gather,
+    onAnswer,
+    signal,
+    oneAtATime,
+  }: Approving & { oneAtATime: <T>(act: () => Promise<T>) => Promise<T> },
 ): Promise<ClaimedSession> {
   let known = claimed
   for (let answers = 0; answers < MAX_ANSWERS; answers++) {

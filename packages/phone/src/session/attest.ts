@@ -21,7 +21,11 @@ interface Answering {
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
  */
-export async function answerOnce(phone: Instruments, claimed: ClaimedSession, answering: Answering): Promise<ClaimedSession> {
+export async function answerOnce(
+  phone: Instruments,
+  claimed: ClaimedSession,
+  answering: Answering,
+): Promise<ClaimedSession> {
   let gathered = await fetchEvidence(phone, claimed, answering)
   const submitCurrent = async () =>
     resynced(phone, gathered.claimed, async (known) => {
@@ -42,7 +46,11 @@ export async function answerOnce(phone: Instruments, claimed: ClaimedSession, an
  * Sends one assertion until it is answered, each time the same bytes: if it has bonded already, the service answers
  * the repetition with the session.
  */
-async function submit(phone: Instruments, gathered: Gathered, signal: AbortSignalLike | undefined): Promise<ClaimedSession> {
+async function submit(
+  phone: Instruments,
+  gathered: Gathered,
+  signal: AbortSignalLike | undefined,
+): Promise<ClaimedSession> {
   const { claimed } = gathered
   const body = JSON.stringify(await assertionOver(phone, gathered))
   let sent = 0
@@ -50,7 +58,13 @@ async function submit(phone: Instruments, gathered: Gathered, signal: AbortSigna
     const answer = await patiently(
       (tries) => {
         sent = tries
-        return exchange(phone, { method: 'POST', path: '/api/v1/attestations', token: claimed.device.device_token, body, signal })
+        return exchange(phone, {
+          method: 'POST',
+          path: '/api/v1/attestations',
+          token: claimed.device.device_token,
+          body,
+          signal,
+        })
       },
       { ...phone, signal },
     )
@@ -59,16 +73,26 @@ async function submit(phone: Instruments, gathered: Gathered, signal: AbortSigna
     // A lost assertion that led to a step-up, or to the end, is refused when it comes again. The session tells.
     if (sent < 2 || !(error instanceof PhoneError) || error.code !== 'refused') throw error
     const now = await look(phone, claimed, { signal })
-    if (now.session.nonce === claimed.session.nonce && now.session.state === claimed.session.state) throw error
+    if (now.session.nonce === claimed.session.nonce && now.session.state === claimed.session.state)
+      throw error
     return now
   }
 }
 
 /** The assertion, over what the server will rebuild (protocol 5). `origin` is this phone's own, never one it was told. */
-async function assertionOver(phone: Instruments, { claimed, evidence }: Gathered): Promise<BondedPairAssertion> {
+async function assertionOver(
+  phone: Instruments,
+  { claimed, evidence }: Gathered,
+): Promise<BondedPairAssertion> {
   const { device, session, server_time } = claimed
   const { device_id, subject_id, key_id } = device
-  const fields = { session_id: session.id, nonce: session.nonce, device_id, subject_id, issued_at: timestampAt(server_time, phone.clock.now()) }
+  const fields = {
+    session_id: session.id,
+    nonce: session.nonce,
+    device_id,
+    subject_id,
+    issued_at: timestampAt(server_time, phone.clock.now()),
+  }
   const payload = assertionPayload({
     ...fields,
     tenant_id: session.tenant_id,
@@ -78,5 +102,9 @@ async function assertionOver(phone: Instruments, { claimed, evidence }: Gathered
     context: session.context === null ? null : await hashOf(phone.sha256, session.context),
     evidence: await hashOf(phone.sha256, evidence),
   })
-  return { ...fields, app_attest: await signPayload(phone, { payload, key_id }), verified_evidence: evidence }
+  return {
+    ...fields,
+    app_attest: await signPayload(phone, { payload, key_id }),
+    verified_evidence: evidence,
+  }
 }

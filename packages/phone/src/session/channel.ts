@@ -24,7 +24,10 @@ export function openChannel(
     closed = true
     wake()
   }
-  const socket = open(WebSocket, `${origin.replace(/^http/, 'ws')}/sessions/${session_id}`, [CHANNEL_PROTOCOL, WATCH_PREFIX + watch_token])
+  const socket = open(WebSocket, `${origin.replace(/^http/, 'ws')}/sessions/${session_id}`, [
+    CHANNEL_PROTOCOL,
+    WATCH_PREFIX + watch_token,
+  ])
   socket?.addEventListener('message', ({ data }) => {
     latest = Math.max(latest, seqOf(data, session_id))
     wake()

@@ -42,12 +42,18 @@ export function hasEnded(state: SessionState): boolean {
 export async function claim(
   phone: Instruments,
   device: PhoneDevice,
-  { handoff, signal }: { handoff: Pick<Handoff, 'session_id' | 'nonce'>; signal?: AbortSignalLike | undefined },
+  {
+    handoff,
+    signal,
+  }: { handoff: Pick<Handoff, 'session_id' | 'nonce'>; signal?: AbortSignalLike | undefined },
 ): Promise<ClaimedSession> {
   const { session_id, nonce } = handoff
   const path = `/api/v1/sessions/${session_id}/claim`
   const body = JSON.stringify({ nonce, device_id: device.device_id })
-  const answer = await patiently(() => exchange(phone, { method: 'POST', path, token: device.device_token, body, signal }), { ...phone, signal })
+  const answer = await patiently(
+    () => exchange(phone, { method: 'POST', path, token: device.device_token, body, signal }),
+    { ...phone, signal },
+  )
   return heard(phone, { device, claimed_nonce: nonce }, { answer, session_id })
 }
 
@@ -66,9 +72,16 @@ export function heard(
 ): ClaimedSession {
   const session = readSession(answer)
   if (session.id !== session_id) throw new PhoneError('answer_unreadable', { reason: 'id' })
-  if (session.api_base_url !== phone.origin) throw new PhoneError('origin_not_usable', { reason: 'api_base_url' })
-  if (session.state === 'pending' && session.nonce !== own.claimed_nonce) throw new PhoneError('answer_unreadable', { reason: 'nonce' })
-  return { device: own.device, claimed_nonce: own.claimed_nonce, session, server_time: syncTo(session.server_time, phone.clock) }
+  if (session.api_base_url !== phone.origin)
+    throw new PhoneError('origin_not_usable', { reason: 'api_base_url' })
+  if (session.state === 'pending' && session.nonce !== own.claimed_nonce)
+    throw new PhoneError('answer_unreadable', { reason: 'nonce' })
+  return {
+    device: own.device,
+    claimed_nonce: own.claimed_nonce,
+    session,
+    server_time: syncTo(session.server_time, phone.clock),
+  }
 }
 
 /**
@@ -85,6 +98,9 @@ export async function look(
   const { device, claimed_nonce, session } = claimed
   const waiting = wait_ms === undefined ? '' : `&wait_ms=${wait_ms}&after=${session.seq}`
   const path = `/api/v1/sessions/${session.id}?nonce=${claimed_nonce}${waiting}`
-  const answer = await patiently(() => exchange(phone, { method: 'GET', path, token: device.device_token, signal }), { ...phone, signal })
+  const answer = await patiently(
+    () => exchange(phone, { method: 'GET', path, token: device.device_token, signal }),
+    { ...phone, signal },
+  )
   return heard(phone, claimed, { answer, session_id: session.id })
 }

@@ -25,7 +25,9 @@ export async function waitForEnd(
 ): Promise<ClaimedSession> {
   const { id: session_id, watch_token } = claimed.session
   const channel =
-    phone.WebSocket && watch_token !== undefined ? openChannel(phone.WebSocket, { origin: phone.origin, session_id, watch_token }) : undefined
+    phone.WebSocket && watch_token !== undefined
+      ? openChannel(phone.WebSocket, { origin: phone.origin, session_id, watch_token })
+      : undefined
   const cancel = () => channel?.close()
   signal?.addEventListener('abort', cancel)
   try {

@@ -1,4 +1,9 @@
-import { type EvidenceRequest, evidenceRequestPayload, type PassportSignal, type VerifiedEvidence } from '@bonded/contract'
+import {
+  type EvidenceRequest,
+  evidenceRequestPayload,
+  type PassportSignal,
+  type VerifiedEvidence,
+} from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
 import { hashOf, utf8 } from '../bytes.ts'
 import type { AbortSignalLike } from '../ports.ts'
@@ -36,7 +41,13 @@ export async function fetchEvidence(
     const answer = await patiently(
       async () => {
         const body = JSON.stringify(await signedRequest(phone, known, { signals, passport }))
-        return exchange(phone, { method: 'POST', path: '/api/v1/evidence', token: known.device.device_token, body, signal })
+        return exchange(phone, {
+          method: 'POST',
+          path: '/api/v1/evidence',
+          token: known.device.device_token,
+          body,
+          signal,
+        })
       },
       { ...phone, signal },
     )
@@ -46,7 +57,10 @@ export async function fetchEvidence(
 
 /** Whether the summary can still be relayed. */
 export function isCurrent(phone: Instruments, { claimed, evidence }: Gathered): boolean {
-  return serverMsAt(claimed.server_time, phone.clock.now()) + EXPIRY_MARGIN_MS < Date.parse(evidence.expires_at)
+  return (
+    serverMsAt(claimed.server_time, phone.clock.now()) + EXPIRY_MARGIN_MS <
+    Date.parse(evidence.expires_at)
+  )
 }
 
 /** Protocol 7: what a passport's chip signs. */
@@ -59,11 +73,21 @@ interface Found {
   readonly passport: PassportSignal | undefined
 }
 
-async function signedRequest(phone: Instruments, known: ClaimedSession, { signals, passport }: Found): Promise<EvidenceRequest> {
+async function signedRequest(
+  phone: Instruments,
+  known: ClaimedSession,
+  { signals, passport }: Found,
+): Promise<EvidenceRequest> {
   const { device, session, server_time } = known
   const { device_id, subject_id, key_id } = device
   const wire = toWire(signals, { time: server_time, passport })
-  const fields = { session_id: session.id, nonce: session.nonce, device_id, subject_id, issued_at: timestampAt(server_time, phone.clock.now()) }
+  const fields = {
+    session_id: session.id,
+    nonce: session.nonce,
+    device_id,
+    subject_id,
+    issued_at: timestampAt(server_time, phone.clock.now()),
+  }
   const payload = evidenceRequestPayload({ ...fields, signals: await hashOf(phone.sha256, wire) })
   return { ...fields, signals: wire, app_attest: await signPayload(phone, { payload, key_id }) }
 }

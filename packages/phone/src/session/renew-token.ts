@@ -25,7 +25,13 @@ export async function renewToken(
     const answer = await patiently(
       async () => {
         const body = JSON.stringify(await signedRequest(phone, known))
-        return exchange(phone, { method: 'POST', path, token: known.device.device_token, body, signal })
+        return exchange(phone, {
+          method: 'POST',
+          path,
+          token: known.device.device_token,
+          body,
+          signal,
+        })
       },
       { ...phone, signal },
     )
@@ -35,7 +41,10 @@ export async function renewToken(
   })
 }
 
-async function signedRequest(phone: Instruments, { device, server_time }: ClaimedSession): Promise<RotateTokenRequest> {
+async function signedRequest(
+  phone: Instruments,
+  { device, server_time }: ClaimedSession,
+): Promise<RotateTokenRequest> {
   const { device_id, subject_id, key_id } = device
   const issued_at = timestampAt(server_time, phone.clock.now())
   const payload = deviceTokenPayload({ device_id, subject_id, issued_at, origin: phone.origin })

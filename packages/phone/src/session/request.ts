@@ -17,7 +17,8 @@ export interface ShownRequest {
  * what a person approves must not hang on that.
  */
 // oxlint-disable-next-line no-control-regex
-const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
+const INVISIBLE =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
 
 /** What the session asks, for a screen. */
 export function requestOf(session: PhoneSession): ShownRequest {
@@ -27,7 +28,10 @@ export function requestOf(session: PhoneSession): ShownRequest {
     requesting_origin: requesting_origin === null ? null : visible(requesting_origin),
     workflow: workflow === null ? null : visible(workflow),
     action: action === null ? null : visible(action),
-    display: (context?.display ?? []).map(({ label, value }) => ({ label: visible(label), value: visible(value) })),
+    display: (context?.display ?? []).map(({ label, value }) => ({
+      label: visible(label),
+      value: visible(value),
+    })),
     expires_in_ms,
   }
 }
@@ -53,7 +57,11 @@ export function describeRequest(session: PhoneSession): string {
   ]
   const width = Math.max(...rows.map(([label]) => label.length)) + 1
   const lines = rows.map(([label, value]) => `  ${`${label}:`.padEnd(width)}  ${value}`)
-  return [`${tenant_name} asks for your approval.`, ...lines, 'Approve only if you started this yourself, just now, on that page.'].join('\n')
+  return [
+    `${tenant_name} asks for your approval.`,
+    ...lines,
+    'Approve only if you started this yourself, just now, on that page.',
+  ].join('\n')
 }
 
 function visible(text: string): string {

@@ -16,7 +16,10 @@ export async function resynced<T>(
   try {
     return await act(claimed)
   } catch (error) {
-    const told = error instanceof PhoneError && isRefusal(error, 'issued_at_out_of_range') ? error.server_time : undefined
+    const told =
+      error instanceof PhoneError && isRefusal(error, 'issued_at_out_of_range')
+        ? error.server_time
+        : undefined
     if (told === undefined) throw error
     return act({ ...claimed, server_time: syncTo(told, phone.clock) })
   }

@@ -1,4 +1,9 @@
-import type { EvidenceSignals, LocalAuthMethod, PassportSignal, SensorSignal } from '@bonded/contract'
+import type {
+  EvidenceSignals,
+  LocalAuthMethod,
+  PassportSignal,
+  SensorSignal,
+} from '@bonded/contract'
 import { type ServerTime, timestampAt } from '../server-time.ts'
 
 /**
@@ -34,7 +39,10 @@ export interface SignalsAsked {
 export type GatherSignals = (asked: SignalsAsked) => Promise<PhoneSignals> | PhoneSignals
 
 /** The signals as the wire has them. Times come from the service's clock, so a wrong one on the phone breaks nothing. */
-export function toWire(signals: PhoneSignals, { time, passport }: { time: ServerTime; passport: PassportSignal | undefined }): EvidenceSignals {
+export function toWire(
+  signals: PhoneSignals,
+  { time, passport }: { time: ServerTime; passport: PassportSignal | undefined },
+): EvidenceSignals {
   const { result, method, at_ms } = signals.local_auth
   const { sensor_continuity, carrier } = signals
   return {

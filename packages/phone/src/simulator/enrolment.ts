@@ -18,7 +18,9 @@ export interface Enrolled {
 type Format = PhoneDevice['format']
 
 /** What a key is registered as, and who vouches for it where it is not of software. */
-export type KeyKind = { readonly format: 'software' } | { readonly format: Exclude<Format, 'software'>; readonly authority: () => TestAuthority }
+export type KeyKind =
+  | { readonly format: 'software' }
+  | { readonly format: Exclude<Format, 'software'>; readonly authority: () => TestAuthority }
 
 /** The format of the key that an origin knows; undefined where it knows none. */
 export async function formatAt(state: StateKeeper, origin: string): Promise<Format | undefined> {
@@ -27,12 +29,20 @@ export async function formatAt(state: StateKeeper, origin: string): Promise<Form
 }
 
 /** The part of the phone's memory that belongs to an origin. A key of another kind is replaced by a new one. */
-export function enrolmentAt(state: StateKeeper, origin: string, kind: KeyKind = { format: 'software' }): Enrolled {
+export function enrolmentAt(
+  state: StateKeeper,
+  origin: string,
+  kind: KeyKind = { format: 'software' },
+): Enrolled {
   const { format } = kind
   const newEnrolment = (): Enrolment => ({ format, private_key: makeKey(), counter: 0 })
-  const ofThisKind = (kept: Enrolment | undefined) => (kept !== undefined && formatOf(kept) === format ? kept : undefined)
+  const ofThisKind = (kept: Enrolment | undefined) =>
+    kept !== undefined && formatOf(kept) === format ? kept : undefined
   const change = async (next: (now: Enrolment) => Enrolment): Promise<Enrolment> => {
-    const changed = await state.change((all) => ({ ...all, [origin]: next(ofThisKind(all[origin]) ?? newEnrolment()) }))
+    const changed = await state.change((all) => ({
+      ...all,
+      [origin]: next(ofThisKind(all[origin]) ?? newEnrolment()),
+    }))
     const enrolment = changed[origin]
     if (enrolment === undefined) throw new Error('the state keeper lost what it was given')
     return enrolment
@@ -44,12 +54,18 @@ export function enrolmentAt(state: StateKeeper, origin: string, kind: KeyKind = 
     store: {
       async device() {
         const { device } = await known()
-        return device && { ...device, origin, format, device_token: new Secret(device.device_token) }
+        return (
+          device && { ...device, origin, format, device_token: new Secret(device.device_token) }
+        )
       },
       async keep({ device_id, subject_id, key_id, device_token }) {
-        await change((now) => ({ ...now, device: { device_id, subject_id, key_id, device_token: device_token.reveal() } }))
+        await change((now) => ({
+          ...now,
+          device: { device_id, subject_id, key_id, device_token: device_token.reveal() },
+        }))
       },
-      nextCounter: async () => (await change((now) => ({ ...now, counter: now.counter + 1 }))).counter,
+      nextCounter: async () =>
+        (await change((now) => ({ ...now, counter: now.counter + 1 }))).counter,
     },
     async forget() {
       await state.change((all) => ({ ...all, [origin]: newEnrolment() }))

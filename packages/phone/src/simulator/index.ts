@@ -45,8 +45,17 @@ export {
   attestKey,
   type SimulatedApp as SimulatedAppleApp,
 } from './app-attest/attested-key.ts'
-export { type AppExtensions, assertedData, attestedData, keyIdOf } from './app-attest/authenticator-data.ts'
-export { type AppAttestAuthority, certifyKey, makeAppAttestAuthority } from './app-attest/authority.ts'
+export {
+  type AppExtensions,
+  assertedData,
+  attestedData,
+  keyIdOf,
+} from './app-attest/authenticator-data.ts'
+export {
+  type AppAttestAuthority,
+  certifyKey,
+  makeAppAttestAuthority,
+} from './app-attest/authority.ts'
 export { type CertificateWish, type Issuer, mintCertificate } from './app-attest/certificate.ts'
 export {
   type Attestation,
@@ -60,7 +69,11 @@ export {
 } from './webauthn/authenticator.ts'
 export { type AuthenticatorMaker, createAuthenticatorMaker } from './webauthn/maker.ts'
 export { type CborValue, encodeCbor } from './mint/cbor.ts'
-export { makePassportAuthority, type PassportAuthority, type PassportAuthorityWish } from './passport/authority.ts'
+export {
+  makePassportAuthority,
+  type PassportAuthority,
+  type PassportAuthorityWish,
+} from './passport/authority.ts'
 export { makePassportChip, type PassportChip, type PassportChipWish } from './passport/chip.ts'
 export { mintPassport, type PassportWish, type SimulatedPassport } from './passport/document.ts'
 export { mintMasterList } from './passport/master-list.ts'

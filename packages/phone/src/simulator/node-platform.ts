@@ -8,7 +8,10 @@ export const nodeFetch: FetchLike = (url, { signal, ...request }) => {
   // In Node the callers' signals are the platform's own.
   const given = signal as AbortSignal | undefined
   const limit = AbortSignal.timeout(ANSWER_WITHIN_MS)
-  return fetch(url, { ...request, signal: given === undefined ? limit : AbortSignal.any([given, limit]) })
+  return fetch(url, {
+    ...request,
+    signal: given === undefined ? limit : AbortSignal.any([given, limit]),
+  })
 }
 
 /** A clock that cannot be set. */

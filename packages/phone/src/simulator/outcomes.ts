@@ -8,7 +8,15 @@ import { passportReader } from './passport/reader.ts'
 import { carriedPhone, type Random } from './sensors.ts'
 
 /** What a simulated phone can do with a session. */
-export const OUTCOMES = ['approve', 'decline', 'not-me', 'step-up', 'replay', 'stale-counter', 'other-device'] as const
+export const OUTCOMES = [
+  'approve',
+  'decline',
+  'not-me',
+  'step-up',
+  'replay',
+  'stale-counter',
+  'other-device',
+] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
 /** One thing that the phone did, and what came of it. */
@@ -34,7 +42,11 @@ export interface Scene {
   readonly note: (step: Step) => void
   readonly signal: AbortSignalLike | undefined
   /** Sends the last assertion once more, byte by byte. */
-  readonly repeatAssertion: () => Promise<{ readonly status: number; readonly reason?: string; readonly state?: string }>
+  readonly repeatAssertion: () => Promise<{
+    readonly status: number
+    readonly reason?: string
+    readonly state?: string
+  }>
   /** Another phone, with a key of its own, that the service has just registered. */
   readonly stranger: () => Promise<Phone>
 }
@@ -45,7 +57,10 @@ export const PLAY: Record<Outcome, (scene: Scene) => Promise<ClaimedSession>> = 
   decline: (scene) => declineWith(scene, 'user_declined'),
   'not-me': (scene) => declineWith(scene, 'user_unexpected'),
   // Weak signals miss every policy; the step-up is then answered with strong ones.
-  'step-up': (scene) => approveWith(scene, (asked) => (asked.attempts_left === undefined ? weak(scene)(asked) : strong(scene)(asked))),
+  'step-up': (scene) =>
+    approveWith(scene, (asked) =>
+      asked.attempts_left === undefined ? weak(scene)(asked) : strong(scene)(asked),
+    ),
   async replay(scene) {
     const bonded = await approveWith(scene, strong(scene))
     scene.note({ step: 'replayed', ...(await scene.repeatAssertion()) })
@@ -66,15 +81,26 @@ export function refusedStep({ reason, status, code }: PhoneError): Step {
   return { step: 'refused', reason: reason ?? code, ...(status === undefined ? {} : { status }) }
 }
 
-function approveWith({ phone, claimed, note, signal }: Scene, gather: GatherSignals): Promise<ClaimedSession> {
+function approveWith(
+  { phone, claimed, note, signal }: Scene,
+  gather: GatherSignals,
+): Promise<ClaimedSession> {
   return phone.approve(claimed, {
     gather,
     signal,
-    onAnswer: ({ session: { state, step_up } }) => note({ step: 'answered', state, ...(step_up === null ? {} : { required: step_up.required }) }),
+    onAnswer: ({ session: { state, step_up } }) =>
+      note({
+        step: 'answered',
+        state,
+        ...(step_up === null ? {} : { required: step_up.required }),
+      }),
   })
 }
 
-async function declineWith({ phone, claimed, note, signal }: Scene, reason: 'user_declined' | 'user_unexpected'): Promise<ClaimedSession> {
+async function declineWith(
+  { phone, claimed, note, signal }: Scene,
+  reason: 'user_declined' | 'user_unexpected',
+): Promise<ClaimedSession> {
   const ended = await phone.decline(claimed, { reason, signal })
   note({ step: 'declined', reason, state: ended.session.state })
   return ended
@@ -85,7 +111,9 @@ function strong({ clock, random, passport }: Scene): GatherSignals {
     local_auth: { result: 'verified', method: 'biometric', at_ms: clock.now() },
     sensor_continuity: carriedPhone(random),
     // Nobody gets a passport out unasked.
-    ...(passport !== undefined && required.includes('passport_chip') ? { passport: passportReader(passport) } : {}),
+    ...(passport !== undefined && required.includes('passport_chip')
+      ? { passport: passportReader(passport) }
+      : {}),
   })
 }
 

@@ -19,12 +19,21 @@ export function appleSigner({ key, authority }: Keeper): PlatformSigner {
   return {
     format: 'apple-app-attest',
     async attest(challenge) {
-      const of = { authority: authority().apple, privateKey: await key(), clientDataHash: sha256(challenge), now: Date.now() }
+      const of = {
+        authority: authority().apple,
+        privateKey: await key(),
+        clientDataHash: sha256(challenge),
+        now: Date.now(),
+      }
       const { keyId, attestationObject } = attestKey({ ...app, environment: 'production' }, of)
       return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }
     },
     async assert(clientDataHash, nextCounter) {
-      return assertWith(app, { privateKey: await key(), counter: await nextCounter(), clientDataHash })
+      return assertWith(app, {
+        privateKey: await key(),
+        counter: await nextCounter(),
+        clientDataHash,
+      })
     },
   }
 }
@@ -34,12 +43,18 @@ export function androidSigner({ key, authority }: Keeper): PlatformSigner {
   return {
     format: 'android-key',
     async attest(challenge) {
-      const chain = authority().android.attest(publicHalf(await key()), honestDescription(challenge))
+      const chain = authority().android.attest(
+        publicHalf(await key()),
+        honestDescription(challenge),
+      )
       return { certificate_chain: chain.map((certificate) => certificate.toString('base64url')) }
     },
     async assert(clientDataHash, nextCounter) {
       const data = authenticatorData(sha256(androidAppId(SIMULATED_APP)), await nextCounter())
-      return { authenticatorData: data, signature: sign('sha256', Buffer.concat([data, clientDataHash]), await key()) }
+      return {
+        authenticatorData: data,
+        signature: sign('sha256', Buffer.concat([data, clientDataHash]), await key()),
+      }
     },
   }
 }

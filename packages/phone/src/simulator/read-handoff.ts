@@ -56,9 +56,20 @@ function readPng(bytes: Buffer): string {
   return readPixels(png)
 }
 
-function readPixels({ width, height, data }: { width: number; height: number; data: Uint8Array }): string {
+function readPixels({
+  width,
+  height,
+  data,
+}: {
+  width: number
+  height: number
+  data: Uint8Array
+}): string {
   try {
-    return decodeQR({ width, height, data }, { format: 'RGBA', effort: 4, timeLimit: DECODE_TIME_LIMIT_MS })
+    return decodeQR(
+      { width, height, data },
+      { format: 'RGBA', effort: 4, timeLimit: DECODE_TIME_LIMIT_MS },
+    )
   } catch (cause) {
     throw new PhoneError('handoff_unreadable', { reason: 'no_code', cause })
   }

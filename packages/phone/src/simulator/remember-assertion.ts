@@ -27,7 +27,10 @@ export function rememberAssertion(fetch: FetchLike): AssertionMemory {
       const sent = last.get(sessionId)
       if (sent === undefined) throw new Error('no assertion of this session has been sent')
       const answer = await fetch(sent.url, sent.request)
-      const body = JSON.parse(await answer.text()) as { state?: string; error?: { reason?: string; code?: string } }
+      const body = JSON.parse(await answer.text()) as {
+        state?: string
+        error?: { reason?: string; code?: string }
+      }
       const reason = body.error?.reason ?? body.error?.code
       return {
         status: answer.status,

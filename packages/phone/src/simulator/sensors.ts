@@ -23,7 +23,13 @@ export function carriedPhone(random: Random): SensorSignal {
   })
   // The tap that approves is itself handling; chance must not leave it out.
   const last = features.at(-1)
-  return { window_ms: WINDOW_S * 1_000, features: last === undefined ? [] : [...features.slice(0, -1), { ...last, handling: last.handling + 1 }] }
+  return {
+    window_ms: WINDOW_S * 1_000,
+    features:
+      last === undefined
+        ? []
+        : [...features.slice(0, -1), { ...last, handling: last.handling + 1 }],
+  }
 }
 
 interface Phase {

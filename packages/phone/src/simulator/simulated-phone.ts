@@ -62,7 +62,11 @@ export interface RunResult {
   readonly steps: readonly Step[]
   readonly completed: boolean
   /** The service's no, or this phone's own. Attacks end with one. */
-  readonly refusal?: { readonly code: string; readonly reason: string | undefined; readonly status: number | undefined }
+  readonly refusal?: {
+    readonly code: string
+    readonly reason: string | undefined
+    readonly status: number | undefined
+  }
 }
 
 export interface SimulatedPhone {
@@ -88,7 +92,12 @@ export interface SimulatedPhone {
  * const { state } = await phone.run(qrPayload, 'approve') // 'bonded'
  */
 export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): SimulatedPhone {
-  const { fetch = nodeFetch, WebSocket = nodeWebSocket, clock = nodeClock, random = Math.random } = options
+  const {
+    fetch = nodeFetch,
+    WebSocket = nodeWebSocket,
+    clock = nodeClock,
+    random = Math.random,
+  } = options
   const state = options.stateFile === undefined ? stateInMemory() : stateInFile(options.stateFile)
   // As people type it, with or without the slash at its end.
   const own = options.origin?.replace(/\/+$/, '')
@@ -98,12 +107,21 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   const make = (origin: string, { signer, store }: Pick<Enrolled, 'signer' | 'store'>) =>
     createPhone({ origin, signer, store, sha256, fetch: assertion.fetch, WebSocket, clock })
   let made: TestAuthority | undefined
-  const authority = () => (made ??= options.authorityFolder === undefined ? passingTestAuthority() : testAuthorityIn(options.authorityFolder))
+  const authority = () =>
+    (made ??=
+      options.authorityFolder === undefined
+        ? passingTestAuthority()
+        : testAuthorityIn(options.authorityFolder))
   const kindAt = async (origin: string): Promise<KeyKind> => {
-    const format = options.format ?? (await formatAt(state, origin)) ?? (origin === own ? options.formatOfNewKeys : undefined) ?? 'software'
+    const format =
+      options.format ??
+      (await formatAt(state, origin)) ??
+      (origin === own ? options.formatOfNewKeys : undefined) ??
+      'software'
     return format === 'software' ? { format } : { format, authority }
   }
-  const throwaway = async (origin: string) => enrolmentAt(stateInMemory(), origin, await kindAt(origin))
+  const throwaway = async (origin: string) =>
+    enrolmentAt(stateInMemory(), origin, await kindAt(origin))
 
   /** Kept, so that all runs of this process take turns with the key. */
   const ownAt = async (origin: string) => {
@@ -112,11 +130,20 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
     phones.set(origin, known)
     return known
   }
-  const phoneFor = async (outcome: Outcome, origin: string): Promise<{ enrolled: Enrolled; phone: Phone }> => {
+  const phoneFor = async (
+    outcome: Outcome,
+    origin: string,
+  ): Promise<{ enrolled: Enrolled; phone: Phone }> => {
     if (outcome !== 'stale-counter') return ownAt(origin)
     // The service may hold this against the device for ever, so a new one takes the blame.
     const enrolled = await throwaway(origin)
-    return { enrolled, phone: make(origin, { ...enrolled, store: { ...enrolled.store, nextCounter: async () => 1 } }) }
+    return {
+      enrolled,
+      phone: make(origin, {
+        ...enrolled,
+        store: { ...enrolled.store, nextCounter: async () => 1 },
+      }),
+    }
   }
 
   return {
@@ -139,7 +166,17 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
         const claimed = known
         const stranger = async () => make(origin, await throwaway(origin))
         const repeatAssertion = () => assertion.repeat(claimed.session.id)
-        known = await PLAY[outcome]({ phone, claimed, clock, random, passport: options.passport, note, signal, repeatAssertion, stranger })
+        known = await PLAY[outcome]({
+          phone,
+          claimed,
+          clock,
+          random,
+          passport: options.passport,
+          note,
+          signal,
+          repeatAssertion,
+          stranger,
+        })
         if (waitForCompletion === true) {
           known = await phone.waitForEnd(known, { signal })
           note({ step: 'ended', state: known.session.state })
@@ -160,7 +197,8 @@ async function renewing<T>(act: () => Promise<T>, enrolled: Enrolled): Promise<T
   try {
     return await act()
   } catch (error) {
-    if (!isRefusal(error, 'credential_invalid') && !isRefusal(error, 'key_already_registered')) throw error
+    if (!isRefusal(error, 'credential_invalid') && !isRefusal(error, 'key_already_registered'))
+      throw error
     await enrolled.forget()
     return act()
   }
@@ -168,7 +206,11 @@ async function renewing<T>(act: () => Promise<T>, enrolled: Enrolled): Promise<T
 
 /** Whether an error is a no, rather than an accident. */
 function isAnswer({ code, status }: PhoneError): boolean {
-  return code === 'step_up_unsupported' || code === 'not_awaiting' || (code === 'refused' && (status ?? 0) < 500)
+  return (
+    code === 'step_up_unsupported' ||
+    code === 'not_awaiting' ||
+    (code === 'refused' && (status ?? 0) < 500)
+  )
 }
 
 function resultOf(run: {
@@ -188,6 +230,8 @@ function resultOf(run: {
     shown: known === undefined ? undefined : (shown as Omit<PhoneSession, 'watch_token'>),
     steps,
     completed: state === 'completed',
-    ...(refusal === undefined ? {} : { refusal: { code: refusal.code, reason: refusal.reason, status: refusal.status } }),
+    ...(refusal === undefined
+      ? {}
+      : { refusal: { code: refusal.code, reason: refusal.reason, status: refusal.status } }),
   }
 }

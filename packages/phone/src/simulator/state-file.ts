@@ -12,7 +12,9 @@ export interface Enrolment {
   readonly private_key: string
   /** The last counter given out; 0 before the first. */
   readonly counter: number
-  readonly device?: Omit<PhoneDevice, 'origin' | 'device_token' | 'format'> & { readonly device_token: string }
+  readonly device?: Omit<PhoneDevice, 'origin' | 'device_token' | 'format'> & {
+    readonly device_token: string
+  }
 }
 
 /** The phone's memory, by origin. */
@@ -81,7 +83,8 @@ async function locked<T>(lock: string, act: () => Promise<T>): Promise<T> {
   await mkdir(dirname(lock), { recursive: true, mode: 0o700 })
   while (!(await take(lock))) {
     const held = await stat(lock).catch(() => undefined)
-    if (held !== undefined && Date.now() - held.mtimeMs > STALE_LOCK_MS) await rm(lock, { force: true })
+    if (held !== undefined && Date.now() - held.mtimeMs > STALE_LOCK_MS)
+      await rm(lock, { force: true })
     else await delay(LOCK_RETRY_MS)
   }
   try {

@@ -30,9 +30,12 @@ export function rasteriseSvg(svg: string): Raster | undefined {
   for (const [, name, attributes = ''] of shapes) {
     const ink = inkOf(attributes)
     if (ink === undefined) continue
-    const outline = name === 'path' ? pathOutline(attribute(attributes, 'd') ?? '') : rectOutline(attributes, box)
+    const outline =
+      name === 'path' ? pathOutline(attribute(attributes, 'd') ?? '') : rectOutline(attributes, box)
     if (outline === undefined) return undefined
-    const placed = outline.map((ring) => ring.map(([x, y]): Point => [(x - box.x) * scale, (y - box.y) * scale]))
+    const placed = outline.map((ring) =>
+      ring.map(([x, y]): Point => [(x - box.x) * scale, (y - box.y) * scale]),
+    )
     fill({ width, height, luma }, placed, ink)
   }
   return { width, height, luma }
@@ -50,9 +53,15 @@ function viewBoxOf(attributes: string): Box | undefined {
     .trim()
     .split(/[\s,]+/)
     .map(Number)
-  const size = ['width', 'height'].map((side) => Number.parseFloat(attribute(attributes, side) ?? ''))
+  const size = ['width', 'height'].map((side) =>
+    Number.parseFloat(attribute(attributes, side) ?? ''),
+  )
   const [x = 0, y = 0, width = 0, height = 0] = given.length === 4 ? given : [0, 0, ...size]
-  const usable = [x, y, width, height].every(Number.isFinite) && width > 0 && height > 0 && Math.max(width / height, height / width) < 4
+  const usable =
+    [x, y, width, height].every(Number.isFinite) &&
+    width > 0 &&
+    height > 0 &&
+    Math.max(width / height, height / width) < 4
   return usable ? { x, y, width, height } : undefined
 }
 
@@ -66,7 +75,11 @@ function inkOf(attributes: string): number | undefined {
   const styled = /(?:^|;)\s*fill\s*:\s*([^;]+)/.exec(attribute(attributes, 'style') ?? '')?.[1]
   const colour = (styled ?? attribute(attributes, 'fill') ?? 'black').trim().toLowerCase()
   if (colour === 'none' || colour === 'transparent') return undefined
-  return colour === 'white' || /^#(?:f{3}|f{6})$/.test(colour) || /^rgb\(\s*255\D+255\D+255\s*\)$/.test(colour) ? 255 : 0
+  return colour === 'white' ||
+    /^#(?:f{3}|f{6})$/.test(colour) ||
+    /^rgb\(\s*255\D+255\D+255\s*\)$/.test(colour)
+    ? 255
+    : 0
 }
 
 function rectOutline(attributes: string, box: Box): Point[][] {
@@ -120,13 +133,24 @@ function pathOutline(d: string): Point[][] | undefined {
 }
 
 /** Fills by the non-zero rule, judging each pixel at its centre. */
-function fill({ width, height, luma }: Raster, rings: readonly (readonly Point[])[], ink: number): void {
+function fill(
+  { width, height, luma }: Raster,
+  rings: readonly (readonly Point[])[],
+  ink: number,
+): void {
   const crossings: { x: number; turn: number }[][] = Array.from({ length: height }, () => [])
   for (const ring of rings) {
     for (const [at, [x0, y0]] of ring.entries()) {
       const [x1, y1] = ring[(at + 1) % ring.length] ?? [x0, y0]
-      const [from, to] = [Math.max(0, Math.ceil(Math.min(y0, y1) - 0.5)), Math.min(height, Math.ceil(Math.max(y0, y1) - 0.5))]
-      for (let row = from; row < to; row++) crossings[row]?.push({ x: x0 + ((row + 0.5 - y0) / (y1 - y0)) * (x1 - x0), turn: y1 > y0 ? 1 : -1 })
+      const [from, to] = [
+        Math.max(0, Math.ceil(Math.min(y0, y1) - 0.5)),
+        Math.min(height, Math.ceil(Math.max(y0, y1) - 0.5)),
+      ]
+      for (let row = from; row < to; row++)
+        crossings[row]?.push({
+          x: x0 + ((row + 0.5 - y0) / (y1 - y0)) * (x1 - x0),
+          turn: y1 > y0 ? 1 : -1,
+        })
     }
   }
   for (const [row, found] of crossings.entries()) {

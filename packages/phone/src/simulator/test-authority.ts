@@ -14,7 +14,12 @@ export interface TestAuthority {
 }
 
 /** The iOS app of the simulated phone: a team that Apple has not. */
-export const SIMULATED_APPLE_APP = { team_id: 'SIMULATED0', bundle_id: 'org.bonded.simulated', category: 4, bundleVersion: '1.0' } as const
+export const SIMULATED_APPLE_APP = {
+  team_id: 'SIMULATED0',
+  bundle_id: 'org.bonded.simulated',
+  category: 4,
+  bundleVersion: '1.0',
+} as const
 
 const AUTHORITY_FILE = 'phone-authority.json'
 /** What a service is given as `BONDED_TEST_ROOTS`. It holds no secret. */
@@ -43,7 +48,11 @@ export function testAuthorityIn(folder: string): TestAuthority {
     if ((failure as NodeJS.ErrnoException).code !== 'EEXIST') throw failure
   }
   const authority = authorityOf(JSON.parse(readFileSync(file, 'utf8')) as KeptAuthority)
-  if (testRootsIn(folder) === undefined) writeFileSync(join(folder, TEST_ROOTS_FILE), `${JSON.stringify(testRootsOf(authority), null, 2)}\n`)
+  if (testRootsIn(folder) === undefined)
+    writeFileSync(
+      join(folder, TEST_ROOTS_FILE),
+      `${JSON.stringify(testRootsOf(authority), null, 2)}\n`,
+    )
   return authority
 }
 
@@ -57,14 +66,22 @@ function authorityOf({ apple, android_root_key }: KeptAuthority): TestAuthority 
 }
 
 function newAuthority(): KeptAuthority {
-  return { apple: makeAppAttestAuthority(Date.now()), android_root_key: newKey().export({ format: 'pem', type: 'pkcs8' }) }
+  return {
+    apple: makeAppAttestAuthority(Date.now()),
+    android_root_key: newKey().export({ format: 'pem', type: 'pkcs8' }),
+  }
 }
 
 function testRootsOf({ apple, android }: TestAuthority): object {
   const { team_id, bundle_id, category } = SIMULATED_APPLE_APP
   return {
     apple_apps: [{ team_id, bundle_id, categories: [category], missing: 'refuse' }],
-    android_apps: [{ package: SIMULATED_APP.package, certificate_digests: [Buffer.from(SIMULATED_APP.certificateDigest).toString('hex')] }],
+    android_apps: [
+      {
+        package: SIMULATED_APP.package,
+        certificate_digests: [Buffer.from(SIMULATED_APP.certificateDigest).toString('hex')],
+      },
+    ],
     roots: { apple: [apple.root], android: [pemOf(android.root)] },
   }
 }

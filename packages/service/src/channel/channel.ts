@@ -1,5 +1,12 @@
 import type { IncomingMessage, Server } from 'node:http'
-import { AFTER_PREFIX, CHANNEL_PROTOCOL, CLOSE, parseId, type SessionId, WATCH_PREFIX } from '@bonded/contract'
+import {
+  AFTER_PREFIX,
+  CHANNEL_PROTOCOL,
+  CLOSE,
+  parseId,
+  type SessionId,
+  WATCH_PREFIX,
+} from '@bonded/contract'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
@@ -62,9 +69,23 @@ export class Channel implements AsyncDisposable {
       socket.on('error', () => socket.destroy())
       const arrivedMs = performance.now()
       const requestId = requestIdOf(request.headers, service.random)
-      const answered = (status: number, about: Pick<RequestLine, 'refusal' | 'tenantId' | 'sessionId'>) => {
+      const answered = (
+        status: number,
+        about: Pick<RequestLine, 'refusal' | 'tenantId' | 'sessionId'>,
+      ) => {
         const { method, headers } = request
-        tell({ requestId, traceId: traceIdOf(headers), method, route: ROUTE, status, ms: performance.now() - arrivedMs, ...about }, 'channel')
+        tell(
+          {
+            requestId,
+            traceId: traceIdOf(headers),
+            method,
+            route: ROUTE,
+            status,
+            ms: performance.now() - arrivedMs,
+            ...about,
+          },
+          'channel',
+        )
       }
       const refused = async (refusal: Refusal, headers: Readonly<Record<string, string>> = {}) => {
         await untilTold(refusal.reason, arrivedMs)
@@ -83,9 +104,15 @@ export class Channel implements AsyncDisposable {
             this.#open(webSocket, session, events)
           })
           socket.uncork()
-          if (taken) return answered(SWITCHING_PROTOCOLS, { tenantId: session.tenantId, sessionId: session.id })
+          if (taken)
+            return answered(SWITCHING_PROTOCOLS, {
+              tenantId: session.tenantId,
+              sessionId: session.id,
+            })
           // Where the client has gone meanwhile, nobody is left to refuse.
-          return socket.destroyed ? undefined : refused({ reason: 'malformed_request' }, SPOKEN_VERSION)
+          return socket.destroyed
+            ? undefined
+            : refused({ reason: 'malformed_request' }, SPOKEN_VERSION)
         },
         () => refused({ reason: 'store_unavailable' }),
       )
@@ -116,7 +143,9 @@ export class Channel implements AsyncDisposable {
     this.#server.close()
   }
 
-  async #admit(request: IncomingMessage): Promise<Result<{ session: Session; events: readonly StoredEvent[] | undefined }>> {
+  async #admit(
+    request: IncomingMessage,
+  ): Promise<Result<{ session: Session; events: readonly StoredEvent[] | undefined }>> {
     const { keys, store, clock, settings } = this.#service
     const offer = parseOffer(request.headers['sec-websocket-protocol'])
     if (offer === undefined) return refuse('credential_missing')
@@ -128,14 +157,21 @@ export class Channel implements AsyncDisposable {
       const session = yield* tables.sessions.find(id)
       const tenant = session && (yield* tables.tenants.find(session.tenantId))
       const missed = session && offer.after !== undefined && offer.after <= session.seq
-      return { session, tenant, events: missed ? yield* tables.sessions.eventsAfter(id, offer.after ?? 0) : undefined }
+      return {
+        session,
+        tenant,
+        events: missed ? yield* tables.sessions.eventsAfter(id, offer.after ?? 0) : undefined,
+      }
     })
     const { session, tenant, events } = found
     if (session === undefined || tenant === undefined) return refuse('session_not_found')
-    if (!isReadable(session, clock.now()) || !keys.holds(session.rootKeyId)) return refuse('session_not_found')
-    if (!keys.same(keys.watchToken(session.rootKeyId, id).reveal(), offer.watchToken)) return refuse('session_not_found')
+    if (!isReadable(session, clock.now()) || !keys.holds(session.rootKeyId))
+      return refuse('session_not_found')
+    if (!keys.same(keys.watchToken(session.rootKeyId, id).reveal(), offer.watchToken))
+      return refuse('session_not_found')
     if (origin !== undefined) {
-      if (origin !== settings.publicOrigin && !allowsOrigin(tenant, origin)) return refuse('origin_not_allowed')
+      if (origin !== settings.publicOrigin && !allowsOrigin(tenant, origin))
+        return refuse('origin_not_allowed')
       await rememberOrigin(this.#service, session, origin)
     }
     return accept({ session, events })
@@ -150,9 +186,11 @@ export class Channel implements AsyncDisposable {
 
     if (events === undefined) socket.send(JSON.stringify(helloFrame(this.#service, session)))
     else {
-      for (const event of events) socket.send(JSON.stringify(eventFrame(this.#service, session, event)))
+      for (const event of events)
+        socket.send(JSON.stringify(eventFrame(this.#service, session, event)))
       // Whoever comes back needs the code on show: the one it knows may be gone.
-      if (session.state === 'pending') socket.send(JSON.stringify(challengeFrame(this.#service, session)))
+      if (session.state === 'pending')
+        socket.send(JSON.stringify(challengeFrame(this.#service, session)))
     }
     this.#roomOf(session).join(socket, session)
   }
@@ -186,6 +224,11 @@ function parseOffer(header: string | undefined): Offer | undefined {
   const offered = (header ?? '').split(',').map((protocol) => protocol.trim())
   const watch = offered.find((protocol) => protocol.startsWith(WATCH_PREFIX))
   if (watch === undefined || !offered.includes(CHANNEL_PROTOCOL)) return undefined
-  const after = offered.find((protocol) => protocol.startsWith(AFTER_PREFIX))?.slice(AFTER_PREFIX.length)
-  return { watchToken: watch.slice(WATCH_PREFIX.length), after: after !== undefined && /^\d{1,9}$/.test(after) ? Number(after) : undefined }
+  const after = offered
+    .find((protocol) => protocol.startsWith(AFTER_PREFIX))
+    ?.slice(AFTER_PREFIX.length)
+  return {
+    watchToken: watch.slice(WATCH_PREFIX.length),
+    after: after !== undefined && /^\d{1,9}$/.test(after) ? Number(after) : undefined,
+  }
 }

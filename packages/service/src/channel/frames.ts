@@ -1,4 +1,11 @@
-import { type ChallengeFrame, type HelloFrame, type HintFrame, SESSION_HINTS, type SessionHint, type StateFrame } from '@bonded/contract'
+import {
+  type ChallengeFrame,
+  type HelloFrame,
+  type HintFrame,
+  SESSION_HINTS,
+  type SessionHint,
+  type StateFrame,
+} from '@bonded/contract'
 import { shownChallenge } from '../domain/challenge.ts'
 import { iso } from '../domain/iso.ts'
 import { endedAt, type Instant, type Session, stateAt } from '../domain/session.ts'
@@ -12,7 +19,11 @@ export const HEARTBEAT_MS = 25_000
 /** The first frame: where the session stands. */
 export function helloFrame(service: Service, session: Session): HelloFrame {
   const { watch_token: _never, ...view } = presentPublic(service, session)
-  return { ...envelope(service, session), type: 'hello', data: { ...view, heartbeat_ms: HEARTBEAT_MS } }
+  return {
+    ...envelope(service, session),
+    type: 'hello',
+    data: { ...view, heartbeat_ms: HEARTBEAT_MS },
+  }
 }
 
 /** The code on show now. */
@@ -35,8 +46,18 @@ export function challengeFrame(service: Service, session: Session): ChallengeFra
 }
 
 /** A stored event, as it was when it happened. */
-export function eventFrame(service: Service, session: Session, event: StoredEvent): HintFrame | StateFrame {
-  const told = { ...envelope(service, session), seq: event.seq, state: event.state, hint: event.hint, at: iso(event.at) }
+export function eventFrame(
+  service: Service,
+  session: Session,
+  event: StoredEvent,
+): HintFrame | StateFrame {
+  const told = {
+    ...envelope(service, session),
+    seq: event.seq,
+    state: event.state,
+    hint: event.hint,
+    at: iso(event.at),
+  }
   if (isHint(event.kind)) return { ...told, type: 'hint', data: {} }
   const ended_reason = event.state === 'killed' ? publicReason(session.endedReason) : null
   return { ...told, type: 'state', data: { ended_reason } }

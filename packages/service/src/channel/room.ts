@@ -34,7 +34,9 @@ export class Room implements Disposable {
     this.#id = session.id
     this.#session = session
     this.#empty = empty
-    this.#unsubscribe = service.bus.subscribe(session.id, (announcement) => this.#heard(announcement))
+    this.#unsubscribe = service.bus.subscribe(session.id, (announcement) =>
+      this.#heard(announcement),
+    )
     this.#arm()
   }
 
@@ -73,15 +75,21 @@ export class Room implements Disposable {
     this.#cancelTimer()
     const now = this.#service.clock.now()
     const { expiresAt } = this.#session
-    const rotates = stateAt(this.#session, now) === 'pending' ? shownChallenge(this.#session, now).rotatesAt : expiresAt
+    const rotates =
+      stateAt(this.#session, now) === 'pending'
+        ? shownChallenge(this.#session, now).rotatesAt
+        : expiresAt
     if (TERMINAL.includes(this.#session.state)) return
-    this.#cancelTimer = this.#service.clock.schedule(Math.min(rotates, expiresAt), () => this.#timeUp())
+    this.#cancelTimer = this.#service.clock.schedule(Math.min(rotates, expiresAt), () =>
+      this.#timeUp(),
+    )
   }
 
   #timeUp(): void {
     const now = this.#service.clock.now()
     if (now < this.#session.expiresAt) {
-      if (stateAt(this.#session, now) === 'pending') this.#send(challengeFrame(this.#service, this.#session))
+      if (stateAt(this.#session, now) === 'pending')
+        this.#send(challengeFrame(this.#service, this.#session))
       this.#arm()
       return
     }
@@ -93,12 +101,17 @@ export class Room implements Disposable {
   }
 
   #retryLater(): void {
-    this.#cancelTimer = this.#service.clock.schedule(this.#service.clock.now() + 1_000, () => this.#changed())
+    this.#cancelTimer = this.#service.clock.schedule(this.#service.clock.now() + 1_000, () =>
+      this.#changed(),
+    )
   }
 
   /** A change of this process comes with all there is to tell; anything else is read from the store. */
   #heard({ seq, change }: Announcement): void {
-    const upToDate = change !== undefined && !this.#pumping && [...this.#sockets.values()].every((told) => told >= seq - 1)
+    const upToDate =
+      change !== undefined &&
+      !this.#pumping &&
+      [...this.#sockets.values()].every((told) => told >= seq - 1)
     if (!upToDate) return this.#changed()
     this.#session = change.session
     this.#tell([change.event])

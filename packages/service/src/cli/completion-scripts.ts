@@ -45,7 +45,10 @@ compdef _bonded bonded`
 /** Completion for fish, with what each word means. */
 export function fishCompletion(places: readonly Place[]): string {
   const lines = places.flatMap(({ path, commands, options }) => [
-    ...commands.map(({ word, means }) => `complete -c bonded -f -n '__bonded_at "${path}"' -a '${word}' -d '${plain(means)}'`),
+    ...commands.map(
+      ({ word, means }) =>
+        `complete -c bonded -f -n '__bonded_at "${path}"' -a '${word}' -d '${plain(means)}'`,
+    ),
     ...options.map(({ word, means, values, takesValue }) => {
       const value = takesValue ? (values.length > 0 ? ` -x -a '${values.join(' ')}'` : ' -r') : ''
       return `complete -c bonded -n '__bonded_at "${path}"' -l '${word.slice(2)}'${value} -d '${plain(means)}'`
@@ -67,11 +70,17 @@ function alternatives(places: readonly Place[]): string {
   return places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`])).join(' | ')
 }
 
-function valueCases(places: readonly Place[], known: (values: readonly string[]) => string, unknown: string): string {
+function valueCases(
+  places: readonly Place[],
+  known: (values: readonly string[]) => string,
+  unknown: string,
+): string {
   return places
     .flatMap(({ path, options }) =>
       options.flatMap(({ word, values, takesValue }) =>
-        takesValue ? [`    "${path} ${word}") ${values.length > 0 ? known(values) : unknown} ;;`] : [],
+        takesValue
+          ? [`    "${path} ${word}") ${values.length > 0 ? known(values) : unknown} ;;`]
+          : [],
       ),
     )
     .join('\n')

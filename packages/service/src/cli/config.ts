@@ -13,19 +13,33 @@ export function configCommand(): Command {
     .action((options: Options) => {
       const { rootKeys, environment, publicOrigin, databaseFile } = readConfig(process.env, options)
       if (rootKeys !== undefined) parseRootKeys(rootKeys)
-      print(options, { ok: true, environment }, [`The configuration can be used: ${environment}, ${publicOrigin}, ${databaseFile}.`])
+      print(options, { ok: true, environment }, [
+        `The configuration can be used: ${environment}, ${publicOrigin}, ${databaseFile}.`,
+      ])
     })
   command
     .command('print')
-    .description('Prints every setting, and whether a flag, the environment, the file or the default gave it. No secret is shown.')
+    .description(
+      'Prints every setting, and whether a flag, the environment, the file or the default gave it. No secret is shown.',
+    )
     .option('--json', 'print JSON')
     .action((options: Options) => {
-      const settings = chosenSettings(process.env, options).map((setting) => ({ name: setting.name, value: shown(setting), source: setting.source }))
-      const [nameWidth, sourceWidth] = [widest(settings.map(({ name }) => name)), widest(settings.map(({ source }) => source))]
+      const settings = chosenSettings(process.env, options).map((setting) => ({
+        name: setting.name,
+        value: shown(setting),
+        source: setting.source,
+      }))
+      const [nameWidth, sourceWidth] = [
+        widest(settings.map(({ name }) => name)),
+        widest(settings.map(({ source }) => source)),
+      ]
       print(
         options,
         settings,
-        settings.map(({ name, value, source }) => `${name.padEnd(nameWidth)}  ${source.padEnd(sourceWidth)}  ${value}`),
+        settings.map(
+          ({ name, value, source }) =>
+            `${name.padEnd(nameWidth)}  ${source.padEnd(sourceWidth)}  ${value}`,
+        ),
       )
     })
   return command

@@ -2,13 +2,24 @@ import { type DeviceId, parseId, type SubjectId } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Device } from '../domain/session.ts'
 import { OperatorError } from '../operations/administer.ts'
-import { DEVICE_VERBS, type HeldDevice, inspectDevice, listDevices, moveDevice } from '../operations/operate-devices.ts'
+import {
+  DEVICE_VERBS,
+  type HeldDevice,
+  inspectDevice,
+  listDevices,
+  moveDevice,
+} from '../operations/operate-devices.ts'
 import { type Options, print, withService } from './open.ts'
 
 /** A screenful, and a bound on what one call prints. */
 const LISTED = 50
 const MOST_LISTED = 1_000
-const STATUSES = ['active', 'suspect', 'blocked', 'removed'] as const satisfies readonly Device['status'][]
+const STATUSES = [
+  'active',
+  'suspect',
+  'blocked',
+  'removed',
+] as const satisfies readonly Device['status'][]
 
 interface ListOptions extends Options {
   readonly status?: Device['status']
@@ -30,7 +41,10 @@ export function deviceCommand(): Command {
       const { status, subject, limit } = options
       const wanted = { limit, ...(status && { status }), ...(subject && { subjectId: subject }) }
       const devices = await withService(options, (service) => listDevices(service, wanted))
-      const lines = devices.map(({ id, status: stands, format, environment }) => `${id}  ${stands.padEnd(8)}  ${format.padEnd(16)}  ${environment}`)
+      const lines = devices.map(
+        ({ id, status: stands, format, environment }) =>
+          `${id}  ${stands.padEnd(8)}  ${format.padEnd(16)}  ${environment}`,
+      )
       print(options, devices.map(describe), lines.length === 0 ? ['No such devices.'] : lines)
     })
   command
@@ -39,11 +53,17 @@ export function deviceCommand(): Command {
     .option('--json', 'print JSON')
     .action(async (id: string, options: Options) => {
       const held = await withService(options, (service) => inspectDevice(service, deviceIdOf(id)))
-      const document = { ...describe(held.device), sessions: held.holds.map((session) => session.id) }
+      const document = {
+        ...describe(held.device),
+        sessions: held.holds.map((session) => session.id),
+      }
       print(
         options,
         document,
-        Object.entries(document).map(([name, value]) => `${name.padEnd(17)} ${Array.isArray(value) ? value.join(' ') : String(value)}`),
+        Object.entries(document).map(
+          ([name, value]) =>
+            `${name.padEnd(17)} ${Array.isArray(value) ? value.join(' ') : String(value)}`,
+        ),
       )
     })
   command
@@ -51,8 +71,14 @@ export function deviceCommand(): Command {
     .description('Shows what became of a device.')
     .option('--json', 'print JSON')
     .action(async (id: string, options: Options) => {
-      const { events } = await withService(options, (service) => inspectDevice(service, deviceIdOf(id)))
-      const entries = events.map(({ at, requestId, ...event }) => ({ at: new Date(at).toISOString(), ...event, request_id: requestId }))
+      const { events } = await withService(options, (service) =>
+        inspectDevice(service, deviceIdOf(id)),
+      )
+      const entries = events.map(({ at, requestId, ...event }) => ({
+        at: new Date(at).toISOString(),
+        ...event,
+        request_id: requestId,
+      }))
       const line = ({ at, seq, kind, step, request_id }: (typeof entries)[number]) => [
         at,
         String(seq).padStart(3),
@@ -82,18 +108,28 @@ function addVerb(parent: Command, verb: keyof typeof DEVICE_VERBS, description: 
     .description(description)
     .option('--json', 'print JSON')
     .action(async (id: string, options: Options) => {
-      const { device, holds } = await withService(options, (service) => moveDevice(service, deviceIdOf(id), verb))
+      const { device, holds } = await withService(options, (service) =>
+        moveDevice(service, deviceIdOf(id), verb),
+      )
       const stopped = verb !== 'unblock'
-      print(options, { device_id: device.id, status: device.status, sessions: holds.map((session) => session.id) }, [
-        `${DEVICE_VERBS[verb]} ${device.id}`,
-        ...(stopped ? whatItHolds(holds) : []),
-      ])
+      print(
+        options,
+        {
+          device_id: device.id,
+          status: device.status,
+          sessions: holds.map((session) => session.id),
+        },
+        [`${DEVICE_VERBS[verb]} ${device.id}`, ...(stopped ? whatItHolds(holds) : [])],
+      )
     })
 }
 
 function whatItHolds(holds: HeldDevice['holds']): readonly string[] {
   if (holds.length === 0) return []
-  return ['It holds sessions that live on until they end by themselves:', ...holds.map(({ id }) => `  bonded session kill ${id}   ends it now`)]
+  return [
+    'It holds sessions that live on until they end by themselves:',
+    ...holds.map(({ id }) => `  bonded session kill ${id}   ends it now`),
+  ]
 }
 
 function describe(device: Device) {
@@ -113,18 +149,21 @@ function describe(device: Device) {
 
 function deviceIdOf(text: string): DeviceId {
   const id = parseId('dev', text)
-  if (id === undefined) throw new OperatorError(`${text} is not a device's id: dev_ and 22 characters`)
+  if (id === undefined)
+    throw new OperatorError(`${text} is not a device's id: dev_ and 22 characters`)
   return id
 }
 
 function subjectIdOf(text: string): SubjectId {
   const id = parseId('sub', text)
-  if (id === undefined) throw new InvalidArgumentError('Expected a subject’s id: sub_ and 22 characters.')
+  if (id === undefined)
+    throw new InvalidArgumentError('Expected a subject’s id: sub_ and 22 characters.')
   return id
 }
 
 function limitOf(text: string): number {
   const limit = Number(text)
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED) throw new InvalidArgumentError(`Expected a number from 1 to ${MOST_LISTED}.`)
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
+    throw new InvalidArgumentError(`Expected a number from 1 to ${MOST_LISTED}.`)
   return limit
 }

@@ -39,19 +39,26 @@ const READINESS_TIMEOUT_MS = 2_000
 /** `bonded doctor`: all that would keep a service from its work here, at once. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Looks at all that a service needs here: settings, keys, database, disk, port, readiness. Changes nothing.')
+    .description(
+      'Looks at all that a service needs here: settings, keys, database, disk, port, readiness. Changes nothing.',
+    )
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
       // Without settings there is nothing to look at: their mistakes are told as for every command.
       const config = readConfig(process.env, options)
-      const findings: Finding[] = [{ check: 'settings', ok: true, says: `${config.environment}, ${config.publicOrigin}` }]
+      const findings: Finding[] = [
+        { check: 'settings', ok: true, says: `${config.environment}, ${config.publicOrigin}` },
+      ]
       for (const [check, look] of LOOKS) findings.push(await finding(check, () => look(config)))
       const width = Math.max(...findings.map(({ check }) => check.length))
       const ok = findings.every((found) => found.ok)
       print(
         options,
         { ok, findings },
-        findings.map((found) => `${found.ok ? 'ok     ' : 'PROBLEM'}  ${found.check.padEnd(width)}  ${found.says}`),
+        findings.map(
+          (found) =>
+            `${found.ok ? 'ok     ' : 'PROBLEM'}  ${found.check.padEnd(width)}  ${found.says}`,
+        ),
       )
       if (!ok) process.exitCode = 1
     })
@@ -86,7 +93,9 @@ async function lookAtDisk({ databaseFile }: Config): Promise<string> {
   const { bavail, bsize } = await statfs(folder)
   const free = `${Math.floor((bavail * bsize) / BYTES_A_MIB)} MiB free in ${folder}`
   if (bavail * bsize < MIN_FREE_BYTES)
-    throw new OperatorError(`Only ${free}: a service wants ${MIN_FREE_BYTES / BYTES_A_MIB} MiB. Make room, or move BONDED_DATA_DIR.`)
+    throw new OperatorError(
+      `Only ${free}: a service wants ${MIN_FREE_BYTES / BYTES_A_MIB} MiB. Make room, or move BONDED_DATA_DIR.`,
+    )
   return free
 }
 
@@ -101,10 +110,17 @@ async function lookAtPassportTrust({ cscaDir }: Config): Promise<string> {
 async function lookAtService(config: Config): Promise<string> {
   const { host, port } = config
   if (isServed(config)) {
-    const answer = await fetch(`http://${host}:${port}/health/ready`, { signal: AbortSignal.timeout(READINESS_TIMEOUT_MS) }).catch(() => undefined)
+    const answer = await fetch(`http://${host}:${port}/health/ready`, {
+      signal: AbortSignal.timeout(READINESS_TIMEOUT_MS),
+    }).catch(() => undefined)
     if (answer === undefined)
-      throw new OperatorError(`A service works on this database, but does not answer on ${host}:${port}. Is it started with other settings?`)
-    if (!answer.ok) throw new OperatorError(`The service on ${host}:${port} runs and is not ready: ${await answer.text()}`)
+      throw new OperatorError(
+        `A service works on this database, but does not answer on ${host}:${port}. Is it started with other settings?`,
+      )
+    if (!answer.ok)
+      throw new OperatorError(
+        `The service on ${host}:${port} runs and is not ready: ${await answer.text()}`,
+      )
     return `runs on ${host}:${port} and is ready`
   }
   await listenOnce(host, port)

@@ -6,8 +6,13 @@ interface SystemFailure extends NodeJS.ErrnoException {
 /** A failure of the operating system in words; anything else is a bug, and shows its stack. */
 export function explainSystem(failure: unknown): string {
   const { code, syscall } = failure as SystemFailure
-  const explained = syscall === 'listen' ? explainListening(failure as SystemFailure) : explainFile(failure as SystemFailure, code)
-  return explained ?? (failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
+  const explained =
+    syscall === 'listen'
+      ? explainListening(failure as SystemFailure)
+      : explainFile(failure as SystemFailure, code)
+  return (
+    explained ?? (failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
+  )
 }
 
 function explainListening({ code, port, address }: SystemFailure): string | undefined {
@@ -30,9 +35,13 @@ function settingOfPort(port: string): string {
   return port === (process.env.BANK_PORT ?? '8788') ? 'BANK_PORT' : 'BONDED_PORT'
 }
 
-function explainFile({ path, message }: SystemFailure, code: string | undefined): string | undefined {
+function explainFile(
+  { path, message }: SystemFailure,
+  code: string | undefined,
+): string | undefined {
   const where = path ?? message
-  const elsewhere = 'Set BONDED_DATA_DIR (and BONDED_DATABASE_URL, if it is set) to a folder that can.'
+  const elsewhere =
+    'Set BONDED_DATA_DIR (and BONDED_DATABASE_URL, if it is set) to a folder that can.'
   switch (code) {
     case 'EACCES':
     case 'EPERM':

@@ -11,8 +11,10 @@ import { explainSystem } from './explain-system.ts'
 
 /** A failure in the words of whoever has to mend it, and whether they asked wrongly or were refused. */
 export function explain(failure: unknown): { text: string; usage: boolean } {
-  if (failure instanceof ConfigError || failure instanceof PassportTrustError) return { text: failure.message, usage: true }
-  if (failure instanceof RootKeyError) return { text: explainRootKeys(failure), usage: failure.file === undefined }
+  if (failure instanceof ConfigError || failure instanceof PassportTrustError)
+    return { text: failure.message, usage: true }
+  if (failure instanceof RootKeyError)
+    return { text: explainRootKeys(failure), usage: failure.file === undefined }
   return { text: explainRefusal(failure), usage: false }
 }
 

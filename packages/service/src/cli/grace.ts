@@ -1,6 +1,11 @@
 import { InvalidArgumentError } from 'commander'
 
-const MS_OF_UNIT: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const MS_OF_UNIT: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 /** A key that is replaced for longer than this is not being replaced. */
 const LONGEST_GRACE_MS = 30 * 86_400_000
 
@@ -8,6 +13,9 @@ const LONGEST_GRACE_MS = 30 * 86_400_000
 export function graceMsOf(text: string): number {
   const [, digits, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   const ms = text === '0' ? 0 : Number(digits) * (MS_OF_UNIT[unit ?? ''] ?? Number.NaN)
-  if (Number.isNaN(ms) || ms > LONGEST_GRACE_MS) throw new InvalidArgumentError('Expected a time such as 90s, 30m, 24h or 7d, at most 30d, or 0.')
+  if (Number.isNaN(ms) || ms > LONGEST_GRACE_MS)
+    throw new InvalidArgumentError(
+      'Expected a time such as 90s, 30m, 24h or 7d, at most 30d, or 0.',
+    )
   return ms
 }

@@ -20,14 +20,38 @@ export function keyCommand(): Command {
     .description('Issues a key. A server credential is shown this once.')
     .requiredOption('--tenant <tenant>', 'whose key')
     .addOption(new Option('--kind <kind>').choices(['server', 'publishable']).makeOptionMandatory())
-    .option('--workflow <name[:action]>', 'what it may be used for; may be repeated; without it, everything', collectScope, [])
+    .option(
+      '--workflow <name[:action]>',
+      'what it may be used for; may be repeated; without it, everything',
+      collectScope,
+      [],
+    )
     .option('--json', 'print JSON')
-    .action(async (options: Options & { tenant: string; kind: 'server' | 'publishable'; workflow: readonly Entry[] }) => {
-      const wanted = { tenantId: tenantIdOf(options.tenant), kind: options.kind, scope: options.workflow.length === 0 ? null : options.workflow }
-      const { key, secret } = await withService(options, (service) => issueKey(service, wanted))
-      const document = { kind: options.kind, key, [options.kind === 'server' ? 'server_credential' : 'publishable_key']: secret.reveal() }
-      print(options, document, [secret.reveal(), ...(options.kind === 'server' ? ['It is not shown again.'] : [])])
-    })
+    .action(
+      async (
+        options: Options & {
+          tenant: string
+          kind: 'server' | 'publishable'
+          workflow: readonly Entry[]
+        },
+      ) => {
+        const wanted = {
+          tenantId: tenantIdOf(options.tenant),
+          kind: options.kind,
+          scope: options.workflow.length === 0 ? null : options.workflow,
+        }
+        const { key, secret } = await withService(options, (service) => issueKey(service, wanted))
+        const document = {
+          kind: options.kind,
+          key,
+          [options.kind === 'server' ? 'server_credential' : 'publishable_key']: secret.reveal(),
+        }
+        print(options, document, [
+          secret.reveal(),
+          ...(options.kind === 'server' ? ['It is not shown again.'] : []),
+        ])
+      },
+    )
   command
     .command('revoke <key>')
     .description('Revokes a server credential (by its key id) or a publishable key.')
@@ -39,19 +63,36 @@ export function keyCommand(): Command {
     })
   command
     .command('roll <key>')
-    .description('Makes a new key in place of an old one, which works until the grace period is over.')
+    .description(
+      'Makes a new key in place of an old one, which works until the grace period is over.',
+    )
     .option('--grace <time>', 'how long both work: 90s, 30m, 24h, 7d', graceMsOf, DEFAULT_GRACE_MS)
     .option('--json', 'print JSON')
     .action(async (key: string, options: Options & { grace: number }) => {
       const replaced = keyIdOf(key)
-      const rolled = await withService(options, (service) => rollKey(service, { key: replaced, graceMs: options.grace }))
+      const rolled = await withService(options, (service) =>
+        rollKey(service, { key: replaced, graceMs: options.grace }),
+      )
       const endsAt = new Date(rolled.endsAt).toISOString()
-      const shown = { [rolled.kind === 'server' ? 'server_credential' : 'publishable_key']: rolled.secret.reveal() }
-      print(options, { kind: rolled.kind, key: rolled.key, ...shown, replaces: replaced, replaced_works_until: endsAt }, [
-        rolled.secret.reveal(),
-        ...(rolled.kind === 'server' ? ['It is not shown again.'] : []),
-        `${replaced} works until ${endsAt}.`,
-      ])
+      const shown = {
+        [rolled.kind === 'server' ? 'server_credential' : 'publishable_key']:
+          rolled.secret.reveal(),
+      }
+      print(
+        options,
+        {
+          kind: rolled.kind,
+          key: rolled.key,
+          ...shown,
+          replaces: replaced,
+          replaced_works_until: endsAt,
+        },
+        [
+          rolled.secret.reveal(),
+          ...(rolled.kind === 'server' ? ['It is not shown again.'] : []),
+          `${replaced} works until ${endsAt}.`,
+        ],
+      )
     })
   command
     .command('list')
@@ -59,11 +100,16 @@ export function keyCommand(): Command {
     .requiredOption('--tenant <tenant>', 'whose keys')
     .option('--json', 'print JSON')
     .action(async (options: Options & { tenant: string }) => {
-      const keys = await withService(options, (service) => listKeys(service, tenantIdOf(options.tenant)))
+      const keys = await withService(options, (service) =>
+        listKeys(service, tenantIdOf(options.tenant)),
+      )
       print(
         options,
         keys.map(describeKey),
-        keys.map((listed) => `${listed.kind.padEnd(11)}  ${listed.key}  …${listed.last4}${tellEnd(listed)}`),
+        keys.map(
+          (listed) =>
+            `${listed.kind.padEnd(11)}  ${listed.key}  …${listed.last4}${tellEnd(listed)}`,
+        ),
       )
     })
   return command
@@ -88,8 +134,10 @@ export function describeKey({ kind, key, last4, createdAt, revokedAt }: KeyListi
 
 function collectScope(text: string, earlier: readonly Entry[]): readonly Entry[] {
   const [workflow = '', action, ...rest] = text.split(':')
-  if (workflow === '' || action === '' || rest.length > 0) throw new InvalidArgumentError('Expected workflow or workflow:action.')
+  if (workflow === '' || action === '' || rest.length > 0)
+    throw new InvalidArgumentError('Expected workflow or workflow:action.')
   const same = earlier.find((entry) => entry.workflow === workflow)
-  const actions = action === undefined || same?.actions === null ? null : [...(same?.actions ?? []), action]
+  const actions =
+    action === undefined || same?.actions === null ? null : [...(same?.actions ?? []), action]
   return [...earlier.filter((entry) => entry !== same), { workflow, actions }]
 }

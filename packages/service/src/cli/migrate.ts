@@ -8,7 +8,9 @@ import { type Options, print } from './open.ts'
 
 /** `bonded migrate`: the schema of the database. */
 export function migrateCommand(): Command {
-  const command = new Command('migrate').description('Brings the database to the schema of this version.')
+  const command = new Command('migrate').description(
+    'Brings the database to the schema of this version.',
+  )
   command
     .command('up')
     .description('Applies the steps that are missing, all or none.')
@@ -17,7 +19,13 @@ export function migrateCommand(): Command {
       const { databaseFile } = readConfig(process.env, options)
       mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
       const applied = migrate(databaseFile, systemClock.now())
-      print(options, { applied }, applied.length === 0 ? ['Nothing to do: the schema is current.'] : applied.map((step) => `applied ${step}`))
+      print(
+        options,
+        { applied },
+        applied.length === 0
+          ? ['Nothing to do: the schema is current.']
+          : applied.map((step) => `applied ${step}`),
+      )
     })
   command
     .command('status')
@@ -29,7 +37,9 @@ export function migrateCommand(): Command {
       print(
         options,
         states.map(({ number, name, appliedAt }) => ({ number, name, applied_at: appliedAt })),
-        states.map(({ number, name, appliedAt }) => `${number}  ${name}  ${appliedAt ?? 'pending'}`),
+        states.map(
+          ({ number, name, appliedAt }) => `${number}  ${name}  ${appliedAt ?? 'pending'}`,
+        ),
       )
     })
   return command

@@ -48,14 +48,21 @@ export function openService(config: Config, given: GivenParts = {}): Service {
       origin: config.publicOrigin,
       clock: systemClock,
       fetch,
-      onFetchFailure: (failure) => log?.warn({ err: failure }, 'the list of revoked Android certificates could not be fetched'),
+      onFetchFailure: (failure) =>
+        log?.warn(
+          { err: failure },
+          'the list of revoked Android certificates could not be fetched',
+        ),
     }),
     ...parts,
   })
 }
 
 /** Does something on the store that the configuration names, and closes it again. A service may be running on it. */
-export async function withService<T>(options: SettingFlags, work: (service: Service) => Promise<T>): Promise<T> {
+export async function withService<T>(
+  options: SettingFlags,
+  work: (service: Service) => Promise<T>,
+): Promise<T> {
   const service = openService(readConfig(process.env, options), { waitForLockMs: WAIT_FOR_LOCK_MS })
   try {
     return await work(service)
@@ -65,6 +72,12 @@ export async function withService<T>(options: SettingFlags, work: (service: Serv
 }
 
 /** Prints one JSON document, or the lines for a person. */
-export function print(options: { readonly json?: boolean | undefined }, document: unknown, lines: readonly string[]): void {
-  process.stdout.write(options.json === true ? `${JSON.stringify(document, null, 2)}\n` : `${lines.join('\n')}\n`)
+export function print(
+  options: { readonly json?: boolean | undefined },
+  document: unknown,
+  lines: readonly string[],
+): void {
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify(document, null, 2)}\n` : `${lines.join('\n')}\n`,
+  )
 }

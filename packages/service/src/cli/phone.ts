@@ -27,23 +27,39 @@ interface RunOptions extends Options {
 
 /** `bonded phone`: a phone with real keys, against any service. Its keys are kept in the data folder. */
 export function phoneCommand(): Command {
-  const command = new Command('phone').description('A simulated phone with real keys, against any service.')
+  const command = new Command('phone').description(
+    'A simulated phone with real keys, against any service.',
+  )
   command
     .command('register')
     .description('Registers the phone’s key with a service.')
     .option('--origin <origin>', 'the service; by default the configured one')
-    .addOption(new Option('--format <format>', 'what kind of key; a phone that had another gets a new one').choices([...PHONE_FORMATS]))
+    .addOption(
+      new Option(
+        '--format <format>',
+        'what kind of key; a phone that had another gets a new one',
+      ).choices([...PHONE_FORMATS]),
+    )
     .option('--json', 'print JSON')
     .action(async (options: Options & { origin?: string; format?: PhoneFormat }) => {
       const { device_id, subject_id, format } = await phoneAt(options).register()
-      print(options, { device_id, subject_id, format }, [`registered ${device_id} (${format}) for ${subject_id}`])
+      print(options, { device_id, subject_id, format }, [
+        `registered ${device_id} (${format}) for ${subject_id}`,
+      ])
     })
-  addRun(command, { name: 'approve', outcome: 'approve', description: 'Scans a code, shows what is asked, and approves it.' })
+  addRun(command, {
+    name: 'approve',
+    outcome: 'approve',
+    description: 'Scans a code, shows what is asked, and approves it.',
+  })
   addRun(command, { name: 'decline', outcome: 'decline', description: 'Scans a code and says no.' })
   return command
 }
 
-function addRun(parent: Command, { name, outcome, description }: { name: string; outcome: Outcome; description: string }): void {
+function addRun(
+  parent: Command,
+  { name, outcome, description }: { name: string; outcome: Outcome; description: string },
+): void {
   parent
     .command(name)
     .description(description)
@@ -55,7 +71,8 @@ function addRun(parent: Command, { name, outcome, description }: { name: string;
     .action(async (options: RunOptions) => {
       const result = await phoneAt(options).run(handoffOf(options.qr), options.as ?? outcome, {
         waitForCompletion: options.wait,
-        onShow: (session) => void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
+        onShow: (session) =>
+          void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
       })
       print(options, result, [tell(result)])
       if (result.refusal !== undefined) process.exitCode = 1
@@ -66,14 +83,18 @@ function addRun(parent: Command, { name, outcome, description }: { name: string;
 export function tell({ state, refusal, completed }: RunResult): string {
   if (refusal !== undefined) return `The service refused: ${refusal.reason ?? refusal.code}.`
   if (completed) return 'Approved, and the action is done.'
-  return state === 'bonded' ? 'Approved. The session is bonded.' : `The session is ${state ?? 'unknown'}.`
+  return state === 'bonded'
+    ? 'Approved. The session is bonded.'
+    : `The session is ${state ?? 'unknown'}.`
 }
 
 /**
  * The phone whose keys lie in the data folder. Beside a service that trusts the folder's test roots it is an iPhone
  * unless it is told otherwise.
  */
-export function phoneAt(options: SettingFlags & { readonly origin?: string; readonly format?: PhoneFormat }): SimulatedPhone {
+export function phoneAt(
+  options: SettingFlags & { readonly origin?: string; readonly format?: PhoneFormat },
+): SimulatedPhone {
   const { publicOrigin, dataDir } = readConfig(process.env, options)
   const { origin, format } = options
   // Also where the service cannot be asked yet: it may be started with these roots next.

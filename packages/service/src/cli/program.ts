@@ -25,11 +25,15 @@ const NEEDS_ALL = 'completion'
  */
 export async function bondedProgram(asked = ''): Promise<Command> {
   const program = new Command('bonded')
-    .description('Gates one high-risk action in a browser behind proof from the person’s own phone.')
+    .description(
+      'Gates one high-risk action in a browser behind proof from the person’s own phone.',
+    )
     .version(VERSION)
     .configureHelp({ showGlobalOptions: true })
   // Help and a typing error need them all.
-  for (const name of Object.hasOwn(COMMANDS, asked) && asked !== NEEDS_ALL ? [asked] : Object.keys(COMMANDS)) {
+  for (const name of Object.hasOwn(COMMANDS, asked) && asked !== NEEDS_ALL
+    ? [asked]
+    : Object.keys(COMMANDS)) {
     const command = await COMMANDS[name]?.()
     if (command !== undefined) program.addCommand(command)
   }

@@ -3,7 +3,10 @@ import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import type { OperatorSettings } from '../adapters/carrier/operator.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
-import { NO_PASSPORT_TRUST, type PassportTrust } from '../adapters/proofs/passport/passport-trust.ts'
+import {
+  NO_PASSPORT_TRUST,
+  type PassportTrust,
+} from '../adapters/proofs/passport/passport-trust.ts'
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -18,30 +21,63 @@ import { type Options, openService } from './open.ts'
 /** `bonded serve`: the service alone. */
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('Runs the service. Settings come from flags, the environment, or the file that BONDED_CONFIG names.')
+    .description(
+      'Runs the service. Settings come from flags, the environment, or the file that BONDED_CONFIG names.',
+    )
     .option('--json', 'print the ready line as JSON')
     .action(async (options: Options) => {
       const config = readConfig(process.env, options)
       // With --json, stdout is one document; the log goes beside it.
-      const running = await serve(config, openLog('info', options.json === true ? 'stderr' : 'stdout'))
+      const running = await serve(
+        config,
+        openLog('info', options.json === true ? 'stderr' : 'stdout'),
+      )
       const { service, port } = running
-      const ready = { ready: service.settings.publicOrigin, pid: process.pid, port, after_ms: Math.round(performance.now()) }
-      process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`)
+      const ready = {
+        ready: service.settings.publicOrigin,
+        pid: process.pid,
+        port,
+        after_ms: Math.round(performance.now()),
+      }
+      process.stdout.write(
+        options.json
+          ? `${JSON.stringify(ready)}\n`
+          : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`,
+      )
       closeOnSignal(running)
     })
 }
 
 /** Starts the configured service as the only one on its file, and writes its pid where whoever must stop it finds it. */
-export async function serve(config: Config, log: ReturnType<typeof openLog>): Promise<RunningService> {
+export async function serve(
+  config: Config,
+  log: ReturnType<typeof openLog>,
+): Promise<RunningService> {
   await using started = new AsyncDisposableStack()
-  for (const folder of [config.dataDir, dirname(config.databaseFile)]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const folder of [config.dataDir, dirname(config.databaseFile)])
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
   started.use(lockForServing(config.databaseFile))
   quickCheck(config.databaseFile)
   const passportTrust = await trustIn(config.cscaDir)
-  const figures = config.metricsPort === undefined ? undefined : started.use(await openFigures(config.metricsPort))
+  const figures =
+    config.metricsPort === undefined
+      ? undefined
+      : started.use(await openFigures(config.metricsPort))
   const carrier = config.operators.length === 0 ? undefined : await carrierOf(config.operators)
-  const service = openService(config, { ...(figures && { meter: figures.meter }), ...(carrier && { carrier }), passportTrust, log })
-  const running = started.use(await startService(service, { host: config.host, port: config.port, log, script: hostedScript() }))
+  const service = openService(config, {
+    ...(figures && { meter: figures.meter }),
+    ...(carrier && { carrier }),
+    passportTrust,
+    log,
+  })
+  const running = started.use(
+    await startService(service, {
+      host: config.host,
+      port: config.port,
+      log,
+      script: hostedScript(),
+    }),
+  )
   const pidFile = join(config.dataDir, 'service.pid')
   started.defer(() => rmSync(pidFile, { force: true }))
   writeFileSync(pidFile, `${process.pid}\n`)
@@ -107,7 +143,9 @@ export function closeOnSignal(...running: readonly AsyncDisposable[]): void {
     Promise.all(running.map((part) => part[Symbol.asyncDispose]())).then(
       () => process.exit(0),
       (failure: unknown) => {
-        process.stderr.write(`It did not end orderly: ${failure instanceof Error ? failure.message : String(failure)}\n`)
+        process.stderr.write(
+          `It did not end orderly: ${failure instanceof Error ? failure.message : String(failure)}\n`,
+        )
         process.exit(1)
       },
     )

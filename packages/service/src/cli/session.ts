@@ -12,8 +12,11 @@ export function sessionCommand(): Command {
     .description('Shows a session of any tenant. No nonce and no secret is among it.')
     .option('--json', 'print JSON')
     .action(async (id: string, options: Options) => {
-      const { session, state } = await withService(options, (service) => inspectSession(service, sessionIdOf(id)))
-      const at = (instant: number | null) => (instant === null ? null : new Date(instant).toISOString())
+      const { session, state } = await withService(options, (service) =>
+        inspectSession(service, sessionIdOf(id)),
+      )
+      const at = (instant: number | null) =>
+        instant === null ? null : new Date(instant).toISOString()
       const document = {
         session_id: session.id,
         tenant_id: session.tenantId,
@@ -33,7 +36,8 @@ export function sessionCommand(): Command {
         step_up: session.stepUp,
       }
       const lines = Object.entries(document).map(
-        ([name, value]) => `${name.padEnd(13)} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
+        ([name, value]) =>
+          `${name.padEnd(13)} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
       )
       print(options, document, lines)
     })
@@ -42,7 +46,9 @@ export function sessionCommand(): Command {
     .description('Shows what happened to a session, with the exact step of each refusal.')
     .option('--json', 'print JSON')
     .action(async (id: string, options: Options) => {
-      const { timeline } = await withService(options, (service) => inspectSession(service, sessionIdOf(id)))
+      const { timeline } = await withService(options, (service) =>
+        inspectSession(service, sessionIdOf(id)),
+      )
       print(options, timeline, timeline.map(line))
     })
   command
@@ -50,19 +56,26 @@ export function sessionCommand(): Command {
     .description('Ends a live session. Whoever watches it is told.')
     .option('--json', 'print JSON')
     .action(async (id: string, options: Options) => {
-      const session = await withService(options, (service) => killSessionByOperator(service, sessionIdOf(id)))
+      const session = await withService(options, (service) =>
+        killSessionByOperator(service, sessionIdOf(id)),
+      )
       const { state, endedReason } = session
-      print(options, { session_id: session.id, state, ended_reason: endedReason }, [`${session.id} is ${state} (${endedReason}).`])
+      print(options, { session_id: session.id, state, ended_reason: endedReason }, [
+        `${session.id} is ${state} (${endedReason}).`,
+      ])
     })
   return command
 }
 
 function line({ at, seq, kind, reason, step, request_id }: TimelineEntry): string {
-  return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`, request_id].filter((part) => part !== null).join('  ')
+  return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`, request_id]
+    .filter((part) => part !== null)
+    .join('  ')
 }
 
 function sessionIdOf(text: string): SessionId {
   const id = parseId('sess', text)
-  if (id === undefined) throw new OperatorError(`${text} is not a session's id: sess_ and 22 characters`)
+  if (id === undefined)
+    throw new OperatorError(`${text} is not a session's id: sess_ and 22 characters`)
   return id
 }

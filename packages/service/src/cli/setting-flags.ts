@@ -24,10 +24,17 @@ export function addSettingFlags(command: Command): void {
   for (const child of command.commands) addSettingFlags(child)
   if (command.commands.length > 0 || READS_NO_SETTINGS.includes(command.name())) return
   const flags = SETTINGS.filter(({ secret }) => !secret).map(
-    ({ name, key, expects }) => new SettingFlag(name, { flags: `--${key.replaceAll('_', '-')} <value>`, expects }),
+    ({ name, key, expects }) =>
+      new SettingFlag(name, { flags: `--${key.replaceAll('_', '-')} <value>`, expects }),
   )
-  flags.push(new SettingFlag('BONDED_CONFIG', { flags: '--config <file>', expects: 'a YAML file of settings' }))
-  for (const flag of flags) if (!command.options.some(({ long }) => long === flag.long)) command.addOption(flag)
+  flags.push(
+    new SettingFlag('BONDED_CONFIG', {
+      flags: '--config <file>',
+      expects: 'a YAML file of settings',
+    }),
+  )
+  for (const flag of flags)
+    if (!command.options.some(({ long }) => long === flag.long)) command.addOption(flag)
 }
 
 const READS_NO_SETTINGS = ['completion']

@@ -4,6 +4,7 @@ import { OperatorError } from '../operations/administer.ts'
 /** @throws {OperatorError} where the text is not a tenant's id */
 export function tenantIdOf(text: string): TenantId {
   const id = parseId('ten', text)
-  if (id === undefined) throw new OperatorError(`${text} is not a tenant's id: ten_ and 22 characters`)
+  if (id === undefined)
+    throw new OperatorError(`${text} is not a tenant's id: ten_ and 22 characters`)
   return id
 }

@@ -47,7 +47,11 @@ export function challengeOf(session: Session, index: number): ShownChallenge {
 }
 
 /** The index of the nonce, if it is one that any phone may use now. */
-export function acceptedIndex(session: Session, nonce: string, at: { now: Instant; nonces: Nonces }): number | undefined {
+export function acceptedIndex(
+  session: Session,
+  nonce: string,
+  at: { now: Instant; nonces: Nonces },
+): number | undefined {
   if (stateAt(session, at.now) !== 'pending') return undefined
   const { index } = shownChallenge(session, at.now)
   const candidates = index > 0 ? [index, index - 1] : [index]
@@ -60,14 +64,20 @@ export function stepNonce(session: Session, nonces: Nonces): string {
 }
 
 /** Whether it is the step nonce that the phone attested with last, or was to attest with next when the session ended. */
-export function isLatestStepNonce({ validAssertions }: Session, nonce: string, { stepNonceAt, sameText }: Nonces): boolean {
+export function isLatestStepNonce(
+  { validAssertions }: Session,
+  nonce: string,
+  { stepNonceAt, sameText }: Nonces,
+): boolean {
   const latest = [validAssertions - 1, validAssertions].filter((n) => n > 0)
   return latest.some((n) => sameText(stepNonceAt(n), nonce))
 }
 
 /** Until when the claimed nonce is accepted from the phone that claimed it. */
 export function claimedNonceExpiresAt(session: Session): Instant | null {
-  return session.claimedAt === null ? null : Math.min(session.claimedAt + CLAIMED_NONCE_TTL_MS, session.expiresAt)
+  return session.claimedAt === null
+    ? null
+    : Math.min(session.claimedAt + CLAIMED_NONCE_TTL_MS, session.expiresAt)
 }
 
 /**
@@ -76,30 +86,50 @@ export function claimedNonceExpiresAt(session: Session): Instant | null {
  * A claimed nonce is the only one taken from its phone; a claim is what takes a newer one, so `forClaim`
  * accepts that too.
  */
-export function judgeNonce(session: Session, nonce: string, at: { now: Instant; nonces: Nonces; pinned: boolean; forClaim?: boolean }): Result<void> {
+export function judgeNonce(
+  session: Session,
+  nonce: string,
+  at: { now: Instant; nonces: Nonces; pinned: boolean; forClaim?: boolean },
+): Result<void> {
   const { now, nonces } = at
   if (session.state === 'step_up_required') {
     // Only the pinned phone knows this nonce, so any other reads as a mismatch or as an old code.
-    return nonces.sameText(stepNonce(session, nonces), nonce) ? accept(undefined) : refuseNonce(session, nonce, at)
+    return nonces.sameText(stepNonce(session, nonces), nonce)
+      ? accept(undefined)
+      : refuseNonce(session, nonce, at)
   }
   if (at.pinned && session.claimedNonce !== null) {
     const claimedUntil = claimedNonceExpiresAt(session) ?? 0
     if (now < claimedUntil && nonces.sameText(session.claimedNonce, nonce)) return accept(undefined)
-    if (!at.forClaim || nonces.sameText(session.claimedNonce, nonce)) return refuseNonce(session, nonce, at)
+    if (!at.forClaim || nonces.sameText(session.claimedNonce, nonce))
+      return refuseNonce(session, nonce, at)
     // A newer one replaces it; going back to an older one that is still accepted would not.
     const claimed = acceptedIndex(session, session.claimedNonce, at)
     const wanted = acceptedIndex(session, nonce, at)
-    if (claimed !== undefined && wanted !== undefined && wanted < claimed) return refuse('challenge_expired', { step: 'nonce' })
+    if (claimed !== undefined && wanted !== undefined && wanted < claimed)
+      return refuse('challenge_expired', { step: 'nonce' })
   }
-  return acceptedIndex(session, nonce, at) === undefined ? refuseNonce(session, nonce, at) : accept(undefined)
+  return acceptedIndex(session, nonce, at) === undefined
+    ? refuseNonce(session, nonce, at)
+    : accept(undefined)
 }
 
-function refuseNonce(session: Session, nonce: string, at: { now: Instant; nonces: Nonces; pinned: boolean }): Result<never> {
-  return wasOnceGood(session, nonce, at) ? refuse('challenge_expired', { step: 'nonce' }) : refuse('nonce_mismatch', { step: 'nonce' })
+function refuseNonce(
+  session: Session,
+  nonce: string,
+  at: { now: Instant; nonces: Nonces; pinned: boolean },
+): Result<never> {
+  return wasOnceGood(session, nonce, at)
+    ? refuse('challenge_expired', { step: 'nonce' })
+    : refuse('nonce_mismatch', { step: 'nonce' })
 }
 
 /** Whether the nonce is one of this session's earlier ones. At most 180 of them: 900 s in steps of 5 s. */
-function wasOnceGood(session: Session, nonce: string, at: { now: Instant; nonces: Nonces }): boolean {
+function wasOnceGood(
+  session: Session,
+  nonce: string,
+  at: { now: Instant; nonces: Nonces },
+): boolean {
   const { sameText, nonceAt, stepNonceAt } = at.nonces
   const { index } = shownChallenge(session, at.now)
   // While a code is on show its predecessor is still good for phones that have not claimed.

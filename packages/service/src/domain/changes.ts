@@ -18,9 +18,15 @@ export interface MoveChanges {
 }
 
 /** The session after a move; undefined where the transition table does not let it move this way now. */
-export function moved(session: Session, move: Move, { now, set = {} }: { now: Instant; set?: MoveChanges }): Session | undefined {
+export function moved(
+  session: Session,
+  move: Move,
+  { now, set = {} }: { now: Instant; set?: MoveChanges },
+): Session | undefined {
   const expiring = move.to === 'expired'
-  const allowed = expiring ? move.from.includes(session.state) && now >= session.expiresAt : mayMove(session, move, now)
+  const allowed = expiring
+    ? move.from.includes(session.state) && now >= session.expiresAt
+    : mayMove(session, move, now)
   if (!allowed) return undefined
   // An expired session ended when its time was up, not when the sweeper came by.
   const at = expiring ? session.expiresAt : now
@@ -49,20 +55,35 @@ export function moved(session: Session, move: Move, { now, set = {} }: { now: In
 }
 
 /** The session once a phone has claimed it; again, it only takes the phone's newer nonce. */
-export function claimed(session: Session, claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant }): Session | undefined {
+export function claimed(
+  session: Session,
+  claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant },
+): Session | undefined {
   const { now, deviceId, nonce, claimedAt } = claim
-  if (!awaitsScan(session, now) || (session.deviceId !== null && session.deviceId !== deviceId)) return undefined
+  if (!awaitsScan(session, now) || (session.deviceId !== null && session.deviceId !== deviceId))
+    return undefined
   const taken = { ...session, claimedNonce: nonce, claimedAt }
-  return session.deviceId === deviceId ? taken : { ...taken, deviceId, hint: 'scanned', seq: session.seq + 1 }
+  return session.deviceId === deviceId
+    ? taken
+    : { ...taken, deviceId, hint: 'scanned', seq: session.seq + 1 }
 }
 
 /** The session with another hint; undefined where it has that one, or no longer awaits a phone. */
-export function hinted(session: Session, hint: NonNullable<Session['hint']>, now: Instant): Session | undefined {
-  return awaitsScan(session, now) && session.hint !== hint ? { ...session, hint, seq: session.seq + 1 } : undefined
+export function hinted(
+  session: Session,
+  hint: NonNullable<Session['hint']>,
+  now: Instant,
+): Session | undefined {
+  return awaitsScan(session, now) && session.hint !== hint
+    ? { ...session, hint, seq: session.seq + 1 }
+    : undefined
 }
 
 /** The session after one more valid assertion that misses the policy. */
-export function missed(session: Session, { now, stepUp }: { now: Instant; stepUp: Session['stepUp'] }): Session | undefined {
+export function missed(
+  session: Session,
+  { now, stepUp }: { now: Instant; stepUp: Session['stepUp'] },
+): Session | undefined {
   const stepping = session.state === 'step_up_required' && now < session.expiresAt
   return stepping ? { ...session, validAssertions: session.validAssertions + 1, stepUp } : undefined
 }

@@ -27,20 +27,45 @@ export const CONTINUITY_FACTORS = {
   length: { none: 0, full: 30_000, measure: 'milliseconds in the window' },
   coverage: { none: 0, full: 1, measure: 'share of the window that its seconds vouch for' },
   carriage: { none: 0, full: 0.5, measure: 'share of the seconds in which the phone was carried' },
-  handling: { none: -1, full: 1, measure: '1 where it was touched or turned in a carried second, else 0: what nobody touched counts half' },
-  variety: { none: 0, full: 0.85, measure: 'share of the carried seconds that are no copy of another, in steps of 4 % of both variances' },
-  liveliness: { none: 0.15, full: 0.3, measure: 'standard deviation of ln acc_var: noise and machines are even, people are not' },
-  agreement: { none: 0.1, full: 0.35, measure: 'correlation of ln acc_var and ln gyro_var, or of their changes: one hand moves both sensors' },
+  handling: {
+    none: -1,
+    full: 1,
+    measure:
+      '1 where it was touched or turned in a carried second, else 0: what nobody touched counts half',
+  },
+  variety: {
+    none: 0,
+    full: 0.85,
+    measure:
+      'share of the carried seconds that are no copy of another, in steps of 4 % of both variances',
+  },
+  liveliness: {
+    none: 0.15,
+    full: 0.3,
+    measure: 'standard deviation of ln acc_var: noise and machines are even, people are not',
+  },
+  agreement: {
+    none: 0.1,
+    full: 0.35,
+    measure:
+      'correlation of ln acc_var and ln gyro_var, or of their changes: one hand moves both sensors',
+  },
   looseness: {
     none: 0.2,
     full: 0.32,
-    measure: 'standard deviation of the changes of ln(acc_var / gyro_var): where it is near 0, one was made from the other',
+    measure:
+      'standard deviation of the changes of ln(acc_var / gyro_var): where it is near 0, one was made from the other',
   },
-  steadiness: { none: 1.8, full: 1.4, measure: 'the same measure: where it is large, the two were drawn apart' },
+  steadiness: {
+    none: 1.8,
+    full: 1.4,
+    measure: 'the same measure: where it is large, the two were drawn apart',
+  },
   novelty: {
     none: 0.8,
     full: 0.6,
-    measure: 'the strongest correlation of the changes with themselves, 3 or more seconds later: a loop or a wave comes back',
+    measure:
+      'the strongest correlation of the changes with themselves, 3 or more seconds later: a loop or a wave comes back',
   },
 } as const satisfies Record<string, Factor>
 
@@ -62,18 +87,28 @@ export const NO_CONTINUITY: Continuity = { motionPresent: false, score: 0, windo
 /** How plainly a phone was carried by a person through the window: 0 to 1. The client's own opinion is never asked. */
 export function scoreContinuity(signal: SensorSignal | undefined): Continuity {
   if (signal === undefined || signal.features.length === 0) return NO_CONTINUITY
-  const nothing = { motionPresent: false, score: 0, windowMs: signal.window_ms, samples: signal.features.length }
+  const nothing = {
+    motionPresent: false,
+    score: 0,
+    windowMs: signal.window_ms,
+    samples: signal.features.length,
+  }
   if (!isSound(signal)) return nothing
   const carried = signal.features.filter(isCarried)
   if (carried.length < MIN_CARRIED_SECONDS) return { ...nothing, motionPresent: carried.length > 0 }
 
   const measures = measure(signal, carried)
-  const factors = Object.entries(CONTINUITY_FACTORS).map(([name, factor]) => counted(measures[name as keyof typeof measures], factor))
+  const factors = Object.entries(CONTINUITY_FACTORS).map(([name, factor]) =>
+    counted(measures[name as keyof typeof measures], factor),
+  )
   const score = factors.reduce((product, factor) => product * factor, 1)
   return { ...nothing, motionPresent: true, score: fourDecimals(score) }
 }
 
-function measure({ window_ms, features }: SensorSignal, carried: readonly SensorFeature[]): Record<keyof typeof CONTINUITY_FACTORS, number> {
+function measure(
+  { window_ms, features }: SensorSignal,
+  carried: readonly SensorFeature[],
+): Record<keyof typeof CONTINUITY_FACTORS, number> {
   const acc = carried.map(({ acc_var }) => Math.log(acc_var))
   const gyro = carried.map(({ gyro_var }) => Math.log(gyro_var))
   const [accChanges, gyroChanges] = [differences(acc), differences(gyro)]
@@ -107,7 +142,9 @@ function counted(value: number, { none, full }: Factor): number {
 
 function isCarried({ acc_var, gyro_var }: SensorFeature): boolean {
   const { accVar, gyroVar, ratio } = CARRIED_SECOND
-  return isWithin(acc_var, accVar) && isWithin(gyro_var, gyroVar) && isWithin(acc_var / gyro_var, ratio)
+  return (
+    isWithin(acc_var, accVar) && isWithin(gyro_var, gyroVar) && isWithin(acc_var / gyro_var, ratio)
+  )
 }
 
 function isWithin(value: number, { above, below }: { above: number; below: number }): boolean {
@@ -119,7 +156,8 @@ function isSound({ features, window_ms }: SensorSignal): boolean {
   if (!Number.isFinite(window_ms) || window_ms <= 0) return false
   let before = -1
   for (const { t_ms, acc_var, gyro_var, handling } of features) {
-    if (!(isMeasured(t_ms) && isMeasured(acc_var) && isMeasured(gyro_var) && isMeasured(handling))) return false
+    if (!(isMeasured(t_ms) && isMeasured(acc_var) && isMeasured(gyro_var) && isMeasured(handling)))
+      return false
     if (t_ms <= before || t_ms > window_ms) return false
     before = t_ms
   }
@@ -131,5 +169,8 @@ function isMeasured(value: number): boolean {
 }
 
 function covered(features: readonly SensorFeature[], window_ms: number): number {
-  return features.reduce((sum, { t_ms }, at) => sum + Math.min((features[at + 1]?.t_ms ?? window_ms) - t_ms, MAX_GAP_MS), 0)
+  return features.reduce(
+    (sum, { t_ms }, at) => sum + Math.min((features[at + 1]?.t_ms ?? window_ms) - t_ms, MAX_GAP_MS),
+    0,
+  )
 }

@@ -16,7 +16,15 @@ export const DEVICE_MOVES = {
 } as const satisfies Record<string, DeviceMove>
 
 /** What can become of a device. `key_added`: another key was registered with its token. */
-export type DeviceChange = 'registered' | 'key_added' | 'suspect' | 'blocked' | 'unblocked' | 'removed' | 'token_offered' | 'token_rotated'
+export type DeviceChange =
+  | 'registered'
+  | 'key_added'
+  | 'suspect'
+  | 'blocked'
+  | 'unblocked'
+  | 'removed'
+  | 'token_offered'
+  | 'token_rotated'
 
 /** A change of a device, as it is kept. */
 export interface DeviceEvent {

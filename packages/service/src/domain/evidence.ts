@@ -1,4 +1,9 @@
-import type { EvidenceSignals, PassportTier, PulseVerification, VerifiedEvidence } from '@bonded/contract'
+import type {
+  EvidenceSignals,
+  PassportTier,
+  PulseVerification,
+  VerifiedEvidence,
+} from '@bonded/contract'
 import { CONTINUITY_MODEL, type Continuity } from './continuity.ts'
 import { EVIDENCE_TTL_MS, LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
 import { iso } from './iso.ts'
@@ -38,7 +43,9 @@ export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
       result: localAuthHolds(signals.local_auth, findings.requestedAt) ? 'verified' : 'failed',
       verified_at: signals.local_auth.verified_at,
     },
-    ...(findings.passport === undefined ? {} : { passport: { checked_at, tier: findings.passport } }),
+    ...(findings.passport === undefined
+      ? {}
+      : { passport: { checked_at, tier: findings.passport } }),
     sensor_continuity: {
       continuity_score: continuity.score,
       model: CONTINUITY_MODEL,
@@ -51,7 +58,12 @@ export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
 
 function localAuthHolds(signal: EvidenceSignals['local_auth'], requestedAt: Instant): boolean {
   const age = requestedAt - Date.parse(signal.verified_at)
-  return signal.result === 'verified' && signal.method !== 'none' && age >= 0 && age <= LOCAL_AUTH_MAX_AGE_MS
+  return (
+    signal.result === 'verified' &&
+    signal.method !== 'none' &&
+    age >= 0 &&
+    age <= LOCAL_AUTH_MAX_AGE_MS
+  )
 }
 
 /** Whether the summary is in force: not of the future, not run out, and no longer than the service mints them. */
@@ -71,7 +83,10 @@ export function verify(proofs: Proofs, previousContinuity: number | undefined): 
     assertion_confidence: scores.assertionConfidence,
     human_presence_confidence: scores.humanPresenceConfidence,
     assertion_band: scores.band,
-    continuity_score_long_lived: longLivedContinuity(previousContinuity, evidence.sensor_continuity.continuity_score),
+    continuity_score_long_lived: longLivedContinuity(
+      previousContinuity,
+      evidence.sensor_continuity.continuity_score,
+    ),
     carrier: {
       number_verified: evidence.carrier.number_verified,
       sim_swap_recent: evidence.carrier.sim_swap_recent,

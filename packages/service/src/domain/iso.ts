@@ -9,7 +9,11 @@ let latest = { minute: Number.NaN, text: '' }
 /** Milliseconds since the epoch, as the wire writes a time. */
 export function iso(instant: Instant): string {
   const minute = Math.floor(instant / MINUTE_MS)
-  if (minute !== latest.minute) latest = { minute, text: new Date(minute * MINUTE_MS).toISOString().slice(0, -'00.000Z'.length) }
+  if (minute !== latest.minute)
+    latest = {
+      minute,
+      text: new Date(minute * MINUTE_MS).toISOString().slice(0, -'00.000Z'.length),
+    }
   const ms = instant - minute * MINUTE_MS
   const seconds = Math.floor(ms / SECOND_MS)
   const rest = ms - seconds * SECOND_MS

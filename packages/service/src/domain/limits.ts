@@ -25,13 +25,28 @@ const MAX_QUOTA = 600_000
 export const TENANT_LIMITS: readonly LimitName[] = ['create', 'create_address', 'get']
 
 function limitOf(name: LimitName, quota: number, burst: number): Limit {
-  if (LIMITS[name].every === 'session') return { name, quota, burst: quota, intervalUs: LONGEST_SESSION_US, policy: `"${name}";q=${quota}` }
+  if (LIMITS[name].every === 'session')
+    return {
+      name,
+      quota,
+      burst: quota,
+      intervalUs: LONGEST_SESSION_US,
+      policy: `"${name}";q=${quota}`,
+    }
   const inBursts = burst === quota ? '' : `;burst=${burst}`
-  return { name, quota, burst, intervalUs: Math.ceil(MINUTE_US / quota), policy: `"${name}";q=${quota};w=60${inBursts}` }
+  return {
+    name,
+    quota,
+    burst,
+    intervalUs: Math.ceil(MINUTE_US / quota),
+    policy: `"${name}";q=${quota};w=60${inBursts}`,
+  }
 }
 
 /** The limits of the contract. */
-export const USUAL_LIMITS = Object.fromEntries(LIMIT_NAMES.map((name) => [name, limitOf(name, LIMITS[name].quota, usualBurst(name))])) as Limits
+export const USUAL_LIMITS = Object.fromEntries(
+  LIMIT_NAMES.map((name) => [name, limitOf(name, LIMITS[name].quota, usualBurst(name))]),
+) as Limits
 
 function usualBurst(name: LimitName, quota: number = LIMITS[name].quota): number {
   const entry = LIMITS[name]
@@ -45,12 +60,17 @@ export const LIMITS_SYNTAX = `name=quota or name=quota/burst, several separated 
 export function parseLimits(text: string): SomeLimits | undefined {
   const limits: Partial<Record<LimitName, Limit>> = {}
   for (const part of text.split(',')) {
-    const [, word, quotaText, burstText] = /^ *([a-z_]+)=([1-9]\d{0,5})(?:\/([1-9]\d{0,5}))? *$/.exec(part) ?? []
+    const [, word, quotaText, burstText] =
+      /^ *([a-z_]+)=([1-9]\d{0,5})(?:\/([1-9]\d{0,5}))? *$/.exec(part) ?? []
     const name = LIMIT_NAMES.find((known) => known === word)
     if (name === undefined || name in limits || Number(quotaText) > MAX_QUOTA) return undefined
     if (burstText !== undefined && LIMITS[name].every === 'session') return undefined
     const quota = Number(quotaText)
-    limits[name] = limitOf(name, quota, burstText === undefined ? usualBurst(name, quota) : Number(burstText))
+    limits[name] = limitOf(
+      name,
+      quota,
+      burstText === undefined ? usualBurst(name, quota) : Number(burstText),
+    )
   }
   return limits
 }
@@ -58,6 +78,8 @@ export function parseLimits(text: string): SomeLimits | undefined {
 /** The limits as `parseLimits` reads them. */
 export function formatLimits(limits: SomeLimits): string {
   return Object.values(limits)
-    .map(({ name, quota, burst }) => (burst === quota ? `${name}=${quota}` : `${name}=${quota}/${burst}`))
+    .map(({ name, quota, burst }) =>
+      burst === quota ? `${name}=${quota}` : `${name}=${quota}/${burst}`,
+    )
     .join(',')
 }

@@ -37,7 +37,8 @@ export function ordersOf({ features }: SensorSignal): readonly number[] {
   const orders: number[] = []
   for (let first = 0; first + SECONDS_A_MARK <= acc.length; first++) {
     let order = 0
-    for (let at = 0; at < COMPARED; at++) order = (order << (2 * (COMPARED - at))) | ((after[first + at] ?? 0) >> (2 * at))
+    for (let at = 0; at < COMPARED; at++)
+      order = (order << (2 * (COMPARED - at))) | ((after[first + at] ?? 0) >> (2 * at))
     orders.push(order)
   }
   return orders
@@ -48,7 +49,8 @@ const COMPARED = SECONDS_A_MARK - 1
 /** For each of the next five seconds, nearest first, two bits: whether it was the livelier one, by either sensor. */
 function comparedWithNext(acc: readonly number[], gyro: readonly number[], at: number): number {
   let bits = 0
-  for (let later = at + 1; later <= at + COMPARED; later++) bits = (bits << 2) | (rises(acc, at, later) ? 2 : 0) | (rises(gyro, at, later) ? 1 : 0)
+  for (let later = at + 1; later <= at + COMPARED; later++)
+    bits = (bits << 2) | (rises(acc, at, later) ? 2 : 0) | (rises(gyro, at, later) ? 1 : 0)
   return bits
 }
 
@@ -69,11 +71,16 @@ export function isRepetition(
   shown: ReadonlySet<number>,
   { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant },
 ): boolean {
-  return memory.windows.some(({ at, marks: known }) => now - at > windowMs + MAX_LAIN_MS && isAlike(shown, known))
+  return memory.windows.some(
+    ({ at, marks: known }) => now - at > windowMs + MAX_LAIN_MS && isAlike(shown, known),
+  )
 }
 
 /** The memory with this window in it, unless it holds it: sent again and again, one window pushes no other out. */
-export function withWindow(memory: MotionMemory, { at, marks }: { at: Instant; marks: ReadonlySet<number> }): MotionMemory {
+export function withWindow(
+  memory: MotionMemory,
+  { at, marks }: { at: Instant; marks: ReadonlySet<number> },
+): MotionMemory {
   if (memory.windows.some((known) => isAlike(marks, known.marks))) return memory
   return { ...memory, windows: [...memory.windows, { at, marks: [...marks] }].slice(-WINDOWS_KEPT) }
 }

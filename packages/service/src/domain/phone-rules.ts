@@ -30,7 +30,12 @@ export function judgePhone(attempt: PhoneAttempt, now: Instant): Result<void> {
   const { session, device, nonces, nonce } = attempt
   if (!awaitsPhone(session, now)) return refuse('session_not_live', { step: 'session_live' })
   const pinned = session.deviceId === device.id
-  const fresh = judgeNonce(session, nonce, { now, nonces, pinned, ...(attempt.forClaim ? { forClaim: true } : {}) })
+  const fresh = judgeNonce(session, nonce, {
+    now,
+    nonces,
+    pinned,
+    ...(attempt.forClaim ? { forClaim: true } : {}),
+  })
   if (!fresh.ok) return fresh
   const usable = judgeDevice(attempt)
   if (!usable.ok) return usable
@@ -39,14 +44,24 @@ export function judgePhone(attempt: PhoneAttempt, now: Instant): Result<void> {
 }
 
 /** Whether this device may serve this session at all. The steps go to the timeline; the phone hears one answer. */
-export function judgeDevice({ session, tenant, device, subjectRef, failures }: PhoneAttempt): Result<void> {
+export function judgeDevice({
+  session,
+  tenant,
+  device,
+  subjectRef,
+  failures,
+}: PhoneAttempt): Result<void> {
   const no = (step: string) => refuse('device_not_usable', { step })
-  if (device.status === 'blocked' || device.status === 'removed') return no(`device_${device.status}`)
-  if (device.status === 'suspect' && session.policy.suspectDevices === 'refuse') return no('device_suspect')
+  if (device.status === 'blocked' || device.status === 'removed')
+    return no(`device_${device.status}`)
+  if (device.status === 'suspect' && session.policy.suspectDevices === 'refuse')
+    return no('device_suspect')
   // Protocol 6: a key that a laptop can hold proves nothing to a production tenant.
-  if (tenant.environment === 'production' && device.environment === 'sandbox') return no('device_environment')
+  if (tenant.environment === 'production' && device.environment === 'sandbox')
+    return no('device_environment')
   if (!session.policy.formats.includes(device.format)) return no('device_format')
-  if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef) return no('subject_ref')
+  if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef)
+    return no('subject_ref')
   if (!acceptsKey(session, device)) return no('webauthn_unattested')
   if (failures >= MAX_FAILED_ASSERTIONS) return no('too_many_failures')
   return accept(undefined)
@@ -55,19 +70,31 @@ export function judgeDevice({ session, tenant, device, subjectRef, failures }: P
 /** Protocol 5: `issued_at` must lie near the service's time; the answer tells it, so that the phone can sign anew. */
 export function judgeIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
   const inRange = issuedAt >= now - ISSUED_AT_MAX_AGE_MS && issuedAt <= now + ISSUED_AT_MAX_AHEAD_MS
-  return inRange ? accept(undefined) : refuse('issued_at_out_of_range', { param: 'issued_at', step: 'issued_at', serverTime: now })
+  return inRange
+    ? accept(undefined)
+    : refuse('issued_at_out_of_range', { param: 'issued_at', step: 'issued_at', serverTime: now })
 }
 
 /**
  * Protocol 6: an unattested or synced `webauthn` key proves only that the same key came back. Where the session names
  * its customer that will do for a phone: this key was registered as that one's.
  */
-export function vouchesForPhone(session: Pick<Session, 'wantedSubjectRef'>, device: Pick<Device, 'format' | 'webauthn'>): boolean {
-  return device.format !== 'webauthn' || device.webauthn?.attested === true || session.wantedSubjectRef !== null
+export function vouchesForPhone(
+  session: Pick<Session, 'wantedSubjectRef'>,
+  device: Pick<Device, 'format' | 'webauthn'>,
+): boolean {
+  return (
+    device.format !== 'webauthn' ||
+    device.webauthn?.attested === true ||
+    session.wantedSubjectRef !== null
+  )
 }
 
 /** Protocol 6: whether the policy takes such a key at all. */
-export function acceptsKey(session: Pick<Session, 'policy' | 'wantedSubjectRef'>, device: Pick<Device, 'format' | 'webauthn'>): boolean {
+export function acceptsKey(
+  session: Pick<Session, 'policy' | 'wantedSubjectRef'>,
+  device: Pick<Device, 'format' | 'webauthn'>,
+): boolean {
   if (device.format !== 'webauthn' || device.webauthn?.attested === true) return true
   switch (session.policy.webauthn) {
     case 'any':

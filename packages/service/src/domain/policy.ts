@@ -1,4 +1,10 @@
-import type { DeviceFormat, Requirement, StepUpKind, VerifiedEvidence, Workflow } from '@bonded/contract'
+import type {
+  DeviceFormat,
+  Requirement,
+  StepUpKind,
+  VerifiedEvidence,
+  Workflow,
+} from '@bonded/contract'
 import { MIN_CONTINUITY_SCORE } from '@bonded/contract'
 import { BONDED_TTL_SECONDS, CHALLENGE_TTL_SECONDS, SESSION_TTL_SECONDS } from './lifetimes.ts'
 import type { Scores } from './scoring.ts'
@@ -32,15 +38,23 @@ export function policyOf(workflow: Workflow, environment: 'sandbox' | 'productio
 }
 
 /** What the policy demands and the proofs do not show. Empty: the policy is met. */
-export function unmetRequirements(policy: Policy, proofs: { evidence: VerifiedEvidence; localAuth: boolean; scores: Scores }): StepUpKind[] {
+export function unmetRequirements(
+  policy: Policy,
+  proofs: { evidence: VerifiedEvidence; localAuth: boolean; scores: Scores },
+): StepUpKind[] {
   const unmet: StepUpKind[] = policy.require.filter((requirement) => !isMet(requirement, proofs))
-  if (policy.passport === 'required' && proofs.evidence.passport?.tier !== 'chip') unmet.push('passport_chip')
+  if (policy.passport === 'required' && proofs.evidence.passport?.tier !== 'chip')
+    unmet.push('passport_chip')
   return unmet
 }
 
 function isMet(
   requirement: Requirement,
-  { evidence, localAuth, scores }: { evidence: VerifiedEvidence; localAuth: boolean; scores: Scores },
+  {
+    evidence,
+    localAuth,
+    scores,
+  }: { evidence: VerifiedEvidence; localAuth: boolean; scores: Scores },
 ): boolean {
   switch (requirement) {
     case 'local_auth':

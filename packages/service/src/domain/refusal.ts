@@ -16,7 +16,9 @@ export interface Refusal {
 }
 
 /** Either the value or the refusal. */
-export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
+export type Result<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: Refusal }
 
 /** A value. */
 export function accept<T>(value: T): Result<T> {
@@ -24,6 +26,9 @@ export function accept<T>(value: T): Result<T> {
 }
 
 /** A refusal. */
-export function refuse(reason: Reason, detail: Omit<Refusal, 'reason'> = {}): { readonly ok: false; readonly refusal: Refusal } {
+export function refuse(
+  reason: Reason,
+  detail: Omit<Refusal, 'reason'> = {},
+): { readonly ok: false; readonly refusal: Refusal } {
   return { ok: false, refusal: { reason, ...detail } }
 }

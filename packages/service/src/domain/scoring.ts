@@ -1,4 +1,8 @@
-import { type AssertionBand, MIN_ASSERTION_CONFIDENCE, type VerifiedEvidence } from '@bonded/contract'
+import {
+  type AssertionBand,
+  MIN_ASSERTION_CONFIDENCE,
+  type VerifiedEvidence,
+} from '@bonded/contract'
 
 /** Names the weights below. It changes when one of them does. */
 export const SCORING_MODEL = 'weights-v1'
@@ -65,7 +69,11 @@ export function score({ evidence, localAuth, method, vouched }: Proofs): Scores 
     PRESENCE_WEIGHTS.passport[tier]
   const cap = localAuth && vouched ? 1 : LOW_BAND_CAP
   const humanPresenceConfidence = fourDecimals(Math.min(presence, cap))
-  return { assertionConfidence: fourDecimals(Math.min(assertion, cap)), humanPresenceConfidence, band: bandOf(humanPresenceConfidence) }
+  return {
+    assertionConfidence: fourDecimals(Math.min(assertion, cap)),
+    humanPresenceConfidence,
+    band: bandOf(humanPresenceConfidence),
+  }
 }
 
 /** The band of the number that the integrator's rule reads, so that `low` is exactly what it sends to review. */
@@ -79,7 +87,9 @@ export const LONG_LIVED_DECAY = 0.35
 
 /** The decayed mean of a device's continuity over its bonds with one tenant. */
 export function longLivedContinuity(previous: number | undefined, latest: number): number {
-  return fourDecimals(previous === undefined ? latest : previous + LONG_LIVED_DECAY * (latest - previous))
+  return fourDecimals(
+    previous === undefined ? latest : previous + LONG_LIVED_DECAY * (latest - previous),
+  )
 }
 
 /** Rounds down, so that rounding never lifts a score over a threshold. */

@@ -78,7 +78,10 @@ function correlationOf(ofA: number, ofB: number, ofBoth: number): number {
 }
 
 /** Sums of squares and products around the means. */
-function moments(a: readonly number[], b: readonly number[]): { ofA: number; ofB: number; ofBoth: number } {
+function moments(
+  a: readonly number[],
+  b: readonly number[],
+): { ofA: number; ofB: number; ofBoth: number } {
   const pairs = a.length
   let sumA = 0
   let sumB = 0

@@ -17,10 +17,15 @@ export interface Tenant {
 }
 
 /** Which workflows and actions a credential may use. Null: all of its tenant's. */
-export type Scope = readonly { readonly workflow: string; readonly actions: readonly string[] | null }[] | null
+export type Scope =
+  | readonly { readonly workflow: string; readonly actions: readonly string[] | null }[]
+  | null
 
 /** Whether a key no longer works. One that is being replaced works until its time comes. */
-export function isRevoked({ revokedAt }: { readonly revokedAt: Instant | null }, now: Instant): boolean {
+export function isRevoked(
+  { revokedAt }: { readonly revokedAt: Instant | null },
+  now: Instant,
+): boolean {
   // Turned round, so that a time that is none does not let the key through.
   return revokedAt !== null && !(now < revokedAt)
 }

@@ -15,11 +15,27 @@ export const MOVES = {
   bond: { from: ['pending', 'step_up_required'], to: 'bonded' },
   stepUp: { from: ['pending'], to: 'step_up_required' },
   failPolicy: { from: ['step_up_required'], to: 'killed', endedReason: 'policy_not_met' },
-  failAttempts: { from: ['pending', 'step_up_required'], to: 'killed', endedReason: 'too_many_attempts' },
+  failAttempts: {
+    from: ['pending', 'step_up_required'],
+    to: 'killed',
+    endedReason: 'too_many_attempts',
+  },
   decline: { from: ['pending', 'step_up_required'], to: 'killed', endedReason: 'user_declined' },
-  declineUnexpected: { from: ['pending', 'step_up_required'], to: 'killed', endedReason: 'user_unexpected' },
-  kill: { from: ['pending', 'step_up_required', 'bonded'], to: 'killed', endedReason: 'killed_by_tenant' },
-  killByOperator: { from: ['pending', 'step_up_required', 'bonded'], to: 'killed', endedReason: 'killed_by_operator' },
+  declineUnexpected: {
+    from: ['pending', 'step_up_required'],
+    to: 'killed',
+    endedReason: 'user_unexpected',
+  },
+  kill: {
+    from: ['pending', 'step_up_required', 'bonded'],
+    to: 'killed',
+    endedReason: 'killed_by_tenant',
+  },
+  killByOperator: {
+    from: ['pending', 'step_up_required', 'bonded'],
+    to: 'killed',
+    endedReason: 'killed_by_operator',
+  },
   expire: { from: ['pending', 'step_up_required', 'bonded'], to: 'expired' },
   complete: { from: ['bonded'], to: 'completed' },
 } as const satisfies Record<string, Move>

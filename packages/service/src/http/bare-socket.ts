@@ -14,12 +14,18 @@ const LINGER_MS = 1_000
  */
 export function refuseOnSocket(
   socket: Duplex,
-  answer: { readonly refusal: Refusal; readonly requestId: RequestId; readonly headers?: Readonly<Record<string, string>> },
+  answer: {
+    readonly refusal: Refusal
+    readonly requestId: RequestId
+    readonly headers?: Readonly<Record<string, string>>
+  },
 ): number {
   const { refusal, requestId } = answer
   const { status, headers, body } = refusalToWire(refusal, requestId)
   const text = JSON.stringify(body)
-  const extra = Object.entries({ ...headers, ...answer.headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const extra = Object.entries({ ...headers, ...answer.headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   // Whoever resets its connection would end the process: an error that nobody listens for is thrown.
   socket.on('error', () => socket.destroy())
   const late = setTimeout(() => socket.destroy(), LINGER_MS)

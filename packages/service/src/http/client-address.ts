@@ -13,7 +13,8 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
     const bits = family === 'ipv6' ? 128 : 32
     if (isIP(address) === 0 || rest.length > 0) return undefined
-    if (prefix !== undefined && (!/^\d{1,3}$/.test(prefix) || Number(prefix) > bits)) return undefined
+    if (prefix !== undefined && (!/^\d{1,3}$/.test(prefix) || Number(prefix) > bits))
+      return undefined
     list.addSubnet(address, prefix === undefined ? bits : Number(prefix), family)
   }
   return list
@@ -45,7 +46,11 @@ function isTrusted(address: string, hop: number, trusted: TrustedProxies): boole
 /** Without port, brackets and zone; an IPv4 address that came over an IPv6 socket as itself. */
 function plainAddress(text: string): string {
   const bare = text.trim()
-  const address = (/^\[([^\]]+)\](?::\d+)?$/.exec(bare)?.[1] ?? /^([\d.]+):\d+$/.exec(bare)?.[1] ?? bare).split('%', 1)[0] ?? ''
+  const address =
+    (/^\[([^\]]+)\](?::\d+)?$/.exec(bare)?.[1] ?? /^([\d.]+):\d+$/.exec(bare)?.[1] ?? bare).split(
+      '%',
+      1,
+    )[0] ?? ''
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   return mapped !== undefined && isIPv4(mapped) ? mapped : address
 }

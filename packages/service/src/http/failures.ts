@@ -20,7 +20,12 @@ export function answerFailures(app: FastifyInstance, log: Logger): void {
       log.error({ err: failure, requestId: request.id }, 'request failed')
     const { status, headers, body } = refusalToWire(refusal, request.id as RequestId)
     request.refusal = refusal
-    const send = () => reply.code(status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
+    const send = () =>
+      reply
+        .code(status)
+        .headers(headers)
+        .type('application/json; charset=utf-8')
+        .send(JSON.stringify(body))
     return untilTold(refusal.reason, performance.now() - reply.elapsedTime)?.then(send) ?? send()
   })
 }
@@ -58,13 +63,19 @@ interface Violation {
 function refusalOfValidation({ validation, validationContext }: FastifyError): Refusal {
   const [violation] = (validation ?? []) as unknown as Violation[]
   const at = violation?.instancePath.slice(1).replaceAll('/', '.') ?? ''
-  const named = violation?.params.missingProperty ?? violation?.params.additionalProperty ?? violation?.params.tag
+  const named =
+    violation?.params.missingProperty ??
+    violation?.params.additionalProperty ??
+    violation?.params.tag
   const path = named === undefined ? at : at === '' ? named : `${at}.${named}`
   const param = path === '' ? {} : { param: path.slice(0, 128) }
   switch (validationContext) {
     case 'querystring':
       // The parser makes a list of a parameter that came twice.
-      return { reason: violation?.keyword === 'type' ? 'duplicate_parameter' : 'invalid_parameter', ...param }
+      return {
+        reason: violation?.keyword === 'type' ? 'duplicate_parameter' : 'invalid_parameter',
+        ...param,
+      }
     case 'headers':
       return { reason: 'invalid_header', ...param }
     default:
@@ -81,7 +92,10 @@ function bodyReason(keyword: string | undefined): Reason {
  * Answers what Node itself would answer, often with an empty body: in our shape, on the bare socket. A request
  * that has its answer already, and then breaks in its body, gets no second one.
  */
-export function answerBrokenRequests(server: Server, means: { random: Random; tell: TellRequest }): void {
+export function answerBrokenRequests(
+  server: Server,
+  means: { random: Random; tell: TellRequest },
+): void {
   const answers = new WeakMap<Duplex, ServerResponse>()
   server.on('request', (request, response) => answers.set(request.socket, response))
   server.on('clientError', (failure: NodeJS.ErrnoException, socket) => {
@@ -93,10 +107,17 @@ export function answerBrokenRequests(server: Server, means: { random: Random; te
   server.on('connect', (_request, socket) => answerBare(means, socket, 'malformed_request'))
 }
 
-function answerBare({ random, tell }: { random: Random; tell: TellRequest }, socket: Duplex, reason: Reason): void {
+function answerBare(
+  { random, tell }: { random: Random; tell: TellRequest },
+  socket: Duplex,
+  reason: Reason,
+): void {
   const requestId = makeId('req', random.id())
   const status = refuseOnSocket(socket, { refusal: { reason }, requestId })
-  tell({ requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 }, 'broken')
+  tell(
+    { requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 },
+    'broken',
+  )
 }
 
 function brokenReason(code: string | undefined): Reason {

@@ -16,9 +16,13 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
  *
  * Only a session id and a nonce in their exact forms reach the page; anything else gets the page without a button.
  */
-export function handoffPage(link: { scheme: string; sessionId: unknown; nonce: unknown }): { html: string; contentSecurityPolicy: string } {
+export function handoffPage(link: { scheme: string; sessionId: unknown; nonce: unknown }): {
+  html: string
+  contentSecurityPolicy: string
+} {
   const { scheme, sessionId, nonce } = link
-  const whole = matches(sessionId, /^sess_[0-9A-Za-z]{22}$/) && matches(nonce, /^[0-9A-Za-z_-]{43}$/)
+  const whole =
+    matches(sessionId, /^sess_[0-9A-Za-z]{22}$/) && matches(nonce, /^[0-9A-Za-z_-]{43}$/)
   const body = whole
     ? `<h1>Approve with your phone</h1>
 <p>Open the app to see who is asking and for what. Nothing is approved until you say so there.</p>

@@ -18,7 +18,9 @@ const ONE_YEAR_OF_HTTPS = 'max-age=31536000; includeSubDomains'
  */
 export function setHeaders(app: FastifyInstance, service: Service): void {
   const { publicOrigin } = service.settings
-  const fixed = publicOrigin.startsWith('https:') ? { ...FIXED, 'strict-transport-security': ONE_YEAR_OF_HTTPS } : FIXED
+  const fixed = publicOrigin.startsWith('https:')
+    ? { ...FIXED, 'strict-transport-security': ONE_YEAR_OF_HTTPS }
+    : FIXED
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(fixed).header('x-request-id', request.id)
     const { origin } = request.headers
@@ -28,10 +30,21 @@ export function setHeaders(app: FastifyInstance, service: Service): void {
   })
 }
 
-async function allowOrigin({ settings, store }: Service, reply: FastifyReply, origin: string): Promise<void> {
-  if (origin !== settings.publicOrigin && !(await store.read((tables) => tables.tenants.knowsOrigin(origin)))) return
+async function allowOrigin(
+  { settings, store }: Service,
+  reply: FastifyReply,
+  origin: string,
+): Promise<void> {
+  if (
+    origin !== settings.publicOrigin &&
+    !(await store.read((tables) => tables.tenants.knowsOrigin(origin)))
+  )
+    return
   reply.header('access-control-allow-origin', origin)
-  reply.header('access-control-expose-headers', 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy')
+  reply.header(
+    'access-control-expose-headers',
+    'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+  )
 }
 
 /** What a preflight may be told, for an origin that some tenant has. */

@@ -34,18 +34,27 @@ export function acceptStrictJson(app: FastifyInstance): void {
     const { routeName } = request.routeOptions.config
     const waits = routeName && WAITS[routeName]?.(body as Buffer)
     if (waits !== true) read()
-    else if (!takeTurn(read)) done(new Refused({ reason: 'overloaded', step: 'large_bodies_waiting' }), undefined)
+    else if (!takeTurn(read))
+      done(new Refused({ reason: 'overloaded', step: 'large_bodies_waiting' }), undefined)
   })
 }
 
-function readStrictJson(contentType: string, body: Buffer): { readonly value: unknown } | { readonly refusal: Refusal } {
+function readStrictJson(
+  contentType: string,
+  body: Buffer,
+): { readonly value: unknown } | { readonly refusal: Refusal } {
   if (!isJsonInUtf8(contentType)) return { refusal: { reason: 'unsupported_media_type' } }
   // A body-less call that names a content type all the same.
   if (body.length === 0) return { value: undefined }
   if (!isUtf8(body)) return { refusal: { reason: 'invalid_utf8' } }
   const result = parseStrictJson(body.toString('utf8'))
   if ('value' in result) return result
-  return { refusal: { reason: result.problem, ...(result.member === undefined ? {} : { param: result.member.slice(0, 64) }) } }
+  return {
+    refusal: {
+      reason: result.problem,
+      ...(result.member === undefined ? {} : { param: result.member.slice(0, 64) }),
+    },
+  }
 }
 
 function isJsonInUtf8(contentType: string): boolean {

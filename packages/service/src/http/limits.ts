@@ -17,21 +17,28 @@ const COUNTED_BY: Readonly<Record<LimitName, (call: Counted) => string | undefin
   create: ({ caller }) => (caller?.kind === 'backend' ? caller.credential.keyId : undefined),
   create_address({ caller, request }) {
     const address = (request.body as { end_user_address?: string }).end_user_address
-    return caller?.kind === 'backend' && address !== undefined ? `${caller.credential.tenant.id} ${networkOf(address)}` : undefined
+    return caller?.kind === 'backend' && address !== undefined
+      ? `${caller.credential.tenant.id} ${networkOf(address)}`
+      : undefined
   },
   get({ caller, request }) {
     const { session_id } = request.params as { session_id: string }
     // A wrong watch token is counted apart from the right one, and a session that is not there like one that is.
-    if (caller?.kind === 'browser') return `${session_id} ${String(request.headers['x-bond-watch'])}`
+    if (caller?.kind === 'browser')
+      return `${session_id} ${String(request.headers['x-bond-watch'])}`
     return caller?.kind === 'phone' ? `${session_id} ${caller.device.id}` : undefined
   },
   device({ caller, request }) {
     if (caller?.kind === 'phone') return caller.device.id
     // A backend may name any device; what it asks must not keep the phone itself, or another tenant, from its turn.
-    return caller?.kind === 'backend' ? `${caller.credential.tenant.id} ${(request.body as { device_id: string }).device_id}` : undefined
+    return caller?.kind === 'backend'
+      ? `${caller.credential.tenant.id} ${(request.body as { device_id: string }).device_id}`
+      : undefined
   },
   evidence: ({ caller, request }) =>
-    caller?.kind === 'phone' ? `${(request.body as { session_id: string }).session_id} ${caller.device.id}` : undefined,
+    caller?.kind === 'phone'
+      ? `${(request.body as { session_id: string }).session_id} ${caller.device.id}`
+      : undefined,
   challenge: networkOfCall,
   register: networkOfCall,
   bad_credential: networkOfCall,
@@ -45,7 +52,11 @@ function networkOfCall({ service, request }: Counted): string {
  * Counts a call, and tells on its answer how each limit stands: `RateLimit-Policy` and `RateLimit`, in the form of
  * draft-ietf-httpapi-ratelimit-headers. The first limit that is used up refuses.
  */
-export async function countCall(names: readonly LimitName[], call: Counted, reply: FastifyReply): Promise<Refusal | undefined> {
+export async function countCall(
+  names: readonly LimitName[],
+  call: Counted,
+  reply: FastifyReply,
+): Promise<Refusal | undefined> {
   const { limiter, settings } = call.service
   const { limits } = settings
   if (limits === 'off') return undefined
@@ -75,7 +86,11 @@ function tenantOf(caller: Caller | undefined) {
 }
 
 /** A bad credential is counted by where it comes from. A good one from the same place is not refused. */
-export async function countBadCredential(call: Counted, refusal: Refusal, reply: FastifyReply): Promise<Refusal> {
+export async function countBadCredential(
+  call: Counted,
+  refusal: Refusal,
+  reply: FastifyReply,
+): Promise<Refusal> {
   if (refusal.reason !== 'credential_invalid') return refusal
   return (await countCall(['bad_credential'], call, reply)) ?? refusal
 }

@@ -60,7 +60,9 @@ const SCHEMAS = {
   Timeline,
   Version,
 }
-const NAMES = new Map<object, string>(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]))
+const NAMES = new Map<object, string>(
+  Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
+)
 
 /** By its name, where it has one. */
 function named(schema: object): object {
@@ -72,7 +74,10 @@ function named(schema: object): object {
 export function openApiDocument({ origin, version }: { origin: string; version: string }): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const [operationId, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
-    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(operationId, endpoint) }
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [endpoint.method.toLowerCase()]: operation(operationId, endpoint),
+    }
   }
   return {
     openapi: '3.1.0',
@@ -88,15 +93,27 @@ export function openApiDocument({ origin, version }: { origin: string; version: 
       schemas: SCHEMAS,
       headers: HEADERS,
       securitySchemes: {
-        serverCredential: { type: 'http', scheme: 'bearer', description: 'sk_beta_…: the customer’s backend.' },
-        publishableKey: { type: 'http', scheme: 'bearer', description: 'pk_beta_…: a browser, from an approved origin, with X-Bond-Watch.' },
+        serverCredential: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'sk_beta_…: the customer’s backend.',
+        },
+        publishableKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'pk_beta_…: a browser, from an approved origin, with X-Bond-Watch.',
+        },
         deviceToken: { type: 'http', scheme: 'bearer', description: 'dt_…: a phone.' },
       },
     },
   }
 }
 
-const SCHEMES = { backend: 'serverCredential', browser: 'publishableKey', phone: 'deviceToken' } as const
+const SCHEMES = {
+  backend: 'serverCredential',
+  browser: 'publishableKey',
+  phone: 'deviceToken',
+} as const
 
 /** Headers that every endpoint reads and none refuses. */
 const CORRELATION = [
@@ -107,16 +124,26 @@ const CORRELATION = [
     schema: { type: 'string' },
     description: `The id to give this request, if it has the form ${idPattern('req')}; otherwise the service makes one.`,
   },
-  { name: 'traceparent', in: 'header', required: false, schema: { type: 'string' }, description: 'W3C Trace Context; the trace id is logged.' },
+  {
+    name: 'traceparent',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description: 'W3C Trace Context; the trace id is logged.',
+  },
 ]
 
 function operation(operationId: string, endpoint: Endpoint): object {
   const open = endpoint.callers.includes('anybody')
-  const security = endpoint.callers.flatMap((caller) => (caller === 'anybody' ? [] : [{ [SCHEMES[caller]]: [] }]))
+  const security = endpoint.callers.flatMap((caller) =>
+    caller === 'anybody' ? [] : [{ [SCHEMES[caller]]: [] }],
+  )
   return {
     operationId,
     summary: endpoint.summary,
-    ...(endpoint.limits ? { description: `Limits: ${endpoint.limits.map(describeLimit).join('; ')}.` } : {}),
+    ...(endpoint.limits
+      ? { description: `Limits: ${endpoint.limits.map(describeLimit).join('; ')}.` }
+      : {}),
     security: open ? [{}, ...security] : security,
     parameters: [
       ...parameters('path', endpoint.params),
@@ -125,14 +152,22 @@ function operation(operationId: string, endpoint: Endpoint): object {
       ...CORRELATION,
     ],
     ...(endpoint.body
-      ? { requestBody: { required: endpoint.body.optional !== true, content: { 'application/json': { schema: named(endpoint.body.schema) } } } }
+      ? {
+          requestBody: {
+            required: endpoint.body.optional !== true,
+            content: { 'application/json': { schema: named(endpoint.body.schema) } },
+          },
+        }
       : {}),
     responses: { [endpoint.status]: success(endpoint), ...failures(endpoint) },
   }
 }
 
 function parameters(where: 'path' | 'query' | 'header', schema: Endpoint['params']): object[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, object>; required?: string[] }
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, object>
+    required?: string[]
+  }
   return Object.entries(properties).map(([name, member]) => ({
     name,
     in: where,
@@ -144,16 +179,26 @@ function parameters(where: 'path' | 'query' | 'header', schema: Endpoint['params
 /** As it is where the operator says nothing else. */
 function describeLimit(name: LimitName): string {
   const { quota, every, per, ...rest } = LIMITS[name]
-  const often = every === 'session' ? `${quota} in all` : `${quota} a minute${'burst' in rest ? `, ${rest.burst} at once` : ''}`
+  const often =
+    every === 'session'
+      ? `${quota} in all`
+      : `${quota} a minute${'burst' in rest ? `, ${rest.burst} at once` : ''}`
   return `\`${name}\`: ${often}, for each ${per}`
 }
 
 /** Written once below `components`, and named wherever an answer carries them. */
 const HEADERS = {
   'X-Request-Id': text('The id to name when asking about this answer.'),
-  RateLimit: text('How each limit stands: `"name";r=<calls left>;t=<seconds until one more>`. Absent where nothing was counted.'),
-  'RateLimit-Policy': text('The limits that were counted: `"name";q=<quota>;w=<seconds>;burst=<at once>`.'),
-  'Retry-After': { schema: { type: 'integer', minimum: 1 }, description: 'Seconds after which to try again.' },
+  RateLimit: text(
+    'How each limit stands: `"name";r=<calls left>;t=<seconds until one more>`. Absent where nothing was counted.',
+  ),
+  'RateLimit-Policy': text(
+    'The limits that were counted: `"name";q=<quota>;w=<seconds>;burst=<at once>`.',
+  ),
+  'Retry-After': {
+    schema: { type: 'integer', minimum: 1 },
+    description: 'Seconds after which to try again.',
+  },
 } as const
 const LIMIT_HEADERS = ['RateLimit', 'RateLimit-Policy'] as const
 
@@ -163,7 +208,11 @@ function text(description: string) {
 
 function headersNamed(...names: readonly (keyof typeof HEADERS)[]): { headers?: object } {
   if (names.length === 0) return {}
-  return { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) }
+  return {
+    headers: Object.fromEntries(
+      names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    ),
+  }
 }
 
 function success({ answers, summary, limits }: Endpoint): object {
@@ -177,7 +226,8 @@ function success({ answers, summary, limits }: Endpoint): object {
 
 function failures(endpoint: Endpoint): Record<string, object> {
   const credentialed = !endpoint.callers.includes('anybody')
-  const limited: readonly Reason[] = credentialed || endpoint.limits !== undefined ? ['rate_limited'] : []
+  const limited: readonly Reason[] =
+    credentialed || endpoint.limits !== undefined ? ['rate_limited'] : []
   const reasons = [
     ...EVERYWHERE,
     ...limited,
@@ -186,7 +236,8 @@ function failures(endpoint: Endpoint): Record<string, object> {
     ...endpoint.refusals,
   ]
   const byStatus = new Map<number, Reason[]>()
-  for (const reason of reasons) byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
+  for (const reason of reasons)
+    byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
   return Object.fromEntries(
     [...byStatus].map(([status, list]) => [
       status,
@@ -202,5 +253,8 @@ function failures(endpoint: Endpoint): Record<string, object> {
 /** A call that was counted tells so whatever becomes of it; a bad credential is counted at any endpoint that takes one. */
 function failureHeaders({ limits }: Endpoint, status: number): readonly (keyof typeof HEADERS)[] {
   const counted = limits !== undefined || status === 401 || status === 429
-  return [...(counted ? LIMIT_HEADERS : []), ...(status === 429 || status === 503 ? (['Retry-After'] as const) : [])]
+  return [
+    ...(counted ? LIMIT_HEADERS : []),
+    ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
+  ]
 }

@@ -36,8 +36,11 @@ export function servePages(app: FastifyInstance, service: Service, script: Scrip
   app.get(SCRIPT_PATH, { config: { routeName: 'script' } }, (_request, reply) =>
     sendScript(reply, script, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`),
   )
-  app.get(`/v1/pulse-${script.version}.js`, { config: { routeName: 'script' } }, (_request, reply) =>
-    sendScript(reply, script, `public, max-age=${ONE_YEAR_SECONDS}, immutable`),
+  app.get(
+    `/v1/pulse-${script.version}.js`,
+    { config: { routeName: 'script' } },
+    (_request, reply) =>
+      sendScript(reply, script, `public, max-age=${ONE_YEAR_SECONDS}, immutable`),
   )
 
   app.get<{ Params: { session_id: string }; Querystring: Record<string, unknown> }>(
@@ -50,27 +53,47 @@ export function servePages(app: FastifyInstance, service: Service, script: Scrip
     },
   )
 
-  app.get<{ Querystring: Record<string, unknown> }>(HANDOFF_PATH, { config: { routeName: 'handoff' } }, (request, reply) => {
-    const { session_id, nonce } = request.query
-    const page = handoffPage({ scheme: service.settings.appScheme, sessionId: session_id, nonce })
-    return reply.type('text/html; charset=utf-8').header('content-security-policy', page.contentSecurityPolicy).send(page.html)
-  })
+  app.get<{ Querystring: Record<string, unknown> }>(
+    HANDOFF_PATH,
+    { config: { routeName: 'handoff' } },
+    (request, reply) => {
+      const { session_id, nonce } = request.query
+      const page = handoffPage({ scheme: service.settings.appScheme, sessionId: session_id, nonce })
+      return reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', page.contentSecurityPolicy)
+        .send(page.html)
+    },
+  )
 }
 
-async function sendScript(reply: FastifyReply, script: ScriptSource, cacheControl: string): Promise<FastifyReply> {
+async function sendScript(
+  reply: FastifyReply,
+  script: ScriptSource,
+  cacheControl: string,
+): Promise<FastifyReply> {
   const { source } = await script.load()
   // Any page may load it, with or without an integrity attribute.
-  return reply.type('text/javascript; charset=utf-8').header('cache-control', cacheControl).header('access-control-allow-origin', '*').send(source)
+  return reply
+    .type('text/javascript; charset=utf-8')
+    .header('cache-control', cacheControl)
+    .header('access-control-allow-origin', '*')
+    .send(source)
 }
 
 /** The code as an image, for a nonce that is accepted now on a session that still waits for its phone. */
-async function qrSvg(service: Service, sessionId: string, nonce: unknown): Promise<string | undefined> {
+async function qrSvg(
+  service: Service,
+  sessionId: string,
+  nonce: unknown,
+): Promise<string | undefined> {
   const id = parseId('sess', sessionId)
   if (id === undefined || typeof nonce !== 'string') return undefined
   const session = await service.store.read((tables) => tables.sessions.find(id))
   if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
   const nonces = noncesOf(service, session)
-  if (acceptedIndex(session, nonce, { now: service.clock.now(), nonces }) === undefined) return undefined
+  if (acceptedIndex(session, nonce, { now: service.clock.now(), nonces }) === undefined)
+    return undefined
   return drawQr(qrPayload(service, session, nonce))
 }
 
@@ -78,7 +101,9 @@ async function qrSvg(service: Service, sessionId: string, nonce: unknown): Promi
 export function drawQr(payload: string): string {
   const modules = encodeQr(payload, 'raw', { ecc: 'medium', border: 4 })
   const size = modules.length
-  const path = modules.flatMap((row, y) => runs(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`)).join('')
+  const path = modules
+    .flatMap((row, y) => runs(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`))
+    .join('')
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img">` +
     `<title>Code to scan with your phone</title><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${path}"/></svg>`

@@ -1,5 +1,18 @@
-import type { CreatedSession, DeviceRecord, EndedReason, FullSession, PhoneSession, PublicSession } from '@bonded/contract'
-import { acceptedIndex, challengeOf, claimedNonceExpiresAt, shownChallenge, stepNonce } from '../domain/challenge.ts'
+import type {
+  CreatedSession,
+  DeviceRecord,
+  EndedReason,
+  FullSession,
+  PhoneSession,
+  PublicSession,
+} from '@bonded/contract'
+import {
+  acceptedIndex,
+  challengeOf,
+  claimedNonceExpiresAt,
+  shownChallenge,
+  stepNonce,
+} from '../domain/challenge.ts'
 import { iso } from '../domain/iso.ts'
 import { type Device, type Instant, type Session, stateAt } from '../domain/session.ts'
 import type { PhoneReading } from '../operations/read-session.ts'
@@ -45,17 +58,24 @@ export function presentPublic(service: Service, session: Session): PublicSession
 }
 
 /** The phone view: for the device that holds the nonce it shows. */
-export function presentPhone(service: Service, { session, tenant, nonce }: PhoneReading, device: Device): PhoneSession {
+export function presentPhone(
+  service: Service,
+  { session, tenant, nonce }: PhoneReading,
+  device: Device,
+): PhoneSession {
   const now = service.clock.now()
   const state = stateAt(session, now)
   const pinned = session.deviceId === device.id
-  const shown = state === 'step_up_required' && pinned ? stepNonce(session, noncesOf(service, session)) : nonce
+  const shown =
+    state === 'step_up_required' && pinned ? stepNonce(session, noncesOf(service, session)) : nonce
   const proved = pinned && (state === 'bonded' || state === 'completed')
   return {
     ...sharedMembers(service, session, { now, nonce: shown, pinned }),
     verification: proved ? session.verification : null,
     tenant_name: tenant.name,
-    requesting_origin: session.requestingOrigin ?? (tenant.origins.length === 1 ? (tenant.origins[0] ?? null) : null),
+    requesting_origin:
+      session.requestingOrigin ??
+      (tenant.origins.length === 1 ? (tenant.origins[0] ?? null) : null),
     context: session.context,
     created_at: iso(session.createdAt),
     step_up: state === 'step_up_required' && pinned ? session.stepUp : null,
@@ -113,7 +133,11 @@ function watchToken({ keys }: Service, session: Session): string {
   return keys.watchToken(session.rootKeyId, session.id).reveal()
 }
 
-function sharedMembers(service: Service, session: Session, view: { now: Instant; nonce?: string; pinned?: boolean }) {
+function sharedMembers(
+  service: Service,
+  session: Session,
+  view: { now: Instant; nonce?: string; pinned?: boolean },
+) {
   const { now } = view
   const state = stateAt(session, now)
   const shown = shownChallenge(session, now)
@@ -125,7 +149,8 @@ function sharedMembers(service: Service, session: Session, view: { now: Instant;
   const claimedUntil = view.pinned && waiting ? claimedNonceExpiresAt(session) : null
   const stepping = view.pinned === true && state === 'step_up_required'
   // A phone may have read the code before the one on show, which ends earlier.
-  const read = view.nonce === undefined ? undefined : acceptedIndex(session, view.nonce, { now, nonces })
+  const read =
+    view.nonce === undefined ? undefined : acceptedIndex(session, view.nonce, { now, nonces })
   const codeEndsAt = read === undefined ? shown.expiresAt : challengeOf(session, read).expiresAt
   const challengeExpiresAt = stepping ? session.expiresAt : (claimedUntil ?? codeEndsAt)
   const left = (until: Instant, running: boolean) => (running ? Math.max(0, until - now) : 0)

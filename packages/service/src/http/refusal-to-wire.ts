@@ -26,7 +26,9 @@ export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefus
         reason: refusal.reason,
         ...(refusal.param === undefined ? {} : { param: refusal.param }),
         ...(refusal.unready === undefined ? {} : { unready: [...refusal.unready] }),
-        ...(refusal.serverTime === undefined ? {} : { server_time: new Date(refusal.serverTime).toISOString() }),
+        ...(refusal.serverTime === undefined
+          ? {}
+          : { server_time: new Date(refusal.serverTime).toISOString() }),
       },
     },
   }
@@ -58,8 +60,12 @@ const STATUS_BY_CODE = {
   unavailable: 503,
 } as const
 
-function headersOf(status: number, { retryAfterMs = RETRY_AFTER_MS }: Refusal): Record<string, string> {
+function headersOf(
+  status: number,
+  { retryAfterMs = RETRY_AFTER_MS }: Refusal,
+): Record<string, string> {
   if (status === 401) return { 'www-authenticate': 'Bearer' }
-  if (status === 429 || status === 503) return { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
+  if (status === 429 || status === 503)
+    return { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
   return {}
 }

@@ -1,5 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { ENDPOINTS, type Endpoint, type EndpointName, makeId, parseId, type RequestId, type SessionId, type TenantId } from '@bonded/contract'
+import {
+  ENDPOINTS,
+  type Endpoint,
+  type EndpointName,
+  makeId,
+  parseId,
+  type RequestId,
+  type SessionId,
+  type TenantId,
+} from '@bonded/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
@@ -29,10 +38,25 @@ export interface RequestLine {
 export type TellRequest = (line: RequestLine, name: RouteName) => void
 
 export function requestTeller(log: Logger, meter: Meter): TellRequest {
-  return ({ requestId, traceId, method, route, status, refusal, ms, tenantId, sessionId }, name) => {
+  return (
+    { requestId, traceId, method, route, status, refusal, ms, tenantId, sessionId },
+    name,
+  ) => {
     // Named one by one: members are copied for every request of the service. What is undefined pino leaves out.
-    const line = { requestId, traceId, method, route, status, tenantId, sessionId, ms: Math.round(ms * 10) / 10 }
-    log.info(refusal === undefined ? line : { ...line, reason: refusal.reason, step: refusal.step }, 'request')
+    const line = {
+      requestId,
+      traceId,
+      method,
+      route,
+      status,
+      tenantId,
+      sessionId,
+      ms: Math.round(ms * 10) / 10,
+    }
+    log.info(
+      refusal === undefined ? line : { ...line, reason: refusal.reason, step: refusal.step },
+      'request',
+    )
     meter.answered({ route: name, ms, reason: refusal?.reason })
   }
 }
@@ -43,11 +67,14 @@ export function requestTeller(log: Logger, meter: Meter): TellRequest {
  */
 export function requestIdOf(headers: IncomingHttpHeaders, random: Random): RequestId {
   const given = headers['x-request-id']
-  return (typeof given === 'string' ? parseId('req', given) : undefined) ?? makeId('req', random.id())
+  return (
+    (typeof given === 'string' ? parseId('req', given) : undefined) ?? makeId('req', random.id())
+  )
 }
 
 /** W3C Trace Context: version, trace id, parent id, flags. Later versions may add to it. */
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/
+const TRACEPARENT =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/
 
 export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefined {
   return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined
@@ -82,7 +109,12 @@ function nameOf(name: RouteName | undefined, { query }: FastifyRequest): RouteNa
   return (query as { wait_ms?: string } | undefined)?.wait_ms === undefined ? name : 'pollSession'
 }
 
-const NAMES = new Map((Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]).map(([name, endpoint]) => [endpoint, name]))
+const NAMES = new Map(
+  (Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]).map(([name, endpoint]) => [
+    endpoint,
+    name,
+  ]),
+)
 
 /** The name of an endpoint in the table. */
 export function endpointName(endpoint: Endpoint): EndpointName | undefined {

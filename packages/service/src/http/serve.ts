@@ -4,7 +4,13 @@ import fastJsonStringify from 'fast-json-stringify'
 import type { Static, TSchema } from 'typebox'
 import type { Result } from '../domain/refusal.ts'
 import { authenticate } from '../operations/authenticate.ts'
-import { type BackendCaller, type BrowserCaller, type PhoneCaller, type Service, serviceDuring } from '../operations/service.ts'
+import {
+  type BackendCaller,
+  type BrowserCaller,
+  type PhoneCaller,
+  type Service,
+  serviceDuring,
+} from '../operations/service.ts'
 import { countBadCredential, countCall } from './limits.ts'
 import { Refused } from './refused.ts'
 import { endpointName, noteAnswered, noteAsked } from './request-line.ts'
@@ -17,7 +23,9 @@ type CallerOf<E extends Endpoint> = {
   anybody: { readonly kind: 'anybody' }
 }[E['callers'][number]]
 
-type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TSchema } } ? Static<S> : undefined
+type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TSchema } }
+  ? Static<S>
+  : undefined
 type AnswersOf<E extends Endpoint> = E extends { answers: infer A } ? A : object
 
 /** What a handler is given: parsed, validated, authenticated. */
@@ -34,7 +42,12 @@ export interface Call<E extends Endpoint> {
 
 /** One of the endpoint's answers, by the name it has there; null where it answers without a body. */
 export type Answer<E extends Endpoint> =
-  | { [Name in keyof AnswersOf<E>]: readonly [Name, AnswersOf<E>[Name] extends TSchema ? Static<AnswersOf<E>[Name]> : never] }[keyof AnswersOf<E>]
+  | {
+      [Name in keyof AnswersOf<E>]: readonly [
+        Name,
+        AnswersOf<E>[Name] extends TSchema ? Static<AnswersOf<E>[Name]> : never,
+      ]
+    }[keyof AnswersOf<E>]
   | (E extends { answers: object } ? never : null)
 
 /** An endpoint with its handler, ready to be registered. */
@@ -49,7 +62,10 @@ const POLL_TIMEOUT_MS = 30_000
  * Joins an endpoint of the table to its handler: who, what comes in, what is done, what can go out. Answers are
  * written by a serialiser made from the endpoint's schema, so a member that is not in it cannot leak.
  */
-export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call<E>) => Result<Answer<E>> | Promise<Result<Answer<E>>>): Route {
+export function serve<const E extends Endpoint>(
+  endpoint: E,
+  handle: (call: Call<E>) => Result<Answer<E>> | Promise<Result<Answer<E>>>,
+): Route {
   const serialisers = serialisersOf(endpoint)
   const routeName = endpointName(endpoint)
   return (app, service) => {
@@ -65,12 +81,26 @@ export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call
       },
       preValidation: (request, _reply, done) => done(judgeBody(endpoint, request)),
       async handler(request, reply) {
-        const presented = { authorization: request.headers.authorization, origin: request.headers.origin }
+        const presented = {
+          authorization: request.headers.authorization,
+          origin: request.headers.origin,
+        }
         const caller = await authenticate(service, presented, endpoint)
-        if (!caller.ok) throw new Refused(await countBadCredential({ service, request, caller: undefined }, caller.refusal, reply))
+        if (!caller.ok)
+          throw new Refused(
+            await countBadCredential(
+              { service, request, caller: undefined },
+              caller.refusal,
+              reply,
+            ),
+          )
         noteAsked(request, caller.value)
         if (endpoint.limits !== undefined) {
-          const over = await countCall(endpoint.limits, { service, request, caller: caller.value }, reply)
+          const over = await countCall(
+            endpoint.limits,
+            { service, request, caller: caller.value },
+            reply,
+          )
           if (over !== undefined) throw new Refused(over)
         }
         const answered = handle({
@@ -83,10 +113,16 @@ export function serve<const E extends Endpoint>(endpoint: E, handle: (call: Call
           // Making one costs; only a poll asks for it.
           signal: () => request.signal,
         })
-        const result = answered instanceof Promise ? await withinTime(answered, endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS) : answered
+        const result =
+          answered instanceof Promise
+            ? await withinTime(answered, endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS)
+            : answered
         if (!result.ok) throw new Refused(result.refusal)
         if (result.value !== null) noteAnswered(request, result.value[1] as object)
-        return send(reply, endpoint, { answer: result.value as readonly [string, unknown] | null, serialisers })
+        return send(reply, endpoint, {
+          answer: result.value as readonly [string, unknown] | null,
+          serialisers,
+        })
       },
     })
   }
@@ -112,7 +148,10 @@ function withinTime<T>(answer: Promise<T>, limitMs: number): Promise<T> {
 function judgeBody(endpoint: Endpoint, request: FastifyRequest): Error | undefined {
   const { body } = request
   if (endpoint.body === undefined) {
-    const empty = body === undefined || body === null || (typeof body === 'object' && !Array.isArray(body) && Object.keys(body).length === 0)
+    const empty =
+      body === undefined ||
+      body === null ||
+      (typeof body === 'object' && !Array.isArray(body) && Object.keys(body).length === 0)
     return empty ? undefined : new Refused({ reason: 'unexpected_body' })
   }
   if (body !== undefined && body !== null) return undefined
@@ -124,14 +163,22 @@ function judgeBody(endpoint: Endpoint, request: FastifyRequest): Error | undefin
 function send(
   reply: FastifyReply,
   endpoint: Endpoint,
-  { answer, serialisers }: { answer: readonly [string, unknown] | null; serialisers: ReadonlyMap<string, () => Serialise> },
+  {
+    answer,
+    serialisers,
+  }: {
+    answer: readonly [string, unknown] | null
+    serialisers: ReadonlyMap<string, () => Serialise>
+  },
 ): FastifyReply {
   reply.code(endpoint.status)
   if (answer === null) return reply.send()
   const [name, value] = answer
   const serialise = serialisers.get(name)?.()
   if (serialise === undefined) throw new RangeError(`the endpoint has no answer ${name}`)
-  return reply.header('content-type', 'application/json; charset=utf-8').send(serialise(value as never))
+  return reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(serialise(value as never))
 }
 
 type Serialise = (value: never) => string

@@ -35,7 +35,10 @@ export interface HttpOptions {
 }
 
 /** The HTTP side of the service, not yet listening. */
-export function buildServer(service: Service, { script, log, tell, takesUpgrade }: HttpOptions): FastifyInstance {
+export function buildServer(
+  service: Service,
+  { script, log, tell, takesUpgrade }: HttpOptions,
+): FastifyInstance {
   const app = Fastify({
     // We write the one line a request ourselves: fastify would make a logger for each.
     logger: false,
@@ -77,11 +80,14 @@ export function buildServer(service: Service, { script, log, tell, takesUpgrade 
     // Answered in our shape below; fastify would answer too.
     clientErrorHandler: () => {},
   }) as unknown as FastifyInstance
-  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
+  for (const method of METHODS)
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 
   setHeaders(app, service)
   app.addHook('onRequest', (request, _reply, done) =>
-    done(request.headers.host === undefined ? new Refused({ reason: 'malformed_request' }) : undefined),
+    done(
+      request.headers.host === undefined ? new Refused({ reason: 'malformed_request' }) : undefined,
+    ),
   )
   tellRequests(app, tell)
   acceptStrictJson(app)
@@ -96,7 +102,11 @@ export function buildServer(service: Service, { script, log, tell, takesUpgrade 
     const requestId = requestIdOf(request.headers, service.random)
     const refusal: Refusal = { reason: 'expectation_unsupported' }
     const { status, body } = refusalToWire(refusal, requestId)
-    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId, 'cache-control': 'no-store' })
+    response.writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': requestId,
+      'cache-control': 'no-store',
+    })
     response.end(JSON.stringify(body))
     tell({ requestId, method: request.method, route: 'broken', status, refusal, ms: 0 }, 'broken')
   })

@@ -6,7 +6,11 @@ import type { Reason } from '@bonded/contract'
  * milliseconds after the request came. Several times what finding out takes, and nothing to a person. Nobody honest asks
  * for what is not there in a hurry, or sends what does not verify.
  */
-const TOLD_EVERY_MS: Partial<Record<Reason, number>> = { session_not_found: 3, assertion_invalid: 10, attestation_invalid: 10 }
+const TOLD_EVERY_MS: Partial<Record<Reason, number>> = {
+  session_not_found: 3,
+  assertion_invalid: 10,
+  attestation_invalid: 10,
+}
 /** A timer's waits are whole milliseconds from when the loop goes to sleep, so the work done before shows in when it wakes. */
 const TIMER_GRAIN_MS = 1
 

@@ -5,8 +5,16 @@ import { PAGE_PATHS } from './pages.ts'
 import { Refused } from './refused.ts'
 
 /** A path of the table, as what a request's path must look like, and the method it takes. */
-const TABLE: readonly { readonly path: string; readonly pattern: RegExp; readonly method: string }[] = [
-  ...(Object.values(ENDPOINTS) as Endpoint[]).map(({ method, path }) => ({ path, pattern: patternOf(path), method })),
+const TABLE: readonly {
+  readonly path: string
+  readonly pattern: RegExp
+  readonly method: string
+}[] = [
+  ...(Object.values(ENDPOINTS) as Endpoint[]).map(({ method, path }) => ({
+    path,
+    pattern: patternOf(path),
+    method,
+  })),
   ...PAGE_PATHS.map((path) => ({ path, pattern: patternOf(path), method: 'GET' })),
 ]
 
@@ -15,7 +23,12 @@ export function answerUnmatched(app: FastifyInstance): void {
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '')
     const { origin, 'access-control-request-method': asked } = request.headers
-    if (request.method === 'OPTIONS' && origin !== undefined && asked !== undefined && allowed.length > 0) {
+    if (
+      request.method === 'OPTIONS' &&
+      origin !== undefined &&
+      asked !== undefined &&
+      allowed.length > 0
+    ) {
       if (reply.hasHeader('access-control-allow-origin')) reply.headers(PREFLIGHT)
       return reply.code(204).send()
     }
@@ -26,7 +39,9 @@ export function answerUnmatched(app: FastifyInstance): void {
   app.setNotFoundHandler(answer)
   // A fixed path must not fall through to a sibling that takes anything in its place: /devices/challenges is no device.
   for (const { path } of TABLE.filter((entry) => !entry.path.includes('{'))) {
-    const siblings = TABLE.filter((entry) => entry.path !== path && entry.pattern.test(path)).map(({ method }) => method)
+    const siblings = TABLE.filter((entry) => entry.path !== path && entry.pattern.test(path)).map(
+      ({ method }) => method,
+    )
     const method = siblings.filter((name) => !allowedMethods(path).includes(name))
     if (method.length > 0) app.route({ method, url: path, handler: answer })
   }

@@ -1,4 +1,11 @@
-import { credentialChecksum, makeId, type SessionId, type TenantId, type Timeline, type Workflow } from '@bonded/contract'
+import {
+  credentialChecksum,
+  makeId,
+  type SessionId,
+  type TenantId,
+  type Timeline,
+  type Workflow,
+} from '@bonded/contract'
 import { Secret } from '../domain/secret.ts'
 import { type Session, stateAt } from '../domain/session.ts'
 import { type SomeLimits, TENANT_LIMITS } from '../domain/limits.ts'
@@ -37,21 +44,35 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   const now = service.clock.now()
   await service.store.write(function* (tables) {
     yield* tables.tenants.create(tenant, now)
-    yield* tables.tenants.addServerCredential({ ...credential.row, tenantId: tenant.id, scope: null, now })
-    yield* tables.tenants.addPublishableKey({ key: publishableKey, tenantId: tenant.id, scope: null, now })
+    yield* tables.tenants.addServerCredential({
+      ...credential.row,
+      tenantId: tenant.id,
+      scope: null,
+      now,
+    })
+    yield* tables.tenants.addPublishableKey({
+      key: publishableKey,
+      tenantId: tenant.id,
+      scope: null,
+      now,
+    })
   })
   return { tenant, publishableKey, serverCredential: credential.secret }
 }
 
 /** Protocol 3: `localhost` only for a sandbox tenant marked demo; everything else is an exact https origin. */
 function judgeTenant({ environment, origins, workflows, demo }: NewTenant): void {
-  if (demo && environment !== 'sandbox') throw new OperatorError('only a sandbox tenant can be a demo')
+  if (demo && environment !== 'sandbox')
+    throw new OperatorError('only a sandbox tenant can be a demo')
   for (const origin of origins) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
       throw new OperatorError(`${origin} is not an origin: scheme, host and port, nothing behind`)
     const { protocol, hostname } = new URL(origin)
     const local = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
-    if (local && !demo) throw new OperatorError(`${origin} is this machine: only a demo tenant of the sandbox may use it`)
+    if (local && !demo)
+      throw new OperatorError(
+        `${origin} is this machine: only a demo tenant of the sandbox may use it`,
+      )
     if (!local && protocol !== 'https:') throw new OperatorError(`${origin} is not https`)
   }
   if (workflows.length === 0) throw new OperatorError('a tenant needs at least one workflow')
@@ -65,7 +86,10 @@ export function mintCredential({ random, keys }: Service) {
   const keyId = random.base62(10)
   const bare = `sk_beta_${keyId}_${random.base62(43)}`
   const text = bare + credentialChecksum(bare)
-  return { row: { keyId, hash: keys.digest(text), last4: text.slice(-4) }, secret: new Secret(text) }
+  return {
+    row: { keyId, hash: keys.digest(text), last4: text.slice(-4) },
+    secret: new Secret(text),
+  }
 }
 
 /** Issues one more key. */
@@ -76,36 +100,55 @@ export async function issueKey(
   const tenant = await findTenant(service, tenantId)
   for (const entry of scope ?? []) {
     const workflow = tenant.workflows.find(({ name }) => name === entry.workflow)
-    if (workflow === undefined) throw new OperatorError(`the tenant has no workflow ${entry.workflow}`)
+    if (workflow === undefined)
+      throw new OperatorError(`the tenant has no workflow ${entry.workflow}`)
     const unknown = entry.actions?.find((action) => !workflow.actions.includes(action))
-    if (unknown !== undefined) throw new OperatorError(`the workflow ${entry.workflow} has no action ${unknown}`)
+    if (unknown !== undefined)
+      throw new OperatorError(`the workflow ${entry.workflow} has no action ${unknown}`)
   }
   const now = service.clock.now()
   if (kind === 'publishable') {
     const key = `pk_beta_${service.random.base62(22)}`
-    await service.store.write((tables) => tables.tenants.addPublishableKey({ key, tenantId, scope, now }))
+    await service.store.write((tables) =>
+      tables.tenants.addPublishableKey({ key, tenantId, scope, now }),
+    )
     return { key, secret: new Secret(key) }
   }
   const { row, secret } = mintCredential(service)
-  await service.store.write((tables) => tables.tenants.addServerCredential({ ...row, tenantId, scope, now }))
+  await service.store.write((tables) =>
+    tables.tenants.addServerCredential({ ...row, tenantId, scope, now }),
+  )
   return { key: row.keyId, secret }
 }
 
 /** Revokes a server credential (by key id) or a publishable key. It stops working at once. */
 export async function revokeKey(service: Service, key: string): Promise<void> {
-  const revoked = await service.store.write((tables) => tables.tenants.revoke(key, service.clock.now()))
-  if (!revoked) throw new OperatorError('there is no such key, or it is revoked already; bonded key list --tenant shows which there are')
+  const revoked = await service.store.write((tables) =>
+    tables.tenants.revoke(key, service.clock.now()),
+  )
+  if (!revoked)
+    throw new OperatorError(
+      'there is no such key, or it is revoked already; bonded key list --tenant shows which there are',
+    )
 }
 
 /** Gives a tenant limits of its own, in the place of those it had; none: the service's. They count from the next call on. */
-export async function limitTenant(service: Service, id: TenantId, limits: SomeLimits): Promise<void> {
+export async function limitTenant(
+  service: Service,
+  id: TenantId,
+  limits: SomeLimits,
+): Promise<void> {
   judgeLimits(limits)
-  if (!(await service.store.write((tables) => tables.tenants.setLimits(id, limits)))) throw new OperatorError('there is no such tenant')
+  if (!(await service.store.write((tables) => tables.tenants.setLimits(id, limits))))
+    throw new OperatorError('there is no such tenant')
 }
 
 function judgeLimits(limits: SomeLimits): void {
   const other = Object.values(limits).find(({ name }) => !TENANT_LIMITS.includes(name))
-  if (other !== undefined) throw new OperatorError(`${other.name} is no limit of a tenant: ${TENANT_LIMITS.join(', ')} are`)
+  if (other !== undefined)
+    throw new OperatorError(
+      `${other.name} is no limit of a tenant: ${TENANT_LIMITS.join(', ')} are`,
+    )
 }
 
 /** @throws {OperatorError} where there is none */
@@ -131,7 +174,13 @@ export async function inspectSession(
   const now = service.clock.now()
   const found = await service.store.read(function* (tables) {
     const session = yield* tables.sessions.find(id)
-    return session && { session, state: stateAt(session, now), timeline: yield* tables.sessions.timeline(id) }
+    return (
+      session && {
+        session,
+        state: stateAt(session, now),
+        timeline: yield* tables.sessions.timeline(id),
+      }
+    )
   })
   if (found === undefined) throw new OperatorError('there is no such session')
   return found

@@ -1,7 +1,17 @@
-import { assertionPayload, type BondedPairAssertion, canonicalJson, type SessionId } from '@bonded/contract'
+import {
+  assertionPayload,
+  type BondedPairAssertion,
+  canonicalJson,
+  type SessionId,
+} from '@bonded/contract'
 import { evidenceIsCurrent, verify } from '../domain/evidence.ts'
 import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
-import { judgeIssuedAt, judgePhone, type PhoneAttempt, vouchesForPhone } from '../domain/phone-rules.ts'
+import {
+  judgeIssuedAt,
+  judgePhone,
+  type PhoneAttempt,
+  vouchesForPhone,
+} from '../domain/phone-rules.ts'
 import { unmetRequirements } from '../domain/policy.ts'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { score } from '../domain/scoring.ts'
@@ -19,28 +29,38 @@ import { verifyAssertion } from './verify-assertion.ts'
  * Bonds a session to a phone by an assertion over all that the server acts on (protocol 5, in its order of
  * checks). An assertion that is valid but misses the policy leads to a step-up instead.
  */
-export async function attest(service: Service, caller: PhoneCaller | BackendCaller, request: BondedPairAssertion): Promise<Result<PhoneReading>> {
+export async function attest(
+  service: Service,
+  caller: PhoneCaller | BackendCaller,
+  request: BondedPairAssertion,
+): Promise<Result<PhoneReading>> {
   const { nonce } = request
   const id = request.session_id as SessionId
 
   // Device token: a body may only speak of the device and the subject whose token it came with.
   const device = await deviceOf(service, caller, request)
   if (device?.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
-  if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
+  if (device.subjectId !== request.subject_id)
+    return refuse('device_not_usable', { param: 'subject_id' })
 
   return service.store.write(function* (tables): Work<Result<PhoneReading>> {
     const now = service.clock.now()
     // Session known.
     const first = yield* loadAttempt(service, tables, { id, device, nonce })
     if (first === undefined) return refuse('session_not_live')
-    if (caller.kind === 'backend' && first.session.tenantId !== caller.credential.tenant.id) return refuse('session_not_live')
+    if (caller.kind === 'backend' && first.session.tenantId !== caller.credential.tenant.id)
+      return refuse('session_not_live')
 
     const payload = rebuildPayload(service, first.session, request)
     const digest = service.keys.sha256(payload)
     const issuedAt = Date.parse(request.issued_at)
     let raised = false
     // Each turn judges what is stored now; a turn ends without an answer only when another call came in between.
-    for (let attempt: PhoneAttempt | undefined = first; attempt !== undefined; attempt = yield* loadAttempt(service, tables, { id, device, nonce })) {
+    for (
+      let attempt: PhoneAttempt | undefined = first;
+      attempt !== undefined;
+      attempt = yield* loadAttempt(service, tables, { id, device, nonce })
+    ) {
       const { session, tenant } = attempt
       // Replay of the assertion that bonded: answered before anything time-bound, so a lost answer costs nothing.
       if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
@@ -48,19 +68,41 @@ export async function attest(service: Service, caller: PhoneCaller | BackendCall
       // Live, nonce, device, issued_at, then the signature and the counter, once.
       const early = judgePhone(attempt, now)
       const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
-      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
+      if (!verdict.ok)
+        return yield* refuseNoted(tables, id, {
+          refusal: verdict.refusal,
+          deviceId: device.id,
+          now,
+        })
       const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
       if (!verified.ok) {
-        yield* noteInvalidAssertion(tables, { id, deviceId: device.id, refusal: verified.refusal, now })
+        yield* noteInvalidAssertion(tables, {
+          id,
+          deviceId: device.id,
+          refusal: verified.refusal,
+          now,
+        })
         return verified
       }
       // The device's row first, then the session's. The counter stays raised, whatever the verdict after.
       if (!raised) {
-        const counted = yield* raiseCounter(tables, { id, device, counter: verified.value.counter, issuedAt, now })
+        const counted = yield* raiseCounter(tables, {
+          id,
+          device,
+          counter: verified.value.counter,
+          issuedAt,
+          now,
+        })
         if (!counted.ok) return counted
         raised = true
       }
-      const settled = yield* settle(service, tables, { attempt, request, verified: verified.value, digest, now })
+      const settled = yield* settle(service, tables, {
+        attempt,
+        request,
+        verified: verified.value,
+        digest,
+        now,
+      })
       if (settled !== undefined) return settled
     }
     return refuse('session_not_live')
@@ -76,14 +118,23 @@ interface Valid {
 }
 
 /** Evidence, policy, move. Undefined where another call moved the session in between. */
-function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<PhoneReading> | undefined> {
+function* settle(
+  service: Service,
+  tables: Tables,
+  valid: Valid,
+): Work<Result<PhoneReading> | undefined> {
   const { attempt, request, verified, now } = valid
   const { session, tenant, device, nonce } = attempt
   const evidence = request.verified_evidence
 
   const doubt = judgeEvidence(service, valid)
   if (doubt !== undefined) {
-    yield* noteInvalidAssertion(tables, { id: session.id, deviceId: device.id, refusal: doubt, now })
+    yield* noteInvalidAssertion(tables, {
+      id: session.id,
+      deviceId: device.id,
+      refusal: doubt,
+      now,
+    })
     return { ok: false, refusal: doubt }
   }
 
@@ -105,7 +156,11 @@ function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<Ph
       expiresAt: Math.max(session.expiresAt, now + session.bondedTtlMs),
       subjectRef:
         attempt.knownAs ??
-        (yield* tables.devices.pairwise({ tenantId: session.tenantId, subjectId: device.subjectId, subjectRef: attempt.subjectRef })),
+        (yield* tables.devices.pairwise({
+          tenantId: session.tenantId,
+          subjectId: device.subjectId,
+          subjectRef: attempt.subjectRef,
+        })),
     }
     const bonded = yield* tables.sessions.move(session, MOVES.bond, { now, set })
     if (bonded === undefined) return undefined
@@ -128,7 +183,12 @@ function* settle(service: Service, tables: Tables, valid: Valid): Work<Result<Ph
       ? yield* tables.sessions.move(session, MOVES.stepUp, { now, set: { ...pinned, stepUp } })
       : yield* tables.sessions.countMiss(session, { now, stepUp })
   if (stepped === undefined) return undefined
-  yield* tables.sessions.note(session.id, { at: now, kind: 'note', reason: 'policy_not_met', step: unmet.join(' ') })
+  yield* tables.sessions.note(session.id, {
+    at: now,
+    kind: 'note',
+    reason: 'policy_not_met',
+    step: unmet.join(' '),
+  })
   return accept({ session: stepped, tenant, nonce })
 }
 
@@ -136,9 +196,14 @@ function judgeEvidence(service: Service, { attempt, request, now }: Valid): Refu
   const { session, device, nonce } = attempt
   const evidence = request.verified_evidence
   const known = service.keys.holds(evidence.kid)
-  const mac = known && service.keys.evidenceMac(evidence.kid, evidenceContextOf(session, device, nonce), evidence)
-  if (!mac || !service.keys.same(mac, evidence.signature)) return { reason: 'assertion_invalid', step: 'evidence_mac' }
-  return evidenceIsCurrent(evidence, now) ? undefined : { reason: 'evidence_expired', step: 'evidence_time' }
+  const mac =
+    known &&
+    service.keys.evidenceMac(evidence.kid, evidenceContextOf(session, device, nonce), evidence)
+  if (!mac || !service.keys.same(mac, evidence.signature))
+    return { reason: 'assertion_invalid', step: 'evidence_mac' }
+  return evidenceIsCurrent(evidence, now)
+    ? undefined
+    : { reason: 'evidence_expired', step: 'evidence_time' }
 }
 
 function rebuildPayload(service: Service, session: Session, request: BondedPairAssertion): string {
@@ -160,12 +225,23 @@ function rebuildPayload(service: Service, session: Session, request: BondedPairA
 }
 
 /** ECDSA signatures are malleable, so a repetition is known by what was signed, not by the signature. */
-function isReplay(session: Session, { device, digest, now }: { device: Device; digest: string; now: number }): boolean {
+function isReplay(
+  session: Session,
+  { device, digest, now }: { device: Device; digest: string; now: number },
+): boolean {
   const state = stateAt(session, now)
-  return (state === 'bonded' || state === 'completed') && session.deviceId === device.id && session.bondDigest === digest
+  return (
+    (state === 'bonded' || state === 'completed') &&
+    session.deviceId === device.id &&
+    session.bondDigest === digest
+  )
 }
 
-async function deviceOf(service: Service, caller: PhoneCaller | BackendCaller, request: BondedPairAssertion): Promise<Device | undefined> {
+async function deviceOf(
+  service: Service,
+  caller: PhoneCaller | BackendCaller,
+  request: BondedPairAssertion,
+): Promise<Device | undefined> {
   if (caller.kind === 'phone') return caller.device
   return service.store.read((tables) => tables.devices.find(request.device_id as Device['id']))
 }

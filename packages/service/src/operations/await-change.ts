@@ -25,7 +25,10 @@ export function awaitChange(
   }
   const abort = () => end(false)
   const unsubscribe = service.bus.subscribe(id, ({ seq }) => seq > known && end(true))
-  const cancel = service.clock.schedule(service.clock.now() + Math.min(of.waitMs, LONGEST_WAIT_MS), () => end(true))
+  const cancel = service.clock.schedule(
+    service.clock.now() + Math.min(of.waitMs, LONGEST_WAIT_MS),
+    () => end(true),
+  )
   signal.addEventListener('abort', abort)
   // It may have changed after it was read and before anybody listened.
   void service.store

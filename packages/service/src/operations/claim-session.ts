@@ -15,7 +15,11 @@ export interface ClaimInput {
  * Takes a session for this phone: from now on no other phone can act on it. Claiming again with the same nonce
  * changes nothing; with a newer one, that nonce's two minutes begin.
  */
-export async function claimSession(service: Service, caller: PhoneCaller, input: ClaimInput): Promise<Result<PhoneReading>> {
+export async function claimSession(
+  service: Service,
+  caller: PhoneCaller,
+  input: ClaimInput,
+): Promise<Result<PhoneReading>> {
   const { device } = caller
   const { id, nonce } = input
   if (!isOwn(device.id, input.deviceId)) return refuse('device_not_usable', { param: 'device_id' })
@@ -28,11 +32,24 @@ export async function claimSession(service: Service, caller: PhoneCaller, input:
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
       const verdict = judgePhone({ ...attempt, forClaim: true }, now)
-      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
+      if (!verdict.ok)
+        return yield* refuseNoted(tables, id, {
+          refusal: verdict.refusal,
+          deviceId: device.id,
+          now,
+        })
       const { session, tenant, nonces } = attempt
-      const unchanged = session.deviceId === device.id && (session.claimedNonce === null || nonces.sameText(session.claimedNonce, nonce))
-      if (unchanged || session.state === 'step_up_required') return accept({ session, tenant, nonce })
-      const claimed = yield* tables.sessions.claim(session, { now, deviceId: device.id, nonce, claimedAt: now })
+      const unchanged =
+        session.deviceId === device.id &&
+        (session.claimedNonce === null || nonces.sameText(session.claimedNonce, nonce))
+      if (unchanged || session.state === 'step_up_required')
+        return accept({ session, tenant, nonce })
+      const claimed = yield* tables.sessions.claim(session, {
+        now,
+        deviceId: device.id,
+        nonce,
+        claimedAt: now,
+      })
       if (claimed !== undefined) return accept({ session: claimed, tenant, nonce })
     }
   })

@@ -15,19 +15,29 @@ export interface CompleteInput {
  * Closes the bond once the action has durably succeeded. Judged in the order: existence and expiry, secret,
  * context, state. Completing a completed session again is the retry of a lost answer.
  */
-export async function completeSession(service: Service, caller: BackendCaller, input: CompleteInput): Promise<Result<Session>> {
+export async function completeSession(
+  service: Service,
+  caller: BackendCaller,
+  input: CompleteInput,
+): Promise<Result<Session>> {
   return service.store.write(function* (tables) {
     const now = service.clock.now()
     for (;;) {
-      const found = yield* findOwn(service, tables, { id: input.id, tenant: caller.credential.tenant, now })
+      const found = yield* findOwn(service, tables, {
+        id: input.id,
+        tenant: caller.credential.tenant,
+        now,
+      })
       if (!found.ok) return found
       const session = found.value
       const state = stateAt(session, now)
       if (state === 'expired') return refuse('session_not_found')
 
       const secret = service.keys.completionSecret(session.rootKeyId, session.id).reveal()
-      if (input.completionSecret === undefined) return refuse('completion_secret_missing', { param: 'X-Bond-Completion-Secret' })
-      if (!service.keys.same(secret, input.completionSecret)) return refuse('completion_secret_mismatch', { param: 'X-Bond-Completion-Secret' })
+      if (input.completionSecret === undefined)
+        return refuse('completion_secret_missing', { param: 'X-Bond-Completion-Secret' })
+      if (!service.keys.same(secret, input.completionSecret))
+        return refuse('completion_secret_mismatch', { param: 'X-Bond-Completion-Secret' })
 
       const { contextDigest } = input
       const bound = session.context?.digest ?? ''
@@ -36,7 +46,10 @@ export async function completeSession(service: Service, caller: BackendCaller, i
 
       if (state === 'completed') return accept(session)
       if (!mayMove(session, MOVES.complete, now)) return refuse('session_not_bonded')
-      const completed = yield* tables.sessions.move(session, MOVES.complete, { now, set: { completedAt: now } })
+      const completed = yield* tables.sessions.move(session, MOVES.complete, {
+        now,
+        set: { completedAt: now },
+      })
       if (completed !== undefined) return accept(completed)
     }
   })

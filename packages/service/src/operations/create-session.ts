@@ -15,7 +15,11 @@ export interface CreateInput {
  * Creates a pending session. With an Idempotency-Key, the same key and body give the same session: the row that
  * holds the key is written in the session's own transaction, so no crash and no race makes a second one.
  */
-export async function createSession(service: Service, caller: BackendCaller, input: CreateInput): Promise<Result<Session>> {
+export async function createSession(
+  service: Service,
+  caller: BackendCaller,
+  input: CreateInput,
+): Promise<Result<Session>> {
   const { request } = input
   const { tenant, scope } = caller.credential
   const chosen = chooseAction(tenant, scope, request)
@@ -24,14 +28,20 @@ export async function createSession(service: Service, caller: BackendCaller, inp
 
   const { publishableKey } = request
   if (publishableKey !== undefined) {
-    const key = await service.store.read((tables) => tables.tenants.findPublishableKey(publishableKey))
-    if (key?.tenant.id !== tenant.id || isRevoked(key, service.clock.now())) return refuse('key_of_another_tenant', { param: 'publishableKey' })
-    if (!inScope(key.scope, workflow.name)) return refuse('workflow_not_enabled', { param: 'publishableKey' })
-    if (!inScope(key.scope, workflow.name, action)) return refuse('action_not_enabled', { param: 'publishableKey' })
+    const key = await service.store.read((tables) =>
+      tables.tenants.findPublishableKey(publishableKey),
+    )
+    if (key?.tenant.id !== tenant.id || isRevoked(key, service.clock.now()))
+      return refuse('key_of_another_tenant', { param: 'publishableKey' })
+    if (!inScope(key.scope, workflow.name))
+      return refuse('workflow_not_enabled', { param: 'publishableKey' })
+    if (!inScope(key.scope, workflow.name, action))
+      return refuse('action_not_enabled', { param: 'publishableKey' })
   }
 
   const policy = policyOf(workflow, tenant.environment)
-  if (policy.subject === 'required' && request.subject_ref === undefined) return refuse('subject_required', { param: 'subject_ref' })
+  if (policy.subject === 'required' && request.subject_ref === undefined)
+    return refuse('subject_required', { param: 'subject_ref' })
 
   const now = service.clock.now()
   const id = makeId('sess', service.random.id())
@@ -88,7 +98,9 @@ function* storeOnce(
       const earlier = yield* tables.sessions.find(taken.value)
       if (earlier !== undefined) {
         // Bodies that leave the workflow out are alike, and the other credential may have chosen one that this may not.
-        return inScope(scope, earlier.workflow, earlier.action) ? accept(earlier) : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
+        return inScope(scope, earlier.workflow, earlier.action)
+          ? accept(earlier)
+          : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
       }
       // Its key row goes with it, so it is there; a session is never replaced by another.
     }
@@ -115,11 +127,18 @@ function* takeKey(
 
   const row = yield* tables.idempotency.find(session.tenantId, key)
   const earlier = row && (yield* tables.sessions.find(row.sessionId))
-  if (row === undefined || earlier === undefined || !isReadable(earlier, session.createdAt) || !keys.holds(row.rootKeyId)) {
+  if (
+    row === undefined ||
+    earlier === undefined ||
+    !isReadable(earlier, session.createdAt) ||
+    !keys.holds(row.rootKeyId)
+  ) {
     yield* tables.idempotency.release(session.tenantId, key)
     yield* tables.idempotency.take(take)
     return accept(session.id)
   }
   const sameBody = keys.same(keys.bodyMac(row.rootKeyId, body), row.bodyMac)
-  return sameBody ? accept(row.sessionId) : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
+  return sameBody
+    ? accept(row.sessionId)
+    : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
 }

@@ -12,7 +12,11 @@ export interface DeclineInput {
 }
 
 /** The person said no, or that they did not start this. The session ends. */
-export async function declineSession(service: Service, caller: PhoneCaller, { id, request }: DeclineInput): Promise<Result<PhoneReading>> {
+export async function declineSession(
+  service: Service,
+  caller: PhoneCaller,
+  { id, request }: DeclineInput,
+): Promise<Result<PhoneReading>> {
   const { device } = caller
   const { nonce, reason } = request
   const move = reason === 'user_unexpected' ? MOVES.declineUnexpected : MOVES.decline
@@ -25,8 +29,16 @@ export async function declineSession(service: Service, caller: PhoneCaller, { id
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
       const verdict = judgePhone(attempt, now)
-      if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
-      const ended = yield* tables.sessions.move(attempt.session, move, { now, set: { deviceId: device.id, nonce } })
+      if (!verdict.ok)
+        return yield* refuseNoted(tables, id, {
+          refusal: verdict.refusal,
+          deviceId: device.id,
+          now,
+        })
+      const ended = yield* tables.sessions.move(attempt.session, move, {
+        now,
+        set: { deviceId: device.id, nonce },
+      })
       if (ended !== undefined) return accept({ session: ended, tenant: attempt.tenant, nonce })
     }
   })

@@ -23,17 +23,29 @@ export async function registerDevice(
 ): Promise<Result<{ device: Device; token: Secret }>> {
   const now = service.clock.now()
   const { keys } = service
-  if (caller.kind === 'phone' && caller.device.status === 'blocked') return refuse('device_not_usable')
+  if (caller.kind === 'phone' && caller.device.status === 'blocked')
+    return refuse('device_not_usable')
   const expiresAt = keys.deviceChallengeExpiry(request.challenge)
-  if (expiresAt === undefined || now >= expiresAt) return refuse('challenge_not_usable', { param: 'challenge' })
+  if (expiresAt === undefined || now >= expiresAt)
+    return refuse('challenge_not_usable', { param: 'challenge' })
   const proved = await prove(service, request)
   if (!proved.ok) return proved
-  const { keyId, publicKey, environment, appId, counter = 0, webauthn, build, receipt } = proved.value
+  const {
+    keyId,
+    publicKey,
+    environment,
+    appId,
+    counter = 0,
+    webauthn,
+    build,
+    receipt,
+  } = proved.value
 
   const { row, token } = mintDeviceToken(service)
   const device: Device = {
     id: makeId('dev', service.random.id()),
-    subjectId: caller.kind === 'phone' ? caller.device.subjectId : makeId('sub', service.random.id()),
+    subjectId:
+      caller.kind === 'phone' ? caller.device.subjectId : makeId('sub', service.random.id()),
     format: request.format,
     keyId,
     publicKey,
@@ -50,15 +62,22 @@ export async function registerDevice(
     .write(function* (tables) {
       // The key first: a challenge is not spent on a key that cannot be taken.
       if (!(yield* tables.devices.register(device, row))) return refuse('key_already_registered')
-      if (!(yield* tables.devices.useChallenge(request.challenge, expiresAt))) throw new ChallengeUsed()
+      if (!(yield* tables.devices.useChallenge(request.challenge, expiresAt)))
+        throw new ChallengeUsed()
       if (receipt !== undefined) yield* tables.devices.keepReceipt(device.id, receipt)
       yield* tables.devices.record(device.id, { at: now, kind: 'registered', step: null })
       // Whoever holds a token can add a key to its subject: the phone that had it should be able to find that out.
-      if (caller.kind === 'phone') yield* tellDeviceChange(tables, caller.device.id, { at: now, kind: 'key_added', step: null })
+      if (caller.kind === 'phone')
+        yield* tellDeviceChange(tables, caller.device.id, {
+          at: now,
+          kind: 'key_added',
+          step: null,
+        })
       return accept({ device, token })
     })
     .catch((failure: unknown) => {
-      if (failure instanceof ChallengeUsed) return refuse('challenge_not_usable', { param: 'challenge' })
+      if (failure instanceof ChallengeUsed)
+        return refuse('challenge_not_usable', { param: 'challenge' })
       throw failure
     })
 }
@@ -71,7 +90,10 @@ export function mintDeviceToken({ keys, random }: Service): { row: DeviceToken; 
 }
 
 /** Asks the registrar of the request's format. */
-function prove({ registrars }: Service, request: RegisterDeviceRequest): Promise<Result<RegisteredKey>> | Result<RegisteredKey> {
+function prove(
+  { registrars }: Service,
+  request: RegisterDeviceRequest,
+): Promise<Result<RegisteredKey>> | Result<RegisteredKey> {
   const notEnabled = refuse('format_not_enabled', { param: 'format' })
   switch (request.format) {
     case 'apple-app-attest':
@@ -94,11 +116,16 @@ export function readDevice(caller: PhoneCaller, id: DeviceId | undefined): Resul
 }
 
 /** Removes a device for good: its key and its token stop working. */
-export async function removeDevice(service: Service, caller: PhoneCaller, id: DeviceId | undefined): Promise<Result<void>> {
+export async function removeDevice(
+  service: Service,
+  caller: PhoneCaller,
+  id: DeviceId | undefined,
+): Promise<Result<void>> {
   if (caller.device.id !== id) return refuse('device_not_found')
   await service.store.write(function* (tables) {
     const at = service.clock.now()
-    if (yield* tables.devices.move(id, DEVICE_MOVES.remove)) yield* tellDeviceChange(tables, id, { at, kind: DEVICE_MOVES.remove.to, step: 'phone' })
+    if (yield* tables.devices.move(id, DEVICE_MOVES.remove))
+      yield* tellDeviceChange(tables, id, { at, kind: DEVICE_MOVES.remove.to, step: 'phone' })
   })
   return accept(undefined)
 }

@@ -1,4 +1,10 @@
-import { canonicalJson, type EvidenceRequest, evidenceRequestPayload, type SessionId, type VerifiedEvidence } from '@bonded/contract'
+import {
+  canonicalJson,
+  type EvidenceRequest,
+  evidenceRequestPayload,
+  type SessionId,
+  type VerifiedEvidence,
+} from '@bonded/contract'
 import type { Continuity } from '../domain/continuity.ts'
 import { summarise } from '../domain/evidence.ts'
 import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
@@ -20,18 +26,26 @@ interface Admitted {
  * Judges a phone's signals and signs a summary for this session, this device and this nonce. The phone relays
  * the summary with its assertion; it is worthless anywhere else.
  */
-export async function fetchEvidence(service: Service, caller: PhoneCaller, request: EvidenceRequest): Promise<Result<VerifiedEvidence>> {
+export async function fetchEvidence(
+  service: Service,
+  caller: PhoneCaller,
+  request: EvidenceRequest,
+): Promise<Result<VerifiedEvidence>> {
   const { device } = caller
   const { nonce, signals, app_attest } = request
   const id = request.session_id as SessionId
   if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
-  if (device.subjectId !== request.subject_id) return refuse('device_not_usable', { param: 'subject_id' })
+  if (device.subjectId !== request.subject_id)
+    return refuse('device_not_usable', { param: 'subject_id' })
   // Protocol 7: a person is asked once, for the bond; what a page reports is its own word, signed or not.
   const isPage = device.format === 'webauthn'
   if (isPage && app_attest !== undefined) return refuse('unknown_member', { param: 'app_attest' })
   if (!isPage && app_attest === undefined) return refuse('missing_member', { param: 'app_attest' })
 
-  const payload = evidenceRequestPayload({ ...request, signals: service.keys.sha256(canonicalJson(signals)) })
+  const payload = evidenceRequestPayload({
+    ...request,
+    signals: service.keys.sha256(canonicalJson(signals)),
+  })
   const issuedAt = Date.parse(request.issued_at)
   const admitted = await service.store.write(function* (tables): Work<Result<Admitted>> {
     const now = service.clock.now()
@@ -39,34 +53,59 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
     if (attempt === undefined) return refuse('session_not_live')
     const early = judgePhone(attempt, now)
     const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
-    if (!verdict.ok) return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
+    if (!verdict.ok)
+      return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
     if (app_attest !== undefined) {
       const verified = verifyAssertion(service, { device, payload, appAttest: app_attest })
-      if (!verified.ok) return yield* refuseNoted(tables, id, { refusal: verified.refusal, deviceId: device.id, now })
-      const counted = yield* raiseCounter(tables, { id, device, counter: verified.value.counter, issuedAt, now })
+      if (!verified.ok)
+        return yield* refuseNoted(tables, id, {
+          refusal: verified.refusal,
+          deviceId: device.id,
+          now,
+        })
+      const counted = yield* raiseCounter(tables, {
+        id,
+        device,
+        counter: verified.value.counter,
+        issuedAt,
+        now,
+      })
       if (!counted.ok) return counted
     }
     yield* tables.sessions.hint(attempt.session, 'evaluating', now)
-    return accept({ attempt, continuity: yield* judgeContinuity(service, tables, { id, device, signal: signals.sensor_continuity, now }) })
+    return accept({
+      attempt,
+      continuity: yield* judgeContinuity(service, tables, {
+        id,
+        device,
+        signal: signals.sensor_continuity,
+        now,
+      }),
+    })
   })
   if (!admitted.ok) return admitted
   const { attempt, continuity } = admitted.value
   const { session } = attempt
 
   const { sealedPhoneNumber: sealed } = session
-  const phoneNumber = sealed === null ? null : service.keys.openNumber(session.rootKeyId, session.id, sealed)
+  const phoneNumber =
+    sealed === null ? null : service.keys.openNumber(session.rootKeyId, session.id, sealed)
   const [carrier, passport] = await Promise.all([
     service.carrier.check({ phoneNumber, signal: signals.carrier }),
     judgePassport(service, attempt, signals.passport),
   ])
   const { note } = carrier
   if (note !== undefined) {
-    await service.store.write((tables) => tables.sessions.note(session.id, { at: service.clock.now(), kind: 'carrier', reason: note }))
+    await service.store.write((tables) =>
+      tables.sessions.note(session.id, { at: service.clock.now(), kind: 'carrier', reason: note }),
+    )
   }
   if (!passport.ok) return passport
   const unsigned = summarise(
     {
-      signals: isPage ? { ...signals, local_auth: { ...signals.local_auth, result: 'failed', method: 'none' } } : signals,
+      signals: isPage
+        ? { ...signals, local_auth: { ...signals.local_auth, result: 'failed', method: 'none' } }
+        : signals,
       requestedAt: Date.parse(request.issued_at),
       carrier: carrier.finding,
       continuity,
@@ -76,6 +115,10 @@ export async function fetchEvidence(service: Service, caller: PhoneCaller, reque
     },
     service.clock.now(),
   )
-  const signature = service.keys.evidenceMac(unsigned.kid, evidenceContextOf(session, device, nonce), unsigned)
+  const signature = service.keys.evidenceMac(
+    unsigned.kid,
+    evidenceContextOf(session, device, nonce),
+    unsigned,
+  )
   return accept({ ...unsigned, signature })
 }

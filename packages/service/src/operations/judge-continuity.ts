@@ -1,6 +1,13 @@
 import type { SensorSignal, SessionId } from '@bonded/contract'
 import { type Continuity, scoreContinuity } from '../domain/continuity.ts'
-import { isRepetition, isWorthRepeating, type MotionMemory, ordersOf, repeated, withWindow } from '../domain/motion-memory.ts'
+import {
+  isRepetition,
+  isWorthRepeating,
+  type MotionMemory,
+  ordersOf,
+  repeated,
+  withWindow,
+} from '../domain/motion-memory.ts'
 import type { Device } from '../domain/session.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import type { Service } from './service.ts'
@@ -20,10 +27,18 @@ export function* judgeContinuity(
 
   const stored = yield* tables.devices.motion(device.id)
   // Marks of a root key that is gone say nothing any more.
-  const memory: MotionMemory = stored !== undefined && keys.holds(stored.keyId) ? stored : { keyId: keys.currentKeyId, windows: [] }
+  const memory: MotionMemory =
+    stored !== undefined && keys.holds(stored.keyId)
+      ? stored
+      : { keyId: keys.currentKeyId, windows: [] }
   const marks = new Set(keys.motionMarks(memory.keyId, device.id, ordersOf(signal)))
   if (isRepetition(marks, { memory, windowMs: signal.window_ms, now })) {
-    yield* tables.sessions.note(id, { at: now, kind: 'note', reason: 'motion_repeated', step: 'sensor_continuity' })
+    yield* tables.sessions.note(id, {
+      at: now,
+      kind: 'note',
+      reason: 'motion_repeated',
+      step: 'sensor_continuity',
+    })
     return repeated(continuity)
   }
   const after = withWindow(memory, { at: now, marks })

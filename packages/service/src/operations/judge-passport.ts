@@ -11,13 +11,19 @@ export async function judgePassport(
 ): Promise<Result<PassportTier | undefined>> {
   if (passport === undefined) return accept(undefined)
   const note = (reason: string, step: string | null) =>
-    service.store.write((tables) => tables.sessions.note(session.id, { at: service.clock.now(), kind: 'note', reason, step }))
+    service.store.write((tables) =>
+      tables.sessions.note(session.id, { at: service.clock.now(), kind: 'note', reason, step }),
+    )
   // A workflow that asks for no passport learns nothing of one.
   if (session.policy.passport === 'none') {
     await note('passport_not_asked', null)
     return accept(undefined)
   }
-  const judged = await service.passports.verify({ passport, nonce, environment: tenant.environment })
+  const judged = await service.passports.verify({
+    passport,
+    nonce,
+    environment: tenant.environment,
+  })
   if (!judged.ok) return judged
   const { tier, note: step } = judged.value
   if (step !== undefined) await note(`passport_${tier}`, step)

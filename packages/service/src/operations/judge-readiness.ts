@@ -13,7 +13,8 @@ export async function judgeReadiness(service: Service): Promise<readonly Unreadi
     if (latest === undefined) return unready
     const { rootKeyId, createdAt } = latest
     // Older ones may be left from before a key was dropped on purpose: they end by themselves.
-    if (!service.keys.holds(rootKeyId) && createdAt >= service.startedAt) unready.push('keys_unknown')
+    if (!service.keys.holds(rootKeyId) && createdAt >= service.startedAt)
+      unready.push('keys_unknown')
     if (createdAt > service.clock.now() + MAX_CLOCK_DIFFERENCE_MS) unready.push('clock_behind')
   } catch {
     if (!unready.includes('store_unreadable')) unready.push('store_unreadable')

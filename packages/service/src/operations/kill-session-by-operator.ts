@@ -13,7 +13,8 @@ export async function killSessionByOperator(service: Service, id: SessionId): Pr
       if (session === undefined) throw new OperatorError('there is no such session')
       const state = stateAt(session, now)
       if (state === MOVES.killByOperator.to) return session
-      if (!mayMove(session, MOVES.killByOperator, now)) throw new OperatorError(`the session is ${state}: there is nothing left to end`)
+      if (!mayMove(session, MOVES.killByOperator, now))
+        throw new OperatorError(`the session is ${state}: there is nothing left to end`)
       const killed = yield* tables.sessions.move(session, MOVES.killByOperator, { now })
       if (killed !== undefined) return killed
     }

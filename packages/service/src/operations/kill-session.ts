@@ -6,7 +6,11 @@ import { findOwn } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
 /** Ends a session for the tenant. Killing a killed one again is fine; one that completed or expired is not there to kill. */
-export async function killSession(service: Service, caller: BackendCaller, id: SessionId | undefined): Promise<Result<Session>> {
+export async function killSession(
+  service: Service,
+  caller: BackendCaller,
+  id: SessionId | undefined,
+): Promise<Result<Session>> {
   return service.store.write(function* (tables) {
     const now = service.clock.now()
     for (;;) {

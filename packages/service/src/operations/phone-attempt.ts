@@ -10,7 +10,11 @@ import { noncesOf, type Service } from './service.ts'
 import { tellDeviceChange } from './tell-device-change.ts'
 
 /** All the facts that the rules for phones ask for; undefined where there is no such session. */
-export function* loadAttempt(service: Service, tables: Tables, of: { id: SessionId; device: Device; nonce: string }): Work<PhoneAttempt | undefined> {
+export function* loadAttempt(
+  service: Service,
+  tables: Tables,
+  of: { id: SessionId; device: Device; nonce: string },
+): Work<PhoneAttempt | undefined> {
   const { id, device, nonce } = of
   const session = yield* tables.sessions.find(id)
   if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
@@ -39,11 +43,21 @@ export function* noteRefusal(
   id: SessionId,
   { refusal, deviceId, now }: { refusal: Refusal; deviceId: DeviceId; now: number },
 ): Work<void> {
-  yield* tables.sessions.note(id, { at: now, kind: 'refused', reason: refusal.reason, step: refusal.step ?? null, by: deviceId })
+  yield* tables.sessions.note(id, {
+    at: now,
+    kind: 'refused',
+    reason: refusal.reason,
+    step: refusal.step ?? null,
+    by: deviceId,
+  })
 }
 
 /** Refuses, and writes down why. */
-export function* refuseNoted(tables: Tables, id: SessionId, of: { refusal: Refusal; deviceId: DeviceId; now: number }): Work<Result<never>> {
+export function* refuseNoted(
+  tables: Tables,
+  id: SessionId,
+  of: { refusal: Refusal; deviceId: DeviceId; now: number },
+): Work<Result<never>> {
   yield* noteRefusal(tables, id, of)
   return { ok: false, refusal: of.refusal }
 }
@@ -58,13 +72,22 @@ export function* raiseCounter(
 ): Work<Result<void>> {
   const { id, device, counter, issuedAt, now } = of
   if (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) return accept(undefined)
-  const refused = yield* refuseNoted(tables, id, { refusal: { reason: 'assertion_invalid', step: 'counter' }, deviceId: device.id, now })
+  const refused = yield* refuseNoted(tables, id, {
+    refusal: { reason: 'assertion_invalid', step: 'counter' },
+    deviceId: device.id,
+    now,
+  })
   if (yield* tables.devices.suspect(device.id, issuedAt)) {
     const change = { at: now, kind: DEVICE_MOVES.suspect.to, step: 'counter' }
     const holds = yield* tellDeviceChange(tables, device.id, change)
     // A phone that has claimed nothing may try a session that it does not hold.
     if (!holds.some((session) => session.id === id))
-      yield* tables.sessions.note(id, { at: now, kind: 'note', reason: 'device_suspect', step: 'counter' })
+      yield* tables.sessions.note(id, {
+        at: now,
+        kind: 'note',
+        reason: 'device_suspect',
+        step: 'counter',
+      })
   }
   return refused
 }
@@ -76,11 +99,15 @@ const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_
  * Writes down an assertion that did not verify, and counts it. The pinned phone's fifth ends the session;
  * another phone's fifth only shuts that phone out, or anybody who saw the code could end it.
  */
-export function* noteInvalidAssertion(tables: Tables, of: { id: SessionId; deviceId: DeviceId; refusal: Refusal; now: number }): Work<void> {
+export function* noteInvalidAssertion(
+  tables: Tables,
+  of: { id: SessionId; deviceId: DeviceId; refusal: Refusal; now: number },
+): Work<void> {
   const { id, deviceId, refusal, now } = of
   yield* noteRefusal(tables, id, { refusal, deviceId, now })
   if (refusal.step === undefined || !COUNTED_STEPS.includes(refusal.step)) return
   const failures = yield* tables.sessions.countFailure(id, deviceId)
   const session = yield* tables.sessions.find(id)
-  if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === deviceId) yield* tables.sessions.move(session, MOVES.failAttempts, { now })
+  if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === deviceId)
+    yield* tables.sessions.move(session, MOVES.failAttempts, { now })
 }

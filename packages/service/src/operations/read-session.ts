@@ -1,5 +1,10 @@
 import type { SessionId } from '@bonded/contract'
-import { acceptedIndex, claimedNonceExpiresAt, isLatestStepNonce, stepNonce } from '../domain/challenge.ts'
+import {
+  acceptedIndex,
+  claimedNonceExpiresAt,
+  isLatestStepNonce,
+  stepNonce,
+} from '../domain/challenge.ts'
 import { judgeDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
@@ -9,9 +14,15 @@ import { loadAttempt } from './phone-attempt.ts'
 import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from './service.ts'
 
 /** What the customer's backend reads. */
-export function readAsBackend(service: Service, caller: BackendCaller, id: SessionId | undefined): Promise<Result<Session>> {
+export function readAsBackend(
+  service: Service,
+  caller: BackendCaller,
+  id: SessionId | undefined,
+): Promise<Result<Session>> {
   const now = service.clock.now()
-  return service.store.read((tables) => findOwn(service, tables, { id, tenant: caller.credential.tenant, now }))
+  return service.store.read((tables) =>
+    findOwn(service, tables, { id, tenant: caller.credential.tenant, now }),
+  )
 }
 
 /** What a browser reads that shows the watch token. The first Origin to show it is what the phone will be told. */
@@ -20,18 +31,26 @@ export async function readAsBrowser(
   caller: Pick<BrowserCaller, 'origin'> & { readonly tenant: Tenant },
   { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
 ): Promise<Result<Session>> {
-  const read = () => service.store.read((tables) => findOwn(service, tables, { id, tenant: caller.tenant, now: service.clock.now() }))
+  const read = () =>
+    service.store.read((tables) =>
+      findOwn(service, tables, { id, tenant: caller.tenant, now: service.clock.now() }),
+    )
   const found = await read()
   if (!found.ok) return found
   const session = found.value
   const token = service.keys.watchToken(session.rootKeyId, session.id).reveal()
-  if (watchToken === undefined || !service.keys.same(token, watchToken)) return refuse('session_not_found')
+  if (watchToken === undefined || !service.keys.same(token, watchToken))
+    return refuse('session_not_found')
   // What was read before a write is old by the time it is shown: its time could seem to be up where a bond gave it more.
   return (await rememberOrigin(service, session, caller.origin)) ? read() : found
 }
 
 /** Stored once; a service's own page is no requester. @returns whether it was the first */
-export async function rememberOrigin(service: Service, session: Session, origin: string): Promise<boolean> {
+export async function rememberOrigin(
+  service: Service,
+  session: Session,
+  origin: string,
+): Promise<boolean> {
   if (session.requestingOrigin !== null || origin === service.settings.publicOrigin) return false
   await service.store.write((tables) => tables.sessions.rememberOrigin(session.id, origin))
   return true
@@ -54,7 +73,9 @@ export async function readAsPhone(
   const { device } = caller
   const notFound = refuse('session_not_found')
   if (id === undefined || nonce === undefined) return notFound
-  const attempt = await service.store.read((tables) => loadAttempt(service, tables, { id, device, nonce }))
+  const attempt = await service.store.read((tables) =>
+    loadAttempt(service, tables, { id, device, nonce }),
+  )
   if (attempt === undefined || !isReadable(attempt.session, now)) return notFound
   const { session, tenant, nonces } = attempt
   if (!judgeDevice({ ...attempt, failures: 0 }).ok) return notFound
@@ -63,7 +84,9 @@ export async function readAsPhone(
   const came = session.claimedNonce !== null && nonces.sameText(session.claimedNonce, nonce)
   if (stateAt(session, now) === 'step_up_required') {
     const step = stepNonce(session, nonces)
-    return came || nonces.sameText(step, nonce) ? accept({ session, tenant, nonce: step }) : notFound
+    return came || nonces.sameText(step, nonce)
+      ? accept({ session, tenant, nonce: step })
+      : notFound
   }
   if (isLatestStepNonce(session, nonce, nonces)) return accept({ session, tenant, nonce })
   if (!came && acceptedIndex(session, nonce, { now, nonces }) === undefined) return notFound

@@ -14,16 +14,25 @@ export interface RolledKey {
 }
 
 /** Makes a new key for the same tenant and scope, and ends the old one when the grace period is over. */
-export async function rollKey(service: Service, { key, graceMs }: { key: string; graceMs: number }): Promise<RolledKey> {
+export async function rollKey(
+  service: Service,
+  { key, graceMs }: { key: string; graceMs: number },
+): Promise<RolledKey> {
   const now = service.clock.now()
   const endsAt = now + graceMs
   return service.store.write(function* (tables) {
     const old = yield* tables.tenants.findKey(key)
-    if (old === undefined) throw new OperatorError('there is no such key; bonded key list --tenant shows which there are')
-    if (isRevoked(old, now)) throw new OperatorError('the key is revoked already: issue a new one with bonded key issue')
+    if (old === undefined)
+      throw new OperatorError(
+        'there is no such key; bonded key list --tenant shows which there are',
+      )
+    if (isRevoked(old, now))
+      throw new OperatorError('the key is revoked already: issue a new one with bonded key issue')
     // A second roll would leave two new keys, and nobody would know which of them is the one in use.
     if (old.revokedAt !== null || !(yield* tables.tenants.revoke(key, endsAt)))
-      throw new OperatorError('the key is being rolled already: bonded key list --tenant shows until when it works; bonded key revoke ends it now')
+      throw new OperatorError(
+        'the key is being rolled already: bonded key list --tenant shows until when it works; bonded key revoke ends it now',
+      )
     const { tenantId, scope, kind } = old
     if (kind === 'server') {
       const { row, secret } = mintCredential(service)

@@ -38,7 +38,11 @@ export async function rotateDeviceToken(
     if (!(yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt))) {
       // As with any other assertion: signed later and counted behind, there are two of this key.
       if (yield* tables.devices.suspect(device.id, issuedAt)) {
-        yield* tellDeviceChange(tables, device.id, { at: now, kind: DEVICE_MOVES.suspect.to, step: 'counter' })
+        yield* tellDeviceChange(tables, device.id, {
+          at: now,
+          kind: DEVICE_MOVES.suspect.to,
+          step: 'counter',
+        })
       }
       return refuse('assertion_invalid', { step: 'counter' })
     }

@@ -8,7 +8,12 @@ import type { Clock } from '../ports/clock.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
 import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
-import type { AssertionVerifiers, CarrierProvider, KeyRegistrars, PassportVerifier } from '../ports/proofs.ts'
+import type {
+  AssertionVerifiers,
+  CarrierProvider,
+  KeyRegistrars,
+  PassportVerifier,
+} from '../ports/proofs.ts'
 import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
 
 /** What every operation works with. */
@@ -68,6 +73,16 @@ export function noncesOf({ keys }: Service, session: Session): Nonces {
 }
 
 /** Whom and what an evidence summary is for. */
-export function evidenceContextOf(session: Session, device: Device, nonce: string): EvidenceContext {
-  return { session_id: session.id, nonce, device_id: device.id, subject_id: device.subjectId, tenant_id: session.tenantId }
+export function evidenceContextOf(
+  session: Session,
+  device: Device,
+  nonce: string,
+): EvidenceContext {
+  return {
+    session_id: session.id,
+    nonce,
+    device_id: device.id,
+    subject_id: device.subjectId,
+    tenant_id: session.tenantId,
+  }
 }

@@ -5,6 +5,9 @@ import type { VerifiedAssertion } from '../ports/proofs.ts'
 import type { Service } from './service.ts'
 
 /** Verifies an assertion by the format stored with the device. The request does not get to choose. */
-export function verifyAssertion(service: Service, assertion: { device: Device; payload: string; appAttest: AppAttest }): Result<VerifiedAssertion> {
+export function verifyAssertion(
+  service: Service,
+  assertion: { device: Device; payload: string; appAttest: AppAttest },
+): Result<VerifiedAssertion> {
   return service.verifiers[assertion.device.format].verify(assertion)
 }

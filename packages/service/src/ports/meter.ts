@@ -6,7 +6,15 @@ import type { StoredEvent } from './store.ts'
  * What a request can have asked for: an endpoint of the table, or one of these. A reading that waits for a change
  * is counted apart, and so is what was no request that could be read.
  */
-export const OTHER_ROUTES = ['pollSession', 'channel', 'script', 'qr', 'handoff', 'unmatched', 'broken'] as const
+export const OTHER_ROUTES = [
+  'pollSession',
+  'channel',
+  'script',
+  'qr',
+  'handoff',
+  'unmatched',
+  'broken',
+] as const
 export type RouteName = EndpointName | (typeof OTHER_ROUTES)[number]
 
 /** Work that nobody asked for: the end of sessions whose time is up, and the deletion of what is kept no longer. */
@@ -18,7 +26,11 @@ export type BackgroundWork = 'expire' | 'tell_foreign' | 'forget'
  */
 export interface Meter {
   /** A request was answered. */
-  answered(answer: { readonly route: RouteName; readonly ms: number; readonly reason: Reason | undefined }): void
+  answered(answer: {
+    readonly route: RouteName
+    readonly ms: number
+    readonly reason: Reason | undefined
+  }): void
   /** A session's event is durable. Told once for each, by the process that made it. */
   happened(event: StoredEvent, session: Session): void
   /** So many units of work were made durable by one commit. */
@@ -32,4 +44,11 @@ export interface Meter {
 }
 
 /** Counts nothing: where nobody asked for figures. */
-export const noMeter: Meter = { answered() {}, happened() {}, committed() {}, commitFailed() {}, worked() {}, watch() {} }
+export const noMeter: Meter = {
+  answered() {},
+  happened() {},
+  committed() {},
+  commitFailed() {},
+  worked() {},
+  watch() {},
+}

@@ -1,4 +1,11 @@
-import type { AppAttest, DeviceFormat, EvidenceSignals, PassportSignal, PassportTier, RegistrationOf } from '@bonded/contract'
+import type {
+  AppAttest,
+  DeviceFormat,
+  EvidenceSignals,
+  PassportSignal,
+  PassportTier,
+  RegistrationOf,
+} from '@bonded/contract'
 import type { CarrierFinding } from '../domain/evidence.ts'
 import type { Result } from '../domain/refusal.ts'
 import type { Secret } from '../domain/secret.ts'
@@ -17,7 +24,11 @@ export interface VerifiedAssertion {
  * Every refusal is `assertion_invalid` with the failing `step`; the counter is not judged here but by the store.
  */
 export interface AssertionVerifier {
-  verify(assertion: { device: Device; payload: string; appAttest: AppAttest }): Result<VerifiedAssertion>
+  verify(assertion: {
+    device: Device
+    payload: string
+    appAttest: AppAttest
+  }): Result<VerifiedAssertion>
 }
 
 /** The verifiers of the formats that this service knows. */
@@ -62,7 +73,9 @@ export interface KeyRegistrar<Format extends DeviceFormat> {
 }
 
 /** The registrars of the formats that this service takes keys of. */
-export type KeyRegistrars = { readonly [Format in DeviceFormat]?: KeyRegistrar<Format> } & AsyncDisposable
+export type KeyRegistrars = {
+  readonly [Format in DeviceFormat]?: KeyRegistrar<Format>
+} & AsyncDisposable
 
 export interface CarrierQuestion {
   /** As the tenant gave it with the session, never as the phone says it. Without one nobody is asked. */

@@ -1,4 +1,13 @@
-import type { DeviceId, RequestId, SessionId, SessionState, SubjectId, TenantId, Timeline, Unreadiness } from '@bonded/contract'
+import type {
+  DeviceId,
+  RequestId,
+  SessionId,
+  SessionState,
+  SubjectId,
+  TenantId,
+  Timeline,
+  Unreadiness,
+} from '@bonded/contract'
 import type { DeviceEvent, DeviceMove } from '../domain/device-moves.ts'
 import type { SomeLimits } from '../domain/limits.ts'
 import type { MotionMemory } from '../domain/motion-memory.ts'
@@ -41,7 +50,14 @@ export interface Store extends AsyncDisposable {
 }
 
 /** What keeps a store from working, as far as it can tell. */
-export type StoreTrouble = 'full' | 'locked' | 'read_only' | 'cannot_open' | 'not_a_database' | 'damaged' | 'input_output'
+export type StoreTrouble =
+  | 'full'
+  | 'locked'
+  | 'read_only'
+  | 'cannot_open'
+  | 'not_a_database'
+  | 'damaged'
+  | 'input_output'
 
 /** The store could not be read or written. */
 export class StoreError extends Error {
@@ -51,7 +67,10 @@ export class StoreError extends Error {
   /** Where the store lies, for whoever has to mend it. */
   readonly where: string | undefined
 
-  constructor(message: string, options: { trouble?: StoreTrouble; where?: string; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    options: { trouble?: StoreTrouble; where?: string; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause })
     this.trouble = options.trouble
     this.where = options.where
@@ -106,13 +125,27 @@ export interface SessionTable {
    * Moves a session along a row of the transition table: one stored event, one step of `seq`. Of two concurrent
    * moves exactly one gets the session. Undefined too where the table does not allow it, by now or by time.
    */
-  move(session: Session, move: Move, change: { now: Instant; set?: MoveChanges }): Work<Session | undefined>
+  move(
+    session: Session,
+    move: Move,
+    change: { now: Instant; set?: MoveChanges },
+  ): Work<Session | undefined>
   /** A second valid assertion that misses the policy: counted, no change of state. */
-  countMiss(session: Session, change: { now: Instant; stepUp: Session['stepUp'] }): Work<Session | undefined>
+  countMiss(
+    session: Session,
+    change: { now: Instant; stepUp: Session['stepUp'] },
+  ): Work<Session | undefined>
   /** Pins a session to a phone, or takes the phone's newer nonce. Undefined where another phone, or an end, came first. */
-  claim(session: Session, claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant }): Work<Session | undefined>
+  claim(
+    session: Session,
+    claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant },
+  ): Work<Session | undefined>
   /** Sets the hint, with one event, if it differs. Undefined where it does not, or the session no longer awaits a phone. */
-  hint(session: Session, hint: NonNullable<Session['hint']>, now: Instant): Work<Session | undefined>
+  hint(
+    session: Session,
+    hint: NonNullable<Session['hint']>,
+    now: Instant,
+  ): Work<Session | undefined>
   /** Remembers the first Origin that showed the watch token. */
   rememberOrigin(id: SessionId, origin: string): Work<void>
   /** Adds a line to the timeline that is not an event. At most 200 a session; of a phone that has not claimed it only while there are fewer than 100. */
@@ -132,7 +165,12 @@ export interface SessionTable {
   heldBy(deviceId: DeviceId): Work<readonly Session[]>
   /** The tenant's newest sessions, newest first. For operators: it reads the whole table. */
   recent(tenantId: TenantId, limit: number): Work<readonly Session[]>
-  rememberContinuity(row: { tenantId: TenantId; deviceId: DeviceId; mean: number; now: Instant }): Work<void>
+  rememberContinuity(row: {
+    tenantId: TenantId
+    deviceId: DeviceId
+    mean: number
+    now: Instant
+  }): Work<void>
 }
 
 /** A device token as it rests. */
@@ -148,7 +186,9 @@ export interface DeviceTable {
   keepReceipt(id: DeviceId, receipt: KeyReceipt): Work<void>
   find(id: DeviceId): Work<Device | undefined>
   /** By the token in use, or by the one that is offered beside it. */
-  findByToken(tokenId: string): Work<{ device: Device; tokenHash: Uint8Array; offered: boolean } | undefined>
+  findByToken(
+    tokenId: string,
+  ): Work<{ device: Device; tokenHash: Uint8Array; offered: boolean } | undefined>
   /**
    * Raises the counter. False where it would not rise: of two equal ones exactly one is taken. A `webauthn` key that
    * does not count stays at 0. The latest `issued_at` of all that were taken is remembered.
@@ -166,7 +206,11 @@ export interface DeviceTable {
   /** Puts an offered token in the place of the one in use. Of two first uses at once one is `now`, the other `before`. */
   useToken(id: DeviceId, tokenId: string): Work<'now' | 'before' | 'never'>
   /** The newest devices, newest first. For operators: it reads the whole table. */
-  recent(wanted: { readonly status?: Device['status']; readonly subjectId?: SubjectId; readonly limit: number }): Work<readonly Device[]>
+  recent(wanted: {
+    readonly status?: Device['status']
+    readonly subjectId?: SubjectId
+    readonly limit: number
+  }): Work<readonly Device[]>
   /** Uses a registration challenge up. False where it was used before. */
   useChallenge(challenge: string, expiresAt: Instant): Work<boolean>
   /** Deletes used challenges that nobody could use again, at most `limit`. @returns how many */
@@ -201,8 +245,20 @@ export interface TenantTable {
   /** Gives the tenant these limits of its own, and no others. @returns whether there is such a tenant */
   setLimits(id: TenantId, limits: SomeLimits): Work<boolean>
   list(): Work<readonly Tenant[]>
-  addServerCredential(row: { keyId: string; tenantId: TenantId; hash: Uint8Array; last4: string; scope: Scope; now: Instant }): Work<void>
-  addPublishableKey(row: { key: string; tenantId: TenantId; scope: Scope; now: Instant }): Work<void>
+  addServerCredential(row: {
+    keyId: string
+    tenantId: TenantId
+    hash: Uint8Array
+    last4: string
+    scope: Scope
+    now: Instant
+  }): Work<void>
+  addPublishableKey(row: {
+    key: string
+    tenantId: TenantId
+    scope: Scope
+    now: Instant
+  }): Work<void>
   /** Ends a key at an instant. @returns false where there is no such key, or it ends as early already */
   revoke(key: string, at: Instant): Work<boolean>
   findServerCredential(keyId: string): Work<ServerCredential | undefined>
@@ -228,8 +284,17 @@ export interface KeyListing {
 
 export interface IdempotencyTable {
   /** Takes the key for this session. False where it is taken. */
-  take(row: { tenantId: TenantId; key: string; bodyMac: string; rootKeyId: string; session: Pick<Session, 'id' | 'createdAt'> }): Work<boolean>
-  find(tenantId: TenantId, key: string): Work<{ bodyMac: string; rootKeyId: string; sessionId: SessionId } | undefined>
+  take(row: {
+    tenantId: TenantId
+    key: string
+    bodyMac: string
+    rootKeyId: string
+    session: Pick<Session, 'id' | 'createdAt'>
+  }): Work<boolean>
+  find(
+    tenantId: TenantId,
+    key: string,
+  ): Work<{ bodyMac: string; rootKeyId: string; sessionId: SessionId } | undefined>
   /** Frees a key whose session can no longer be read. */
   release(tenantId: TenantId, key: string): Work<void>
 }

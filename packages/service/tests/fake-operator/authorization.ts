@@ -29,11 +29,27 @@ export class Authorization {
   readonly refused = new Map<string, string>()
   interval: number | undefined = INTERVAL_S
   readonly #jtis = new Set<string>()
-  readonly #requests = new Map<string, { subject: string; scopes: string[]; polls: number; nextPoll: number }>()
-  readonly #of: { clock: Clock; key: KeyObject; clientId: string; violation: (what: string) => void }
+  readonly #requests = new Map<
+    string,
+    { subject: string; scopes: string[]; polls: number; nextPoll: number }
+  >()
+  readonly #of: {
+    clock: Clock
+    key: KeyObject
+    clientId: string
+    violation: (what: string) => void
+  }
 
-  constructor(of: { clock: Clock; privateKey: KeyObject; clientId: string; violation: (what: string) => void }) {
-    this.#of = { ...of, key: createPublicKey(of.privateKey.export({ format: 'pem', type: 'pkcs8' })) }
+  constructor(of: {
+    clock: Clock
+    privateKey: KeyObject
+    clientId: string
+    violation: (what: string) => void
+  }) {
+    this.#of = {
+      ...of,
+      key: createPublicKey(of.privateKey.export({ format: 'pem', type: 'pkcs8' })),
+    }
   }
 
   async token(form: URLSearchParams, url: string): Promise<Spoken> {
@@ -55,7 +71,8 @@ export class Authorization {
       request.nextPoll += 5000
       return { status: 400, body: { error: 'slow_down' } }
     }
-    if (request.polls <= this.pendingPolls) return { status: 400, body: { error: 'authorization_pending' } }
+    if (request.polls <= this.pendingPolls)
+      return { status: 400, body: { error: 'authorization_pending' } }
     return this.#granted(request.subject, request.scopes)
   }
 
@@ -66,17 +83,29 @@ export class Authorization {
     const subject = form.get('login_hint') ?? ''
     const auth_req_id = randomUUID()
     this.#requests.set(auth_req_id, { subject, scopes, polls: 0, nextPoll: 0 })
-    return { status: 200, body: { auth_req_id, expires_in: 120, ...(this.interval === undefined ? {} : { interval: this.interval }) } }
+    return {
+      status: 200,
+      body: {
+        auth_req_id,
+        expires_in: 120,
+        ...(this.interval === undefined ? {} : { interval: this.interval }),
+      },
+    }
   }
 
   async #client(form: URLSearchParams, url: string): Promise<boolean> {
-    const isKind = form.get('client_assertion_type') === 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+    const isKind =
+      form.get('client_assertion_type') === 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
     const claims = await this.#verified(form.get('client_assertion'), url)
-    if (claims && claims.sub !== this.#of.clientId) this.#of.violation('a client assertion about somebody else')
+    if (claims && claims.sub !== this.#of.clientId)
+      this.#of.violation('a client assertion about somebody else')
     return isKind && claims !== undefined
   }
 
-  async #verified(assertion: string | null, url: string): Promise<Record<string, unknown> | undefined> {
+  async #verified(
+    assertion: string | null,
+    url: string,
+  ): Promise<Record<string, unknown> | undefined> {
     const { clock, key, clientId, violation } = this.#of
     const now = clock.now()
     try {
@@ -89,7 +118,8 @@ export class Authorization {
       const { exp = 0, iat = 0, jti = '' } = payload
       this.assertions.push(payload)
       if (payload.aud !== url) violation('an audience that is not the endpoint alone')
-      if (exp - iat > 300 || exp - now / 1000 > 300 || iat > now / 1000) violation('an assertion of too long a life, or of the future')
+      if (exp - iat > 300 || exp - now / 1000 > 300 || iat > now / 1000)
+        violation('an assertion of too long a life, or of the future')
       if (this.#jtis.has(jti)) violation('a jti used twice')
       this.#jtis.add(jti)
       return payload

@@ -29,13 +29,24 @@ export interface Subscriber {
 
 /** How an endpoint misbehaves: an error as published, something that no operator should send, or no answer at all. */
 export type Mood =
-  | { readonly status: number; readonly code: string; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly raw: string; readonly status?: number; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly status: number
+      readonly code: string
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  | {
+      readonly raw: string
+      readonly status?: number
+      readonly headers?: Readonly<Record<string, string>>
+    }
   | 'hang'
   | 'reset'
 
 /** An operator on this machine: the published CAMARA interfaces and an OpenID Connect provider, both strict, both moody. */
-export async function fakeOperator({ clock, ...given }: { clock: Clock } & Partial<OperatorSettings>) {
+export async function fakeOperator({
+  clock,
+  ...given
+}: { clock: Clock } & Partial<OperatorSettings>) {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
   const violations: string[] = []
   const requests: { path: string; body: string; headers: IncomingMessage['headers'] }[] = []
@@ -43,12 +54,18 @@ export async function fakeOperator({ clock, ...given }: { clock: Clock } & Parti
   const subscribers = new Map<string, Subscriber>()
   /** Operator tokens that phones hold, and the numbers of the SIMs in them. */
   const sims = new Map<string, string>()
-  const authorization = new Authorization({ clock, privateKey, clientId: 'bonded', violation: (what) => violations.push(what) })
+  const authorization = new Authorization({
+    clock,
+    privateKey,
+    clientId: 'bonded',
+    violation: (what) => violations.push(what),
+  })
   const published = publishedOperations()
   const waiting = new Set<() => void>()
   let origin = ''
 
-  const numberOf = (subject: string) => (subject.startsWith('tel:') ? subject.slice(4) : sims.get(subject.replace('operatortoken:', '')))
+  const numberOf = (subject: string) =>
+    subject.startsWith('tel:') ? subject.slice(4) : sims.get(subject.replace('operatortoken:', ''))
 
   const api = (path: string, headers: IncomingMessage['headers'], text: string): Spoken => {
     const operation = published[path]
@@ -56,21 +73,28 @@ export async function fakeOperator({ clock, ...given }: { clock: Clock } & Parti
     const body = JSON.parse(text) as { phoneNumber?: string; maxAge?: number }
     const wrong = operation.request(body)
     if (wrong) violations.push(`${path}: ${wrong}`)
-    if (headers['content-type'] !== 'application/json') violations.push(`${path}: content type ${headers['content-type']}`)
+    if (headers['content-type'] !== 'application/json')
+      violations.push(`${path}: content type ${headers['content-type']}`)
     if (!operation.correlator(headers['x-correlator'])) violations.push(`${path}: correlator`)
     const bearer = String(headers.authorization).replace('Bearer ', '')
     const token = authorization.tokens.get(bearer)
-    if (token === undefined || clock.now() >= token.until) return { status: 401, body: refusal(401, 'UNAUTHENTICATED') }
-    if (!operation.scopes.some((scope) => token.scopes.includes(scope))) return { status: 403, body: refusal(403, 'PERMISSION_DENIED') }
+    if (token === undefined || clock.now() >= token.until)
+      return { status: 401, body: refusal(401, 'UNAUTHENTICATED') }
+    if (!operation.scopes.some((scope) => token.scopes.includes(scope)))
+      return { status: 403, body: refusal(403, 'PERMISSION_DENIED') }
     const number = numberOf(token.subject)
     if (path === PATHS.verify) {
       authorization.tokens.delete(bearer)
       if (!token.subject.startsWith('operatortoken:')) {
-        return { status: 403, body: refusal(403, 'NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK') }
+        return {
+          status: 403,
+          body: refusal(403, 'NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK'),
+        }
       }
       return { status: 200, body: { devicePhoneNumberVerified: number === body.phoneNumber } }
     }
-    if (body.phoneNumber !== undefined) return { status: 422, body: refusal(422, 'UNNECESSARY_IDENTIFIER') }
+    if (body.phoneNumber !== undefined)
+      return { status: 422, body: refusal(422, 'UNNECESSARY_IDENTIFIER') }
     const subscriber = subscribers.get(number ?? '')
     if (subscriber === undefined) return { status: 404, body: refusal(404, 'IDENTIFIER_NOT_FOUND') }
     return { status: 200, body: knowledge(path, subscriber, clock.now()) }
@@ -87,24 +111,42 @@ export async function fakeOperator({ clock, ...given }: { clock: Clock } & Parti
     if (mood === 'hang') return
     if (mood === 'reset') return void request.socket.destroy()
     if (mood && 'raw' in mood)
-      return void response.writeHead(mood.status ?? 200, { 'content-type': 'application/json', ...mood.headers }).end(mood.raw)
+      return void response
+        .writeHead(mood.status ?? 200, { 'content-type': 'application/json', ...mood.headers })
+        .end(mood.raw)
     const isOpenId = path === PATHS.discovery || path === PATHS.token || path === PATHS.backchannel
-    const { status, body } = mood ? { status: mood.status, body: refusal(mood.status, mood.code) } : await spoken(path, request, text)
+    const { status, body } = mood
+      ? { status: mood.status, body: refusal(mood.status, mood.code) }
+      : await spoken(path, request, text)
     const wrong = isOpenId ? undefined : published[path]?.response(status, body)
     if (wrong) violations.push(`${path}: the fake itself: ${wrong}`)
-    const echoed = request.headers['x-correlator'] === undefined ? {} : { 'x-correlator': request.headers['x-correlator'] }
-    response.writeHead(status, { 'content-type': 'application/json', ...echoed, ...mood?.headers }).end(JSON.stringify(body))
+    const echoed =
+      request.headers['x-correlator'] === undefined
+        ? {}
+        : { 'x-correlator': request.headers['x-correlator'] }
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...echoed, ...mood?.headers })
+      .end(JSON.stringify(body))
   }
 
-  const spoken = async (path: string, { headers }: IncomingMessage, text: string): Promise<Spoken> => {
+  const spoken = async (
+    path: string,
+    { headers }: IncomingMessage,
+    text: string,
+  ): Promise<Spoken> => {
     if (path === PATHS.discovery) {
       return {
         status: 200,
-        body: { issuer: origin, token_endpoint: origin + PATHS.token, backchannel_authentication_endpoint: origin + PATHS.backchannel },
+        body: {
+          issuer: origin,
+          token_endpoint: origin + PATHS.token,
+          backchannel_authentication_endpoint: origin + PATHS.backchannel,
+        },
       }
     }
     if (path === PATHS.token) return authorization.token(new URLSearchParams(text), origin + path)
-    if (path === PATHS.backchannel) return authorization.backchannel(new URLSearchParams(text), origin + path)
+    if (path === PATHS.backchannel)
+      return authorization.backchannel(new URLSearchParams(text), origin + path)
     return api(path, headers, text)
   }
 
@@ -171,7 +213,11 @@ function knowledge(path: string, known: Subscriber, now: number): object {
     }
   }
   const reachable = known.reachable ?? true
-  return { lastStatusTime: known.lastStatusTime ?? new Date(now).toISOString(), reachable, ...(reachable ? { connectivity: ['DATA', 'SMS'] } : {}) }
+  return {
+    lastStatusTime: known.lastStatusTime ?? new Date(now).toISOString(),
+    reachable,
+    ...(reachable ? { connectivity: ['DATA', 'SMS'] } : {}),
+  }
 }
 
 function refusal(status: number, code: string): object {

@@ -35,12 +35,19 @@ function readPublished(): Readonly<Record<string, PublishedOperation>> {
 }
 
 function operationOf(document: Json, operation: Json): PublishedOperation {
-  const schemaOf = (holder: unknown) => check(document, at(resolved(document, holder), 'content', 'application/json', 'schema'))
+  const schemaOf = (holder: unknown) =>
+    check(document, at(resolved(document, holder), 'content', 'application/json', 'schema'))
   const request = schemaOf(operation.requestBody)
-  const responses = new Map(Object.entries(operation.responses as Json).map(([status, response]) => [Number(status), schemaOf(response)]))
+  const responses = new Map(
+    Object.entries(operation.responses as Json).map(([status, response]) => [
+      Number(status),
+      schemaOf(response),
+    ]),
+  )
   return {
     scopes: (operation.security as { openId: string[] }[]).flatMap(({ openId }) => openId),
-    request: (body) => (request(body) ? undefined : `not the published request: ${JSON.stringify(body)}`),
+    request: (body) =>
+      request(body) ? undefined : `not the published request: ${JSON.stringify(body)}`,
     response(status, body) {
       const holds = responses.get(status)
       if (holds === undefined) return `an unpublished status ${status}`
@@ -59,8 +66,11 @@ function check(document: Json, schema: unknown): (value: unknown) => boolean {
 function resolved(document: Json, node: unknown): unknown {
   if (Array.isArray(node)) return node.map((item) => resolved(document, item))
   if (typeof node !== 'object' || node === null) return node
-  if ('$ref' in node) return resolved(document, at(document, ...String(node.$ref).replace('#/', '').split('/')))
-  const { nullable, ...rest } = Object.fromEntries(Object.entries(node).map(([name, value]) => [name, resolved(document, value)]))
+  if ('$ref' in node)
+    return resolved(document, at(document, ...String(node.$ref).replace('#/', '').split('/')))
+  const { nullable, ...rest } = Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [name, resolved(document, value)]),
+  )
   return nullable === true ? { anyOf: [rest, { type: 'null' }] } : rest
 }
 

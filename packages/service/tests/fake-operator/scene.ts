@@ -7,8 +7,18 @@ import { WatchedClock } from './watched-clock.ts'
 export const NUMBER = '+34600000001'
 export const SIM_TOKEN = 'sim-token'
 
-export const WELL = { number_verified: true, sim_swap_recent: false, device_status: 'active', source: 'camara' }
-export const UNKNOWN = { number_verified: false, sim_swap_recent: true, device_status: 'unknown', source: 'camara' }
+export const WELL = {
+  number_verified: true,
+  sim_swap_recent: false,
+  device_status: 'active',
+  source: 'camara',
+}
+export const UNKNOWN = {
+  number_verified: false,
+  sim_swap_recent: true,
+  device_status: 'unknown',
+  source: 'camara',
+}
 
 /** An operator that knows one number, a phone that brings an operator token of its SIM, and a service that asks. */
 export async function scene(subscriber: Subscriber = {}, settings: Partial<OperatorSettings> = {}) {
@@ -21,7 +31,8 @@ export async function scene(subscriber: Subscriber = {}, settings: Partial<Opera
     clock,
     operator,
     carrier,
-    check: (number = NUMBER) => carrier.check({ phoneNumber: new Secret(number), signal: { operator_token: SIM_TOKEN } }),
+    check: (number = NUMBER) =>
+      carrier.check({ phoneNumber: new Secret(number), signal: { operator_token: SIM_TOKEN } }),
     [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose](),
   }
 }

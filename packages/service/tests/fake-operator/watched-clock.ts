@@ -15,7 +15,8 @@ export class WatchedClock extends TestClock {
   /** When so many wait for that time. */
   async awaited(at: number, times: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const look = () => void (this.#asked.filter((asked) => asked === at).length >= times && resolve())
+    const look = () =>
+      void (this.#asked.filter((asked) => asked === at).length >= times && resolve())
     this.#waiting.add(look)
     look()
     await promise

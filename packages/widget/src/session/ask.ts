@@ -5,7 +5,11 @@ const ANSWER_LIMIT_MS = 8_000
 
 /** What GET said. `later`: nothing for now, ask again; not before the time that the service names, where it does. */
 export type Answer =
-  | { readonly kind: 'standing'; readonly standing: Standing; readonly view: Record<string, unknown> }
+  | {
+      readonly kind: 'standing'
+      readonly standing: Standing
+      readonly view: Record<string, unknown>
+    }
   | { readonly kind: 'gone' }
   | { readonly kind: 'refused' }
   | { readonly kind: 'unreadable' }
@@ -37,8 +41,12 @@ export async function ask({ address, publishableKey, wait, signal }: Question): 
     })
     if (response.ok) return understand(await response.json(), address.id)
     if (response.status === 404) return { kind: 'gone' }
-    if (response.status === 429 || response.status >= 500) return { kind: 'later', retryAfterMs: retryAfterMs(response) }
-    console.error(`Pulse: the service refused this page (${response.status}).`, await response.text())
+    if (response.status === 429 || response.status >= 500)
+      return { kind: 'later', retryAfterMs: retryAfterMs(response) }
+    console.error(
+      `Pulse: the service refused this page (${response.status}).`,
+      await response.text(),
+    )
     return { kind: 'refused' }
   } catch {
     return { kind: 'later' }
@@ -55,5 +63,7 @@ function retryAfterMs({ headers }: Response): number {
 
 function understand(view: unknown, id: string): Answer {
   const standing = readStanding(view, performance.now())
-  return standing && isObject(view) && view['id'] === id ? { kind: 'standing', standing, view } : { kind: 'unreadable' }
+  return standing && isObject(view) && view['id'] === id
+    ? { kind: 'standing', standing, view }
+    : { kind: 'unreadable' }
 }

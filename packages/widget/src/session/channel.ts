@@ -14,7 +14,11 @@ export interface ChannelEvents {
 }
 
 /** Opens the session's channel. `after` is the last `seq` heard, where one comes back. Returns what closes it. */
-export function openChannel(address: SessionAddress, after: number | undefined, events: ChannelEvents): () => void {
+export function openChannel(
+  address: SessionAddress,
+  after: number | undefined,
+  events: ChannelEvents,
+): () => void {
   const protocols = ['bonded.v1', `watch.${address.watchToken}`]
   if (after !== undefined) protocols.push(`after.${after}`)
   let socket: WebSocket | undefined

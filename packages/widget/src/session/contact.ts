@@ -40,6 +40,7 @@ export function contact(): Contact {
     isLost: (now) => since !== undefined && now - since > LOST_AFTER_MS,
     restMs: (now) => Math.max(0, restUntil - now),
     // Jitter keeps the pages of a restarted service from coming back as one.
-    backoffMs: () => Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** misses) * (0.5 + Math.random() / 2),
+    backoffMs: () =>
+      Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** misses) * (0.5 + Math.random() / 2),
   }
 }

@@ -8,7 +8,9 @@ import { recall } from './resume.ts'
 const ENDPOINT_LIMIT_MS = 15_000
 
 /** The session to watch, or why there is none. */
-export type Found = { readonly address: SessionAddress; readonly standing: Standing } | { readonly reason: UnavailableReason }
+export type Found =
+  | { readonly address: SessionAddress; readonly standing: Standing }
+  | { readonly reason: UnavailableReason }
 
 /** The session to watch: the one given, the one this tab was waiting for before a reload, or a new one from the customer's backend. */
 export async function findSession(setup: Setup, request: BondRequest): Promise<Found> {
@@ -17,15 +19,27 @@ export async function findSession(setup: Setup, request: BondRequest): Promise<F
 }
 
 /** The session of before the reload, where the service says that it still lives. */
-async function resumed({ publishableKey, workflow }: Setup, { action, context }: BondRequest): Promise<Found | undefined> {
+async function resumed(
+  { publishableKey, workflow }: Setup,
+  { action, context }: BondRequest,
+): Promise<Found | undefined> {
   const address = recall({ workflow, action, context })
   if (!address) return undefined
   const answer = await ask({ address, publishableKey })
-  if (answer.kind !== 'standing' || !['pending', 'step_up_required', 'bonded'].includes(answer.standing.state)) return undefined
-  return isFor(answer.view, { workflow, action }) ? { address, standing: answer.standing } : undefined
+  if (
+    answer.kind !== 'standing' ||
+    !['pending', 'step_up_required', 'bonded'].includes(answer.standing.state)
+  )
+    return undefined
+  return isFor(answer.view, { workflow, action })
+    ? { address, standing: answer.standing }
+    : undefined
 }
 
-async function fromEndpoint({ workflow, sessionEndpoint = '' }: Setup, { action, context }: BondRequest): Promise<Found> {
+async function fromEndpoint(
+  { workflow, sessionEndpoint = '' }: Setup,
+  { action, context }: BondRequest,
+): Promise<Found> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(), ENDPOINT_LIMIT_MS)
   try {
@@ -37,17 +51,29 @@ async function fromEndpoint({ workflow, sessionEndpoint = '' }: Setup, { action,
       cache: 'no-store',
       signal: limit.signal,
     })
-    if (!response.ok) return failed('session_endpoint_failed', `sessionEndpoint answered ${response.status}.`)
+    if (!response.ok)
+      return failed('session_endpoint_failed', `sessionEndpoint answered ${response.status}.`)
     const view: unknown = await response.json()
-    if (!isObject(view)) return failed('session_endpoint_failed', 'sessionEndpoint did not answer with a session.')
+    if (!isObject(view))
+      return failed('session_endpoint_failed', 'sessionEndpoint did not answer with a session.')
     if (view['completion_secret'])
-      return failed('completion_secret_exposed', 'sessionEndpoint sent completion_secret to the browser. Send publicSession(session).')
+      return failed(
+        'completion_secret_exposed',
+        'sessionEndpoint sent completion_secret to the browser. Send publicSession(session).',
+      )
     if (!isFor(view, { workflow, action }))
-      return failed('session_mismatch', 'sessionEndpoint answered with a session of another workflow or action.')
+      return failed(
+        'session_mismatch',
+        'sessionEndpoint answered with a session of another workflow or action.',
+      )
     return understand(view)
   } catch (cause) {
     // No answer at all is the network's doing; an answer that is no JSON is the backend's.
-    return failed(cause instanceof SyntaxError ? 'session_endpoint_failed' : 'network', 'sessionEndpoint could not be read.', cause)
+    return failed(
+      cause instanceof SyntaxError ? 'session_endpoint_failed' : 'network',
+      'sessionEndpoint could not be read.',
+      cause,
+    )
   } finally {
     clearTimeout(timer)
   }
@@ -58,7 +84,10 @@ function understand(view: object): Found {
   const standing = readStanding(view, performance.now())
   return address && standing
     ? { address, standing }
-    : failed('unknown_answer', 'The session lacks members. Send the create answer without completion_secret.')
+    : failed(
+        'unknown_answer',
+        'The session lacks members. Send the create answer without completion_secret.',
+      )
 }
 
 /** The person reads a plain sentence in the widget; what went wrong is for the page's developer. */

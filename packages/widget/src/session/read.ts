@@ -30,15 +30,43 @@ export interface Standing {
   readonly code: Code | null
 }
 
-const STATES: readonly SessionState[] = ['pending', 'bonded', 'step_up_required', 'completed', 'killed', 'expired'] satisfies SessionState[]
-const HINTS: readonly unknown[] = ['waiting_for_scan', 'scanned', 'evaluating', 'step_up'] satisfies SessionHint[]
-const REASONS: readonly unknown[] = ['user_declined', 'user_unexpected', 'not_verified', 'killed'] satisfies PublicEndedReason[]
+const STATES: readonly SessionState[] = [
+  'pending',
+  'bonded',
+  'step_up_required',
+  'completed',
+  'killed',
+  'expired',
+] satisfies SessionState[]
+const HINTS: readonly unknown[] = [
+  'waiting_for_scan',
+  'scanned',
+  'evaluating',
+  'step_up',
+] satisfies SessionHint[]
+const REASONS: readonly unknown[] = [
+  'user_declined',
+  'user_unexpected',
+  'not_verified',
+  'killed',
+] satisfies PublicEndedReason[]
 
 /** How to watch the session that a backend or the service answered with; undefined where it does not say. */
 export function readAddress(view: unknown): SessionAddress | undefined {
   if (!isObject(view)) return undefined
-  const { id, api_base_url: apiBaseUrl, websocket_url: websocketUrl, watch_token: watchToken } = view
-  if (typeof id !== 'string' || typeof watchToken !== 'string' || !isWebAddress(apiBaseUrl) || !isSocketAddress(websocketUrl)) return undefined
+  const {
+    id,
+    api_base_url: apiBaseUrl,
+    websocket_url: websocketUrl,
+    watch_token: watchToken,
+  } = view
+  if (
+    typeof id !== 'string' ||
+    typeof watchToken !== 'string' ||
+    !isWebAddress(apiBaseUrl) ||
+    !isSocketAddress(websocketUrl)
+  )
+    return undefined
   return { id, apiBaseUrl, websocketUrl, watchToken }
 }
 
@@ -49,7 +77,8 @@ export function readAddress(view: unknown): SessionAddress | undefined {
 export function readStanding(view: unknown, now: Instant): Standing | undefined {
   if (!isObject(view)) return undefined
   const { seq, state, hint, ended_reason: endedReason, expires_in_ms: expiresInMs } = view
-  if (!isCount(seq) || !isCount(expiresInMs) || !STATES.includes(state as SessionState)) return undefined
+  if (!isCount(seq) || !isCount(expiresInMs) || !STATES.includes(state as SessionState))
+    return undefined
   return {
     seq,
     state: state as SessionState,
@@ -62,8 +91,19 @@ export function readStanding(view: unknown, now: Instant): Standing | undefined 
 }
 
 function readCode(view: Record<string, unknown>, now: Instant): Code | null {
-  const { qr_payload: payload, universal_link: link, challenge_rotates_in_ms: rotatesInMs, challenge_expires_in_ms: expiresInMs } = view
-  if (typeof payload !== 'string' || !isWebAddress(link) || !isCount(rotatesInMs) || !isCount(expiresInMs)) return null
+  const {
+    qr_payload: payload,
+    universal_link: link,
+    challenge_rotates_in_ms: rotatesInMs,
+    challenge_expires_in_ms: expiresInMs,
+  } = view
+  if (
+    typeof payload !== 'string' ||
+    !isWebAddress(link) ||
+    !isCount(rotatesInMs) ||
+    !isCount(expiresInMs)
+  )
+    return null
   return { payload, link, rotatesAt: now + rotatesInMs, expiresAt: now + expiresInMs }
 }
 

@@ -11,15 +11,30 @@ interface Purpose {
  * system discarded while its owner was in the app, goes on with the same one. The tab's own storage only.
  */
 export function remember(purpose: Purpose, address: SessionAddress): void {
-  inStorage((storage) => storage.setItem(key(purpose), JSON.stringify({ ...address, context: fingerprint(purpose.context) })))
+  inStorage((storage) =>
+    storage.setItem(
+      key(purpose),
+      JSON.stringify({ ...address, context: fingerprint(purpose.context) }),
+    ),
+  )
 }
 
 /** The session kept for the same purpose; undefined where there is none. The service must be asked about it. */
 export function recall(purpose: Purpose): SessionAddress | undefined {
   return inStorage((storage) => {
     const kept: unknown = JSON.parse(storage.getItem(key(purpose)) ?? 'null')
-    if (!isObject(kept) || kept['context'] !== fingerprint(purpose.context) || !isWebAddress(kept['apiBaseUrl'])) return undefined
-    return readAddress({ id: kept['id'], watch_token: kept['watchToken'], api_base_url: kept['apiBaseUrl'], websocket_url: kept['websocketUrl'] })
+    if (
+      !isObject(kept) ||
+      kept['context'] !== fingerprint(purpose.context) ||
+      !isWebAddress(kept['apiBaseUrl'])
+    )
+      return undefined
+    return readAddress({
+      id: kept['id'],
+      watch_token: kept['watchToken'],
+      api_base_url: kept['apiBaseUrl'],
+      websocket_url: kept['websocketUrl'],
+    })
   })
 }
 
@@ -38,7 +53,8 @@ function key({ workflow, action }: Purpose): string {
  */
 function fingerprint(context: unknown): number {
   let hash = 0x811c9dc5
-  for (const character of JSON.stringify(context) ?? '') hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+  for (const character of JSON.stringify(context) ?? '')
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
   return hash >>> 0
 }
 

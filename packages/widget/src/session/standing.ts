@@ -14,7 +14,11 @@ export function isOver(standing: Standing): boolean {
  */
 export function advance(known: Standing, news: Standing): Standing {
   if (news.seq < known.seq || isOver(known)) return known
-  return { ...news, code: later(known.code, news.code), endedReason: news.endedReason ?? known.endedReason }
+  return {
+    ...news,
+    code: later(known.code, news.code),
+    endedReason: news.endedReason ?? known.endedReason,
+  }
 }
 
 function later(known: Standing['code'], news: Standing['code']): Standing['code'] {

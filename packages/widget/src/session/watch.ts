@@ -32,7 +32,13 @@ interface Watch {
  * Watches a session until it is over: by the channel while that works, by polling where sockets are blocked.
  * Whenever a channel ends, and whenever the page wakes, GET is asked. Returns what ends the watching.
  */
-export function watch({ address, publishableKey, onStanding, onUnavailable, ...start }: Watch): () => void {
+export function watch({
+  address,
+  publishableKey,
+  onStanding,
+  onUnavailable,
+  ...start
+}: Watch): () => void {
   let standing = start.standing
   let ended = false
   let heardFrame = false
@@ -74,7 +80,9 @@ export function watch({ address, publishableKey, onStanding, onUnavailable, ...s
         return giveUp('service_refused')
       case 'gone':
         // A session that ran out and was forgotten reads as not found.
-        return untilExpiryMs() > 0 ? giveUp('session_not_found') : learn({ ...standing, state: 'expired' })
+        return untilExpiryMs() > 0
+          ? giveUp('session_not_found')
+          : learn({ ...standing, state: 'expired' })
       case 'later':
         reach.missed(performance.now(), Math.min(answer.retryAfterMs ?? 0, untilExpiryMs()))
         if (reach.isLost(performance.now())) giveUp('network')
@@ -84,7 +92,10 @@ export function watch({ address, publishableKey, onStanding, onUnavailable, ...s
   /** Until something must change by itself: the code, or the session. */
   const untilDueMs = () => {
     const showsCode = standing.state === 'pending' && standing.code
-    return Math.min(untilExpiryMs(), showsCode ? Math.max(0, showsCode.rotatesAt - performance.now()) : Number.POSITIVE_INFINITY)
+    return Math.min(
+      untilExpiryMs(),
+      showsCode ? Math.max(0, showsCode.rotatesAt - performance.now()) : Number.POSITIVE_INFINITY,
+    )
   }
 
   /** Resolves when the channel is over, for whatever reason. */
@@ -121,19 +132,29 @@ export function watch({ address, publishableKey, onStanding, onUnavailable, ...s
     })
   const doubtLater = () => {
     clearTimeout(silence)
-    if (!ended) silence = setTimeout(() => void doubt(), Math.min(LONGEST_SILENCE_MS, untilDueMs()) + GRACE_MS)
+    if (!ended)
+      silence = setTimeout(
+        () => void doubt(),
+        Math.min(LONGEST_SILENCE_MS, untilDueMs()) + GRACE_MS,
+      )
   }
   /** Asks GET beside the channel. A channel that had not said as much is dead, however open it looks. */
   const doubt = async () => {
     const { seq, state, code } = standing
     take(await ask({ address, publishableKey }))
-    const knewAll = standing.seq === seq && standing.state === state && standing.code?.payload === code?.payload
+    const knewAll =
+      standing.seq === seq && standing.state === state && standing.code?.payload === code?.payload
     if (reach.isBroken() || !knewAll) hangUp?.()
     else if (hangUp) doubtLater()
   }
   const poll = async (waitMs: number) => {
     const signal = rest.signal()
-    const answer = await ask({ address, publishableKey, wait: waitMs > 0 ? { ms: waitMs, after: standing.seq } : undefined, signal })
+    const answer = await ask({
+      address,
+      publishableKey,
+      wait: waitMs > 0 ? { ms: waitMs, after: standing.seq } : undefined,
+      signal,
+    })
     if (!signal.aborted) take(answer)
   }
 
@@ -145,8 +166,14 @@ export function watch({ address, publishableKey, onStanding, onUnavailable, ...s
       if (!askFirst && !isBlocked()) await listen()
       const restMs = reach.restMs(performance.now())
       if (restMs > 0 && !isEnded()) await rest.pause(restMs)
-      if (!isEnded()) await poll(isBlocked() && !askFirst && !reach.isBroken() ? Math.min(LONGEST_WAIT_MS, untilDueMs() + 1) : 0)
-      if (!isEnded() && !woken) await rest.pause(isBlocked() && !reach.isBroken() ? BETWEEN_POLLS_MS : reach.backoffMs())
+      if (!isEnded())
+        await poll(
+          isBlocked() && !askFirst && !reach.isBroken()
+            ? Math.min(LONGEST_WAIT_MS, untilDueMs() + 1)
+            : 0,
+        )
+      if (!isEnded() && !woken)
+        await rest.pause(isBlocked() && !reach.isBroken() ? BETWEEN_POLLS_MS : reach.backoffMs())
     }
   }
 

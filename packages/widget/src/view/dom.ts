@@ -18,7 +18,11 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** The same for SVG. */
-export function drawing<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Node[]): SVGElementTagNameMap[K] {
+export function drawing<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Node[]
+): SVGElementTagNameMap[K] {
   const made = document.createElementNS(SVG, tag)
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
   made.append(...children)

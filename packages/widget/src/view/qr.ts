@@ -15,7 +15,12 @@ export interface QrCode {
 export function qrCode(label: string): QrCode {
   const ground = drawing('path', { fill: '#fff' })
   const modules = drawing('path', { fill: '#000' })
-  const node = drawing('svg', { class: 'qr', role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' }, ground, modules)
+  const node = drawing(
+    'svg',
+    { class: 'qr', role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' },
+    ground,
+    modules,
+  )
   let drawn = ''
   return {
     node,

@@ -34,14 +34,22 @@ function drawCard(messages: Messages): { card: HTMLElement } & View {
   // Empty when it enters the page: only what changes later is read out, and only changes of screen are.
   const message = element('div', { role: 'status' }, title, body)
   const qr = qrCode(messages.codeLabel)
-  const link = (text: string, look: string) => element('a', { class: look, target: '_blank', rel: 'noopener noreferrer' }, text)
+  const link = (text: string, look: string) =>
+    element('a', { class: look, target: '_blank', rel: 'noopener noreferrer' }, text)
   const handoff = link(messages.handoff, 'button')
   const cannotScan = link(messages.cannotScan, 'link')
   const touchFirst = element('div', {}, handoff, element('p', { class: 'or' }, messages.otherPhone))
   const stage = element('div', { class: 'stage' })
   const timer = element('span', { role: 'timer' })
   const foot = element('div', { class: 'foot' }, timer, cannotScan)
-  const card = element('section', { class: 'card', 'aria-label': messages.label }, message, touchFirst, stage, foot)
+  const card = element(
+    'section',
+    { class: 'card', 'aria-label': messages.label },
+    message,
+    touchFirst,
+    stage,
+    foot,
+  )
 
   let shown: ScreenName | undefined
   let hadCode: boolean | undefined
@@ -54,7 +62,10 @@ function drawCard(messages: Messages): { card: HTMLElement } & View {
   }
   const fillStage = (name: ScreenName, hasCode: boolean) => {
     if (hasCode) return stage.replaceChildren(qr.node)
-    stage.replaceChildren(badge(name), ...(name === 'waiting' ? [element('p', { class: 'note' }, messages.renewing)] : []))
+    stage.replaceChildren(
+      badge(name),
+      ...(name === 'waiting' ? [element('p', { class: 'note' }, messages.renewing)] : []),
+    )
   }
 
   return {
@@ -63,7 +74,8 @@ function drawCard(messages: Messages): { card: HTMLElement } & View {
       const hasCode = code !== null
       if (code) {
         qr.draw(code.payload)
-        for (const anchor of [handoff, cannotScan]) if (anchor.getAttribute('href') !== code.link) anchor.href = code.link
+        for (const anchor of [handoff, cannotScan])
+          if (anchor.getAttribute('href') !== code.link) anchor.href = code.link
       }
       if (name !== shown) rename(name)
       if (name !== shown || hasCode !== hadCode) fillStage(name, hasCode)
@@ -71,7 +83,10 @@ function drawCard(messages: Messages): { card: HTMLElement } & View {
       hadCode = hasCode
       touchFirst.hidden = !(touch && hasCode)
       cannotScan.hidden = touch || !hasCode
-      timer.textContent = expiresAt === null ? '' : messages.timeLeft(timeLeft({ until: expiresAt, now: performance.now() }))
+      timer.textContent =
+        expiresAt === null
+          ? ''
+          : messages.timeLeft(timeLeft({ until: expiresAt, now: performance.now() }))
       foot.hidden = expiresAt === null
     },
   }

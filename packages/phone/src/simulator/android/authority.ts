@@ -42,7 +42,15 @@ export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAu
   const intermediateKey = newKey()
   const attestationKey = newKey()
   const dates = { notBefore: FROM, notAfter: UNTIL }
-  const root = certify({ serial: 1n, subject: ROOT, issuer: ROOT, publicKey: rootKey, issuerKey: rootKey, ...dates, extensions: [authority()] })
+  const root = certify({
+    serial: 1n,
+    subject: ROOT,
+    issuer: ROOT,
+    publicKey: rootKey,
+    issuerKey: rootKey,
+    ...dates,
+    extensions: [authority()],
+  })
   const intermediate = certify({
     serial: 2n,
     subject: INTERMEDIATE,
@@ -63,11 +71,23 @@ export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAu
   })
   return {
     root,
-    rootKeyDigest: hash('sha256', publicHalf(rootKey).export({ format: 'der', type: 'spki' }), 'hex'),
+    rootKeyDigest: hash(
+      'sha256',
+      publicHalf(rootKey).export({ format: 'der', type: 'spki' }),
+      'hex',
+    ),
     attest(publicKey, description) {
       const extensions = [{ id: KEY_DESCRIPTION, value: encodeKeyDescription(description) }]
       // A real leaf has the serial 1 and dates of the phone's clock.
-      const leaf = certify({ serial: 1n, subject: LEAF, issuer: ATTESTATION_KEY, publicKey, issuerKey: attestationKey, ...dates, extensions })
+      const leaf = certify({
+        serial: 1n,
+        subject: LEAF,
+        issuer: ATTESTATION_KEY,
+        publicKey,
+        issuerKey: attestationKey,
+        ...dates,
+        extensions,
+      })
       return [leaf, attestation, intermediate, root]
     },
   }

@@ -1,6 +1,15 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { boolean, enumerated, explicit, integer, nothing, octets, sequence, setOf } from '../mint/der.ts'
+import {
+  boolean,
+  enumerated,
+  explicit,
+  integer,
+  nothing,
+  octets,
+  sequence,
+  setOf,
+} from '../mint/der.ts'
 
 /** What is inside one of the two lists: an already encoded value by tag. Written in ascending order. */
 export type Tags = Readonly<Record<number, Uint8Array>>
@@ -54,13 +63,19 @@ function encodeTags(tags: Tags): Buffer {
 }
 
 /** An honest phone's description of a new key: KeyMint 3, trusted environment, locked and verified start. */
-export function honestDescription(challenge: Uint8Array, app: SimulatedApp = SIMULATED_APP): KeyDescriptionFields {
+export function honestDescription(
+  challenge: Uint8Array,
+  app: SimulatedApp = SIMULATED_APP,
+): KeyDescriptionFields {
   return {
     challenge,
     attestationVersion: 300,
     securityLevel: 1,
     keyMintSecurityLevel: 1,
-    softwareEnforced: { 701: integer(1_790_000_000_000), 709: octets(encodeApplicationId([app.package], [app.certificateDigest])) },
+    softwareEnforced: {
+      701: integer(1_790_000_000_000),
+      709: octets(encodeApplicationId([app.package], [app.certificateDigest])),
+    },
     hardwareEnforced: {
       1: setOf(integer(2)),
       2: integer(3),
@@ -88,6 +103,12 @@ export function encodeRootOfTrust({
   return sequence(octets(bootKey), boolean(locked), enumerated(state), octets(Buffer.alloc(32, 8)))
 }
 
-export function encodeApplicationId(packages: readonly string[], digests: readonly Uint8Array[]): Buffer {
-  return sequence(setOf(...packages.map((name) => sequence(octets(name), integer(1)))), setOf(...digests.map((digest) => octets(digest))))
+export function encodeApplicationId(
+  packages: readonly string[],
+  digests: readonly Uint8Array[],
+): Buffer {
+  return sequence(
+    setOf(...packages.map((name) => sequence(octets(name), integer(1)))),
+    setOf(...digests.map((digest) => octets(digest))),
+  )
 }

@@ -11,10 +11,17 @@ export interface AppExtensions {
 
 /** Flags of phones that add extensions, and of those before. */
 const FLAGS = { extended: 0xc0, plain: 0x40 } as const
-const AAGUID = { development: Buffer.from('appattestdevelop'), production: Buffer.from('appattest\0\0\0\0\0\0\0') } as const
+const AAGUID = {
+  development: Buffer.from('appattestdevelop'),
+  production: Buffer.from('appattest\0\0\0\0\0\0\0'),
+} as const
 
 /** The authenticator data of an assertion. */
-export function assertedData(of: { appId: string; counter: number; extensions: AppExtensions | undefined }): Buffer {
+export function assertedData(of: {
+  appId: string
+  counter: number
+  extensions: AppExtensions | undefined
+}): Buffer {
   return Buffer.concat([appHeaderOf(of), extensionMap(of.extensions)])
 }
 
@@ -25,8 +32,16 @@ export function attestedData(of: {
   publicKey: KeyObject
   extensions: AppExtensions | undefined
 }): Buffer {
-  const credential = credentialOf({ aaguid: AAGUID[of.environment], id: keyIdOf(of.publicKey), publicKey: of.publicKey })
-  return Buffer.concat([appHeaderOf({ ...of, counter: 0 }), credential, extensionMap(of.extensions)])
+  const credential = credentialOf({
+    aaguid: AAGUID[of.environment],
+    id: keyIdOf(of.publicKey),
+    publicKey: of.publicKey,
+  })
+  return Buffer.concat([
+    appHeaderOf({ ...of, counter: 0 }),
+    credential,
+    extensionMap(of.extensions),
+  ])
 }
 
 /** SHA-256 of the key as an uncompressed point: App Attest's name of a key. */
@@ -35,8 +50,20 @@ export function keyIdOf(publicKey: KeyObject): Buffer {
   return hash('sha256', Buffer.concat([Buffer.of(4), x, y]), 'buffer')
 }
 
-function appHeaderOf({ appId, counter, extensions }: { appId: string; counter: number; extensions: AppExtensions | undefined }): Buffer {
-  return headerOf({ appId, counter, flags: extensions === undefined ? FLAGS.plain : FLAGS.extended })
+function appHeaderOf({
+  appId,
+  counter,
+  extensions,
+}: {
+  appId: string
+  counter: number
+  extensions: AppExtensions | undefined
+}): Buffer {
+  return headerOf({
+    appId,
+    counter,
+    flags: extensions === undefined ? FLAGS.plain : FLAGS.extended,
+  })
 }
 
 function extensionMap(extensions: AppExtensions | undefined): Buffer {

@@ -1,5 +1,12 @@
 import type { KeyObject } from 'node:crypto'
-import { authority, certify, keyUsage, newSerial, notAuthority, SIGNS_CERTIFICATES } from '../mint/certificate.ts'
+import {
+  authority,
+  certify,
+  keyUsage,
+  newSerial,
+  notAuthority,
+  SIGNS_CERTIFICATES,
+} from '../mint/certificate.ts'
 
 /** Who signs a certificate. */
 export interface Issuer {
@@ -24,7 +31,13 @@ export interface CertificateWish {
 const KEY_USAGE = keyUsage(0xf0, 4)
 
 /** A certificate as Apple's are. */
-export function mintCertificate({ subject, issuer, authority: mayIssue, extensions = {}, ...wish }: CertificateWish): Buffer {
+export function mintCertificate({
+  subject,
+  issuer,
+  authority: mayIssue,
+  extensions = {},
+  ...wish
+}: CertificateWish): Buffer {
   return certify({
     ...wish,
     serial: newSerial(),

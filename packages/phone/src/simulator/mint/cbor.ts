@@ -1,14 +1,24 @@
 import { Buffer } from 'node:buffer'
 
 /** What authenticators write: integers, texts, bytes, lists, and maps in the order given. */
-export type CborValue = number | string | Uint8Array | readonly CborValue[] | ReadonlyMap<string | number, CborValue>
+export type CborValue =
+  | number
+  | string
+  | Uint8Array
+  | readonly CborValue[]
+  | ReadonlyMap<string | number, CborValue>
 
 /** CBOR in its shortest form. */
 export function encodeCbor(value: CborValue): Buffer {
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value)
-  if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
+  if (typeof value === 'string')
+    return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
   if (value instanceof Uint8Array) return Buffer.concat([head(2, value.length), value])
-  if (value instanceof Map) return Buffer.concat([head(5, value.size), ...[...value].flat().map((part: CborValue) => encodeCbor(part))])
+  if (value instanceof Map)
+    return Buffer.concat([
+      head(5, value.size),
+      ...[...value].flat().map((part: CborValue) => encodeCbor(part)),
+    ])
   const items = value as readonly CborValue[]
   return Buffer.concat([head(4, items.length), ...items.map(encodeCbor)])
 }

@@ -1,6 +1,18 @@
 import { Buffer } from 'node:buffer'
 import { type KeyObject, randomBytes, sign } from 'node:crypto'
-import { bits, boolean, explicit, integer, octets, oid, printable, sequence, setOf, time, utf8 } from './der.ts'
+import {
+  bits,
+  boolean,
+  explicit,
+  integer,
+  octets,
+  oid,
+  printable,
+  sequence,
+  setOf,
+  time,
+  utf8,
+} from './der.ts'
 import { publicHalf } from './key.ts'
 
 /** A name as pairs of attribute and text. */
@@ -49,7 +61,13 @@ const ECDSA_WITH = { sha256: '1.2.840.10045.4.3.2', sha384: '1.2.840.10045.4.3.3
 
 /** Signs a certificate (X.509 version 3, DER). */
 export function certify({ issuerKey, digest = 'sha256', ...content }: CertificateRequest): Buffer {
-  return certifyBy({ algorithm: sequence(oid(ECDSA_WITH[digest])), sign: (message) => sign(digest, message, issuerKey) }, content)
+  return certifyBy(
+    {
+      algorithm: sequence(oid(ECDSA_WITH[digest])),
+      sign: (message) => sign(digest, message, issuerKey),
+    },
+    content,
+  )
 }
 
 /** The same, signed in a way of the issuer's own. */
@@ -63,7 +81,9 @@ export function certifyBy(signer: CertificateSigner, content: CertificateContent
     nameOf(content.subject),
     publicHalf(content.publicKey).export({ format: 'der', type: 'spki' }),
     // A list without extensions may not be there at all.
-    ...(content.extensions.length === 0 ? [] : [explicit(3, sequence(...content.extensions.map(extensionOf)))]),
+    ...(content.extensions.length === 0
+      ? []
+      : [explicit(3, sequence(...content.extensions.map(extensionOf)))]),
   )
   return sequence(body, signer.algorithm, bits(signer.sign(body)))
 }
@@ -75,11 +95,19 @@ export function newSerial(): bigint {
 
 /** May issue certificates, at most `pathLength` authorities deep. */
 export function authority(pathLength?: number): CertificateExtension {
-  return { id: '2.5.29.19', critical: true, value: sequence(boolean(true), ...(pathLength === undefined ? [] : [integer(pathLength)])) }
+  return {
+    id: '2.5.29.19',
+    critical: true,
+    value: sequence(boolean(true), ...(pathLength === undefined ? [] : [integer(pathLength)])),
+  }
 }
 
 /** May not. */
-export const notAuthority: CertificateExtension = { id: '2.5.29.19', critical: true, value: sequence() }
+export const notAuthority: CertificateExtension = {
+  id: '2.5.29.19',
+  critical: true,
+  value: sequence(),
+}
 
 /** What the key may do: the bits of KeyUsage, of which the last ones are not used. */
 export function keyUsage(flags: number, unused: number): CertificateExtension {
@@ -100,7 +128,14 @@ export function pemOf(certificate: Uint8Array): string {
 
 function nameOf(name: Name): Buffer {
   return sequence(
-    ...name.map(([attribute, text]) => setOf(sequence(oid(ATTRIBUTES[attribute]), attribute === 'country' ? printable(text) : utf8(text)))),
+    ...name.map(([attribute, text]) =>
+      setOf(
+        sequence(
+          oid(ATTRIBUTES[attribute]),
+          attribute === 'country' ? printable(text) : utf8(text),
+        ),
+      ),
+    ),
   )
 }
 

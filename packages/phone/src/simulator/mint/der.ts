@@ -19,10 +19,12 @@ function bigEndian(value: bigint | number): Buffer {
 
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => element(0x30, ...parts)
 export const setOf = (...parts: readonly Uint8Array[]): Buffer => element(0x31, ...parts)
-export const octets = (bytes: Uint8Array | string): Buffer => element(0x04, Buffer.from(bytes as Uint8Array))
+export const octets = (bytes: Uint8Array | string): Buffer =>
+  element(0x04, Buffer.from(bytes as Uint8Array))
 export const boolean = (value: boolean): Buffer => element(0x01, Buffer.of(value ? 0xff : 0))
 export const nothing = (): Buffer => element(0x05)
-export const bits = (bytes: Uint8Array, unused = 0): Buffer => element(0x03, Buffer.of(unused), bytes)
+export const bits = (bytes: Uint8Array, unused = 0): Buffer =>
+  element(0x03, Buffer.of(unused), bytes)
 export const utf8 = (text: string): Buffer => element(0x0c, Buffer.from(text, 'utf8'))
 export const printable = (text: string): Buffer => element(0x13, Buffer.from(text, 'latin1'))
 export const integer = (value: bigint | number): Buffer => element(0x02, unsigned(value))
@@ -55,5 +57,7 @@ function base128(value: number): number[] {
 /** A time: two digits of the year until 2049, four after (RFC 5280). */
 export function time(at: Date | number): Buffer {
   const digits = `${new Date(at).toISOString().replaceAll(/\D/g, '').slice(0, 14)}Z`
-  return digits < '2050' ? element(0x17, Buffer.from(digits.slice(2))) : element(0x18, Buffer.from(digits))
+  return digits < '2050'
+    ? element(0x17, Buffer.from(digits.slice(2)))
+    : element(0x18, Buffer.from(digits))
 }

@@ -1,4 +1,12 @@
-import { constants, generateKeyPairSync, hash, type KeyObject, privateEncrypt, randomBytes, sign } from 'node:crypto'
+import {
+  constants,
+  generateKeyPairSync,
+  hash,
+  type KeyObject,
+  privateEncrypt,
+  randomBytes,
+  sign,
+} from 'node:crypto'
 import { element, integer, oid, sequence, setOf } from '../mint/der.ts'
 import { DIGEST_BYTES, type PassportDigest, PLAIN_ECDSA } from './signer.ts'
 
@@ -35,7 +43,13 @@ const TRAILER = {
 } as const
 
 /** ISO/IEC 9796-2, scheme 1: as much of the chip's own random bytes as there is room for, then the digest of them and the challenge. */
-function rsaChip({ digest = 'sha256', rsaBits = 2048 }: { readonly digest?: PassportDigest; readonly rsaBits?: number }): PassportChip {
+function rsaChip({
+  digest = 'sha256',
+  rsaBits = 2048,
+}: {
+  readonly digest?: PassportDigest
+  readonly rsaBits?: number
+}): PassportChip {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: rsaBits })
   const trailer = TRAILER[digest]
   return {
@@ -43,15 +57,28 @@ function rsaChip({ digest = 'sha256', rsaBits = 2048 }: { readonly digest?: Pass
     dg15: dg15Of(publicKey),
     answer(challenge) {
       const own = randomBytes(rsaBits / 8 - 1 - DIGEST_BYTES[digest] - trailer.length)
-      const block = Buffer.concat([Buffer.of(0x6a), own, hash(digest, Buffer.concat([own, challenge]), 'buffer'), trailer])
+      const block = Buffer.concat([
+        Buffer.of(0x6a),
+        own,
+        hash(digest, Buffer.concat([own, challenge]), 'buffer'),
+        trailer,
+      ])
       return privateEncrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, block)
     },
   }
 }
 
-function ecdsaChip({ digest = 'sha256', curve = 'brainpoolP256r1', dsaEncoding = 'ieee-p1363' }: EcdsaWish): PassportChip {
+function ecdsaChip({
+  digest = 'sha256',
+  curve = 'brainpoolP256r1',
+  dsaEncoding = 'ieee-p1363',
+}: EcdsaWish): PassportChip {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: curve })
-  const info = sequence(oid('2.23.136.1.1.5'), integer(1), oid(`0.4.0.127.0.7.1.1.4.1.${PLAIN_ECDSA[digest]}`))
+  const info = sequence(
+    oid('2.23.136.1.1.5'),
+    integer(1),
+    oid(`0.4.0.127.0.7.1.1.4.1.${PLAIN_ECDSA[digest]}`),
+  )
   return {
     dg14: element(0x6e, setOf(info)),
     dg15: dg15Of(publicKey),

@@ -32,7 +32,10 @@ export interface PassportWish {
 const LDS_SECURITY_OBJECT = '2.23.136.1.1.1'
 
 /** A passport of the simulated state. */
-export function mintPassport(authority: PassportAuthority, wish: PassportWish = {}): SimulatedPassport {
+export function mintPassport(
+  authority: PassportAuthority,
+  wish: PassportWish = {},
+): SimulatedPassport {
   const { chip, digest = 'sha256', contentType = LDS_SECURITY_OBJECT, unlisted = [] } = wish
   const dg1 = wish.dg1 ?? dg1Of(mintMrz(wish.mrz))
   // A face is in every passport; nobody sends it.
@@ -43,12 +46,22 @@ export function mintPassport(authority: PassportAuthority, wish: PassportWish = 
     [15, chip?.dg15],
   ])
   const entries = [...groups].flatMap(([number, group]) =>
-    group === undefined || unlisted.includes(number) ? [] : [sequence(integer(number), octets(hash(digest, group, 'buffer')))],
+    group === undefined || unlisted.includes(number)
+      ? []
+      : [sequence(integer(number), octets(hash(digest, group, 'buffer')))],
   )
   const content = sequence(integer(0), digestIdentifier(digest), sequence(...entries))
   const { signer, signerCertificate } = authority
   const { signingTime, indefinite } = wish
-  const signed = mintSignedData({ contentType, content, certificates: [signerCertificate], signerCertificate, signer, signingTime, indefinite })
+  const signed = mintSignedData({
+    contentType,
+    content,
+    certificates: [signerCertificate],
+    signerCertificate,
+    signer,
+    signingTime,
+    indefinite,
+  })
   return { sod: element(0x77, signed), dg1, dg14: chip?.dg14, dg15: chip?.dg15, chip }
 }
 

@@ -10,12 +10,29 @@ const DAY_MS = 86_400_000
 /** A master list of these certificates, signed by a signer of the state's. */
 export function mintMasterList(
   authority: PassportAuthority,
-  { certificates, now, purposes = [MASTER_LIST_SIGNING] }: { certificates: readonly Uint8Array[]; now: number; purposes?: readonly string[] },
+  {
+    certificates,
+    now,
+    purposes = [MASTER_LIST_SIGNING],
+  }: { certificates: readonly Uint8Array[]; now: number; purposes?: readonly string[] },
 ): Buffer {
   const signer = makePassportSigner(USUAL_SIGNATURE)
   const { publicKey } = signer
-  const signerCertificate = authority.issue({ publicKey, name: 'Simulated List Signer', notBefore: now - DAY_MS, notAfter: now + DAY_MS, purposes })
+  const signerCertificate = authority.issue({
+    publicKey,
+    name: 'Simulated List Signer',
+    notBefore: now - DAY_MS,
+    notAfter: now + DAY_MS,
+    purposes,
+  })
   const content = sequence(integer(0), setOf(...certificates))
   const all = [signerCertificate, authority.countryCertificate]
-  return mintSignedData({ contentType: MASTER_LIST, content, certificates: all, signerCertificate, signer, signingTime: now })
+  return mintSignedData({
+    contentType: MASTER_LIST,
+    content,
+    certificates: all,
+    signerCertificate,
+    signer,
+    signingTime: now,
+  })
 }

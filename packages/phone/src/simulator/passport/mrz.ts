@@ -13,7 +13,14 @@ const LINE = { TD1: 30, TD2: 36, TD3: 44 } as const
 
 /** A zone with its check digits (Doc 9303-4, -5, -6), without line breaks. */
 export function mintMrz(wish: MrzWish = {}): string {
-  const { format = 'TD3', issuingState = 'UTO', documentNumber = 'L898902C3', birth = '740812', expiry = '340415', personalNumber = '' } = wish
+  const {
+    format = 'TD3',
+    issuingState = 'UTO',
+    documentNumber = 'L898902C3',
+    birth = '740812',
+    expiry = '340415',
+    personalNumber = '',
+  } = wish
   const line = LINE[format]
   const state = issuingState.padEnd(3, '<')
   const names = 'ERIKSSON<<ANNA<MARIA'
@@ -26,7 +33,8 @@ export function mintMrz(wish: MrzWish = {}): string {
     return first + second + digitOf(composite) + names.padEnd(line, '<')
   }
   const first = `${format === 'TD3' ? 'P' : 'I'}<${state}${names}`.padEnd(line, '<')
-  const optional = format === 'TD3' ? withDigit(personalNumber.padEnd(14, '<')) : rest.padEnd(7, '<')
+  const optional =
+    format === 'TD3' ? withDigit(personalNumber.padEnd(14, '<')) : rest.padEnd(7, '<')
   const second = `${number}${state}${dates.birth}F${dates.expiry}${optional}`
   const composite = second.slice(0, 10) + second.slice(13, 20) + second.slice(21)
   return first + second + digitOf(composite)
@@ -43,6 +51,8 @@ function withDigit(text: string): string {
 }
 
 function digitOf(text: string): string {
-  const values = text.split('').map((character) => (character === '<' ? 0 : Number.parseInt(character, 36)))
+  const values = text
+    .split('')
+    .map((character) => (character === '<' ? 0 : Number.parseInt(character, 36)))
   return String(values.reduce((sum, value, at) => sum + value * ([7, 3, 1][at % 3] ?? 0), 0) % 10)
 }

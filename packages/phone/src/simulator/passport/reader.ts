@@ -9,6 +9,8 @@ export function passportReader({ sod, dg1, dg14, dg15, chip }: SimulatedPassport
     dg1: encodeBase64url(dg1),
     ...(dg14 === undefined ? {} : { dg14: encodeBase64url(dg14) }),
     ...(dg15 === undefined ? {} : { dg15: encodeBase64url(dg15) }),
-    ...(chip === undefined ? {} : { active_authentication: encodeBase64url(chip.answer(challenge)) }),
+    ...(chip === undefined
+      ? {}
+      : { active_authentication: encodeBase64url(chip.answer(challenge)) }),
   })
 }

@@ -19,7 +19,8 @@ export interface SignedDataWish {
 export function mintSignedData(wish: SignedDataWish): Buffer {
   const { contentType, content, signer, indefinite = false } = wish
   const wrap = indefinite ? openEnded : element
-  const attribute = (type: string, value: Uint8Array) => sequence(oid(`1.2.840.113549.1.9.${type}`), setOf(value))
+  const attribute = (type: string, value: Uint8Array) =>
+    sequence(oid(`1.2.840.113549.1.9.${type}`), setOf(value))
   const attributes = [
     attribute('3', oid(contentType)),
     attribute('4', octets(hash(signer.digest, content, 'buffer'))),
@@ -33,7 +34,9 @@ export function mintSignedData(wish: SignedDataWish): Buffer {
     signer.algorithm,
     octets(signer.sign(setOf(...attributes))),
   )
-  const pieces = indefinite ? wrap(0x24, octets(content.subarray(0, 20)), octets(content.subarray(20))) : octets(content)
+  const pieces = indefinite
+    ? wrap(0x24, octets(content.subarray(0, 20)), octets(content.subarray(20)))
+    : octets(content)
   const signedData = wrap(
     0x30,
     integer(3),
@@ -72,5 +75,8 @@ function membersOf(bytes: Uint8Array): Buffer[] {
 function headOf(bytes: Buffer, at: number): { length: number; contentBytes: number } {
   const first = bytes.readUInt8(at + 1)
   const octetsUsed = first < 0x80 ? 0 : first & 0x7f
-  return { length: 2 + octetsUsed, contentBytes: octetsUsed === 0 ? first : bytes.readUIntBE(at + 2, octetsUsed) }
+  return {
+    length: 2 + octetsUsed,
+    contentBytes: octetsUsed === 0 ? first : bytes.readUIntBE(at + 2, octetsUsed),
+  }
 }

@@ -24,7 +24,11 @@ export interface PassportSigner {
 }
 
 /** What most states use in new documents. */
-export const USUAL_SIGNATURE: PassportSignatureWish = { scheme: 'ecdsa', digest: 'sha256', curve: 'brainpoolP256r1' }
+export const USUAL_SIGNATURE: PassportSignatureWish = {
+  scheme: 'ecdsa',
+  digest: 'sha256',
+  curve: 'brainpoolP256r1',
+}
 
 const RSA = '1.2.840.113549.1.1'
 const PKCS1 = { sha1: 5, sha224: 14, sha256: 11, sha384: 12, sha512: 13 } as const
@@ -47,7 +51,10 @@ export function makePassportSigner(wish: PassportSignatureWish): PassportSigner 
   return {
     publicKey,
     digest,
-    algorithm: wish.bare === true ? sequence(oid(wish.scheme === 'pkcs1' ? `${RSA}.1` : '1.2.840.10045.2.1')) : identifierOf(wish),
+    algorithm:
+      wish.bare === true
+        ? sequence(oid(wish.scheme === 'pkcs1' ? `${RSA}.1` : '1.2.840.10045.2.1'))
+        : identifierOf(wish),
     sign: (message) => sign(digest, message, { key: privateKey, ...optionsOf(wish) }),
   }
 }
@@ -57,18 +64,29 @@ export function digestIdentifier(digest: PassportDigest): Buffer {
   return sequence(oid(DIGEST_ID[digest]))
 }
 
-function keyPairFor({ scheme, digest, maskDigest = digest, curve = 'prime256v1', rsaBits = 2048 }: PassportSignatureWish): {
+function keyPairFor({
+  scheme,
+  digest,
+  maskDigest = digest,
+  curve = 'prime256v1',
+  rsaBits = 2048,
+}: PassportSignatureWish): {
   publicKey: KeyObject
   privateKey: KeyObject
 } {
   if (scheme === 'pkcs1') return generateKeyPairSync('rsa', { modulusLength: rsaBits })
   if (scheme !== 'pss') return generateKeyPairSync('ec', { namedCurve: curve })
   // Only a key that is bound to its parameters can have another digest for the mask.
-  return generateKeyPairSync('rsa-pss', { modulusLength: rsaBits, hashAlgorithm: digest, mgf1HashAlgorithm: maskDigest })
+  return generateKeyPairSync('rsa-pss', {
+    modulusLength: rsaBits,
+    hashAlgorithm: digest,
+    mgf1HashAlgorithm: maskDigest,
+  })
 }
 
 function optionsOf({ scheme, digest }: PassportSignatureWish) {
-  if (scheme === 'pss') return { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: DIGEST_BYTES[digest] }
+  if (scheme === 'pss')
+    return { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: DIGEST_BYTES[digest] }
   return scheme === 'ecdsa-plain' ? ({ dsaEncoding: 'ieee-p1363' } as const) : {}
 }
 
@@ -79,7 +97,10 @@ function identifierOf({ scheme, digest, maskDigest = digest }: PassportSignature
     case 'pss': {
       const mask = sequence(oid(`${RSA}.8`), digestIdentifier(maskDigest))
       const salt = explicit(2, integer(DIGEST_BYTES[digest]))
-      return sequence(oid(`${RSA}.10`), sequence(explicit(0, digestIdentifier(digest)), explicit(1, mask), salt))
+      return sequence(
+        oid(`${RSA}.10`),
+        sequence(explicit(0, digestIdentifier(digest)), explicit(1, mask), salt),
+      )
     }
     case 'ecdsa':
       return sequence(oid(`1.2.840.10045.4.${ECDSA[digest]}`))

@@ -3,14 +3,30 @@ import { hash, type KeyObject } from 'node:crypto'
 import { type CborValue, encodeCbor } from '../mint/cbor.ts'
 
 /** What all authenticator data begins with (WebAuthn, section 6.1), App Attest's too. */
-export function headerOf({ appId, flags, counter }: { appId: string; flags: number; counter: number }): Buffer {
+export function headerOf({
+  appId,
+  flags,
+  counter,
+}: {
+  appId: string
+  flags: number
+  counter: number
+}): Buffer {
   const fixed = Buffer.alloc(5, flags)
   fixed.writeUInt32BE(counter, 1)
   return Buffer.concat([hash('sha256', appId, 'buffer'), fixed])
 }
 
 /** The credential that follows at a registration. */
-export function credentialOf({ aaguid, id, publicKey }: { aaguid: Uint8Array; id: Uint8Array; publicKey: KeyObject }): Buffer {
+export function credentialOf({
+  aaguid,
+  id,
+  publicKey,
+}: {
+  aaguid: Uint8Array
+  id: Uint8Array
+  publicKey: KeyObject
+}): Buffer {
   const { x, y } = coordinatesOf(publicKey)
   const key = new Map<number, CborValue>([
     [1, 2],
@@ -26,7 +42,11 @@ export function credentialOf({ aaguid, id, publicKey }: { aaguid: Uint8Array; id
 export const ES256 = -7
 
 /** The object that a registration sends: who vouches for the credential. */
-export function encodeAttestation(format: string, statement: ReadonlyMap<string, CborValue>, authenticatorData: Uint8Array): Buffer {
+export function encodeAttestation(
+  format: string,
+  statement: ReadonlyMap<string, CborValue>,
+  authenticatorData: Uint8Array,
+): Buffer {
   return encodeCbor(
     new Map<string, CborValue>([
       ['fmt', format],

@@ -15,7 +15,12 @@ export interface WebauthnRegistrationJson {
 }
 
 /** The flags of an authenticator: UP 1, UV 4, BE 8, BS 16. */
-export const WEBAUTHN_FLAGS = { userPresent: 1, userVerified: 4, backupEligible: 8, backedUp: 16 } as const
+export const WEBAUTHN_FLAGS = {
+  userPresent: 1,
+  userVerified: 4,
+  backupEligible: 8,
+  backedUp: 16,
+} as const
 const ATTESTED_CREDENTIAL = 0x40
 const PRESENT_AND_VERIFIED = WEBAUTHN_FLAGS.userPresent | WEBAUTHN_FLAGS.userVerified
 
@@ -44,12 +49,21 @@ export interface Authenticator {
   /** @param challenge base64url */
   register(challenge: string): WebauthnRegistrationJson
   /** Signs a payload of the protocol; `clientData` and `flags` bend it for tests. */
-  assert(payload: string, bend?: { readonly clientData?: object; readonly flags?: number; readonly counter?: number }): Required<AppAttest>
+  assert(
+    payload: string,
+    bend?: { readonly clientData?: object; readonly flags?: number; readonly counter?: number },
+  ): Required<AppAttest>
 }
 
 /** Makes an authenticator with a new key. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { origin, attestation = nobody, aaguid = Buffer.alloc(16), flags = PRESENT_AND_VERIFIED, counts = true } = options
+  const {
+    origin,
+    attestation = nobody,
+    aaguid = Buffer.alloc(16),
+    flags = PRESENT_AND_VERIFIED,
+    counts = true,
+  } = options
   const privateKey = newKey()
   const credential = randomBytes(32)
   const credentialId = credential.toString('base64url')
@@ -61,22 +75,42 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     credentialId,
     privateKey,
     register(challenge) {
-      const clientData = Buffer.from(JSON.stringify({ type: 'webauthn.create', challenge, origin, crossOrigin: false }))
+      const clientData = Buffer.from(
+        JSON.stringify({ type: 'webauthn.create', challenge, origin, crossOrigin: false }),
+      )
       const header = headerOf({ appId, flags: flags | ATTESTED_CREDENTIAL, counter })
-      const data = Buffer.concat([header, credentialOf({ aaguid, id: credential, publicKey: publicHalf(privateKey) })])
-      const [format, members] = attestation({ privateKey, authenticatorData: data, clientDataHash: sha256(clientData) })
+      const data = Buffer.concat([
+        header,
+        credentialOf({ aaguid, id: credential, publicKey: publicHalf(privateKey) }),
+      ])
+      const [format, members] = attestation({
+        privateKey,
+        authenticatorData: data,
+        clientDataHash: sha256(clientData),
+      })
       const object = encodeAttestation(format, members, data)
       return {
         id: credentialId,
         rawId: credentialId,
         type: 'public-key',
         clientExtensionResults: {},
-        response: { clientDataJSON: clientData.toString('base64url'), attestationObject: object.toString('base64url') },
+        response: {
+          clientDataJSON: clientData.toString('base64url'),
+          attestationObject: object.toString('base64url'),
+        },
       }
     },
     assert(payload, bend = {}) {
       const challenge = sha256(payload).toString('base64url')
-      const clientData = Buffer.from(JSON.stringify({ type: 'webauthn.get', challenge, origin, crossOrigin: false, ...bend.clientData }))
+      const clientData = Buffer.from(
+        JSON.stringify({
+          type: 'webauthn.get',
+          challenge,
+          origin,
+          crossOrigin: false,
+          ...bend.clientData,
+        }),
+      )
       if (counts) counter += 1
       const data = headerOf({ appId, flags: bend.flags ?? flags, counter: bend.counter ?? counter })
       const clientDataHash = sha256(clientData)
@@ -84,7 +118,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         key_id: credentialId,
         client_data_hash: clientDataHash.toString('base64url'),
         authenticator_data: data.toString('base64url'),
-        signature: sign('sha256', Buffer.concat([data, clientDataHash]), privateKey).toString('base64url'),
+        signature: sign('sha256', Buffer.concat([data, clientDataHash]), privateKey).toString(
+          'base64url',
+        ),
         client_data_json: clientData.toString('base64url'),
       }
     },

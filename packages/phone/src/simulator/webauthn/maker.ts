@@ -1,7 +1,13 @@
 import { Buffer } from 'node:buffer'
 import { sign } from 'node:crypto'
 import type { CborValue } from '../mint/cbor.ts'
-import { authority, type CertificateExtension, certify, type Name, notAuthority } from '../mint/certificate.ts'
+import {
+  authority,
+  type CertificateExtension,
+  certify,
+  type Name,
+  notAuthority,
+} from '../mint/certificate.ts'
 import { octets } from '../mint/der.ts'
 import { newKey } from '../mint/key.ts'
 import type { Attestation } from './authenticator.ts'
@@ -15,7 +21,10 @@ const MODEL: Name = [
   ['commonName', 'Simulated authenticator'],
 ]
 const AAGUID_EXTENSION = '1.3.6.1.4.1.45724.1.1.4'
-const DATES = { notBefore: new Date('2020-01-01T00:00:00Z'), notAfter: new Date('2049-12-31T23:59:59Z') }
+const DATES = {
+  notBefore: new Date('2020-01-01T00:00:00Z'),
+  notAfter: new Date('2049-12-31T23:59:59Z'),
+}
 
 /** A maker of authenticators under a test root: only a sandbox may trust it. */
 export interface AuthenticatorMaker {
@@ -26,11 +35,22 @@ export interface AuthenticatorMaker {
 }
 
 /** Makes a root and an attestation key for one model. */
-export function createAuthenticatorMaker(aaguid: Uint8Array, bend: { readonly subject?: Name } = {}): AuthenticatorMaker {
+export function createAuthenticatorMaker(
+  aaguid: Uint8Array,
+  bend: { readonly subject?: Name } = {},
+): AuthenticatorMaker {
   const rootKey = newKey()
   const modelKey = newKey()
   const model: CertificateExtension = { id: AAGUID_EXTENSION, value: octets(aaguid) }
-  const root = certify({ serial: 1n, subject: ROOT, issuer: ROOT, publicKey: rootKey, issuerKey: rootKey, ...DATES, extensions: [authority()] })
+  const root = certify({
+    serial: 1n,
+    subject: ROOT,
+    issuer: ROOT,
+    publicKey: rootKey,
+    issuerKey: rootKey,
+    ...DATES,
+    extensions: [authority()],
+  })
   const certificate = certify({
     serial: 2n,
     subject: bend.subject ?? MODEL,

@@ -14,7 +14,8 @@ export function localBus(): Bus {
       listeners.set(sessionId, watching)
       return () => {
         watching.delete(listener)
-        if (watching.size === 0 && listeners.get(sessionId) === watching) listeners.delete(sessionId)
+        if (watching.size === 0 && listeners.get(sessionId) === watching)
+          listeners.delete(sessionId)
       }
     },
   }

@@ -5,7 +5,12 @@ import type { CarrierProvider, CarrierVerdict } from '../../ports/proofs.ts'
 import { type Answer, unknown } from './answer.ts'
 import { deadlineIn } from './deadline.ts'
 import { noCarrier } from './none.ts'
-import { type Operator, type OperatorAnswers, type OperatorSettings, operatorOf } from './operator.ts'
+import {
+  type Operator,
+  type OperatorAnswers,
+  type OperatorSettings,
+  operatorOf,
+} from './operator.ts'
 
 /** A person looks at the phone meanwhile. */
 export const BUDGET_MS = 2_000
@@ -13,7 +18,10 @@ export const BUDGET_MS = 2_000
 const SOURCE = 'camara'
 
 /** Asks the operators of the configuration through the CAMARA interfaces. */
-export function camaraCarrier(settings: readonly OperatorSettings[], { clock }: { clock: Clock }): CarrierProvider {
+export function camaraCarrier(
+  settings: readonly OperatorSettings[],
+  { clock }: { clock: Clock },
+): CarrierProvider {
   // Of this process only: what is remembered under it dies with it.
   const key = randomBytes(32)
   const nameless = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
@@ -39,7 +47,9 @@ const NOBODY: OperatorAnswers = {
 /** The one with the longest beginning in common: a smaller operator's range lies within a country's. */
 function operatorFor(operators: readonly Operator[], number: string): Operator | undefined {
   const matches = operators.flatMap((operator) =>
-    operator.settings.numberPrefixes.filter((prefix) => number.startsWith(prefix)).map((prefix) => ({ operator, length: prefix.length })),
+    operator.settings.numberPrefixes
+      .filter((prefix) => number.startsWith(prefix))
+      .map((prefix) => ({ operator, length: prefix.length })),
   )
   return matches.sort((one, other) => other.length - one.length)[0]?.operator
 }
@@ -57,6 +67,8 @@ function verdictOf({ numberVerified, simSwapped, deviceStatus }: OperatorAnswers
     ['sim_swap', simSwapped],
     ['device_status', deviceStatus],
   ]
-  const note = asked.flatMap(([name, answer]) => (answer.known ? [] : [`${name}:${answer.why}`])).join(' ')
+  const note = asked
+    .flatMap(([name, answer]) => (answer.known ? [] : [`${name}:${answer.why}`]))
+    .join(' ')
   return note === '' ? { finding } : { finding, note }
 }

@@ -9,7 +9,13 @@ export const OPEN_MS = 30_000
 const LONGEST_HOLD_MS = 600_000
 
 /** What says that the other side is not well. A refusal, however firm, says that it is. */
-const OUTAGES: readonly Why[] = ['timeout', 'unreachable', 'server_error', 'malformed_answer', 'failed']
+const OUTAGES: readonly Why[] = [
+  'timeout',
+  'unreachable',
+  'server_error',
+  'malformed_answer',
+  'failed',
+]
 
 /** Keeps us from waiting for one who does not answer, and him from our waiting. */
 export interface Circuit {

@@ -22,7 +22,11 @@ export function deadlineIn(clock: Clock, budgetMs: number): Deadline {
   return {
     at,
     signal: aborter.signal,
-    meet: (asked) => Promise.race([asked.catch(() => unknown('failed')), over.promise.then(() => unknown('timeout'))]),
+    meet: (asked) =>
+      Promise.race([
+        asked.catch(() => unknown('failed')),
+        over.promise.then(() => unknown('timeout')),
+      ]),
     reaches(time) {
       if (time >= at) return Promise.resolve(false)
       const { promise, resolve } = Promise.withResolvers<boolean>()

@@ -25,14 +25,22 @@ export async function exchange(call: Call, deadline: Deadline): Promise<Answer<R
   try {
     const response = await fetch(call.url, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: { accept: 'application/json', ...(call.json ? { 'content-type': 'application/json' } : {}), ...call.headers },
+      headers: {
+        accept: 'application/json',
+        ...(call.json ? { 'content-type': 'application/json' } : {}),
+        ...call.headers,
+      },
       ...(body === undefined ? {} : { body }),
       redirect: 'manual',
       signal: deadline.signal,
     })
     const text = await readAtMost(response, MAX_ANSWER_BYTES)
     if (text === undefined) return unknown('malformed_answer')
-    return learned({ status: response.status, members: membersOf(text), retryAfterMs: retryAfterMs(response) })
+    return learned({
+      status: response.status,
+      members: membersOf(text),
+      retryAfterMs: retryAfterMs(response),
+    })
   } catch {
     return unknown(deadline.signal.aborted ? 'timeout' : 'unreachable')
   }
@@ -53,7 +61,9 @@ function membersOf(text: string): Reply['members'] {
   const parsed = parseStrictJson(text)
   if (!('value' in parsed)) return undefined
   const { value } = parsed
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
 }
 
 /** Seconds only: the form with a date needs both clocks to agree. */

@@ -64,27 +64,47 @@ interface Asking {
 }
 
 /** RFC 7523. The assertion stands for the client too; the scope stands in it and nowhere else. */
-async function byJwtBearer(settings: OpenIdSettings, { token }: Endpoints, { wish, deadline, clock }: Asking): Promise<Answer<AccessToken>> {
+async function byJwtBearer(
+  settings: OpenIdSettings,
+  { token }: Endpoints,
+  { wish, deadline, clock }: Asking,
+): Promise<Answer<AccessToken>> {
   const claims = { sub: wish.subject, aud: token, scope: `${settings.purpose} ${wish.scope}` }
-  const form = new URLSearchParams({ grant_type: JWT_BEARER_GRANT, assertion: await signedJwt(settings, claims, clock.now()) })
+  const form = new URLSearchParams({
+    grant_type: JWT_BEARER_GRANT,
+    assertion: await signedJwt(settings, claims, clock.now()),
+  })
   return tokenOf(await asked({ url: token, form }, deadline))
 }
 
 /** CIBA in poll mode: begin, then ask for the token, never sooner than the operator allows. */
-async function byCiba(settings: OpenIdSettings, endpoints: Endpoints, { wish, deadline, clock }: Asking): Promise<Answer<AccessToken>> {
+async function byCiba(
+  settings: OpenIdSettings,
+  endpoints: Endpoints,
+  { wish, deadline, clock }: Asking,
+): Promise<Answer<AccessToken>> {
   if (endpoints.backchannel === undefined) return unknown('client_refused')
   const scope = `openid ${settings.purpose} ${wish.scope}`
-  const begun = await asked(await authenticated(settings, { url: endpoints.backchannel, form: { scope, login_hint: wish.subject } }, clock), deadline)
+  const begun = await asked(
+    await authenticated(
+      settings,
+      { url: endpoints.backchannel, form: { scope, login_hint: wish.subject } },
+      clock,
+    ),
+    deadline,
+  )
   if (!begun.known) return begun
   const { auth_req_id: id, interval = USUAL_INTERVAL_S } = begun.value
-  if (typeof id !== 'string' || id === '' || typeof interval !== 'number') return unknown('malformed_answer')
+  if (typeof id !== 'string' || id === '' || typeof interval !== 'number')
+    return unknown('malformed_answer')
   let intervalMs = Math.max(interval, SHORTEST_INTERVAL_S) * 1000
   for (;;) {
     const poll = { url: endpoints.token, form: { grant_type: CIBA_GRANT, auth_req_id: id } }
     const heard = await spoken(await authenticated(settings, poll, clock), deadline)
     if (!heard.known) return heard
     const { error } = heard.value.members ?? {}
-    const pending = heard.value.status === 400 && (error === 'authorization_pending' || error === 'slow_down')
+    const pending =
+      heard.value.status === 400 && (error === 'authorization_pending' || error === 'slow_down')
     if (!pending) return tokenOf(judged(heard.value))
     if (error === 'slow_down') intervalMs += USUAL_INTERVAL_S * 1000
     if (!(await deadline.reaches(clock.now() + intervalMs))) return unknown('timeout')
@@ -92,11 +112,20 @@ async function byCiba(settings: OpenIdSettings, endpoints: Endpoints, { wish, de
 }
 
 /** The call with the proof of who makes it. */
-async function authenticated(settings: OpenIdSettings, { url, form }: { url: string; form: Record<string, string> }, clock: Clock): Promise<Call> {
+async function authenticated(
+  settings: OpenIdSettings,
+  { url, form }: { url: string; form: Record<string, string> },
+  clock: Clock,
+): Promise<Call> {
   const assertion = await signedJwt(settings, { sub: settings.clientId, aud: url }, clock.now())
   return {
     url,
-    form: new URLSearchParams({ ...form, client_id: settings.clientId, client_assertion_type: CLIENT_ASSERTION, client_assertion: assertion }),
+    form: new URLSearchParams({
+      ...form,
+      client_id: settings.clientId,
+      client_assertion_type: CLIENT_ASSERTION,
+      client_assertion: assertion,
+    }),
   }
 }
 
@@ -112,7 +141,8 @@ async function spoken(call: Call, deadline: Deadline): Promise<Answer<Reply>> {
   const heard = await exchange(call, deadline)
   if (!heard.known) return heard
   const { status, retryAfterMs } = heard.value
-  if (status === 429) return { ...unknown('rate_limited'), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  if (status === 429)
+    return { ...unknown('rate_limited'), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   if (status >= 500) return unknown('server_error')
   return heard
 }
@@ -126,25 +156,40 @@ function judged({ status, members }: Reply): Answer<Members> {
 
 /** Whether it refuses us, or the person we ask about. */
 function refusalOf(error: unknown): Unknown {
-  const ofClient = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope', 'invalid_request', 'invalid_request_object']
+  const ofClient = [
+    'invalid_client',
+    'unauthorized_client',
+    'unsupported_grant_type',
+    'invalid_scope',
+    'invalid_request',
+    'invalid_request_object',
+  ]
   return unknown(ofClient.includes(String(error)) ? 'client_refused' : 'token_refused')
 }
 
 function tokenOf(answer: Answer<Members>): Answer<AccessToken> {
   if (!answer.known) return answer
   const { access_token: value, token_type: type, expires_in: seconds = 0 } = answer.value
-  if (typeof value !== 'string' || !/^[\x21-\x7e]{1,8192}$/.test(value)) return unknown('malformed_answer')
-  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return unknown('malformed_answer')
+  if (typeof value !== 'string' || !/^[\x21-\x7e]{1,8192}$/.test(value))
+    return unknown('malformed_answer')
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
+    return unknown('malformed_answer')
   if (typeof seconds !== 'number' || !(seconds >= 0)) return unknown('malformed_answer')
   return learned({ value, expiresInMs: seconds * 1000 })
 }
 
 /** The endpoints that the issuer names. Questions at the same time share one look. */
-function discovery({ issuer }: OpenIdSettings, clock: Clock): (deadline: Deadline) => Promise<Answer<Endpoints>> {
+function discovery(
+  { issuer }: OpenIdSettings,
+  clock: Clock,
+): (deadline: Deadline) => Promise<Answer<Endpoints>> {
   let kept: { readonly endpoints: Endpoints; readonly until: number } | undefined
   let looking: Promise<Answer<Endpoints>> | undefined
   const look = async (deadline: Deadline): Promise<Answer<Endpoints>> => {
-    const found = await asked({ url: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration` }, deadline)
+    const found = await asked(
+      { url: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration` },
+      deadline,
+    )
     if (!found.known) return found
     const endpoints = endpointsOf(found.value, issuer)
     if (endpoints === undefined) return unknown('malformed_answer')
@@ -152,7 +197,8 @@ function discovery({ issuer }: OpenIdSettings, clock: Clock): (deadline: Deadlin
     return learned(endpoints)
   }
   return (deadline) => {
-    if (kept !== undefined && clock.now() < kept.until) return Promise.resolve(learned(kept.endpoints))
+    if (kept !== undefined && clock.now() < kept.until)
+      return Promise.resolve(learned(kept.endpoints))
     looking ??= look(deadline).finally(() => (looking = undefined))
     return looking
   }

@@ -7,7 +7,16 @@ import type { Deadline } from './deadline.ts'
 import { exchange } from './exchange.ts'
 import { type KeptFor, keptFor } from './kept-for.ts'
 import { type OpenIdSettings, openIdOf } from './openid.ts'
-import { type DeviceStatus, deviceStatus, membersOf, numberVerified, QUESTIONS, type Question, swapped, swappedSince } from './questions.ts'
+import {
+  type DeviceStatus,
+  deviceStatus,
+  membersOf,
+  numberVerified,
+  QUESTIONS,
+  type Question,
+  swapped,
+  swappedSince,
+} from './questions.ts'
 
 /** A minute: a phone that steps up asks again, and a swap that happened meanwhile is seen by the next session. */
 const SWAP_KEPT_MS = 60_000
@@ -33,10 +42,16 @@ export interface OperatorAnswers {
 export interface Operator {
   readonly settings: OperatorSettings
   /** All three questions at once; one that fails takes none of the others along. */
-  ask(question: { number: string; signal: CarrierQuestion['signal'] }, deadline: Deadline): Promise<OperatorAnswers>
+  ask(
+    question: { number: string; signal: CarrierQuestion['signal'] },
+    deadline: Deadline,
+  ): Promise<OperatorAnswers>
 }
 
-export function operatorOf(settings: OperatorSettings, { clock, nameless }: { clock: Clock; nameless: (text: string) => string }): Operator {
+export function operatorOf(
+  settings: OperatorSettings,
+  { clock, nameless }: { clock: Clock; nameless: (text: string) => string },
+): Operator {
   const openId = openIdOf(settings, clock)
   const tokens = keptFor<string>(clock)
   const swaps = keptFor<boolean>(clock)
@@ -57,7 +72,8 @@ export function operatorOf(settings: OperatorSettings, { clock, nameless }: { cl
     }
     const fresh = await openId.token({ subject, scope: question.scope }, deadline)
     if (!fresh.known) return fresh
-    if (kept !== undefined) tokens.set(kept, fresh.value.value, fresh.value.expiresInMs - TOKEN_MARGIN_MS)
+    if (kept !== undefined)
+      tokens.set(kept, fresh.value.value, fresh.value.expiresInMs - TOKEN_MARGIN_MS)
     return call(fresh.value.value, question, body, deadline)
   }
 
@@ -68,23 +84,46 @@ export function operatorOf(settings: OperatorSettings, { clock, nameless }: { cl
   }
 
   /** The subscriber's own phone must have brought the token: nothing else shows that the number is this phone's. */
-  const askNumber = async (number: string, operatorToken: string, deadline: Deadline): Promise<Answer<boolean>> => {
+  const askNumber = async (
+    number: string,
+    operatorToken: string,
+    deadline: Deadline,
+  ): Promise<Answer<boolean>> => {
     const subject = `operatortoken:${operatorToken}`
-    return then(await put(QUESTIONS.verifyNumber, { subject, body: { phoneNumber: number }, keep: false }, deadline), numberVerified)
+    return then(
+      await put(
+        QUESTIONS.verifyNumber,
+        { subject, body: { phoneNumber: number }, keep: false },
+        deadline,
+      ),
+      numberVerified,
+    )
   }
 
   const askSwap = async (number: string, deadline: Deadline): Promise<Answer<boolean>> => {
     const { simSwapMaxAgeHours: maxAgeHours } = settings
     const subject = `tel:${number}`
-    const checked = then(await put(QUESTIONS.checkSwap, { subject, body: { maxAge: maxAgeHours }, keep: true }, deadline), swapped)
+    const checked = then(
+      await put(
+        QUESTIONS.checkSwap,
+        { subject, body: { maxAge: maxAgeHours }, keep: true },
+        deadline,
+      ),
+      swapped,
+    )
     if (checked.known || checked.why !== 'out_of_range') return checked
     const dated = await put(QUESTIONS.swapDate, { subject, body: {}, keep: true }, deadline)
     return then(dated, (members) => swappedSince(members, { maxAgeHours, now: clock.now() }))
   }
 
   const askStatus = async (number: string, deadline: Deadline): Promise<Answer<DeviceStatus>> =>
-    then(await put(QUESTIONS.reachability, { subject: `tel:${number}`, body: {}, keep: true }, deadline), (members) =>
-      deviceStatus(members, clock.now()),
+    then(
+      await put(
+        QUESTIONS.reachability,
+        { subject: `tel:${number}`, body: {}, keep: true },
+        deadline,
+      ),
+      (members) => deviceStatus(members, clock.now()),
     )
 
   return {
@@ -95,7 +134,9 @@ export function operatorOf(settings: OperatorSettings, { clock, nameless }: { cl
         operatorToken === undefined
           ? unknown('operator_token_missing')
           : guarded(circuits.number, deadline, () => askNumber(number, operatorToken, deadline)),
-        remembered(swaps, nameless(number), () => guarded(circuits.swap, deadline, () => askSwap(number, deadline))),
+        remembered(swaps, nameless(number), () =>
+          guarded(circuits.swap, deadline, () => askSwap(number, deadline)),
+        ),
         guarded(circuits.status, deadline, () => askStatus(number, deadline)),
       ])
       return { numberVerified: verified, simSwapped: swap, deviceStatus: status }
@@ -114,7 +155,11 @@ function then<A, B>(answer: Answer<A>, read: (value: A) => Answer<B>): Answer<B>
   return answer.known ? read(answer.value) : answer
 }
 
-async function guarded<T>(guard: Circuit, deadline: Deadline, ask: () => Promise<Answer<T>>): Promise<Answer<T>> {
+async function guarded<T>(
+  guard: Circuit,
+  deadline: Deadline,
+  ask: () => Promise<Answer<T>>,
+): Promise<Answer<T>> {
   if (!guard.admits()) return unknown('circuit_open')
   const answer = await deadline.meet(ask())
   guard.heard(answer)
@@ -122,7 +167,11 @@ async function guarded<T>(guard: Circuit, deadline: Deadline, ask: () => Promise
 }
 
 /** Only what was learned is remembered, never that nothing was. */
-async function remembered(kept: KeptFor<boolean>, name: string, ask: () => Promise<Answer<boolean>>): Promise<Answer<boolean>> {
+async function remembered(
+  kept: KeptFor<boolean>,
+  name: string,
+  ask: () => Promise<Answer<boolean>>,
+): Promise<Answer<boolean>> {
   const known = kept.get(name)
   if (known !== undefined) return learned(known)
   const answer = await ask()

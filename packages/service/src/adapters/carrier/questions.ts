@@ -13,7 +13,10 @@ export const QUESTIONS = {
   verifyNumber: { path: '/number-verification/v2/verify', scope: 'number-verification:verify' },
   checkSwap: { path: '/sim-swap/v2/check', scope: 'sim-swap:check' },
   swapDate: { path: '/sim-swap/v2/retrieve-date', scope: 'sim-swap:retrieve-date' },
-  reachability: { path: '/device-reachability-status/v1/retrieve', scope: 'device-reachability-status:read' },
+  reachability: {
+    path: '/device-reachability-status/v1/retrieve',
+    scope: 'device-reachability-status:read',
+  },
 } as const
 export type Question = (typeof QUESTIONS)[keyof typeof QUESTIONS]
 
@@ -22,7 +25,8 @@ type Members = Readonly<Record<string, unknown>>
 /** The members of an answer, or what a refusal of an operator amounts to. */
 export function membersOf({ status, members, retryAfterMs }: Reply): Answer<Members> {
   if (status === 200) return members === undefined ? unknown('malformed_answer') : learned(members)
-  if (status === 429) return { ...unknown('rate_limited'), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  if (status === 429)
+    return { ...unknown('rate_limited'), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   if (status >= 500) return unknown('server_error')
   return refusal(status, members?.code)
 }
@@ -53,11 +57,16 @@ export function swapped({ swapped: said }: Members): Answer<boolean> {
 }
 
 /** The same from the date of the last change. No date proves something only where the operator watched long enough. */
-export function swappedSince(members: Members, { maxAgeHours, now }: { maxAgeHours: number; now: number }): Answer<boolean> {
+export function swappedSince(
+  members: Members,
+  { maxAgeHours, now }: { maxAgeHours: number; now: number },
+): Answer<boolean> {
   const { latestSimChange: latest, monitoredPeriod: days } = members
   if (latest === null) {
     if (days !== undefined && !Number.isInteger(days)) return unknown('malformed_answer')
-    return typeof days === 'number' && days * DAY_HOURS >= maxAgeHours ? learned(false) : unknown('not_monitored')
+    return typeof days === 'number' && days * DAY_HOURS >= maxAgeHours
+      ? learned(false)
+      : unknown('not_monitored')
   }
   const at = instantOf(latest)
   return at === undefined ? unknown('malformed_answer') : learned(at > now - maxAgeHours * HOUR_MS)
@@ -66,16 +75,25 @@ export function swappedSince(members: Members, { maxAgeHours, now }: { maxAgeHou
 export type DeviceStatus = 'active' | 'inactive'
 
 /** Only a fresh report says that the phone is on; that it is off stays true until the next report. */
-export function deviceStatus({ reachable, lastStatusTime }: Members, now: number): Answer<DeviceStatus> {
+export function deviceStatus(
+  { reachable, lastStatusTime }: Members,
+  now: number,
+): Answer<DeviceStatus> {
   const at = instantOf(lastStatusTime)
   if (typeof reachable !== 'boolean' || at === undefined) return unknown('malformed_answer')
   if (!reachable) return learned('inactive')
-  return at <= now + CLOCK_SKEW_MS && now - at <= STATUS_FRESH_MS ? learned('active') : unknown('stale_status')
+  return at <= now + CLOCK_SKEW_MS && now - at <= STATUS_FRESH_MS
+    ? learned('active')
+    : unknown('stale_status')
 }
 
 /** RFC 3339 with a time zone. */
 function instantOf(text: unknown): number | undefined {
-  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text)) return undefined
+  if (
+    typeof text !== 'string' ||
+    !/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text)
+  )
+    return undefined
   const at = Date.parse(text)
   return Number.isNaN(at) ? undefined : at
 }

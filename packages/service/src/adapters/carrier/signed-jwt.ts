@@ -23,7 +23,11 @@ export function signedJwt(
   const { sub, aud, scope } = claims
   const issuedAt = Math.floor(now / 1000) - BACKDATED_S
   return new SignJWT(scope === undefined ? {} : { scope })
-    .setProtectedHeader({ alg: algorithmOf(key), typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) })
+    .setProtectedHeader({
+      alg: algorithmOf(key),
+      typ: 'JWT',
+      ...(keyId === undefined ? {} : { kid: keyId }),
+    })
     .setIssuer(clientId)
     .setSubject(sub)
     .setAudience(aud)

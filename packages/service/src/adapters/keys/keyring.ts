@@ -1,4 +1,14 @@
-import { type Cipheriv, createCipheriv, createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  type Cipheriv,
+  createCipheriv,
+  createHmac,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 import { decodeBase64url, evidenceMacInput, type SessionId } from '@bonded/contract'
 import { Secret } from '../../domain/secret.ts'
 import type { Keyring } from '../../ports/keyring.ts'
@@ -44,7 +54,15 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   const textMac = (keyId: string, purpose: Purpose, text: string): string =>
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest('base64url')
   // They are asked for at almost every call on a session.
-  const textsOf = keepingLatest((keyId: string): SessionTexts => ({ keyId, completion: undefined, watch: undefined, nonces: [], stepNonces: [] }))
+  const textsOf = keepingLatest(
+    (keyId: string): SessionTexts => ({
+      keyId,
+      completion: undefined,
+      watch: undefined,
+      nonces: [],
+      stepNonces: [],
+    }),
+  )
   // A block cipher is a keyed hash of one block, at a tenth of a MAC's work. Block by block it remembers nothing, so one serves for ever.
   const markCiphers = new Map<string, Cipheriv>()
   const markCipher = (keyId: string): Cipheriv => {
@@ -55,7 +73,8 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     markCiphers.set(keyId, cipher)
     return cipher
   }
-  const challengeMac = (keyId: string, body: Uint8Array) => mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
+  const challengeMac = (keyId: string, body: Uint8Array) =>
+    mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
 
   return {
     currentKeyId: current.id,
@@ -76,17 +95,23 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       const texts = textsOf(keyId, sessionId)
       return new Secret((texts.watch ??= `bwt_${textMac(keyId, 'watch', sessionId)}`))
     },
-    subjectRef: (tenantId, subjectId) => textMac(current.id, 'pairwise', `${tenantId}\n${subjectId}`),
-    documentRef: (issuingState, documentNumber) => textMac(current.id, 'document', `${issuingState}\n${documentNumber}`),
-    evidenceMac: (keyId, context, evidence) => textMac(keyId, 'evidence', evidenceMacInput(context, evidence)),
+    subjectRef: (tenantId, subjectId) =>
+      textMac(current.id, 'pairwise', `${tenantId}\n${subjectId}`),
+    documentRef: (issuingState, documentNumber) =>
+      textMac(current.id, 'document', `${issuingState}\n${documentNumber}`),
+    evidenceMac: (keyId, context, evidence) =>
+      textMac(keyId, 'evidence', evidenceMacInput(context, evidence)),
     bodyMac: (keyId, canonicalBody) => textMac(keyId, 'idempotency', canonicalBody),
-    sealNumber: (keyId, sessionId, number) => seal(keyFor(keyId, 'phone-number'), number, sessionId),
-    openNumber: (keyId, sessionId, sealed) => new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
+    sealNumber: (keyId, sessionId, number) =>
+      seal(keyFor(keyId, 'phone-number'), number, sessionId),
+    openNumber: (keyId, sessionId, sealed) =>
+      new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
     motionMarks(keyId, deviceId, orders) {
       // A block holds whose phone it was and one order. Two phones' blocks differ, so their marks have nothing in common.
       const phone = Buffer.from(deviceId.slice(ORDER_BYTES - BLOCK_BYTES), 'latin1')
       const blocks = Buffer.alloc(orders.length * BLOCK_BYTES)
-      for (const [at, order] of orders.entries()) blocks.writeUInt32BE(order, phone.copy(blocks, at * BLOCK_BYTES) + at * BLOCK_BYTES)
+      for (const [at, order] of orders.entries())
+        blocks.writeUInt32BE(order, phone.copy(blocks, at * BLOCK_BYTES) + at * BLOCK_BYTES)
       const hashed = markCipher(keyId).update(blocks)
       return orders.map((_, at) => hashed.readUIntBE(at * BLOCK_BYTES, MARK_BYTES))
     },
@@ -128,7 +153,9 @@ interface SessionTexts {
 const MAX_KEPT = 1_000
 
 /** The latest sessions' texts, kept. A session has one root key; asked for under another, they begin anew. */
-function keepingLatest(begin: (keyId: string) => SessionTexts): (keyId: string, sessionId: SessionId) => SessionTexts {
+function keepingLatest(
+  begin: (keyId: string) => SessionTexts,
+): (keyId: string, sessionId: SessionId) => SessionTexts {
   let latest = new Map<SessionId, SessionTexts>()
   let older = new Map<SessionId, SessionTexts>()
   return (keyId, sessionId) => {
@@ -154,6 +181,10 @@ function same(a: string | Uint8Array, b: string | Uint8Array): boolean {
 }
 
 function deriveAll(root: Uint8Array): Record<Purpose, KeyObject> {
-  const derive = (purpose: Purpose) => createSecretKey(Buffer.from(hkdfSync('sha256', root, SALT, purpose, 32)))
-  return Object.fromEntries(PURPOSES.map((purpose) => [purpose, derive(purpose)])) as Record<Purpose, KeyObject>
+  const derive = (purpose: Purpose) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', root, SALT, purpose, 32)))
+  return Object.fromEntries(PURPOSES.map((purpose) => [purpose, derive(purpose)])) as Record<
+    Purpose,
+    KeyObject
+  >
 }

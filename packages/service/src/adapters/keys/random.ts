@@ -26,7 +26,8 @@ export function systemRandom(): Random {
     base62(digits) {
       let text = ''
       while (text.length < digits) {
-        for (const byte of take(digits)) if (byte < FAIR_BELOW && text.length < digits) text += BASE62[byte % 62]
+        for (const byte of take(digits))
+          if (byte < FAIR_BELOW && text.length < digits) text += BASE62[byte % 62]
       }
       return text
     },

@@ -8,7 +8,13 @@ import { parseRootKeys, type RootKey, RootKeyError } from './root-keys.ts'
  *
  * @throws {RootKeyError} that says where the keys came from
  */
-export function rootKeysOf({ rootKeys, dataDir }: { readonly rootKeys: string | undefined; readonly dataDir: string }): readonly RootKey[] {
+export function rootKeysOf({
+  rootKeys,
+  dataDir,
+}: {
+  readonly rootKeys: string | undefined
+  readonly dataDir: string
+}): readonly RootKey[] {
   if (rootKeys !== undefined) return parseRootKeys(rootKeys)
   const file = join(dataDir, 'root.key')
   const kept = keptRootKeys(dataDir)

@@ -27,7 +27,8 @@ export class RootKeyError extends Error {
 export function parseRootKeys(text: string): readonly RootKey[] {
   const keys = text.split(',').map((part, at): RootKey => {
     const [id = '', encoded = '', ...rest] = part.trim().split(':')
-    if (!/^[0-9A-Za-z_-]{1,32}$/.test(id) || rest.length > 0) throw new RootKeyError(`key ${at + 1} is not of the form id:base64url`)
+    if (!/^[0-9A-Za-z_-]{1,32}$/.test(id) || rest.length > 0)
+      throw new RootKeyError(`key ${at + 1} is not of the form id:base64url`)
     const bytes = decodeBase64url(encoded)
     if (bytes?.length !== 32) throw new RootKeyError(`key ${id} is not 32 bytes in base64url`)
     // 32 random bytes have fewer than 8 distinct values once in 10^40.

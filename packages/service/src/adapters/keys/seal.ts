@@ -7,7 +7,9 @@ const TAG_BYTES = 16
 /** A text that only the holder of the key reads again, and only for what it was sealed for. */
 export function seal(key: KeyObject, text: string, sealedFor: string): string {
   const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(sealedFor))
+  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(
+    Buffer.from(sealedFor),
+  )
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([iv, sealed, cipher.getAuthTag()]).toString('base64url')
 }
@@ -19,7 +21,12 @@ export function seal(key: KeyObject, text: string, sealedFor: string): string {
  */
 export function unseal(key: KeyObject, sealed: string, sealedFor: string): string {
   const bytes = Buffer.from(sealed, 'base64url')
-  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
   decipher.setAAD(Buffer.from(sealedFor)).setAuthTag(bytes.subarray(-TAG_BYTES))
-  return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8')
+  return Buffer.concat([
+    decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)),
+    decipher.final(),
+  ]).toString('utf8')
 }

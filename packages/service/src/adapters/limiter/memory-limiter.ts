@@ -26,9 +26,15 @@ export interface MemoryLimiter extends Limiter {
  * dropped as a whole once every bucket in it must be full. So nothing is ever searched for what can be forgotten,
  * and what is kept is bounded even when every call brings a new key.
  */
-export function memoryLimiter(clock: Pick<Clock, 'now'>, { maxKeys = MAX_KEYS_A_GENERATION } = {}): MemoryLimiter {
+export function memoryLimiter(
+  clock: Pick<Clock, 'now'>,
+  { maxKeys = MAX_KEYS_A_GENERATION } = {},
+): MemoryLimiter {
   const limits = Object.fromEntries(
-    LIMIT_NAMES.map((name): [LimitName, Buckets] => [name, { young: new Map(), old: new Map(), turnAtUs: 0, periodUs: 0 }]),
+    LIMIT_NAMES.map((name): [LimitName, Buckets] => [
+      name,
+      { young: new Map(), old: new Map(), turnAtUs: 0, periodUs: 0 },
+    ]),
   ) as Record<LimitName, Buckets>
   return {
     take(limit, key): Taken {
@@ -39,11 +45,19 @@ export function memoryLimiter(clock: Pick<Clock, 'now'>, { maxKeys = MAX_KEYS_A_
       buckets.young.set(key, spending.fullAtUs)
       return spending
     },
-    size: () => Object.values(limits).reduce((sum, { young, old }) => sum + new Set([...young.keys(), ...old.keys()]).size, 0),
+    size: () =>
+      Object.values(limits).reduce(
+        (sum, { young, old }) => sum + new Set([...young.keys(), ...old.keys()]).size,
+        0,
+      ),
   }
 }
 
-function turnWhenDue(buckets: Buckets, limit: Limit, { nowUs, maxKeys }: { nowUs: number; maxKeys: number }): void {
+function turnWhenDue(
+  buckets: Buckets,
+  limit: Limit,
+  { nowUs, maxKeys }: { nowUs: number; maxKeys: number },
+): void {
   const periodUs = limit.burst * limit.intervalUs
   // A tenant's own limit can take longer to fill than the others'.
   if (periodUs > buckets.periodUs) buckets.periodUs = periodUs

@@ -26,11 +26,18 @@ export async function listenForMetrics(
   at: { host: string; port: number },
 ): Promise<MetricsListener> {
   const { host, port } = at
-  if (!isLoopback(host)) throw new MetricsHostError(`metrics are for this machine only: ${host} is not a loopback address`)
+  if (!isLoopback(host))
+    throw new MetricsHostError(
+      `metrics are for this machine only: ${host} is not a loopback address`,
+    )
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()
+    if (request.method !== 'GET' || request.url !== '/metrics')
+      return void response.writeHead(404).end()
     meter.read().then(
-      (figures) => response.writeHead(200, { 'content-type': meter.contentType, 'cache-control': 'no-store' }).end(figures),
+      (figures) =>
+        response
+          .writeHead(200, { 'content-type': meter.contentType, 'cache-control': 'no-store' })
+          .end(figures),
       () => response.writeHead(500).end(),
     )
   })

@@ -4,7 +4,9 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { type BackgroundWork, type Meter, OTHER_ROUTES, type RouteName } from '../../ports/meter.ts'
 
 /** From a reading out of memory to what a caller has long given up on. */
-const LATENCY_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const LATENCY_BUCKETS_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+]
 /** A commit costs the same for one write as for many: where the mass lies says how much that saves. */
 const COMMIT_BUCKETS_UNITS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 /** Finer costs the timer more than it tells. */
@@ -12,7 +14,10 @@ const LAG_RESOLUTION_MS = 10
 const LAG_QUANTILES = [0.5, 0.99, 1] as const
 const NANOSECONDS_A_SECOND = 1e9
 
-const ROUTE_NAMES: readonly RouteName[] = [...(Object.keys(ENDPOINTS) as EndpointName[]), ...OTHER_ROUTES]
+const ROUTE_NAMES: readonly RouteName[] = [
+  ...(Object.keys(ENDPOINTS) as EndpointName[]),
+  ...OTHER_ROUTES,
+]
 const WORK: readonly BackgroundWork[] = ['expire', 'forget']
 
 /** A meter that can be read, in the text format of Prometheus. */
@@ -37,9 +42,17 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   const declines = counter('bonded_declines_total', 'Sessions that the person declined.')
   const notMe = counter('bonded_not_me_total', 'Sessions that the person said they did not start.')
   const expiries = counter('bonded_expiries_total', 'Sessions whose time was up.')
-  const commitFailures = counter('bonded_commit_failures_total', 'Groups of writes that could not be committed.')
+  const commitFailures = counter(
+    'bonded_commit_failures_total',
+    'Groups of writes that could not be committed.',
+  )
 
-  const refusals = new Counter({ name: 'bonded_refusals_total', help: 'Requests refused, by reason.', labelNames: ['reason'], registers })
+  const refusals = new Counter({
+    name: 'bonded_refusals_total',
+    help: 'Requests refused, by reason.',
+    labelNames: ['reason'],
+    registers,
+  })
   const refusalsBy = bindAll(REASON_NAMES, (reason: Reason) => refusals.labels(reason))
   const worked = new Counter({
     name: 'bonded_background_sessions_total',
@@ -67,7 +80,12 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   })
 
   let openChannels = () => 0
-  const gauge = (figure: { name: string; help: string; labelNames?: string[]; collect: (this: Gauge) => void }) => new Gauge({ ...figure, registers })
+  const gauge = (figure: {
+    name: string
+    help: string
+    labelNames?: string[]
+    collect: (this: Gauge) => void
+  }) => new Gauge({ ...figure, registers })
   gauge({
     name: 'bonded_open_channels',
     help: 'Channels open just now.',
@@ -83,7 +101,11 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     labelNames: ['quantile'],
     collect() {
       // Node tells the time between two looks, of which the resolution is no lag.
-      const lagOf = (quantile: number) => Math.max(0, lag.percentile(quantile * 100) / NANOSECONDS_A_SECOND - LAG_RESOLUTION_MS / 1_000)
+      const lagOf = (quantile: number) =>
+        Math.max(
+          0,
+          lag.percentile(quantile * 100) / NANOSECONDS_A_SECOND - LAG_RESOLUTION_MS / 1_000,
+        )
       for (const quantile of LAG_QUANTILES) this.set({ quantile }, lagOf(quantile))
       lag.reset()
     },
@@ -131,6 +153,9 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   }
 }
 
-function bindAll<Label extends string, Bound>(labels: readonly Label[], bind: (label: Label) => Bound): ReadonlyMap<Label, Bound> {
+function bindAll<Label extends string, Bound>(
+  labels: readonly Label[],
+  bind: (label: Label) => Bound,
+): ReadonlyMap<Label, Bound> {
   return new Map(labels.map((label) => [label, bind(label)]))
 }

@@ -18,10 +18,17 @@ export const appAssertionVerifier: AssertionVerifier = {
     const authenticatorData = decodeBase64url(appAttest.authenticator_data)
     const signature = decodeBase64url(appAttest.signature)
     const header = authenticatorData && readHeader(authenticatorData)
-    if (authenticatorData === undefined || header === undefined || header.rest.length > 0 || signature === undefined) return no('encoding')
+    if (
+      authenticatorData === undefined ||
+      header === undefined ||
+      header.rest.length > 0 ||
+      signature === undefined
+    )
+      return no('encoding')
     // 2. The hash is of the payload rebuilt here; the one sent is only compared.
     const clientDataHash = hash('sha256', payload, 'buffer')
-    if (clientDataHash.toString('base64url') !== appAttest.client_data_hash) return no('client_data_hash')
+    if (clientDataHash.toString('base64url') !== appAttest.client_data_hash)
+      return no('client_data_hash')
     // 3. The signature.
     const signed = Buffer.concat([authenticatorData, clientDataHash])
     if (!verify('sha256', signed, publicKeyOf(device), signature)) return no('signature')

@@ -28,7 +28,12 @@ export interface ProofMeans {
 export function proofsOf(phones: TrustedPhones, means: ProofMeans): Proofs {
   const { apple, android } = phones
   const { fetch, clock, origin, onFetchFailure: onFailure } = means
-  const revocations = googleRevocations({ fetch, clock, snapshot: KNOWN_BAD_SERIALS, ...(onFailure ? { onFailure } : {}) })
+  const revocations = googleRevocations({
+    fetch,
+    clock,
+    snapshot: KNOWN_BAD_SERIALS,
+    ...(onFailure ? { onFailure } : {}),
+  })
   const thread = registrationThread({ trust: { phones, origin }, revocations, clock })
   return {
     verifiers: {
@@ -38,7 +43,9 @@ export function proofsOf(phones: TrustedPhones, means: ProofMeans): Proofs {
       software: appAssertionVerifier,
     },
     registrars: {
-      ...(apple.apps.length === 0 ? {} : { 'apple-app-attest': thread.registrarOf('apple-app-attest') }),
+      ...(apple.apps.length === 0
+        ? {}
+        : { 'apple-app-attest': thread.registrarOf('apple-app-attest') }),
       ...(android.apps.length === 0 ? {} : { 'android-key': thread.registrarOf('android-key') }),
       webauthn: thread.registrarOf('webauthn'),
       software: softwareRegistrar,

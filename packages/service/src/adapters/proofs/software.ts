@@ -15,9 +15,15 @@ export const softwareRegistrar: KeyRegistrar<'software'> = {
   async register(request) {
     const der = decodeBase64url(request.public_key)
     const key = der && readPublicKey(der)
-    if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return refuse('public_key_invalid', { param: 'public_key' })
+    if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+      return refuse('public_key_invalid', { param: 'public_key' })
     // Written anew: two spellings of one key must not be two keys.
     const publicKey = key.export({ format: 'der', type: 'spki' })
-    return accept({ keyId: hash('sha256', publicKey, 'base64url'), publicKey, environment: 'sandbox', appId: APP_ID })
+    return accept({
+      keyId: hash('sha256', publicKey, 'base64url'),
+      publicKey,
+      environment: 'sandbox',
+      appId: APP_ID,
+    })
   },
 }

@@ -12,7 +12,10 @@ import { changed, type Row, row, rows } from './statement.ts'
 const MAX_EVENTS = 200
 
 /** The registered keys, and what their subjects are called towards each tenant. */
-export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'motions'>): DeviceTable {
+export function deviceTable(
+  { requestId }: Pick<Writing, 'requestId'>,
+  kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'motions'>,
+): DeviceTable {
   return {
     *register(device, token) {
       const registered = yield* row(
@@ -42,11 +45,10 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pic
 
     *keepReceipt(id, finding) {
       const { receipt, ...told } = finding.verified ? finding : { ...finding, receipt: null }
-      yield* row('insert into device_receipt (device_id, finding, receipt) values ($1, $2, $3) returning device_id', [
-        id,
-        JSON.stringify(told),
-        receipt,
-      ])
+      yield* row(
+        'insert into device_receipt (device_id, finding, receipt) values ($1, $2, $3) returning device_id',
+        [id, JSON.stringify(told), receipt],
+      )
     },
 
     *find(id) {
@@ -57,12 +59,15 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pic
       const known = kept.deviceTokens.get(tokenId)
       const found =
         known === undefined
-          ? ((yield* load(kept, 'token_id', tokenId)) ?? (yield* load(kept, 'offered_token_id', tokenId)))
+          ? ((yield* load(kept, 'token_id', tokenId)) ??
+            (yield* load(kept, 'offered_token_id', tokenId)))
           : yield* load(kept, 'id', known)
       if (found === undefined) return undefined
       const { device, token, offered } = found
       if (token.id === tokenId) return { device, tokenHash: token.hash, offered: false }
-      return offered?.id === tokenId ? { device, tokenHash: offered.hash, offered: true } : undefined
+      return offered?.id === tokenId
+        ? { device, tokenHash: offered.hash, offered: true }
+        : undefined
     },
 
     *raiseCounter(id, counter, issuedAt) {
@@ -83,7 +88,10 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pic
     *suspect(id, issuedAt) {
       kept.devices.delete(id)
       return (
-        (yield* changed(`update device set status = 'suspect' where id = $1 and status = 'active' and last_issued_at < $2`, [id, issuedAt])) === 1
+        (yield* changed(
+          `update device set status = 'suspect' where id = $1 and status = 'active' and last_issued_at < $2`,
+          [id, issuedAt],
+        )) === 1
       )
     },
 
@@ -95,7 +103,12 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pic
         kept.motions.delete(id)
       }
       const states = from.map((status) => `'${status}'`).join(', ')
-      return (yield* changed(`update device set status = $2 where id = $1 and status in (${states})`, [id, to])) === 1
+      return (
+        (yield* changed(`update device set status = $2 where id = $1 and status in (${states})`, [
+          id,
+          to,
+        ])) === 1
+      )
     },
 
     *record(id, { at, kind, step }) {
@@ -104,14 +117,16 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pic
          select $1, coalesce(max(seq), 0) + 1, $2, $3, $4, $5 from device_event where device_id = $1`,
         [id, at, kind, step, requestId()],
       )
-      yield* changed('delete from device_event where device_id = $1 and seq <= (select max(seq) from device_event where device_id = $1) - $2', [
-        id,
-        MAX_EVENTS,
-      ])
+      yield* changed(
+        'delete from device_event where device_id = $1 and seq <= (select max(seq) from device_event where device_id = $1) - $2',
+        [id, MAX_EVENTS],
+      )
     },
 
     *events(id) {
-      const found = yield* rows('select * from device_event where device_id = $1 order by seq', [id])
+      const found = yield* rows('select * from device_event where device_id = $1 order by seq', [
+        id,
+      ])
       return found.map(({ seq, at, kind, step, request_id }) => ({
         seq: Number(seq),
         at: Number(at),
@@ -123,7 +138,10 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pic
 
     *offerToken(id, token) {
       kept.devices.delete(id)
-      yield* changed('update device set offered_token_id = $2, offered_token_hash = $3 where id = $1', [id, token.id, token.hash])
+      yield* changed(
+        'update device set offered_token_id = $2, offered_token_hash = $3 where id = $1',
+        [id, token.id, token.hash],
+      )
     },
 
     *useToken(id, tokenId) {
@@ -163,9 +181,15 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pic
     *motion(id) {
       const known = kept.motions.get(id)
       if (known !== undefined) return known
-      const found = yield* row('select root_key_id, windows from device_motion where device_id = $1', [id])
+      const found = yield* row(
+        'select root_key_id, windows from device_motion where device_id = $1',
+        [id],
+      )
       if (found === undefined) return undefined
-      const memory: MotionMemory = { keyId: String(found.root_key_id), windows: windowsFromBytes(found.windows as Uint8Array) }
+      const memory: MotionMemory = {
+        keyId: String(found.root_key_id),
+        windows: windowsFromBytes(found.windows as Uint8Array),
+      }
       kept.motions.set(id, memory)
       return memory
     },
@@ -185,7 +209,10 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>, kept: Pic
         'insert into pairwise_subject (tenant_id, subject_id, subject_ref) values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing',
         [tenantId, subjectId, subjectRef],
       )
-      const stored = yield* row('select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2', [tenantId, subjectId])
+      const stored = yield* row(
+        'select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2',
+        [tenantId, subjectId],
+      )
       return String(stored?.subject_ref)
     },
   }
@@ -201,10 +228,14 @@ function* load(
   const found = yield* row(`select * from device where ${by} = $1`, [value])
   if (found === undefined) return undefined
   const device = deviceFromRow(found)
-  const offered = found.offered_token_id === null ? undefined : tokenOf(found.offered_token_id, found.offered_token_hash)
+  const offered =
+    found.offered_token_id === null
+      ? undefined
+      : tokenOf(found.offered_token_id, found.offered_token_hash)
   const loaded = { device, token: tokenOf(found.token_id, found.token_hash), offered }
   kept.devices.set(device.id, loaded)
-  for (const token of [loaded.token, offered]) if (token !== undefined) kept.deviceTokens.set(token.id, device.id)
+  for (const token of [loaded.token, offered])
+    if (token !== undefined) kept.deviceTokens.set(token.id, device.id)
   return loaded
 }
 

@@ -34,13 +34,20 @@ export class ForeignEvents {
   }
 
   #latest(): number {
-    const [found] = this.#connection.run({ text: 'select coalesce(max(rowid), 0) as latest from session_event', values: [] }) as readonly Row[]
+    const [found] = this.#connection.run({
+      text: 'select coalesce(max(rowid), 0) as latest from session_event',
+      values: [],
+    }) as readonly Row[]
     return Number(found?.latest)
   }
 
   #after(rowid: number): { sessionId: SessionId; seq: number }[] {
-    const text = 'select session_id, max(seq) as seq from session_event where rowid > $1 and seq is not null group by session_id'
+    const text =
+      'select session_id, max(seq) as seq from session_event where rowid > $1 and seq is not null group by session_id'
     const found = this.#connection.run({ text, values: [rowid] }) as readonly Row[]
-    return found.map(({ session_id, seq }) => ({ sessionId: session_id as SessionId, seq: Number(seq) }))
+    return found.map(({ session_id, seq }) => ({
+      sessionId: session_id as SessionId,
+      seq: Number(seq),
+    }))
   }
 }

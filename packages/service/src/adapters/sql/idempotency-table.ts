@@ -15,11 +15,23 @@ export const idempotencyTable: IdempotencyTable = {
   },
 
   *find(tenantId, key) {
-    const found = yield* row('select * from idempotency where tenant_id = $1 and idempotency_key = $2', [tenantId, key])
-    return found && { bodyMac: found.body_mac as string, rootKeyId: found.root_key_id as string, sessionId: found.session_id as SessionId }
+    const found = yield* row(
+      'select * from idempotency where tenant_id = $1 and idempotency_key = $2',
+      [tenantId, key],
+    )
+    return (
+      found && {
+        bodyMac: found.body_mac as string,
+        rootKeyId: found.root_key_id as string,
+        sessionId: found.session_id as SessionId,
+      }
+    )
   },
 
   *release(tenantId, key) {
-    yield* row('delete from idempotency where tenant_id = $1 and idempotency_key = $2', [tenantId, key])
+    yield* row('delete from idempotency where tenant_id = $1 and idempotency_key = $2', [
+      tenantId,
+      key,
+    ])
   },
 }

@@ -29,7 +29,8 @@ export class MigrationError extends Error {
 export function migrate(file: string, now: number): readonly string[] {
   try {
     // Nothing to do is the usual case, and must not wait for a service that writes.
-    if (existsSync(file) && migrationStates(file).every(({ appliedAt }) => appliedAt !== null)) return []
+    if (existsSync(file) && migrationStates(file).every(({ appliedAt }) => appliedAt !== null))
+      return []
     using database = openDatabase(file)
     return applyMissing(database, now)
   } catch (cause) {
@@ -47,7 +48,9 @@ function applyMissing(database: DatabaseSync, now: number): readonly string[] {
     const pending = MIGRATIONS.filter(({ number }) => !applied.has(number))
     for (const { number, name, statements } of pending) {
       for (const statement of statements) database.exec(statement)
-      database.prepare('insert into migration (number, name, checksum, applied_at) values (?, ?, ?, ?)').run(number, name, checksum(statements), now)
+      database
+        .prepare('insert into migration (number, name, checksum, applied_at) values (?, ?, ?, ?)')
+        .run(number, name, checksum(statements), now)
     }
     database.exec('commit')
     return pending.map(({ number, name }) => `${number} ${name}`)
@@ -77,7 +80,10 @@ function openDatabase(file: string): DatabaseSync {
 function readSteps(file: string): ReadonlyMap<number, number> {
   try {
     using database = new DatabaseSync(file, { readOnly: true, timeout: WAIT_FOR_LOCK_MS })
-    const made = database.prepare("select 1 from sqlite_schema where type = 'table' and name = 'migration'").get() !== undefined
+    const made =
+      database
+        .prepare("select 1 from sqlite_schema where type = 'table' and name = 'migration'")
+        .get() !== undefined
     return made ? appliedSteps(database) : new Map()
   } catch (cause) {
     throw asStoreError(cause, { to: 'open', where: file })
@@ -86,7 +92,9 @@ function readSteps(file: string): ReadonlyMap<number, number> {
 
 function appliedSteps(database: DatabaseSync): ReadonlyMap<number, number> {
   const applied = new Map<number, number>()
-  for (const row of database.prepare('select number, name, checksum, applied_at from migration order by number').all()) {
+  for (const row of database
+    .prepare('select number, name, checksum, applied_at from migration order by number')
+    .all()) {
     const known = MIGRATIONS.find(({ number }) => number === row.number)
     if (known === undefined) {
       throw new MigrationError(
@@ -94,7 +102,9 @@ function appliedSteps(database: DatabaseSync): ReadonlyMap<number, number> {
       )
     }
     if (checksum(known.statements) !== row.checksum) {
-      throw new MigrationError(`step ${known.number} (${known.name}) is not the one the database was made with`)
+      throw new MigrationError(
+        `step ${known.number} (${known.name}) is not the one the database was made with`,
+      )
     }
     applied.set(known.number, Number(row.applied_at))
   }

@@ -2,7 +2,11 @@
  * The schema, step by step. A step that was released is never changed: its checksum stands in every database.
  * Only what SQLite and PostgreSQL share: text, bigint (milliseconds, counters), bytea.
  */
-export const MIGRATIONS: readonly { readonly number: number; readonly name: string; readonly statements: readonly string[] }[] = [
+export const MIGRATIONS: readonly {
+  readonly number: number
+  readonly name: string
+  readonly statements: readonly string[]
+}[] = [
   {
     number: 1,
     name: 'tenants, devices, sessions',
@@ -93,7 +97,9 @@ export const MIGRATIONS: readonly { readonly number: number; readonly name: stri
     number: 6,
     name: 'how a phone was moved before, as keyed marks',
     // At most eight windows, read and written together. The features themselves are not stored.
-    statements: ['create table device_motion (device_id text primary key, root_key_id text not null, windows bytea not null)'],
+    statements: [
+      'create table device_motion (device_id text primary key, root_key_id text not null, windows bytea not null)',
+    ],
   },
   {
     number: 7,

@@ -23,5 +23,8 @@ export function quickCheck(file: string): void {
     throw asStoreError(cause, { to: 'open', where: file })
   }
   if (findings.length === 1 && findings[0] === 'ok') return
-  throw new StoreError(`the store refused to open: ${findings.join(' ')}`, { trouble: 'damaged', where: file })
+  throw new StoreError(`the store refused to open: ${findings.join(' ')}`, {
+    trouble: 'damaged',
+    where: file,
+  })
 }

@@ -24,7 +24,9 @@ export class StoreInUse extends Error {
  */
 export function lockForServing(file: string): Disposable {
   // By its real path: two names of one file are one file.
-  const real = existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))
+  const real = existsSync(file)
+    ? realpathSync(file)
+    : join(realpathSync(dirname(file)), basename(file))
   const lockFile = `${real}.lock`
   try {
     const lock = new DatabaseSync(lockFile)

@@ -51,7 +51,10 @@ export function columnsOf(session: Session): SqlValue[] {
 }
 
 /** The columns in which two readings of a session differ, and what they hold in the later one. */
-export function differenceOf(before: Session, after: Session): { columns: string; values: SqlValue[] } {
+export function differenceOf(
+  before: Session,
+  after: Session,
+): { columns: string; values: SqlValue[] } {
   let columns = ''
   const values: SqlValue[] = []
   for (const member of MEMBERS) {
@@ -134,7 +137,13 @@ export function entryFromRow(row: Row): TimelineEntry {
 
 /** An event as the channel repeats it. */
 export function eventFromRow(row: Row): StoredEvent {
-  return { seq: Number(row.seq), kind: row.kind as string, at: Number(row.at), state: row.state as SessionState, hint: row.hint as Session['hint'] }
+  return {
+    seq: Number(row.seq),
+    kind: row.kind as string,
+    at: Number(row.at),
+    state: row.state as SessionState,
+    hint: row.hint as Session['hint'],
+  }
 }
 
 function instant(value: SqlValue | undefined): number | null {

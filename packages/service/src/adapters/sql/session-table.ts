@@ -4,7 +4,14 @@ import { claimed, hinted, missed, moved } from '../../domain/changes.ts'
 import type { SessionTable, Work } from '../../ports/store.ts'
 import type { Writing } from './announce.ts'
 import type { KeptBonds, KeptRows } from './kept.ts'
-import { columnsOf, differenceOf, entryFromRow, eventFromRow, SESSION_COLUMNS, sessionFromRow } from './session-row.ts'
+import {
+  columnsOf,
+  differenceOf,
+  entryFromRow,
+  eventFromRow,
+  SESSION_COLUMNS,
+  sessionFromRow,
+} from './session-row.ts'
 import { changed, row, rows } from './statement.ts'
 
 /** More lines than any honest session writes; a bound on what a stubborn phone can make us store. */
@@ -16,7 +23,8 @@ const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) valu
 const INSERT_EVENT = `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
   values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9)`
 /** Events lie by when their session began, so that what is written together lies together, however many there are. */
-const OF_SESSION = 'session_id = $1 and session_began_at = (select created_at from session where id = $1)'
+const OF_SESSION =
+  'session_id = $1 and session_began_at = (select created_at from session where id = $1)'
 
 const BONDS = `select
     (select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2) as subject_ref,
@@ -32,9 +40,22 @@ export function sessionTable(
   { announce, requestId }: Writing,
   { sessions: kept, failures, bonds }: Pick<KeptRows, 'sessions' | 'failures' | 'bonds'>,
 ): SessionTable {
-  function* event(session: Session, { at, kind, reason }: { at: number; kind: string; reason?: string | null }) {
+  function* event(
+    session: Session,
+    { at, kind, reason }: { at: number; kind: string; reason?: string | null },
+  ) {
     const { id, createdAt, seq, state, hint } = session
-    yield* changed(INSERT_EVENT, [id, createdAt, seq, at, kind, state, hint, reason ?? null, requestId()])
+    yield* changed(INSERT_EVENT, [
+      id,
+      createdAt,
+      seq,
+      at,
+      kind,
+      state,
+      hint,
+      reason ?? null,
+      requestId(),
+    ])
     announce({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
   }
 
@@ -42,7 +63,12 @@ export function sessionTable(
   function* replace(before: Session, after: Session): Work<boolean> {
     const { columns, values } = differenceOf(before, after)
     if (values.length === 0) return true
-    const replaced = yield* changed(updateStatement(columns), [before.id, before.seq, before.validAssertions, ...values])
+    const replaced = yield* changed(updateStatement(columns), [
+      before.id,
+      before.seq,
+      before.validAssertions,
+      ...values,
+    ])
     if (replaced === 1) kept.set(after.id, after)
     else kept.delete(before.id)
     return replaced === 1
@@ -51,13 +77,21 @@ export function sessionTable(
   function* failuresOn(id: SessionId): Work<ReadonlyMap<DeviceId, number>> {
     const known = failures.get(id)
     if (known !== undefined) return known
-    const found = yield* rows('select device_id, failures from session_device where session_id = $1', [id])
-    const counted = new Map(found.map((line) => [line.device_id as DeviceId, Number(line.failures)]))
+    const found = yield* rows(
+      'select device_id, failures from session_device where session_id = $1',
+      [id],
+    )
+    const counted = new Map(
+      found.map((line) => [line.device_id as DeviceId, Number(line.failures)]),
+    )
     failures.set(id, counted)
     return counted
   }
 
-  function* bondsOf(tenantId: TenantId, { id, subjectId }: Pick<Device, 'id' | 'subjectId'>): Work<Partial<KeptBonds>> {
+  function* bondsOf(
+    tenantId: TenantId,
+    { id, subjectId }: Pick<Device, 'id' | 'subjectId'>,
+  ): Work<Partial<KeptBonds>> {
     const key = bondsKey(tenantId, id)
     const known = bonds.get(key)
     if (known !== undefined) return known
@@ -65,8 +99,12 @@ export function sessionTable(
     const subjectRef = (found?.subject_ref as string | null) ?? undefined
     const continuity = found?.mean == null ? undefined : Number(found.mean)
     // What is not there may come with any phone of the subject. Once there, a name stays, and the rest changes below only.
-    if (subjectRef !== undefined && continuity !== undefined) bonds.set(key, { subjectRef, continuity })
-    return { ...(subjectRef === undefined ? {} : { subjectRef }), ...(continuity === undefined ? {} : { continuity }) }
+    if (subjectRef !== undefined && continuity !== undefined)
+      bonds.set(key, { subjectRef, continuity })
+    return {
+      ...(subjectRef === undefined ? {} : { subjectRef }),
+      ...(continuity === undefined ? {} : { continuity }),
+    }
   }
 
   return {
@@ -90,7 +128,11 @@ export function sessionTable(
     *move(session, move, { now, set }) {
       const after = moved(session, move, { now, ...(set ? { set } : {}) })
       if (after === undefined || !(yield* replace(session, after))) return undefined
-      yield* event(after, { at: move.to === 'expired' ? session.expiresAt : now, kind: move.to, reason: move.endedReason ?? null })
+      yield* event(after, {
+        at: move.to === 'expired' ? session.expiresAt : now,
+        kind: move.to,
+        reason: move.endedReason ?? null,
+      })
       return after
     },
 
@@ -114,7 +156,10 @@ export function sessionTable(
     },
 
     *rememberOrigin(id, origin) {
-      yield* changed('update session set requesting_origin = $2 where id = $1 and requesting_origin is null', [id, origin])
+      yield* changed(
+        'update session set requesting_origin = $2 where id = $1 and requesting_origin is null',
+        [id, origin],
+      )
       kept.delete(id)
     },
 
@@ -124,17 +169,31 @@ export function sessionTable(
          select $1, created_at, null, $2, $3, null, null, $4, $5, $6 from session
          where id = $1 and (select count(*) from session_event where ${OF_SESSION}) <
            case when $7 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_STRANGERS} end`,
-        [id, note.at, note.kind, note.reason ?? null, note.step ?? null, requestId(), note.by ?? ''],
+        [
+          id,
+          note.at,
+          note.kind,
+          note.reason ?? null,
+          note.step ?? null,
+          requestId(),
+          note.by ?? '',
+        ],
       )
     },
 
     *timeline(id) {
-      const entries = yield* rows(`select * from session_event where ${OF_SESSION} order by at, coalesce(seq, 0)`, [id])
+      const entries = yield* rows(
+        `select * from session_event where ${OF_SESSION} order by at, coalesce(seq, 0)`,
+        [id],
+      )
       return entries.map(entryFromRow)
     },
 
     *eventsAfter(id, seq) {
-      const events = yield* rows(`select * from session_event where ${OF_SESSION} and seq > $2 order by seq`, [id, seq])
+      const events = yield* rows(
+        `select * from session_event where ${OF_SESSION} and seq > $2 order by seq`,
+        [id, seq],
+      )
       return events.map(eventFromRow)
     },
 
@@ -154,12 +213,18 @@ export function sessionTable(
     },
 
     *overdue(now, limit) {
-      const found = yield* rows('select * from session where ended_at is null and expires_at <= $1 order by expires_at limit $2', [now, limit])
+      const found = yield* rows(
+        'select * from session where ended_at is null and expires_at <= $1 order by expires_at limit $2',
+        [now, limit],
+      )
       return found.map(sessionFromRow)
     },
 
     *forget(endedBy, limit) {
-      const doomed = yield* rows('select id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2', [endedBy, limit])
+      const doomed = yield* rows(
+        'select id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2',
+        [endedBy, limit],
+      )
       if (doomed.length === 0) return 0
       const ids = doomed.map((found) => found.id as SessionId)
       // As many as there can be, some of them twice: one text, however many there are, so it is prepared once.
@@ -178,17 +243,28 @@ export function sessionTable(
     },
 
     *latest() {
-      const found = yield* row('select root_key_id, created_at from session where ended_at is null order by expires_at desc limit 1', [])
-      return found && { rootKeyId: found.root_key_id as string, createdAt: Number(found.created_at) }
+      const found = yield* row(
+        'select root_key_id, created_at from session where ended_at is null order by expires_at desc limit 1',
+        [],
+      )
+      return (
+        found && { rootKeyId: found.root_key_id as string, createdAt: Number(found.created_at) }
+      )
     },
 
     *heldBy(deviceId) {
-      const found = yield* rows('select * from session where ended_at is null and device_id = $1 order by created_at', [deviceId])
+      const found = yield* rows(
+        'select * from session where ended_at is null and device_id = $1 order by created_at',
+        [deviceId],
+      )
       return found.map(sessionFromRow)
     },
 
     *recent(tenantId, limit) {
-      const found = yield* rows('select * from session where tenant_id = $1 order by created_at desc limit $2', [tenantId, limit])
+      const found = yield* rows(
+        'select * from session where tenant_id = $1 order by created_at desc limit $2',
+        [tenantId, limit],
+      )
       return found.map(sessionFromRow)
     },
 

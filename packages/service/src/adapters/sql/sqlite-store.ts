@@ -79,7 +79,12 @@ export class SqliteStore implements Store {
   #lastWriteFailed = false
 
   constructor(file: string, parts: SqliteStoreParts) {
-    const { bus, meter = noMeter, waitForLockMs = WAIT_FOR_LOCK_MS, freeBytes = freeBytesOf } = parts
+    const {
+      bus,
+      meter = noMeter,
+      waitForLockMs = WAIT_FOR_LOCK_MS,
+      freeBytes = freeBytesOf,
+    } = parts
     this.#file = file
     this.#bus = bus
     this.#meter = meter
@@ -90,7 +95,10 @@ export class SqliteStore implements Store {
     } catch (cause) {
       throw asStoreError(cause, { to: 'open', where: file })
     }
-    this.#tables = tables(this.#kept, { announce: (announcement) => this.#announcements.push(announcement), requestId: () => this.#requestId })
+    this.#tables = tables(this.#kept, {
+      announce: (announcement) => this.#announcements.push(announcement),
+      requestId: () => this.#requestId,
+    })
     const announce = () => {
       throw new StoreError('a unit that only reads has changed a session')
     }
@@ -128,7 +136,10 @@ export class SqliteStore implements Store {
   async health(): Promise<readonly Unreadiness[]> {
     const found: Unreadiness[] = []
     try {
-      const [row] = this.#database.run({ text: 'select max(number) as latest from migration', values: [] }) as readonly Row[]
+      const [row] = this.#database.run({
+        text: 'select max(number) as latest from migration',
+        values: [],
+      }) as readonly Row[]
       const applied = Number(row?.latest)
       const known = MIGRATIONS.at(-1)?.number ?? 0
       if (applied < known) found.push('migrations_pending')
@@ -176,7 +187,8 @@ export class SqliteStore implements Store {
     if (group.length === 0) return
     const failure = this.#commit(group)
     if (failure === undefined) return
-    if (failure.byUnit && group.length > 1) for (const pending of group) this.#failed([pending], this.#commit([pending]))
+    if (failure.byUnit && group.length > 1)
+      for (const pending of group) this.#failed([pending], this.#commit([pending]))
     else this.#failed(group, failure)
   }
 
@@ -221,7 +233,11 @@ export class SqliteStore implements Store {
 
   /** An outage as a `StoreError`; anything else as it is. What comes after the end meets an outage. */
   #outage(cause: unknown, to: 'read' | 'write'): unknown {
-    if (!this.#database.isOpen) return new StoreError(`the store refused to ${to}: it is closed`, { where: this.#file, cause })
+    if (!this.#database.isOpen)
+      return new StoreError(`the store refused to ${to}: it is closed`, {
+        where: this.#file,
+        cause,
+      })
     return asStoreError(cause, { to, where: this.#file })
   }
 
@@ -292,14 +308,18 @@ class Connection {
   run({ text, values, counts }: Statement): readonly Row[] | number {
     const { statement, order, columns } = this.#statement(text)
     // node:sqlite would bind NULL, and a wrong program would look like an empty column.
-    for (let at = 0; at < values.length; at++) if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
-    const bound = order === undefined ? (values as SqlValue[]) : order.map((at) => values[at] as SqlValue)
+    for (let at = 0; at < values.length; at++)
+      if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
+    const bound =
+      order === undefined ? (values as SqlValue[]) : order.map((at) => values[at] as SqlValue)
     if (counts) return Number(statement.run(...bound).changes)
     if (columns.length === 0) {
       statement.run(...bound)
       return []
     }
-    return (statement.all(...bound) as unknown as SqlValue[][]).map((found) => rowOf(columns, found))
+    return (statement.all(...bound) as unknown as SqlValue[][]).map((found) =>
+      rowOf(columns, found),
+    )
   }
 
   /** Runs a unit of work to its end without letting go of the thread. */
@@ -347,7 +367,11 @@ class Connection {
       // Values without their names: with them, node:sqlite would make each column's name anew for every row.
       statement.setReturnArrays(true)
       const inOrder = order.every((value, at) => value === at)
-      prepared = { statement, order: inOrder ? undefined : order, columns: statement.columns().map(({ name }) => name) }
+      prepared = {
+        statement,
+        order: inOrder ? undefined : order,
+        columns: statement.columns().map(({ name }) => name),
+      }
       this.#prepared.set(text, prepared)
     }
     return prepared

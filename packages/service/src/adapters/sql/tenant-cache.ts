@@ -8,9 +8,18 @@ import type { Kept, KeptRows } from './kept.ts'
  */
 export function keptTenants(
   table: TenantTable,
-  { tenants, serverCredentials, publishableKeys, origins }: Pick<KeptRows, 'tenants' | 'serverCredentials' | 'publishableKeys' | 'origins'>,
+  {
+    tenants,
+    serverCredentials,
+    publishableKeys,
+    origins,
+  }: Pick<KeptRows, 'tenants' | 'serverCredentials' | 'publishableKeys' | 'origins'>,
 ): TenantTable {
-  function* lookUp<Found, Missing>(kept: Kept<string, Found>, key: string, find: () => Work<Found | Missing>): Work<Found | Missing> {
+  function* lookUp<Found, Missing>(
+    kept: Kept<string, Found>,
+    key: string,
+    find: () => Work<Found | Missing>,
+  ): Work<Found | Missing> {
     const known = kept.get(key)
     if (known !== undefined) return known
     const found = yield* find()
@@ -27,7 +36,8 @@ export function keptTenants(
   return {
     ...table,
     find: (id) => lookUp(tenants, id, () => table.find(id)),
-    findServerCredential: (keyId) => lookUp(serverCredentials, keyId, () => table.findServerCredential(keyId)),
+    findServerCredential: (keyId) =>
+      lookUp(serverCredentials, keyId, () => table.findServerCredential(keyId)),
     findPublishableKey: (key) => lookUp(publishableKeys, key, () => table.findPublishableKey(key)),
     knowsOrigin: (origin) => lookUp(origins, origin, () => table.knowsOrigin(origin)),
     create: (tenant, now) => dropping(table.create(tenant, now)),

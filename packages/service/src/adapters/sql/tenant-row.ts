@@ -21,7 +21,17 @@ function parseOnce<T>(text: SqlValue | undefined, parse: (source: string) => T =
 }
 
 /** Named, for where they are read beside another table's: a column that a newer program adds must not move those. */
-export const TENANT_COLUMNS = ['id', 'name', 'environment', 'demo', 'origins', 'workflows', 'limits'].map((column) => `tenant.${column}`).join(', ')
+export const TENANT_COLUMNS = [
+  'id',
+  'name',
+  'environment',
+  'demo',
+  'origins',
+  'workflows',
+  'limits',
+]
+  .map((column) => `tenant.${column}`)
+  .join(', ')
 
 /** The tenant of a row. */
 export function tenantFromRow(found: Row): Tenant {

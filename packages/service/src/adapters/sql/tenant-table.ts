@@ -7,18 +7,24 @@ import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
 /** The tenants and their keys. */
 export const tenantTable: TenantTable = {
   *create(tenant, now) {
-    yield* row('insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits) values ($1, $2, $3, $4, $5, $6, $7, $8)', [
-      tenant.id,
-      tenant.name,
-      tenant.environment,
-      tenant.demo ? 1 : 0,
-      JSON.stringify(tenant.origins),
-      JSON.stringify(tenant.workflows),
-      now,
-      limitsText(tenant.limits),
-    ])
+    yield* row(
+      'insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits) values ($1, $2, $3, $4, $5, $6, $7, $8)',
+      [
+        tenant.id,
+        tenant.name,
+        tenant.environment,
+        tenant.demo ? 1 : 0,
+        JSON.stringify(tenant.origins),
+        JSON.stringify(tenant.workflows),
+        now,
+        limitsText(tenant.limits),
+      ],
+    )
     for (const origin of tenant.origins) {
-      yield* row('insert into tenant_origin (tenant_id, origin) values ($1, $2)', [tenant.id, origin])
+      yield* row('insert into tenant_origin (tenant_id, origin) values ($1, $2)', [
+        tenant.id,
+        origin,
+      ])
     }
   },
 
@@ -28,7 +34,12 @@ export const tenantTable: TenantTable = {
   },
 
   *setLimits(id, limits) {
-    return (yield* row('update tenant set limits = $2 where id = $1 returning id', [id, limitsText(limits)])) !== undefined
+    return (
+      (yield* row('update tenant set limits = $2 where id = $1 returning id', [
+        id,
+        limitsText(limits),
+      ])) !== undefined
+    )
   },
 
   *list() {
@@ -43,12 +54,10 @@ export const tenantTable: TenantTable = {
   },
 
   *addPublishableKey({ key, tenantId, scope, now }) {
-    yield* row('insert into publishable_key (publishable_key, tenant_id, scope, created_at, revoked_at) values ($1, $2, $3, $4, null)', [
-      key,
-      tenantId,
-      scopeText(scope),
-      now,
-    ])
+    yield* row(
+      'insert into publishable_key (publishable_key, tenant_id, scope, created_at, revoked_at) values ($1, $2, $3, $4, null)',
+      [key, tenantId, scopeText(scope), now],
+    )
   },
 
   *revoke(key, at) {
@@ -70,7 +79,13 @@ export const tenantTable: TenantTable = {
       [keyId],
     )
     return (
-      found && { keyId, hash: found.hash as Uint8Array, tenant: tenantFromRow(found), scope: parseScope(found.scope), revokedAt: revokedAt(found) }
+      found && {
+        keyId,
+        hash: found.hash as Uint8Array,
+        tenant: tenantFromRow(found),
+        scope: parseScope(found.scope),
+        revokedAt: revokedAt(found),
+      }
     )
   },
 
@@ -80,24 +95,42 @@ export const tenantTable: TenantTable = {
        join tenant on tenant.id = publishable_key.tenant_id where publishable_key = $1`,
       [key],
     )
-    return found && { key, tenant: tenantFromRow(found), scope: parseScope(found.scope), revokedAt: revokedAt(found) }
+    return (
+      found && {
+        key,
+        tenant: tenantFromRow(found),
+        scope: parseScope(found.scope),
+        revokedAt: revokedAt(found),
+      }
+    )
   },
 
   *listKeys(tenantId) {
-    const server = yield* rows('select * from server_credential where tenant_id = $1 order by created_at', [tenantId])
-    const publishable = yield* rows('select * from publishable_key where tenant_id = $1 order by created_at', [tenantId])
+    const server = yield* rows(
+      'select * from server_credential where tenant_id = $1 order by created_at',
+      [tenantId],
+    )
+    const publishable = yield* rows(
+      'select * from publishable_key where tenant_id = $1 order by created_at',
+      [tenantId],
+    )
     return [...server.map(serverListing), ...publishable.map(publishableListing)]
   },
 
   *findKey(key) {
     const server = yield* row('select * from server_credential where key_id = $1', [key])
     if (server !== undefined) return serverListing(server)
-    const publishable = yield* row('select * from publishable_key where publishable_key = $1', [key])
+    const publishable = yield* row('select * from publishable_key where publishable_key = $1', [
+      key,
+    ])
     return publishable && publishableListing(publishable)
   },
 
   *knowsOrigin(origin) {
-    return (yield* row('select 1 as known from tenant_origin where origin = $1 limit 1', [origin])) !== undefined
+    return (
+      (yield* row('select 1 as known from tenant_origin where origin = $1 limit 1', [origin])) !==
+      undefined
+    )
   },
 }
 
@@ -114,7 +147,12 @@ function parseScope(text: SqlValue | undefined): Scope {
 }
 
 function serverListing(found: Row): KeyListing {
-  return { kind: 'server', key: found.key_id as string, last4: found.last4 as string, ...common(found) }
+  return {
+    kind: 'server',
+    key: found.key_id as string,
+    last4: found.last4 as string,
+    ...common(found),
+  }
 }
 
 function publishableListing(found: Row): KeyListing {
@@ -124,7 +162,12 @@ function publishableListing(found: Row): KeyListing {
 
 function common(found: Row): Pick<KeyListing, 'tenantId' | 'scope' | 'createdAt' | 'revokedAt'> {
   const tenantId = found.tenant_id as KeyListing['tenantId']
-  return { tenantId, scope: parseScope(found.scope), createdAt: Number(found.created_at), revokedAt: revokedAt(found) }
+  return {
+    tenantId,
+    scope: parseScope(found.scope),
+    createdAt: Number(found.created_at),
+    revokedAt: revokedAt(found),
+  }
 }
 
 function revokedAt(found: Row): number | null {

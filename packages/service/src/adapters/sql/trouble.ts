@@ -19,7 +19,8 @@ const PRIMARY = 0xff
 
 /** What a failure of SQLite says of the machine; nothing where the failure is a bug of ours. */
 export function troubleOf(cause: unknown): StoreTrouble | undefined {
-  if (!(cause instanceof Error) || !('errcode' in cause) || typeof cause.errcode !== 'number') return undefined
+  if (!(cause instanceof Error) || !('errcode' in cause) || typeof cause.errcode !== 'number')
+    return undefined
   return cause.errcode === NO_ROOM_BESIDE ? 'full' : TROUBLE_BY_CODE[cause.errcode & PRIMARY]
 }
 
@@ -34,7 +35,12 @@ const TEXT: Readonly<Record<StoreTrouble, string>> = {
 }
 
 /** An outage as a `StoreError`; anything else as it is. */
-export function asStoreError(cause: unknown, { to, where }: { to: 'open' | 'read' | 'write'; where: string }): unknown {
+export function asStoreError(
+  cause: unknown,
+  { to, where }: { to: 'open' | 'read' | 'write'; where: string },
+): unknown {
   const trouble = troubleOf(cause)
-  return trouble === undefined ? cause : new StoreError(`the store refused to ${to}: ${TEXT[trouble]}`, { trouble, where, cause })
+  return trouble === undefined
+    ? cause
+    : new StoreError(`the store refused to ${to}: ${TEXT[trouble]}`, { trouble, where, cause })
 }

@@ -31,7 +31,10 @@ interface Question<Answer> {
 }
 
 /** Enough for the certificates of all states, and a bound for whoever sends something that grows. */
-const LIMITS: WorkerOptions['resourceLimits'] = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16 }
+const LIMITS: WorkerOptions['resourceLimits'] = {
+  maxOldGenerationSizeMb: 96,
+  maxYoungGenerationSizeMb: 16,
+}
 
 /**
  * Workers that answer questions off this thread: few, with a bounded queue. One that hangs is ended at its deadline and
@@ -45,7 +48,10 @@ export class WorkerPool<Answer> implements AsyncDisposable {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#seats = Array.from({ length: options.size }, () => new Seat<Answer>(options, () => this.#waiting.shift()))
+    this.#seats = Array.from(
+      { length: options.size },
+      () => new Seat<Answer>(options, () => this.#waiting.shift()),
+    )
   }
 
   /** Never rejects. */
@@ -86,7 +92,12 @@ class Seat<Answer> {
   take(question: Question<Answer>): void {
     const { clock, deadlineMs } = this.#options
     const worker = (this.#worker ??= this.#start())
-    this.#current = { question, cancel: clock.schedule(clock.now() + deadlineMs, () => this.#drop(worker, { outcome: 'timed_out' })) }
+    this.#current = {
+      question,
+      cancel: clock.schedule(clock.now() + deadlineMs, () =>
+        this.#drop(worker, { outcome: 'timed_out' }),
+      ),
+    }
     // While it works it keeps the process alive; while it waits it does not.
     worker.ref()
     worker.postMessage(question.message)
@@ -100,7 +111,10 @@ class Seat<Answer> {
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#options.script, { workerData: this.#options.data, resourceLimits: LIMITS })
+    const worker = new Worker(this.#options.script, {
+      workerData: this.#options.data,
+      resourceLimits: LIMITS,
+    })
     worker.on('message', (answer: Answer) => {
       if (worker !== this.#worker) return
       worker.unref()

@@ -4,8 +4,17 @@ import { claimSession } from '../../operations/claim-session.ts'
 import { presentPhone } from '../present.ts'
 import { serve } from '../serve.ts'
 
-export const claimSessionRoute = serve(ENDPOINTS.claimSession, async ({ service, caller, params, body }) => {
-  const id = parseId('sess', params.session_id ?? '')
-  const claimed = await claimSession(service, caller, { id, nonce: body.nonce, deviceId: body.device_id })
-  return claimed.ok ? accept(['phone', presentPhone(service, claimed.value, caller.device)]) : claimed
-})
+export const claimSessionRoute = serve(
+  ENDPOINTS.claimSession,
+  async ({ service, caller, params, body }) => {
+    const id = parseId('sess', params.session_id ?? '')
+    const claimed = await claimSession(service, caller, {
+      id,
+      nonce: body.nonce,
+      deviceId: body.device_id,
+    })
+    return claimed.ok
+      ? accept(['phone', presentPhone(service, claimed.value, caller.device)])
+      : claimed
+  },
+)

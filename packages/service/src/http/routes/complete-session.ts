@@ -3,11 +3,16 @@ import { accept } from '../../domain/refusal.ts'
 import { completeSession } from '../../operations/complete-session.ts'
 import { serve } from '../serve.ts'
 
-export const completeSessionRoute = serve(ENDPOINTS.completeSession, async ({ service, caller, params, headers }) => {
-  const completed = await completeSession(service, caller, {
-    id: parseId('sess', params.session_id ?? ''),
-    completionSecret: headers['x-bond-completion-secret'],
-    contextDigest: headers['x-bond-context-digest'],
-  })
-  return completed.ok ? accept(['completed', { ok: true, session_id: completed.value.id }]) : completed
-})
+export const completeSessionRoute = serve(
+  ENDPOINTS.completeSession,
+  async ({ service, caller, params, headers }) => {
+    const completed = await completeSession(service, caller, {
+      id: parseId('sess', params.session_id ?? ''),
+      completionSecret: headers['x-bond-completion-secret'],
+      contextDigest: headers['x-bond-context-digest'],
+    })
+    return completed.ok
+      ? accept(['completed', { ok: true, session_id: completed.value.id }])
+      : completed
+  },
+)

@@ -4,7 +4,15 @@ import { declineSession } from '../../operations/decline-session.ts'
 import { presentPhone } from '../present.ts'
 import { serve } from '../serve.ts'
 
-export const declineSessionRoute = serve(ENDPOINTS.declineSession, async ({ service, caller, params, body }) => {
-  const declined = await declineSession(service, caller, { id: parseId('sess', params.session_id ?? ''), request: body })
-  return declined.ok ? accept(['phone', presentPhone(service, declined.value, caller.device)]) : declined
-})
+export const declineSessionRoute = serve(
+  ENDPOINTS.declineSession,
+  async ({ service, caller, params, body }) => {
+    const declined = await declineSession(service, caller, {
+      id: parseId('sess', params.session_id ?? ''),
+      request: body,
+    })
+    return declined.ok
+      ? accept(['phone', presentPhone(service, declined.value, caller.device)])
+      : declined
+  },
+)

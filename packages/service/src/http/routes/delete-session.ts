@@ -3,7 +3,10 @@ import { accept } from '../../domain/refusal.ts'
 import { killSession } from '../../operations/kill-session.ts'
 import { serve } from '../serve.ts'
 
-export const deleteSessionRoute = serve(ENDPOINTS.deleteSession, async ({ service, caller, params }) => {
-  const killed = await killSession(service, caller, parseId('sess', params.session_id ?? ''))
-  return killed.ok ? accept(null) : killed
-})
+export const deleteSessionRoute = serve(
+  ENDPOINTS.deleteSession,
+  async ({ service, caller, params }) => {
+    const killed = await killSession(service, caller, parseId('sess', params.session_id ?? ''))
+    return killed.ok ? accept(null) : killed
+  },
+)

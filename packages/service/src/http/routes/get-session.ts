@@ -15,11 +15,20 @@ export const getSessionRoute = serve(ENDPOINTS.getSession, async (call) => {
   // Only who may read may wait, so the wait comes after a reading and another one follows it.
   if (!first.ok || waitMs === 0 || id === undefined) return first
   const known = Number(query.after ?? first.value[1].seq)
-  const changed = await awaitChange(service, { id, seen: first.value[1].seq, known, waitMs, signal: signal() })
+  const changed = await awaitChange(service, {
+    id,
+    seen: first.value[1].seq,
+    known,
+    waitMs,
+    signal: signal(),
+  })
   return changed ? read(call, id) : first
 })
 
-async function read({ service, caller, query, headers }: Call<GetSession>, id: SessionId | undefined): Promise<Result<Answer<GetSession>>> {
+async function read(
+  { service, caller, query, headers }: Call<GetSession>,
+  id: SessionId | undefined,
+): Promise<Result<Answer<GetSession>>> {
   switch (caller.kind) {
     case 'backend': {
       const found = await readAsBackend(service, caller, id)
@@ -27,7 +36,11 @@ async function read({ service, caller, query, headers }: Call<GetSession>, id: S
     }
     case 'browser': {
       const { origin, key } = caller
-      const found = await readAsBrowser(service, { origin, tenant: key.tenant }, { id, watchToken: headers['x-bond-watch'] })
+      const found = await readAsBrowser(
+        service,
+        { origin, tenant: key.tenant },
+        { id, watchToken: headers['x-bond-watch'] },
+      )
       return found.ok ? accept(['public', presentPublic(service, found.value)]) : found
     }
     case 'phone': {

@@ -5,7 +5,13 @@ import { completeSessionRoute } from './complete-session.ts'
 import { createSessionRoute } from './create-session.ts'
 import { declineSessionRoute } from './decline-session.ts'
 import { deleteSessionRoute } from './delete-session.ts'
-import { challengeDeviceRoute, getDeviceRoute, registerDeviceRoute, removeDeviceRoute, rotateDeviceTokenRoute } from './devices.ts'
+import {
+  challengeDeviceRoute,
+  getDeviceRoute,
+  registerDeviceRoute,
+  removeDeviceRoute,
+  rotateDeviceTokenRoute,
+} from './devices.ts'
 import { fetchEvidenceRoute } from './fetch-evidence.ts'
 import { getSessionRoute } from './get-session.ts'
 import { readTimelineRoute } from './read-timeline.ts'

@@ -3,7 +3,10 @@ import { accept } from '../../domain/refusal.ts'
 import { readTimeline } from '../../operations/read-timeline.ts'
 import { serve } from '../serve.ts'
 
-export const readTimelineRoute = serve(ENDPOINTS.readTimeline, async ({ service, caller, params }) => {
-  const timeline = await readTimeline(service, caller, parseId('sess', params.session_id ?? ''))
-  return timeline.ok ? accept(['timeline', timeline.value]) : timeline
-})
+export const readTimelineRoute = serve(
+  ENDPOINTS.readTimeline,
+  async ({ service, caller, params }) => {
+    const timeline = await readTimeline(service, caller, parseId('sess', params.session_id ?? ''))
+    return timeline.ok ? accept(['timeline', timeline.value]) : timeline
+  },
+)

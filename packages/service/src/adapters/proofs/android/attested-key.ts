@@ -36,7 +36,10 @@ export async function verifyAttestedKey(
 ): Promise<Result<AttestedKey>> {
   const no = (step: string) => refuse('attestation_invalid', { step })
   // 1. The chain: who speaks.
-  const verified = verifyChain(chain, { roots: new Set([...policy.roots, ...policy.testRoots]), now: clock.now() })
+  const verified = verifyChain(chain, {
+    roots: new Set([...policy.roots, ...policy.testRoots]),
+    now: clock.now(),
+  })
   if (!verified.ok) return verified
   const { certificates, leaf, keyDescription, root } = verified.value
   // 2. What is said, in strict DER.

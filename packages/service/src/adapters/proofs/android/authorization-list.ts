@@ -1,5 +1,14 @@
 import { childrenOf, type Element, Malformed, readElement, TAG } from '../der/element.ts'
-import { onlyOf, readBoolean, readEnumerated, readInteger, readNull, readOctets, readSequence, readSetOf } from '../der/values.ts'
+import {
+  onlyOf,
+  readBoolean,
+  readEnumerated,
+  readInteger,
+  readNull,
+  readOctets,
+  readSequence,
+  readSetOf,
+} from '../der/values.ts'
 
 /** How the phone was started. */
 export interface RootOfTrust {
@@ -21,7 +30,8 @@ export interface AttestationApplicationId {
 const integer = readInteger
 const octets = readOctets
 const flag = readNull
-const integers = (element: Element): readonly bigint[] => readSetOf(element).map((one) => readInteger(one))
+const integers = (element: Element): readonly bigint[] =>
+  readSetOf(element).map((one) => readInteger(one))
 
 /**
  * Every tag that a list may hold, with its type: attestation versions 1 to 4 (Keymaster) and 100 to 500 (KeyMint).
@@ -78,9 +88,13 @@ const TAGS = {
 } as const
 
 type Tag = (typeof TAGS)[keyof typeof TAGS]
-const BY_TAG = new Map(Object.entries(TAGS).map(([number, tag]): [number, Tag] => [TAG.context(Number(number)), tag]))
+const BY_TAG = new Map(
+  Object.entries(TAGS).map(([number, tag]): [number, Tag] => [TAG.context(Number(number)), tag]),
+)
 /** What a list says of a key: only what stands in it is there. */
-export type AuthorizationList = { readonly [Name in Tag['name']]?: ReturnType<Extract<Tag, { name: Name }>['read']> }
+export type AuthorizationList = {
+  readonly [Name in Tag['name']]?: ReturnType<Extract<Tag, { name: Name }>['read']>
+}
 
 /**
  * Reads a list. Tags must be known and ascend, so that no tag stands twice and no two readers see two lists.

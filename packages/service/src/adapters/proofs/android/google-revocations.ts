@@ -23,7 +23,11 @@ const MAX_LIST_BYTES = 4 * 1024 * 1024
 export type FetchText = (
   url: string,
   options: { readonly signal: AbortSignal; readonly redirect: 'error' },
-) => Promise<{ readonly status: number; readonly headers: { get(name: string): string | null }; text(): Promise<string> }>
+) => Promise<{
+  readonly status: number
+  readonly headers: { get(name: string): string | null }
+  text(): Promise<string>
+}>
 
 export interface RevocationSource {
   readonly fetch: FetchText
@@ -68,10 +72,16 @@ export function googleRevocations(source: RevocationSource): RevocationList {
   return {
     async judge(serials) {
       const now = clock.now()
-      if (now >= (list?.freshUntil ?? Number.NEGATIVE_INFINITY) && now >= nextTryAt) fetching ??= refresh()
+      if (now >= (list?.freshUntil ?? Number.NEGATIVE_INFINITY) && now >= nextTryAt)
+        fetching ??= refresh()
       // A list within its grace answers at once; the newer one serves the next registration.
       if (fetching !== undefined && !isUsable(list, now)) await fetching
-      if (serials.some((serial) => names(snapshot, serial) || (list !== undefined && names(list.bad, serial)))) return 'revoked'
+      if (
+        serials.some(
+          (serial) => names(snapshot, serial) || (list !== undefined && names(list.bad, serial)),
+        )
+      )
+        return 'revoked'
       return isUsable(list, clock.now()) ? 'good' : 'unknown'
     },
   }
@@ -86,8 +96,14 @@ function names(bad: ReadonlySet<string>, serial: string): boolean {
   return bad.has(serial) || bad.has(BigInt(`0x${serial}`).toString())
 }
 
-async function fetchList({ fetch, url = GOOGLE_STATUS_URL }: RevocationSource): Promise<{ bad: ReadonlySet<string>; maxAgeMs: number }> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(FETCH_WITHIN_MS), redirect: 'error' })
+async function fetchList({
+  fetch,
+  url = GOOGLE_STATUS_URL,
+}: RevocationSource): Promise<{ bad: ReadonlySet<string>; maxAgeMs: number }> {
+  const answer = await fetch(url, {
+    signal: AbortSignal.timeout(FETCH_WITHIN_MS),
+    redirect: 'error',
+  })
   if (answer.status !== 200) throw new Error(`the revocation list answered ${answer.status}`)
   const text = await answer.text()
   const bad = text.length <= MAX_LIST_BYTES ? readStatusList(text) : undefined

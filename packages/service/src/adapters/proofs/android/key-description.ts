@@ -26,7 +26,17 @@ const KNOWN_VERSIONS: ReadonlySet<bigint> = new Set([1n, 2n, 3n, 4n, 100n, 200n,
 /** Reads the extension's value. Undefined for what is not a description of a known version in strict DER. */
 export function readKeyDescription(value: Uint8Array): KeyDescription | undefined {
   return unlessMalformed(() => {
-    const [version, level, keyMintVersion, keyMintLevel, challenge, uniqueId, software, hardware, ...rest] = readSequence(readElement(value))
+    const [
+      version,
+      level,
+      keyMintVersion,
+      keyMintLevel,
+      challenge,
+      uniqueId,
+      software,
+      hardware,
+      ...rest
+    ] = readSequence(readElement(value))
     const attestationVersion = readInteger(version)
     if (rest.length > 0 || !KNOWN_VERSIONS.has(attestationVersion)) return undefined
     return {

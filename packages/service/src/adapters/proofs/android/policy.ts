@@ -54,43 +54,74 @@ export function judgeKeyDescription(
   // 1. Made for our challenge, now.
   if (Buffer.compare(description.attestationChallenge, challenge) !== 0) return no('challenge')
   // 2. Who vouches for the key also keeps it.
-  if (level !== description.keyMintSecurityLevel || level < SECURITY_LEVEL.software || level > SECURITY_LEVEL.strongBox) return no('security_level')
+  if (
+    level !== description.keyMintSecurityLevel ||
+    level < SECURITY_LEVEL.software ||
+    level > SECURITY_LEVEL.strongBox
+  )
+    return no('security_level')
   // 3. What follows is the keeper's word. A phone without secure hardware has software's word only, and stays a sandbox device.
   const key = level === SECURITY_LEVEL.software ? softwareEnforced : hardwareEnforced
   if (key.origin !== ORIGIN_GENERATED) return no('origin')
   if (!signsOnly(key)) return no('purpose')
-  if (key.algorithms !== ALGORITHM_EC || (key.ecCurve ?? CURVE_P256) !== CURVE_P256 || (key.keySize ?? 256n) !== 256n) return no('key_algorithm')
+  if (
+    key.algorithms !== ALGORITHM_EC ||
+    (key.ecCurve ?? CURVE_P256) !== CURVE_P256 ||
+    (key.keySize ?? 256n) !== 256n
+  )
+    return no('key_algorithm')
   if (key.digests?.includes(DIGEST_SHA256) !== true) return no('digest')
   // 4. One app's key, and the app is one of ours. Only the operating system can tell which app asked.
-  if (softwareEnforced.allApplications === true || hardwareEnforced.allApplications === true) return no('all_applications')
+  if (softwareEnforced.allApplications === true || hardwareEnforced.allApplications === true)
+    return no('all_applications')
   const appId = allowedApp(softwareEnforced.attestationApplicationId, policy.apps)
   if (appId === undefined) return no('application_id')
   // 5. Patched lately enough.
-  if (policy.minPatchLevel !== null && patchLevelOf(key) < policy.minPatchLevel) return no('patch_level')
+  if (policy.minPatchLevel !== null && patchLevelOf(key) < policy.minPatchLevel)
+    return no('patch_level')
   // 6. The hardware asks for the person, where that is demanded.
-  if (policy.userAuthenticationWithinSeconds !== null && !asksForPerson(key, policy.userAuthenticationWithinSeconds)) return no('user_authentication')
+  if (
+    policy.userAuthenticationWithinSeconds !== null &&
+    !asksForPerson(key, policy.userAuthenticationWithinSeconds)
+  )
+    return no('user_authentication')
   // 7. Without hardware, or without a verified and locked start, the rest was said by whoever holds the phone.
-  const trusted = level !== SECURITY_LEVEL.software && startedAsMade(hardwareEnforced, policy) && !policy.testRoots.has(root)
+  const trusted =
+    level !== SECURITY_LEVEL.software &&
+    startedAsMade(hardwareEnforced, policy) &&
+    !policy.testRoots.has(root)
   return accept({ environment: trusted ? 'production' : 'sandbox', appId })
 }
 
 /** A key that also decrypts or attests other keys is no signing key of ours. */
 function signsOnly({ purposes = [] }: AuthorizationList): boolean {
-  return purposes.includes(PURPOSE_SIGN) && purposes.every((purpose) => purpose === PURPOSE_SIGN || purpose === PURPOSE_VERIFY)
+  return (
+    purposes.includes(PURPOSE_SIGN) &&
+    purposes.every((purpose) => purpose === PURPOSE_SIGN || purpose === PURPOSE_VERIFY)
+  )
 }
 
 /**
  * Apps that share a user id share their keys, so each of them must be allowed; and an app with several signers is of
  * each of them. Assertions name the first package and digest in the order of the configuration.
  */
-function allowedApp(application: AttestationApplicationId | undefined, apps: readonly AndroidApp[]): string | undefined {
+function allowedApp(
+  application: AttestationApplicationId | undefined,
+  apps: readonly AndroidApp[],
+): string | undefined {
   const packages = application?.packages.map(({ name }) => name) ?? []
   const digests = application?.signatures.map((digest) => Buffer.from(digest).toString('hex')) ?? []
-  const mine = apps.filter((app) => packages.includes(app.package) && digests.every((digest) => app.certificateDigests.includes(digest)))
+  const mine = apps.filter(
+    (app) =>
+      packages.includes(app.package) &&
+      digests.every((digest) => app.certificateDigests.includes(digest)),
+  )
   const [app] = mine
   const digest = app?.certificateDigests.find((candidate) => digests.includes(candidate))
   const allAllowed = packages.every((name) => mine.some((one) => one.package === name))
-  return app !== undefined && digest !== undefined && allAllowed ? `${app.package}:${digest}` : undefined
+  return app !== undefined && digest !== undefined && allAllowed
+    ? `${app.package}:${digest}`
+    : undefined
 }
 
 /** YYYYMM; a phone that gives the day as well gives eight digits. Zero where it says nothing that could be read. */
@@ -99,13 +130,27 @@ function patchLevelOf({ osPatchLevel = 0n }: AuthorizationList): number {
   return Number(match?.[1] ?? 0)
 }
 
-function asksForPerson({ noAuthRequired, userAuthType = 0n, authTimeout = 0n }: AuthorizationList, withinSeconds: number): boolean {
-  return noAuthRequired !== true && userAuthType > 0n && authTimeout >= 0n && authTimeout <= BigInt(withinSeconds)
+function asksForPerson(
+  { noAuthRequired, userAuthType = 0n, authTimeout = 0n }: AuthorizationList,
+  withinSeconds: number,
+): boolean {
+  return (
+    noAuthRequired !== true &&
+    userAuthType > 0n &&
+    authTimeout >= 0n &&
+    authTimeout <= BigInt(withinSeconds)
+  )
 }
 
-function startedAsMade({ rootOfTrust }: AuthorizationList, { ownerBootKeys }: AndroidPolicy): boolean {
+function startedAsMade(
+  { rootOfTrust }: AuthorizationList,
+  { ownerBootKeys }: AndroidPolicy,
+): boolean {
   if (rootOfTrust?.deviceLocked !== true) return false
   const { verifiedBootState, verifiedBootKey } = rootOfTrust
   if (verifiedBootState === BOOT_VERIFIED) return true
-  return verifiedBootState === BOOT_SELF_SIGNED && ownerBootKeys.has(Buffer.from(verifiedBootKey).toString('hex'))
+  return (
+    verifiedBootState === BOOT_SELF_SIGNED &&
+    ownerBootKeys.has(Buffer.from(verifiedBootKey).toString('hex'))
+  )
 }

@@ -13,14 +13,23 @@ export function androidKeyRegistrar(trust: AndroidTrust): KeyRegistrar<'android-
   return {
     async register({ challenge, certificate_chain }) {
       // Before anything is decoded: what is too long costs nothing.
-      if (certificate_chain.length > MAX_CERTIFICATES || certificate_chain.some(({ length }) => length > MAX_CERTIFICATE_LENGTH)) {
+      if (
+        certificate_chain.length > MAX_CERTIFICATES ||
+        certificate_chain.some(({ length }) => length > MAX_CERTIFICATE_LENGTH)
+      ) {
         return refuse('attestation_invalid', { step: 'chain_length' })
       }
       const challengeBytes = decodeBase64url(challenge)
       const chain = certificate_chain.flatMap((one) => decodeBase64url(one) ?? [])
-      if (challengeBytes === undefined || chain.length !== certificate_chain.length) return refuse('attestation_invalid', { step: 'encoding' })
+      if (challengeBytes === undefined || chain.length !== certificate_chain.length)
+        return refuse('attestation_invalid', { step: 'encoding' })
       const attested = await verifyAttestedKey(chain, challengeBytes, trust)
-      return attested.ok ? accept({ keyId: hash('sha256', attested.value.publicKey, 'base64url'), ...attested.value }) : attested
+      return attested.ok
+        ? accept({
+            keyId: hash('sha256', attested.value.publicKey, 'base64url'),
+            ...attested.value,
+          })
+        : attested
     },
   }
 }

@@ -7,8 +7,13 @@ import type { RevocationList } from '../../../ports/revocations.ts'
  *
  * @param serials of the chain's certificates; none where Google lists nobody below its root
  */
-export async function judgeStanding(serials: readonly string[], revocations: RevocationList): Promise<Result<void>> {
+export async function judgeStanding(
+  serials: readonly string[],
+  revocations: RevocationList,
+): Promise<Result<void>> {
   const standing = serials.length === 0 ? 'good' : await revocations.judge(serials)
   if (standing === 'unknown') return refuse('overloaded', { step: 'revocation_unknown' })
-  return standing === 'revoked' ? refuse('attestation_invalid', { step: 'revoked' }) : accept(undefined)
+  return standing === 'revoked'
+    ? refuse('attestation_invalid', { step: 'revoked' })
+    : accept(undefined)
 }

@@ -15,7 +15,8 @@ export function readStatusList(text: string): ReadonlySet<string> | undefined {
   if (!isObject(entries)) return undefined
   const bad = new Set<string>()
   for (const [serial, entry] of Object.entries(entries)) {
-    if (!SERIAL.test(serial) || !isObject(entry) || typeof entry.status !== 'string') return undefined
+    if (!SERIAL.test(serial) || !isObject(entry) || typeof entry.status !== 'string')
+      return undefined
     bad.add(serial.toLowerCase().replace(/^0+(?=.)/, ''))
   }
   return bad

@@ -17,7 +17,10 @@ export interface AppleApp {
 }
 
 /** Every one, those listed, or those from one on. */
-export type BundleVersions = 'any' | { readonly listed: readonly string[] } | { readonly minimum: string }
+export type BundleVersions =
+  | 'any'
+  | { readonly listed: readonly string[] }
+  | { readonly minimum: string }
 
 const hashes = new WeakMap<AppleApp, Buffer>()
 
@@ -36,10 +39,15 @@ export function takesCategory(app: AppleApp, { category }: Extensions): boolean 
 }
 
 /** Whether this build of the app is one of those taken. */
-export function takesBundleVersion({ bundleVersions, missing }: AppleApp, { bundleVersion }: Extensions): boolean {
+export function takesBundleVersion(
+  { bundleVersions, missing }: AppleApp,
+  { bundleVersion }: Extensions,
+): boolean {
   if (bundleVersions === 'any') return true
   if (bundleVersion === undefined) return missing === 'allow'
-  return 'listed' in bundleVersions ? bundleVersions.listed.includes(bundleVersion) : isAtLeast(bundleVersion, bundleVersions.minimum)
+  return 'listed' in bundleVersions
+    ? bundleVersions.listed.includes(bundleVersion)
+    : isAtLeast(bundleVersion, bundleVersions.minimum)
 }
 
 /** CFBundleVersion: up to three integers, those left out being 0. What is not of that form is older than anything. */

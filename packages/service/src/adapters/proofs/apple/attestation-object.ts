@@ -15,10 +15,21 @@ export function readAttestationObject(bytes: Buffer): AttestationObject | undefi
   if (bytes.length > MAX_OBJECT_BYTES) return undefined
   const object = membersOf(decodeCbor(bytes), ['fmt', 'attStmt', 'authData'])
   const statement = membersOf(object?.attStmt, ['x5c', 'receipt'])
-  if (object?.fmt !== 'apple-appattest' || !Array.isArray(statement?.x5c) || statement.x5c.length !== 2) return undefined
+  if (
+    object?.fmt !== 'apple-appattest' ||
+    !Array.isArray(statement?.x5c) ||
+    statement.x5c.length !== 2
+  )
+    return undefined
   const [leaf, issuer] = statement.x5c.map(bytesOf)
   const receipt = bytesOf(statement.receipt)
   const authenticatorData = bytesOf(object.authData)
-  if (leaf === undefined || issuer === undefined || receipt === undefined || authenticatorData === undefined) return undefined
+  if (
+    leaf === undefined ||
+    issuer === undefined ||
+    receipt === undefined ||
+    authenticatorData === undefined
+  )
+    return undefined
   return { chain: [leaf, issuer], receipt, authenticatorData }
 }

@@ -35,11 +35,22 @@ export function readAttestedData(bytes: Buffer): AttestedData | undefined {
   const header = readHeader(bytes)
   if (header === undefined || (header.flags & ATTESTED_CREDENTIAL_FLAG) === 0) return undefined
   const { appIdHash, counter, rest } = header
-  if (rest.length <= COSE_KEY_AT || rest.readUInt16BE(CREDENTIAL_ID_LENGTH_AT) !== CREDENTIAL_ID_BYTES) return undefined
+  if (
+    rest.length <= COSE_KEY_AT ||
+    rest.readUInt16BE(CREDENTIAL_ID_LENGTH_AT) !== CREDENTIAL_ID_BYTES
+  )
+    return undefined
   const key = decodeFirstCbor(rest.subarray(COSE_KEY_AT))
   const point = key && pointOf(key.value)
   const extensions = key && readExtensions(Buffer.from(key.rest))
   if (point === undefined || extensions === undefined) return undefined
   const aaguid = rest.subarray(0, CREDENTIAL_ID_LENGTH_AT)
-  return { appIdHash, counter, aaguid, credentialId: rest.subarray(CREDENTIAL_ID_AT, COSE_KEY_AT), point, extensions }
+  return {
+    appIdHash,
+    counter,
+    aaguid,
+    credentialId: rest.subarray(CREDENTIAL_ID_AT, COSE_KEY_AT),
+    point,
+    extensions,
+  }
 }

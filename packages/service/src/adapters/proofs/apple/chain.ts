@@ -34,7 +34,8 @@ export function readAppleCertificate(der: Uint8Array): AppleCertificate | undefi
   const certificate = readCertificate(der)
   if (certificate?.version !== 3) return undefined
   const { algorithm } = certificate.signed
-  if (algorithm.parameters !== undefined || schemeOf(algorithm)?.scheme !== 'ecdsa') return undefined
+  if (algorithm.parameters !== undefined || schemeOf(algorithm)?.scheme !== 'ecdsa')
+    return undefined
   try {
     const x509 = new X509Certificate(der)
     return { ...certificate, x509, key: x509.publicKey }
@@ -50,8 +51,14 @@ export function verifyChain(
 ): VerifiedChain | undefined {
   const leaf = readAppleCertificate(leafDer)
   const issuer = readAppleCertificate(issuerDer)
-  if (leaf === undefined || issuer === undefined || leaf.x509.ca || !issuer.x509.ca) return undefined
-  if ([leaf, issuer].some((one) => !isValidAt(one, now) || hasForeignCriticalExtension(one, UNDERSTOOD))) return undefined
+  if (leaf === undefined || issuer === undefined || leaf.x509.ca || !issuer.x509.ca)
+    return undefined
+  if (
+    [leaf, issuer].some(
+      (one) => !isValidAt(one, now) || hasForeignCriticalExtension(one, UNDERSTOOD),
+    )
+  )
+    return undefined
   // Also holds the issuer to its key usage.
   if (!leaf.x509.checkIssued(issuer.x509)) return undefined
   const anchor = anchorOf(issuer, { anchors, now })
@@ -62,11 +69,19 @@ export function verifyChain(
 /** Issuers known to be signed by a root. Nobody but its owner can add one, so they stay few; dates are judged every time. */
 const known = new WeakMap<TrustAnchor, Set<string>>()
 
-function anchorOf(issuer: AppleCertificate, { anchors, now }: { anchors: readonly TrustAnchor[]; now: number }): TrustAnchor | undefined {
+function anchorOf(
+  issuer: AppleCertificate,
+  { anchors, now }: { anchors: readonly TrustAnchor[]; now: number },
+): TrustAnchor | undefined {
   const fingerprint = hash('sha256', issuer.x509.raw)
   for (const anchor of anchors) {
     const { x509 } = anchor
-    if (now < x509.validFromDate.getTime() || x509.validToDate.getTime() < now || !issuer.x509.checkIssued(x509)) continue
+    if (
+      now < x509.validFromDate.getTime() ||
+      x509.validToDate.getTime() < now ||
+      !issuer.x509.checkIssued(x509)
+    )
+      continue
     if (known.get(anchor)?.has(fingerprint)) return anchor
     if (isSignedBy(issuer, x509.publicKey)) {
       known.set(anchor, (known.get(anchor) ?? new Set()).add(fingerprint))

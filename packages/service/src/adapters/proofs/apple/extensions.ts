@@ -18,13 +18,17 @@ export function readExtensions(bytes: Buffer): Extensions | undefined {
   if (bytes.length === 0) return { category: undefined, bundleVersion: undefined }
   if (bytes.length > MAX_EXTENSIONS_BYTES) return undefined
   const map = decodeCbor(bytes)
-  if (!(map instanceof Map) || ![...map.keys()].every((key) => typeof key === 'string')) return undefined
+  if (!(map instanceof Map) || ![...map.keys()].every((key) => typeof key === 'string'))
+    return undefined
   // Members that are not known here are signed too, and mean nothing.
-  const category = map.has('apple_validation_category_01') ? categoryOf(map.get('apple_validation_category_01')) : undefined
+  const category = map.has('apple_validation_category_01')
+    ? categoryOf(map.get('apple_validation_category_01'))
+    : undefined
   const bundleVersion: unknown = map.get('apple_bundle_version_01')
   if (category === 'unreadable') return undefined
   if (bundleVersion === undefined) return { category, bundleVersion }
-  if (typeof bundleVersion !== 'string' || bundleVersion.length > MAX_BUNDLE_VERSION_CHARACTERS) return undefined
+  if (typeof bundleVersion !== 'string' || bundleVersion.length > MAX_BUNDLE_VERSION_CHARACTERS)
+    return undefined
   return { category, bundleVersion }
 }
 

@@ -14,7 +14,16 @@ export interface ReceiptFields {
   readonly expiresAt: number
 }
 
-const FIELD = { appId: 2, certificate: 3, clientDataHash: 4, type: 6, environment: 7, createdAt: 12, riskMetric: 17, expiresAt: 21 } as const
+const FIELD = {
+  appId: 2,
+  certificate: 3,
+  clientDataHash: 4,
+  type: 6,
+  environment: 7,
+  createdAt: 12,
+  riskMetric: 17,
+  expiresAt: 21,
+} as const
 /** The numbers in use are below 30. */
 const MAX_FIELD = 127
 
@@ -23,11 +32,32 @@ export function readReceiptFields(content: Buffer): ReceiptFields | undefined {
   const fields = unlessMalformed(() => fieldsOf(readElement(content)))
   const text = (field: number) => fields?.get(field)?.toString('latin1')
   const [appId, type, environment] = [text(FIELD.appId), text(FIELD.type), text(FIELD.environment)]
-  const [certificate, clientDataHash] = [fields?.get(FIELD.certificate), fields?.get(FIELD.clientDataHash)]
-  const [createdAt, expiresAt] = [instantOf(text(FIELD.createdAt)), instantOf(text(FIELD.expiresAt))]
+  const [certificate, clientDataHash] = [
+    fields?.get(FIELD.certificate),
+    fields?.get(FIELD.clientDataHash),
+  ]
+  const [createdAt, expiresAt] = [
+    instantOf(text(FIELD.createdAt)),
+    instantOf(text(FIELD.expiresAt)),
+  ]
   if (appId === undefined || type === undefined || environment === undefined) return undefined
-  if (certificate === undefined || clientDataHash === undefined || createdAt === undefined || expiresAt === undefined) return undefined
-  return { appId, certificate, clientDataHash, type, environment, createdAt, riskMetric: text(FIELD.riskMetric), expiresAt }
+  if (
+    certificate === undefined ||
+    clientDataHash === undefined ||
+    createdAt === undefined ||
+    expiresAt === undefined
+  )
+    return undefined
+  return {
+    appId,
+    certificate,
+    clientDataHash,
+    type,
+    environment,
+    createdAt,
+    riskMetric: text(FIELD.riskMetric),
+    expiresAt,
+  }
 }
 
 function fieldsOf(list: Element): ReadonlyMap<number, Buffer> {
@@ -43,7 +73,8 @@ function fieldsOf(list: Element): ReadonlyMap<number, Buffer> {
 }
 
 function instantOf(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(text)) return undefined
+  if (text === undefined || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(text))
+    return undefined
   const instant = Date.parse(text)
   return Number.isNaN(instant) ? undefined : instant
 }

@@ -12,7 +12,11 @@ export function appleVerifier(apps: readonly AppleApp[]): AssertionVerifier {
     verify({ device, payload, appAttest }) {
       const no = (step: string) => refuse('assertion_invalid', { step })
       // The key is the registered one, and nothing of another format was sent.
-      if (appAttest.key_id !== device.keyId && readKeyId(appAttest.key_id)?.toString('base64url') !== device.keyId) return no('key_id')
+      if (
+        appAttest.key_id !== device.keyId &&
+        readKeyId(appAttest.key_id)?.toString('base64url') !== device.keyId
+      )
+        return no('key_id')
       if (appAttest.client_data_json !== undefined) return no('client_data_json')
       const authenticatorData = decode(appAttest.authenticator_data)
       const signature = decode(appAttest.signature)
@@ -21,9 +25,15 @@ export function appleVerifier(apps: readonly AppleApp[]): AssertionVerifier {
       if (app === undefined) return no('app_not_configured')
       // 1. The hash is of the payload rebuilt here; the one sent is only compared.
       const clientDataHash = hash('sha256', payload, 'buffer')
-      if (clientDataHash.toString('base64url') !== appAttest.client_data_hash) return no('client_data_hash')
-      const asserted = verifyAssertion({ publicKey: publicKeyOf(device), clientDataHash, authenticatorData, signature }, app)
-      return asserted.ok ? accept({ counter: asserted.value.counter, userVerified: false }) : asserted
+      if (clientDataHash.toString('base64url') !== appAttest.client_data_hash)
+        return no('client_data_hash')
+      const asserted = verifyAssertion(
+        { publicKey: publicKeyOf(device), clientDataHash, authenticatorData, signature },
+        app,
+      )
+      return asserted.ok
+        ? accept({ counter: asserted.value.counter, userVerified: false })
+        : asserted
     },
   }
 }

@@ -33,7 +33,8 @@ export function verifyAssertion(facts: AssertionFacts, app: AppleApp): Result<As
   const { publicKey, clientDataHash, authenticatorData, signature } = facts
   const no = (step: string) => refuse('assertion_invalid', { step })
   if (authenticatorData.length > MAX_AUTHENTICATOR_DATA_BYTES) return no('encoding')
-  if (signature.length < MIN_SIGNATURE_BYTES || signature.length > MAX_SIGNATURE_BYTES) return no('encoding')
+  if (signature.length < MIN_SIGNATURE_BYTES || signature.length > MAX_SIGNATURE_BYTES)
+    return no('encoding')
 
   // 2. The nonce is the hash of both.
   const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')

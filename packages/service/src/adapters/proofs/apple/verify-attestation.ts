@@ -2,7 +2,13 @@ import { hash, type KeyObject } from 'node:crypto'
 import type { Device } from '../../../domain/session.ts'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import { type TrustAnchor, verifyChain } from './chain.ts'
-import { type AppleApp, type AppleEnvironment, appIdHashOf, takesBundleVersion, takesCategory } from './app.ts'
+import {
+  type AppleApp,
+  type AppleEnvironment,
+  appIdHashOf,
+  takesBundleVersion,
+  takesCategory,
+} from './app.ts'
 import { readAttestationObject } from './attestation-object.ts'
 import { readAttestedData } from './authenticator-data.ts'
 import type { Extensions } from './extensions.ts'
@@ -64,7 +70,8 @@ export function verifyAttestation(facts: AttestationFacts, trust: AppleTrust): R
   if (nonceOf(chain.leaf)?.equals(nonce) !== true) return no('nonce')
   // 5. The key id is the hash of the certified key, a point of P-256.
   const certified = pointOf(chain.leaf.key)
-  if (certified === undefined || !hash('sha256', certified, 'buffer').equals(keyId)) return no('key_id')
+  if (certified === undefined || !hash('sha256', certified, 'buffer').equals(keyId))
+    return no('key_id')
   // 6. It was made by one of our apps.
   const app = trust.apps.find((one) => appIdHashOf(one).equals(data.appIdHash))
   if (app === undefined) return no('app_id')
@@ -87,7 +94,11 @@ export function verifyAttestation(facts: AttestationFacts, trust: AppleTrust): R
     appId,
     environment: environment === 'production' ? chain.anchor.environment : 'sandbox',
     ...data.extensions,
-    receipt: verifyReceipt(object.receipt, { appId, publicKey, environment, clientDataHash, now }, trust.receiptAnchors),
+    receipt: verifyReceipt(
+      object.receipt,
+      { appId, publicKey, environment, clientDataHash, now },
+      trust.receiptAnchors,
+    ),
   })
 }
 

@@ -31,14 +31,22 @@ const RECEIPT_SIGNER = '1.2.840.113635.100.12.15'
 /** The signer, its issuer, the root; more would be work for whoever sends them. */
 const MAX_CERTIFICATES = 4
 /** What Apple's data servers call the two environments. */
-const ENVIRONMENT: Readonly<Record<AppleEnvironment, string>> = { development: 'sandbox', production: 'production' }
+const ENVIRONMENT: Readonly<Record<AppleEnvironment, string>> = {
+  development: 'sandbox',
+  production: 'production',
+}
 
 /** Verifies the receipt of a new key. The numbers are those of Apple's "Assessing fraud risk", section "Verify the receipt". */
-export function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchors: readonly TrustAnchor[]): ReceiptFinding {
+export function verifyReceipt(
+  receipt: Buffer,
+  facts: ReceiptFacts,
+  anchors: readonly TrustAnchor[],
+): ReceiptFinding {
   const { now } = facts
   const no = (step: string) => ({ verified: false, step }) as const
   const signedData = readReceipt(receipt)
-  if (signedData === undefined || signedData.certificates.length > MAX_CERTIFICATES) return no('structure')
+  if (signedData === undefined || signedData.certificates.length > MAX_CERTIFICATES)
+    return no('structure')
 
   // 2. The signer's chain to Apple's root, and the mark that it signs receipts.
   const signer = signerOf(signedData, { anchors, now })
@@ -46,7 +54,15 @@ export function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchors: rea
   if (!signer.extensions.has(RECEIPT_SIGNER)) return no('signer')
   // 1. The signature, over the content itself.
   const { content } = signedData
-  if (!isSignatureOf({ message: content, digest: DIGEST, signature: signedData.signer.signature, key: signer.key })) return no('signature')
+  if (
+    !isSignatureOf({
+      message: content,
+      digest: DIGEST,
+      signature: signedData.signer.signature,
+      key: signer.key,
+    })
+  )
+    return no('signature')
   // 3. The fields.
   const fields = readReceiptFields(content)
   if (fields === undefined) return no('fields')
@@ -62,7 +78,14 @@ export function verifyReceipt(receipt: Buffer, facts: ReceiptFacts, anchors: rea
   if (!fields.clientDataHash.equals(facts.clientDataHash)) return no('client_data_hash')
 
   const { createdAt, expiresAt, riskMetric } = fields
-  return { verified: true, receipt, createdAt, expiresAt, fresh: now - createdAt <= FRESH_FOR_MS, riskMetric }
+  return {
+    verified: true,
+    receipt,
+    createdAt,
+    expiresAt,
+    fresh: now - createdAt <= FRESH_FOR_MS,
+    riskMetric,
+  }
 }
 
 const DATA = '1.2.840.113549.1.7.1'
@@ -71,18 +94,35 @@ const DIGEST = 'sha256'
 /** As Apple writes them: plain data, one signer who signed the content itself and not attributes of it, ECDSA with SHA-256. */
 function readReceipt(receipt: Buffer): SignedData | undefined {
   const read = readSignedData(receipt)
-  if (read === undefined || read.contentType !== DATA || read.hasRevocationLists || read.signers !== 1) return undefined
+  if (
+    read === undefined ||
+    read.contentType !== DATA ||
+    read.hasRevocationLists ||
+    read.signers !== 1
+  )
+    return undefined
   const { signedAttributes, hasUnsignedAttributes, digest, algorithm } = read.signer
-  if (signedAttributes !== undefined || hasUnsignedAttributes || digest !== DIGEST || algorithm.parameters !== undefined) return undefined
+  if (
+    signedAttributes !== undefined ||
+    hasUnsignedAttributes ||
+    digest !== DIGEST ||
+    algorithm.parameters !== undefined
+  )
+    return undefined
   const { scheme, digest: signed } = schemeOf(algorithm) ?? {}
   return scheme === 'ecdsa' && signed === DIGEST ? read : undefined
 }
 
 /** The certificate that the signer names by issuer and serial number, where one of those sent along leads it to a root. */
-function signerOf({ certificates, signer: { named } }: SignedData, trust: { anchors: readonly TrustAnchor[]; now: number }) {
+function signerOf(
+  { certificates, signer: { named } }: SignedData,
+  trust: { anchors: readonly TrustAnchor[]; now: number },
+) {
   if (named === undefined || 'keyId' in named) return undefined
   const read = certificates.flatMap((certificate) => readAppleCertificate(certificate) ?? [])
-  const leaf = read.find(({ serial, issuer }) => serial === named.serial && issuer.encoded.equals(named.issuer.encoded))
+  const leaf = read.find(
+    ({ serial, issuer }) => serial === named.serial && issuer.encoded.equals(named.issuer.encoded),
+  )
   const issuer = leaf && read.find(({ x509 }) => leaf.x509.checkIssued(x509))
   return issuer && verifyChain([leaf.encoded, issuer.encoded], trust)?.leaf
 }

@@ -8,16 +8,24 @@ export function pointOf(key: unknown): Buffer | undefined {
   if (!(key instanceof Map) || key.size !== 5) return undefined
   if (key.get(1) !== 2 || key.get(3) !== -7 || key.get(-1) !== 1) return undefined
   const [x, y] = [bytesOf(key.get(-2)), bytesOf(key.get(-3))]
-  return x?.length === COORDINATE_BYTES && y?.length === COORDINATE_BYTES ? Buffer.concat([Buffer.of(4), x, y]) : undefined
+  return x?.length === COORDINATE_BYTES && y?.length === COORDINATE_BYTES
+    ? Buffer.concat([Buffer.of(4), x, y])
+    : undefined
 }
 
 /** Such a key, or undefined for another one, and for a point that is not on the curve. */
 export function readCoseKey(encoded: Uint8Array): KeyObject | undefined {
   const point = pointOf(decodeCbor(encoded))
   if (point === undefined) return undefined
-  const [x, y] = [point.subarray(1, 1 + COORDINATE_BYTES), point.subarray(1 + COORDINATE_BYTES)].map((one) => one.toString('base64url'))
+  const [x, y] = [
+    point.subarray(1, 1 + COORDINATE_BYTES),
+    point.subarray(1 + COORDINATE_BYTES),
+  ].map((one) => one.toString('base64url'))
   try {
-    return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x: x ?? '', y: y ?? '' }, format: 'jwk' })
+    return createPublicKey({
+      key: { kty: 'EC', crv: 'P-256', x: x ?? '', y: y ?? '' },
+      format: 'jwk',
+    })
   } catch {
     return undefined
   }

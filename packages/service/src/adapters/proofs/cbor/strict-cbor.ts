@@ -17,7 +17,8 @@ class StrictTokenizer extends Tokenizer {
     const token = super.next()
     // No fraction is sent to us, and a whole number has its own type.
     if (Type.equals(token.type, Type.float)) throw new RangeError('float')
-    if (token.byteValue !== undefined && !isSpelledSo(String(token.value), token.byteValue)) throw new RangeError('text')
+    if (token.byteValue !== undefined && !isSpelledSo(String(token.value), token.byteValue))
+      throw new RangeError('text')
     return token
   }
 }
@@ -35,8 +36,13 @@ export function decodeCbor(bytes: Uint8Array): unknown {
 }
 
 /** The first value, and the bytes after it. */
-export function decodeFirstCbor(bytes: Uint8Array): { readonly value: unknown; readonly rest: Uint8Array } | undefined {
-  const tokenizer = new StrictTokenizer(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength), STRICT)
+export function decodeFirstCbor(
+  bytes: Uint8Array,
+): { readonly value: unknown; readonly rest: Uint8Array } | undefined {
+  const tokenizer = new StrictTokenizer(
+    new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    STRICT,
+  )
   try {
     const [value, rest] = decodeFirst(bytes, { ...STRICT, tokenizer })
     return { value, rest }
@@ -47,7 +53,10 @@ export function decodeFirstCbor(bytes: Uint8Array): { readonly value: unknown; r
 }
 
 /** The members of a map that has exactly these text keys in this order, shortest first, as canonical CBOR has them; undefined for anything else. */
-export function membersOf<Name extends string>(value: unknown, names: readonly Name[]): Readonly<Record<Name, unknown>> | undefined {
+export function membersOf<Name extends string>(
+  value: unknown,
+  names: readonly Name[],
+): Readonly<Record<Name, unknown>> | undefined {
   if (!(value instanceof Map) || value.size !== names.length) return undefined
   // A list of a text is a key too, and would turn into the text.
   if (![...value.keys()].every((key, at) => key === names[at])) return undefined
@@ -56,5 +65,7 @@ export function membersOf<Name extends string>(value: unknown, names: readonly N
 
 /** A byte string as a Buffer on the same memory; undefined for any other value. */
 export function bytesOf(value: unknown): Buffer | undefined {
-  return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : undefined
+  return value instanceof Uint8Array
+    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    : undefined
 }

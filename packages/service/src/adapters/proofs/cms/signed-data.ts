@@ -1,6 +1,26 @@
-import { childrenOf, type Element, Malformed, readElement, TAG, unlessMalformed } from '../der/element.ts'
-import { onlyOf, readExplicit, readOctets, readOid, readSequence, readSetOf, readSmall } from '../der/values.ts'
-import { type AlgorithmIdentifier, type Digest, digestOf, readAlgorithm } from '../x509/algorithm.ts'
+import {
+  childrenOf,
+  type Element,
+  Malformed,
+  readElement,
+  TAG,
+  unlessMalformed,
+} from '../der/element.ts'
+import {
+  onlyOf,
+  readExplicit,
+  readOctets,
+  readOid,
+  readSequence,
+  readSetOf,
+  readSmall,
+} from '../der/values.ts'
+import {
+  type AlgorithmIdentifier,
+  type Digest,
+  digestOf,
+  readAlgorithm,
+} from '../x509/algorithm.ts'
 import { serialOf } from '../x509/certificate.ts'
 import { type Name, readName } from '../x509/name.ts'
 
@@ -20,7 +40,10 @@ export interface SignedData {
 export interface SignerInfo {
   readonly version: number
   /** How it names its certificate. Undefined where that cannot be read: then it names none, and the signature decides. */
-  readonly named: { readonly issuer: Name; readonly serial: string } | { readonly keyId: Buffer } | undefined
+  readonly named:
+    | { readonly issuer: Name; readonly serial: string }
+    | { readonly keyId: Buffer }
+    | undefined
   readonly digest: Digest | undefined
   readonly signedAttributes: Element | undefined
   readonly algorithm: AlgorithmIdentifier
@@ -52,7 +75,10 @@ function parse(signedData: Element): SignedData {
     digests: readSetOf(digests).map((digest) => digestOf(readAlgorithm(digest))),
     contentType: readOid(contentType),
     content: readOctets(readExplicit(content, 0)),
-    certificates: certificates === undefined ? [] : childrenOf(certificates, certificates.tag).map(({ whole }) => whole),
+    certificates:
+      certificates === undefined
+        ? []
+        : childrenOf(certificates, certificates.tag).map(({ whole }) => whole),
     hasRevocationLists: revocationLists !== undefined,
     signer: signerOf(signers[0]),
     signers: signers.length,
@@ -67,7 +93,10 @@ function signerOf(info: Element | undefined): SignerInfo {
   if (unsigned.length > 0) throw new Malformed('signer')
   return {
     version: readSmall(version),
-    named: named?.tag === KEY_ID ? { keyId: named.content } : unlessMalformed(() => issuerAndSerial(named)),
+    named:
+      named?.tag === KEY_ID
+        ? { keyId: named.content }
+        : unlessMalformed(() => issuerAndSerial(named)),
     digest: digestOf(readAlgorithm(digest)),
     signedAttributes,
     algorithm: readAlgorithm(algorithm),

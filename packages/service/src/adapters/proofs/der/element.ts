@@ -35,7 +35,11 @@ export const TAG = {
   set: 0x31,
   /** Explicit, or constructed implicit. Numbers from 31 on stand in septets of their own. */
   context: (number: number) =>
-    number < 0x1f ? 0xa0 | number : number < 0x80 ? 0xbf00 | number : 0xbf_80_00 | ((number >> 7) << 8) | (number & 0x7f),
+    number < 0x1f
+      ? 0xa0 | number
+      : number < 0x80
+        ? 0xbf00 | number
+        : 0xbf_80_00 | ((number >> 7) << 8) | (number & 0x7f),
 } as const
 
 const CONSTRUCTED = 0x20
@@ -84,7 +88,10 @@ export function unlessMalformed<T>(read: () => T): T | undefined {
   }
 }
 
-function elementAt(bytes: Buffer, { encoding, depth }: { encoding: Encoding; depth: number }): Element {
+function elementAt(
+  bytes: Buffer,
+  { encoding, depth }: { encoding: Encoding; depth: number },
+): Element {
   if (depth > MAX_DEPTH) throw new Malformed('too deep')
   const [tag, lengthAt] = tagAt(bytes)
   const first = bytes[lengthAt]
@@ -92,16 +99,23 @@ function elementAt(bytes: Buffer, { encoding, depth }: { encoding: Encoding; dep
   const octets = first < 0x80 ? 0 : first & 0x7f
   const from = lengthAt + 1 + octets
   if (first === 0x80) {
-    if (encoding !== 'ber' || (bytes.readUInt8() & CONSTRUCTED) === 0) throw new Malformed('open length')
+    if (encoding !== 'ber' || (bytes.readUInt8() & CONSTRUCTED) === 0)
+      throw new Malformed('open length')
     const to = openEnd(bytes, { from, depth })
     return { tag, content: bytes.subarray(from, to), whole: bytes.subarray(0, to + 2), encoding }
   }
   if (octets > MAX_LENGTH_OCTETS || bytes.length < from) throw new Malformed('length')
   const length = octets === 0 ? first : bytes.readUIntBE(lengthAt + 1, octets)
   // The shortest form only: below 128 in one byte, and no leading zero.
-  if (encoding === 'der' && octets > 0 && (length < 0x80 || bytes[lengthAt + 1] === 0)) throw new Malformed('padded length')
+  if (encoding === 'der' && octets > 0 && (length < 0x80 || bytes[lengthAt + 1] === 0))
+    throw new Malformed('padded length')
   if (bytes.length < from + length) throw new Malformed('truncated')
-  return { tag, content: bytes.subarray(from, from + length), whole: bytes.subarray(0, from + length), encoding }
+  return {
+    tag,
+    content: bytes.subarray(from, from + length),
+    whole: bytes.subarray(0, from + length),
+    encoding,
+  }
 }
 
 /** The tag, and where the length begins. */
@@ -124,6 +138,7 @@ function tagAt(bytes: Buffer): readonly [tag: number, lengthAt: number] {
 /** Where the mark that ends an open length begins. */
 function openEnd(bytes: Buffer, { from, depth }: { from: number; depth: number }): number {
   let at = from
-  while (bytes[at] !== 0 || bytes[at + 1] !== 0) at += elementAt(bytes.subarray(at), { encoding: 'ber', depth: depth + 1 }).whole.length
+  while (bytes[at] !== 0 || bytes[at + 1] !== 0)
+    at += elementAt(bytes.subarray(at), { encoding: 'ber', depth: depth + 1 }).whole.length
   return at
 }

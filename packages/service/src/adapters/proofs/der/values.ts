@@ -25,7 +25,8 @@ export function onlyOf<T>([only, ...more]: readonly T[]): T {
 
 /** The bytes of an OCTET STRING, which BER may cut into pieces. */
 export function readOctets(element: Element | undefined): Buffer {
-  if (element?.encoding !== 'ber' || element.tag !== TAG.constructedOctetString) return primitive(element, TAG.octetString)
+  if (element?.encoding !== 'ber' || element.tag !== TAG.constructedOctetString)
+    return primitive(element, TAG.octetString)
   const pieces = childrenOf(element, TAG.constructedOctetString)
   if (pieces.length === 0) throw new Malformed('no pieces')
   return Buffer.concat(pieces.map((piece) => primitive(piece, TAG.octetString)))
@@ -50,7 +51,11 @@ function integerOf(content: Buffer): bigint {
   const [first, second] = content
   if (first === undefined) throw new Malformed('empty integer')
   // Nine equal leading bits say nothing: the byte is padding.
-  if (second !== undefined && ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80))) throw new Malformed('padded integer')
+  if (
+    second !== undefined &&
+    ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80))
+  )
+    throw new Malformed('padded integer')
   return BigInt.asIntN(content.length * 8, BigInt(`0x${content.toString('hex')}`))
 }
 
@@ -109,7 +114,8 @@ const TIMES = new Map([
 export function readTime(element: Element | undefined): Instant {
   const parts = TIMES.get(element?.tag ?? 0)?.exec(element?.content.toString('latin1') ?? '')
   const [, year = '', month, day, hour, minute, second] = parts ?? []
-  if (second === undefined && (parts === null || element?.encoding !== 'ber')) throw new Malformed('time')
+  if (second === undefined && (parts === null || element?.encoding !== 'ber'))
+    throw new Malformed('time')
   // RFC 5280: two digits from 50 on are of the last century.
   const century = year.length === 4 ? '' : Number(year) >= 50 ? '19' : '20'
   const written = `${century}${year}-${month}-${day}T${hour}:${minute}:${second ?? '00'}.000Z`

@@ -10,8 +10,13 @@ export function elementOf(tag: number, ...contents: readonly Uint8Array[]): Buff
 export function inDer(element: Element, tag: number = element.tag, depth = 0): Buffer {
   if (!isConstructed(element)) return elementOf(tag, element.content)
   if (depth > MAX_DEPTH) throw new Malformed('too deep')
-  const members = childrenOf(element, element.tag).map((member) => inDer(member, member.tag, depth + 1))
-  return elementOf(tag, ...(tag === TAG.set ? members.sort((one, other) => Buffer.compare(one, other)) : members))
+  const members = childrenOf(element, element.tag).map((member) =>
+    inDer(member, member.tag, depth + 1),
+  )
+  return elementOf(
+    tag,
+    ...(tag === TAG.set ? members.sort((one, other) => Buffer.compare(one, other)) : members),
+  )
 }
 
 function lengthOf(length: number): Buffer {

@@ -1,12 +1,22 @@
 import { type Certificate, readCertificate } from '../x509/certificate.ts'
-import { EXTENSION, hasForeignCriticalExtension, keyUsageOf, pathLengthOf, USAGE } from '../x509/extensions.ts'
+import {
+  EXTENSION,
+  hasForeignCriticalExtension,
+  keyUsageOf,
+  pathLengthOf,
+  USAGE,
+} from '../x509/extensions.ts'
 import { ATTRIBUTE } from '../x509/name.ts'
 import { isSigned, passportScheme } from './signature.ts'
 
 /** Reads a certificate of a state, in BER: their own encoders do not always keep to DER. One without a name is of no state. */
 export function readStateCertificate(encoded: Uint8Array): Certificate | undefined {
   const read = readCertificate(encoded, 'ber')
-  return read === undefined || read.issuer.attributes.size === 0 || read.subject.attributes.size === 0 ? undefined : read
+  return read === undefined ||
+    read.issuer.attributes.size === 0 ||
+    read.subject.attributes.size === 0
+    ? undefined
+    : read
 }
 
 /** Whether the issuer's key signed it. */
@@ -27,7 +37,9 @@ export function mayIssue(certificate: Certificate): boolean {
 /** Whether it may sign documents, and is no authority itself. */
 export function maySign(certificate: Certificate): boolean {
   const usage = keyUsageOf(certificate)
-  return usage === undefined ? !isAuthority(certificate) : (usage & USAGE.digitalSignature) !== 0 && (usage & USAGE.certificateSigning) === 0
+  return usage === undefined
+    ? !isAuthority(certificate)
+    : (usage & USAGE.digitalSignature) !== 0 && (usage & USAGE.certificateSigning) === 0
 }
 
 function isAuthority(certificate: Certificate): boolean {
@@ -48,5 +60,7 @@ export function asksForMore(certificate: Certificate): boolean {
 
 /** Two letters, upper case. */
 export function countryOf({ subject, issuer }: Certificate): string | undefined {
-  return (subject.attributes.get(ATTRIBUTE.country) ?? issuer.attributes.get(ATTRIBUTE.country))?.trim().toUpperCase()
+  return (subject.attributes.get(ATTRIBUTE.country) ?? issuer.attributes.get(ATTRIBUTE.country))
+    ?.trim()
+    .toUpperCase()
 }

@@ -15,12 +15,23 @@ const DIGEST_OF_TRAILER = new Map<number, Digest>([
  * Whether a signature of ISO/IEC 9796-2, digital signature scheme 1, with partial recovery, covers a message that ends
  * in `rest`. The signature gives back the message's beginning, which the chip chose.
  */
-export function recoversWith(rest: Buffer, { signature, key }: { signature: Buffer; key: KeyObject }): boolean {
+export function recoversWith(
+  rest: Buffer,
+  { signature, key }: { signature: Buffer; key: KeyObject },
+): boolean {
   const { modulusLength: modulusBits = 0 } = key.asymmetricKeyDetails ?? {}
   // Shorter moduli by single bits would shift every field; no chip has one.
-  if (key.asymmetricKeyType !== 'rsa' || modulusBits % 8 !== 0 || signature.length !== modulusBits / 8) return false
+  if (
+    key.asymmetricKeyType !== 'rsa' ||
+    modulusBits % 8 !== 0 ||
+    signature.length !== modulusBits / 8
+  )
+    return false
   const recovered = open(signature, key)
-  return recovered !== undefined && [recovered, complement(recovered, key)].some((block) => holds(block, rest))
+  return (
+    recovered !== undefined &&
+    [recovered, complement(recovered, key)].some((block) => holds(block, rest))
+  )
 }
 
 function open(signature: Buffer, key: KeyObject): Buffer | undefined {
@@ -34,7 +45,9 @@ function open(signature: Buffer, key: KeyObject): Buffer | undefined {
 
 /** A signer may give n - s in place of s, whichever is smaller (ISO/IEC 9796-2, annex B); then this is the block. */
 function complement(block: Buffer, key: KeyObject): Buffer {
-  const modulus = BigInt(`0x${Buffer.from(key.export({ format: 'jwk' }).n ?? '', 'base64url').toString('hex')}`)
+  const modulus = BigInt(
+    `0x${Buffer.from(key.export({ format: 'jwk' }).n ?? '', 'base64url').toString('hex')}`,
+  )
   const value = modulus - BigInt(`0x${block.toString('hex')}`)
   return Buffer.from(value.toString(16).padStart(block.length * 2, '0'), 'hex')
 }
@@ -42,7 +55,12 @@ function complement(block: Buffer, key: KeyObject): Buffer {
 function holds(block: Buffer, rest: Buffer): boolean {
   // 1. The trailer names the digest.
   const [last = 0, beforeLast = 0] = [block.at(-1), block.at(-2)]
-  const digest = last === ONE_BYTE_TRAILER ? 'sha1' : last === TWO_BYTE_TRAILER ? DIGEST_OF_TRAILER.get(beforeLast) : undefined
+  const digest =
+    last === ONE_BYTE_TRAILER
+      ? 'sha1'
+      : last === TWO_BYTE_TRAILER
+        ? DIGEST_OF_TRAILER.get(beforeLast)
+        : undefined
   if (digest === undefined) return false
   // 2. The header says that a part is recovered. Were it all, the challenge would be covered by nothing.
   const from = afterHeader(block)
@@ -55,7 +73,13 @@ function holds(block: Buffer, rest: Buffer): boolean {
   return timingSafeEqual(computed, block.subarray(digestFrom, end))
 }
 
-const DIGEST_BYTES: Readonly<Record<Digest, number>> = { sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 }
+const DIGEST_BYTES: Readonly<Record<Digest, number>> = {
+  sha1: 20,
+  sha224: 28,
+  sha256: 32,
+  sha384: 48,
+  sha512: 64,
+}
 
 /** Nibbles: 6, then B as often as there is room to fill, then A. */
 function afterHeader(block: Buffer): number | undefined {

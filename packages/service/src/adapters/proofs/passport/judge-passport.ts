@@ -17,17 +17,29 @@ export interface PassportProof {
 /** What came of it. Nothing of the holder: the state, and the number for whoever makes a keyed hash of it. */
 export type PassportVerdict =
   | { readonly tier: 'none'; readonly step: PassiveStep }
-  | { readonly tier: 'document'; readonly step: ActiveStep; readonly issuingState: string; readonly documentNumber: string }
+  | {
+      readonly tier: 'document'
+      readonly step: ActiveStep
+      readonly issuingState: string
+      readonly documentNumber: string
+    }
   | { readonly tier: 'chip'; readonly issuingState: string; readonly documentNumber: string }
 
 /** Judges a passport: passive authentication gives `document`, Active Authentication on top of it `chip`. */
-export function judgePassport(proof: PassportProof, { trust, now }: { trust: CountryTrust; now: Instant }): PassportVerdict {
+export function judgePassport(
+  proof: PassportProof,
+  { trust, now }: { trust: CountryTrust; now: Instant },
+): PassportVerdict {
   const object = authenticateSecurityObject(proof.sod, { trust, now })
   if (!object.ok) return { tier: 'none', step: object.step }
   const document = authenticateDataGroups(proof, { object: object.value, now })
   if (!document.ok) return { tier: 'none', step: document.step }
   const { listed, mrz } = document.value
   const holder = { issuingState: mrz.issuingState, documentNumber: mrz.documentNumber }
-  const chip = authenticateChip({ ...listed, challenge: proof.challenge, signature: proof.activeAuthentication })
+  const chip = authenticateChip({
+    ...listed,
+    challenge: proof.challenge,
+    signature: proof.activeAuthentication,
+  })
   return chip.ok ? { tier: 'chip', ...holder } : { tier: 'document', step: chip.step, ...holder }
 }

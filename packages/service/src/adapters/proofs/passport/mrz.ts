@@ -89,11 +89,14 @@ export function readMrz(text: string): Mrz | undefined {
     documentNumber !== undefined &&
     digitAfter(birth) === checkDigit(field(birth)) &&
     digitAfter(expiry) === checkDigit(field(expiry)) &&
-    (personalNumber === undefined || holdsOptional(field(personalNumber), digitAfter(personalNumber))) &&
+    (personalNumber === undefined ||
+      holdsOptional(field(personalNumber), digitAfter(personalNumber))) &&
     text.charAt(format.compositeAt) === checkDigit(whole)
   const expiresAt = endOf(field(expiry))
   const issuingState = field(format.state).replace(/<+$/, '')
-  return holds && expiresAt !== undefined && /^[A-Z]{1,3}$/.test(issuingState) ? { issuingState, documentNumber, expiresAt } : undefined
+  return holds && expiresAt !== undefined && /^[A-Z]{1,3}$/.test(issuingState)
+    ? { issuingState, documentNumber, expiresAt }
+    : undefined
 }
 
 /** The document number, where its check digit holds. */
@@ -123,7 +126,8 @@ const WEIGHTS = [7, 3, 1] as const
 /** Doc 9303-3, section 4.9: digits count themselves, letters from 10, fillers nothing; weights 7, 3, 1; modulo 10. */
 function checkDigit(text: string): string {
   let sum = 0
-  for (let at = 0; at < text.length; at++) sum += valueOf(text.charCodeAt(at)) * (WEIGHTS[at % 3] ?? 0)
+  for (let at = 0; at < text.length; at++)
+    sum += valueOf(text.charCodeAt(at)) * (WEIGHTS[at % 3] ?? 0)
   return String(sum % 10)
 }
 

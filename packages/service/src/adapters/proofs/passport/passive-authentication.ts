@@ -6,8 +6,18 @@ import { asksForMore, countryOf, isIssuedBy, maySign } from './certificate.ts'
 import { isCountryOf } from './country.ts'
 import { contentOf, FILE_TAG, MRZ_TAG } from './elementary-file.ts'
 import { type Mrz, readMrz } from './mrz.ts'
-import { readSecurityObject, SECURITY_OBJECT_TYPES, type SecurityObject } from './security-object.ts'
-import { coversContent, isSignedWith, readSignedDocument, signerCandidates, signingTime } from './signed-document.ts'
+import {
+  readSecurityObject,
+  SECURITY_OBJECT_TYPES,
+  type SecurityObject,
+} from './security-object.ts'
+import {
+  coversContent,
+  isSignedWith,
+  readSignedDocument,
+  signerCandidates,
+  signingTime,
+} from './signed-document.ts'
 import { type Checked, found, no, type PassiveStep } from './step.ts'
 import type { CountryTrust } from './trust.ts'
 
@@ -29,7 +39,9 @@ export function authenticateSecurityObject(
   if (signed === undefined) return no('sod_signed_data')
 
   // 2. What is signed is an LDS security object.
-  const object = SECURITY_OBJECT_TYPES.includes(signed.contentType) ? readSecurityObject(signed.content) : undefined
+  const object = SECURITY_OBJECT_TYPES.includes(signed.contentType)
+    ? readSecurityObject(signed.content)
+    : undefined
   if (object === undefined) return no('lds_security_object')
 
   // 3. The signed attributes are about this content: its type and its digest.
@@ -48,10 +60,12 @@ export function authenticateSecurityObject(
   if (issuer === undefined) return no('dsc_signature')
 
   // 6. The certificate is for signing documents: not for master lists, visible seals or other certificates.
-  if (!maySign(signer) || asksForMore(signer) || purposesOf(signer) !== undefined) return no('dsc_usage')
+  if (!maySign(signer) || asksForMore(signer) || purposesOf(signer) !== undefined)
+    return no('dsc_usage')
 
   // 7. It was valid when it signed, as far as that is known, and its issuer when it issued it.
-  if (!isValidAtSigning(signer, signingTime(signed), now) || !isValidAt(issuer, signer.notBefore)) return no('dsc_validity')
+  if (!isValidAtSigning(signer, signingTime(signed), now) || !isValidAt(issuer, signer.notBefore))
+    return no('dsc_validity')
 
   return found({ ...object, country: countryOf(signer) })
 }
@@ -78,9 +92,14 @@ export function authenticateDataGroups(
   // 8. Each data group that is listed has the hash that the state signed.
   const matches = (number: number, group: Buffer | undefined) => {
     const hash = object.hashes.get(number)
-    return hash === undefined || group === undefined || hash.equals(createHash(object.digest).update(group).digest())
+    return (
+      hash === undefined ||
+      group === undefined ||
+      hash.equals(createHash(object.digest).update(group).digest())
+    )
   }
-  if (!matches(1, groups.dg1) || !matches(14, groups.dg14) || !matches(15, groups.dg15)) return no('dg_hash')
+  if (!matches(1, groups.dg1) || !matches(14, groups.dg14) || !matches(15, groups.dg15))
+    return no('dg_hash')
   if (!object.hashes.has(1)) return no('dg1_missing')
 
   // 9. The machine-readable zone, and its check digits.
@@ -89,17 +108,28 @@ export function authenticateDataGroups(
   if (mrz === undefined) return no('mrz')
 
   // 10. The state that it names is that of the certificate: no country signs another one's documents.
-  if (object.country === undefined || !isCountryOf(mrz.issuingState, object.country)) return no('country')
+  if (object.country === undefined || !isCountryOf(mrz.issuingState, object.country))
+    return no('country')
 
   // 11. The document has not expired.
   if (now >= mrz.expiresAt) return no('expired')
 
   const { dg14, dg15 } = groups
   const isListed = (number: number) => object.hashes.has(number)
-  return found({ mrz, listed: { ...(dg14 && isListed(14) ? { dg14 } : {}), ...(dg15 && isListed(15) ? { dg15 } : {}) } })
+  return found({
+    mrz,
+    listed: {
+      ...(dg14 && isListed(14) ? { dg14 } : {}),
+      ...(dg15 && isListed(15) ? { dg15 } : {}),
+    },
+  })
 }
 
 /** Doc 9303-12 gives a signer's certificate the life of its documents; so where no signing time is told, now must do. */
-function isValidAtSigning(signer: Certificate, signedAt: Instant | undefined, now: Instant): boolean {
+function isValidAtSigning(
+  signer: Certificate,
+  signedAt: Instant | undefined,
+  now: Instant,
+): boolean {
   return isValidAt(signer, signedAt ?? now) && (signedAt ?? now) <= now
 }

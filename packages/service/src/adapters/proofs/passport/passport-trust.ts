@@ -11,6 +11,11 @@ export const NO_PASSPORT_TRUST: PassportTrust = { production: [], sandbox: [] }
 export class PassportTrustError extends Error {
   override readonly name = 'PassportTrustError'
   constructor(mistakes: readonly string[]) {
-    super(['The certificates for passports cannot be used:', ...mistakes.map((mistake) => `  ${mistake}.`)].join('\n'))
+    super(
+      [
+        'The certificates for passports cannot be used:',
+        ...mistakes.map((mistake) => `  ${mistake}.`),
+      ].join('\n'),
+    )
   }
 }

@@ -21,22 +21,47 @@ const CHALLENGE_PREFIX = 'bond-aa/v1'
 const CHALLENGE_BYTES = 8
 
 /** Judges passports on threads of their own. The module beside this one is what they run, as source or compiled. */
-export function passportVerifier(parts: { trust: PassportTrust; keys: Keyring; clock: Clock; script?: URL }): PassportVerifier {
-  const { trust, keys, clock, script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url) } = parts
-  const pool = new WorkerPool<PassportVerdict>({ script, data: trust, size: WORKERS, maxWaiting: MAX_WAITING, deadlineMs: DEADLINE_MS, clock })
+export function passportVerifier(parts: {
+  trust: PassportTrust
+  keys: Keyring
+  clock: Clock
+  script?: URL
+}): PassportVerifier {
+  const {
+    trust,
+    keys,
+    clock,
+    script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url),
+  } = parts
+  const pool = new WorkerPool<PassportVerdict>({
+    script,
+    data: trust,
+    size: WORKERS,
+    maxWaiting: MAX_WAITING,
+    deadlineMs: DEADLINE_MS,
+    clock,
+  })
   return {
     async verify({ passport, nonce, environment }) {
-      const challenge = hash('sha256', CHALLENGE_PREFIX + nonce, 'buffer').subarray(0, CHALLENGE_BYTES)
+      const challenge = hash('sha256', CHALLENGE_PREFIX + nonce, 'buffer').subarray(
+        0,
+        CHALLENGE_BYTES,
+      )
       const question: PassportQuestion = { passport, challenge, environment, now: clock.now() }
       const asked = await pool.ask(question)
-      return asked.outcome === 'full' ? refuse('overloaded', { step: 'passport_queue' }) : accept(findingOf(asked, keys))
+      return asked.outcome === 'full'
+        ? refuse('overloaded', { step: 'passport_queue' })
+        : accept(findingOf(asked, keys))
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   }
 }
 
 /** Unknown means no: a passport that breaks or stops its judge is none. */
-function findingOf(asked: Exclude<Asked<PassportVerdict>, { outcome: 'full' }>, keys: Keyring): PassportFinding {
+function findingOf(
+  asked: Exclude<Asked<PassportVerdict>, { outcome: 'full' }>,
+  keys: Keyring,
+): PassportFinding {
   if (asked.outcome !== 'answered') return { tier: 'none', note: asked.outcome }
   const verdict = asked.answer
   if (verdict.tier === 'none') return { tier: 'none', note: verdict.step }

@@ -25,7 +25,12 @@ export function passportKey(spki: Buffer): KeyObject | undefined {
   const { namedCurve, modulusLength = 0, publicExponent = 0n } = key?.asymmetricKeyDetails ?? {}
   if (key?.asymmetricKeyType === 'ec') return CURVES.includes(namedCurve ?? '') ? key : undefined
   const isRsa = key?.asymmetricKeyType === 'rsa' || key?.asymmetricKeyType === 'rsa-pss'
-  return isRsa && modulusLength >= RSA_BITS.min && modulusLength <= RSA_BITS.max && publicExponent <= MAX_RSA_EXPONENT ? key : undefined
+  return isRsa &&
+    modulusLength >= RSA_BITS.min &&
+    modulusLength <= RSA_BITS.max &&
+    publicExponent <= MAX_RSA_EXPONENT
+    ? key
+    : undefined
 }
 
 /**

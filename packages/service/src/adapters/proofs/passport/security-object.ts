@@ -9,7 +9,12 @@ export interface SecurityObject {
 }
 
 /** ICAO's own type, its forerunner (Belgium, France), that of Dutch documents, and plain data (China). */
-export const SECURITY_OBJECT_TYPES: readonly string[] = ['2.23.136.1.1.1', '1.3.27.1.1.1', '1.2.528.1.1006.1.20.1', '1.2.840.113549.1.7.1']
+export const SECURITY_OBJECT_TYPES: readonly string[] = [
+  '2.23.136.1.1.1',
+  '1.3.27.1.1.1',
+  '1.2.528.1.1006.1.20.1',
+  '1.2.840.113549.1.7.1',
+]
 
 const DATA_GROUPS = 16
 

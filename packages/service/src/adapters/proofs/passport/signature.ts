@@ -1,7 +1,14 @@
 import { constants, type KeyObject, verify } from 'node:crypto'
 import { TAG, unlessMalformed } from '../der/element.ts'
 import { readExplicit, readSequence, readSmall } from '../der/values.ts'
-import { type AlgorithmIdentifier, type Digest, digestOf, readAlgorithm, type SignatureScheme, schemeOf } from '../x509/algorithm.ts'
+import {
+  type AlgorithmIdentifier,
+  type Digest,
+  digestOf,
+  readAlgorithm,
+  type SignatureScheme,
+  schemeOf,
+} from '../x509/algorithm.ts'
 import { boundToPss, passportKey } from './public-key.ts'
 
 /** How a state signs: as others do, or with RSASSA-PSS, which names its digests in parameters. */
@@ -24,7 +31,10 @@ const WITHOUT_DIGEST = new Map<string, 'pkcs1' | 'ecdsa'>([
 ])
 
 /** @param beside the digest that the signer names elsewhere, where it does */
-export function passportScheme(algorithm: AlgorithmIdentifier, beside?: Digest): PassportScheme | undefined {
+export function passportScheme(
+  algorithm: AlgorithmIdentifier,
+  beside?: Digest,
+): PassportScheme | undefined {
   const scheme = WITHOUT_DIGEST.get(algorithm.id)
   if (scheme !== undefined) return beside === undefined ? undefined : { scheme, digest: beside }
   return algorithm.id === PSS ? unlessMalformed(() => pss(algorithm)) : schemeOf(algorithm)
@@ -36,32 +46,61 @@ function pss({ parameters }: AlgorithmIdentifier): PssScheme | undefined {
   const part = (number: number) => parts.find(({ tag }) => tag === TAG.context(number))
   const digest = part(0) === undefined ? 'sha1' : digestOf(readAlgorithm(readExplicit(part(0), 0)))
   const saltBytes = part(2) === undefined ? 20 : readSmall(readExplicit(part(2), 2))
-  return parameters === undefined || digest === undefined ? undefined : { scheme: 'pss', digest, saltBytes, parameters }
+  return parameters === undefined || digest === undefined
+    ? undefined
+    : { scheme: 'pss', digest, saltBytes, parameters }
 }
 
 /** Whether the key made the signature over the message. */
-export function isSigned(algorithm: PassportScheme, of: { message: Buffer; signature: Buffer; spki: Buffer }): boolean {
+export function isSigned(
+  algorithm: PassportScheme,
+  of: { message: Buffer; signature: Buffer; spki: Buffer },
+): boolean {
   const { message, signature, spki } = of
-  const key = algorithm.scheme === 'pss' ? boundToPss(spki, algorithm.parameters) : passportKey(spki)
+  const key =
+    algorithm.scheme === 'pss' ? boundToPss(spki, algorithm.parameters) : passportKey(spki)
   if (key === undefined) return false
   switch (algorithm.scheme) {
     case 'pkcs1':
       return (
-        key.asymmetricKeyType === 'rsa' && attempt(() => verify(algorithm.digest, message, { key, padding: constants.RSA_PKCS1_PADDING }, signature))
+        key.asymmetricKeyType === 'rsa' &&
+        attempt(() =>
+          verify(
+            algorithm.digest,
+            message,
+            { key, padding: constants.RSA_PKCS1_PADDING },
+            signature,
+          ),
+        )
       )
     case 'pss': {
       const padding = constants.RSA_PKCS1_PSS_PADDING
-      return attempt(() => verify(algorithm.digest, message, { key, padding, saltLength: algorithm.saltBytes }, signature))
+      return attempt(() =>
+        verify(
+          algorithm.digest,
+          message,
+          { key, padding, saltLength: algorithm.saltBytes },
+          signature,
+        ),
+      )
     }
     case 'ecdsa':
     case 'ecdsa-plain':
-      return key.asymmetricKeyType === 'ec' && isEcdsaSigned(algorithm.digest, { message, signature, key })
+      return (
+        key.asymmetricKeyType === 'ec' &&
+        isEcdsaSigned(algorithm.digest, { message, signature, key })
+      )
   }
 }
 
 /** Some signers write r and s side by side under an identifier that promises DER, and chips DER where r and s were to stand side by side. */
-export function isEcdsaSigned(digest: Digest, { message, signature, key }: { message: Buffer; signature: Buffer; key: KeyObject }): boolean {
-  return (['der', 'ieee-p1363'] as const).some((dsaEncoding) => attempt(() => verify(digest, message, { key, dsaEncoding }, signature)))
+export function isEcdsaSigned(
+  digest: Digest,
+  { message, signature, key }: { message: Buffer; signature: Buffer; key: KeyObject },
+): boolean {
+  return (['der', 'ieee-p1363'] as const).some((dsaEncoding) =>
+    attempt(() => verify(digest, message, { key, dsaEncoding }, signature)),
+  )
 }
 
 /** OpenSSL throws for some signatures that are none. */

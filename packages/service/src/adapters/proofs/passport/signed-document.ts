@@ -15,7 +15,11 @@ export interface SignedDocument extends SignedData {
   readonly signer: SignerInfo & { readonly digest: Digest; readonly signedAttributes: Element }
 }
 
-const ATTRIBUTE = { contentType: '1.2.840.113549.1.9.3', messageDigest: '1.2.840.113549.1.9.4', signingTime: '1.2.840.113549.1.9.5' } as const
+const ATTRIBUTE = {
+  contentType: '1.2.840.113549.1.9.3',
+  messageDigest: '1.2.840.113549.1.9.4',
+  signingTime: '1.2.840.113549.1.9.5',
+} as const
 /** Doc 9303-10, table 38; of China's plain data too. */
 const VERSION = 3
 /** RFC 5652, section 5.3: 1 with issuer and serial number, 3 with a key id, where the made-up state writes 1. */
@@ -24,11 +28,14 @@ const SIGNER_VERSIONS = { named: [1], keyed: [1, 3] } as const
 export function readSignedDocument(bytes: Buffer): SignedDocument | undefined {
   const read = readSignedData(bytes)
   const { named, version, digest, signedAttributes } = read?.signer ?? {}
-  const versions: readonly number[] = SIGNER_VERSIONS[named !== undefined && 'keyId' in named ? 'keyed' : 'named']
-  if (read?.version !== VERSION || version === undefined || !versions.includes(version)) return undefined
+  const versions: readonly number[] =
+    SIGNER_VERSIONS[named !== undefined && 'keyId' in named ? 'keyed' : 'named']
+  if (read?.version !== VERSION || version === undefined || !versions.includes(version))
+    return undefined
   // Doc 9303-10 demands signed attributes: without them a signature over other bytes could pass for one over these.
   // The digest is announced, for whoever reads in one pass.
-  if (signedAttributes === undefined || digest === undefined || !read.digests.includes(digest)) return undefined
+  if (signedAttributes === undefined || digest === undefined || !read.digests.includes(digest))
+    return undefined
   return { ...read, signer: { ...read.signer, digest, signedAttributes } }
 }
 
@@ -40,7 +47,9 @@ const MAX_CERTIFICATES = 8
  * then the signature decides.
  */
 export function signerCandidates({ certificates, signer }: SignedDocument): readonly Certificate[] {
-  const read = certificates.slice(0, MAX_CERTIFICATES).flatMap((encoded) => readStateCertificate(encoded) ?? [])
+  const read = certificates
+    .slice(0, MAX_CERTIFICATES)
+    .flatMap((encoded) => readStateCertificate(encoded) ?? [])
   const named = read.filter((certificate) => isNamedBy(signer, certificate))
   return named.length > 0 ? named : read
 }
@@ -48,7 +57,9 @@ export function signerCandidates({ certificates, signer }: SignedDocument): read
 function isNamedBy({ named }: SignerInfo, certificate: Certificate): boolean {
   if (named === undefined) return false
   if ('keyId' in named) return keyIdOf(certificate, 'own')?.equals(named.keyId) === true
-  return certificate.issuer.canonical === named.issuer.canonical && certificate.serial === named.serial
+  return (
+    certificate.issuer.canonical === named.issuer.canonical && certificate.serial === named.serial
+  )
 }
 
 /** Whether the signed attributes are about this content: its type and its digest. */
@@ -64,7 +75,12 @@ export function coversContent({ contentType, content, signer }: SignedDocument):
 export function isSignedWith({ signer }: SignedDocument, { publicKey }: Certificate): boolean {
   const { algorithm, digest, signedAttributes, signature } = signer
   const scheme = passportScheme(algorithm, digest)
-  return scheme !== undefined && signedForms(signedAttributes).some((message) => isSigned(scheme, { message, signature, spki: publicKey }))
+  return (
+    scheme !== undefined &&
+    signedForms(signedAttributes).some((message) =>
+      isSigned(scheme, { message, signature, spki: publicKey }),
+    )
+  )
 }
 
 /** What is signed is the SET itself (RFC 5652, section 5.4): as it came, or in DER where it came otherwise. */
@@ -80,7 +96,11 @@ export function signingTime({ signer }: SignedDocument): Instant | undefined {
 }
 
 /** The value of an attribute that must stand once and have one. */
-function attributeOf<T>({ signedAttributes }: SignedDocument['signer'], type: string, read: (value: Element) => T): T | undefined {
+function attributeOf<T>(
+  { signedAttributes }: SignedDocument['signer'],
+  type: string,
+  read: (value: Element) => T,
+): T | undefined {
   return unlessMalformed(() => {
     const attributes = childrenOf(signedAttributes, signedAttributes.tag).map(readSequence)
     const [, values] = onlyOf(attributes.filter(([id]) => readOid(id) === type))

@@ -18,10 +18,18 @@ export type PassiveStep =
   | 'expired'
 
 /** Why a document that is genuine is not shown to be the original: tier `document`, not `chip`. */
-export type ActiveStep = 'aa_not_sent' | 'dg15_not_listed' | 'dg15' | 'dg14_not_listed' | 'aa_algorithm' | 'aa_signature'
+export type ActiveStep =
+  | 'aa_not_sent'
+  | 'dg15_not_listed'
+  | 'dg15'
+  | 'dg14_not_listed'
+  | 'aa_algorithm'
+  | 'aa_signature'
 
 /** What a check found, or the word of the check that refused. */
-export type Checked<T, Step extends string> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly step: Step }
+export type Checked<T, Step extends string> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly step: Step }
 
 export function found<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value }

@@ -22,32 +22,50 @@ export function readTrustFolder(folder: string, now: Instant): PassportTrust {
   const sandbox = readFolder(join(folder, SANDBOX), { now, mistakes })
   if (mistakes.length > 0) throw new PassportTrustError(mistakes)
   // Copies: each is a view into the file that it came from, and the files are large.
-  const copies = (certificates: readonly Certificate[]) => certificates.map(({ encoded }) => new Uint8Array(encoded))
+  const copies = (certificates: readonly Certificate[]) =>
+    certificates.map(({ encoded }) => new Uint8Array(encoded))
   return { production: copies(production), sandbox: copies(sandbox) }
 }
 
-function readFolder(folder: string, { now, mistakes }: { now: Instant; mistakes: string[] }): Certificate[] {
-  const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.') && name !== SANDBOX) : []
-  const files = names.map((name) => ({ path: join(folder, name), kind: extname(name).toLowerCase() }))
+function readFolder(
+  folder: string,
+  { now, mistakes }: { now: Instant; mistakes: string[] },
+): Certificate[] {
+  const names = existsSync(folder)
+    ? readdirSync(folder).filter((name) => !name.startsWith('.') && name !== SANDBOX)
+    : []
+  const files = names.map((name) => ({
+    path: join(folder, name),
+    kind: extname(name).toLowerCase(),
+  }))
   for (const { path, kind } of files) {
     if (kind !== MASTER_LIST_FILE && !CERTIFICATE_FILES.includes(kind))
-      mistakes.push(`${path} is neither a master list (.ml) nor a certificate (${CERTIFICATE_FILES.join(', ')})`)
+      mistakes.push(
+        `${path} is neither a master list (.ml) nor a certificate (${CERTIFICATE_FILES.join(', ')})`,
+      )
   }
-  const roots = files.filter(({ kind }) => CERTIFICATE_FILES.includes(kind)).flatMap(({ path }) => readRoots(path, mistakes))
-  const listed = files.filter(({ kind }) => kind === MASTER_LIST_FILE).flatMap(({ path }) => readListed(path, { roots, now, mistakes }))
+  const roots = files
+    .filter(({ kind }) => CERTIFICATE_FILES.includes(kind))
+    .flatMap(({ path }) => readRoots(path, mistakes))
+  const listed = files
+    .filter(({ kind }) => kind === MASTER_LIST_FILE)
+    .flatMap(({ path }) => readListed(path, { roots, now, mistakes }))
   return [...roots, ...listed]
 }
 
 function readRoots(path: string, mistakes: string[]): Certificate[] {
   const roots = certificatesIn(readFileSync(path)).map(readStateCertificate)
   const usable = roots.filter((root) => root !== undefined).filter(mayIssue)
-  if (usable.length < roots.length) mistakes.push(`${path} is no certificate of a country that may sign others`)
+  if (usable.length < roots.length)
+    mistakes.push(`${path} is no certificate of a country that may sign others`)
   return usable
 }
 
 /** One in DER, or several as text. */
 function certificatesIn(bytes: Buffer): Buffer[] {
-  const armoured = bytes.toString('latin1').matchAll(/-----BEGIN CERTIFICATE-----([\sA-Za-z0-9+/=]+)-----END CERTIFICATE-----/g)
+  const armoured = bytes
+    .toString('latin1')
+    .matchAll(/-----BEGIN CERTIFICATE-----([\sA-Za-z0-9+/=]+)-----END CERTIFICATE-----/g)
   const read = [...armoured].map(([, base64 = '']) => Buffer.from(base64, 'base64'))
   return read.length > 0 ? read : [bytes]
 }

@@ -23,9 +23,13 @@ export class CountryTrust {
    */
   issuersOf(certificate: Certificate): readonly Certificate[] {
     const wanted = keyIdOf(certificate, 'issuer')
-    const namesKey = (issuer: Certificate) => wanted !== undefined && keyIdOf(issuer, 'own')?.equals(wanted) === true
+    const namesKey = (issuer: Certificate) =>
+      wanted !== undefined && keyIdOf(issuer, 'own')?.equals(wanted) === true
     const named = this.#byName.get(certificate.issuer.canonical) ?? []
-    return [...named.filter(namesKey), ...named.filter((issuer) => !namesKey(issuer))].slice(0, MAX_TRIED)
+    return [...named.filter(namesKey), ...named.filter((issuer) => !namesKey(issuer))].slice(
+      0,
+      MAX_TRIED,
+    )
   }
 }
 

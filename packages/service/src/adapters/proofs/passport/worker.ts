@@ -11,9 +11,13 @@ import type { PassportTrust } from './passport-trust.ts'
 giveWay()
 
 const trusted = workerData as PassportTrust
-const read = (certificates: readonly Uint8Array[]) => certificates.flatMap((encoded) => readStateCertificate(encoded) ?? [])
+const read = (certificates: readonly Uint8Array[]) =>
+  certificates.flatMap((encoded) => readStateCertificate(encoded) ?? [])
 const production = read(trusted.production)
-const trust = { production: new CountryTrust(production), sandbox: new CountryTrust([...production, ...read(trusted.sandbox)]) }
+const trust = {
+  production: new CountryTrust(production),
+  sandbox: new CountryTrust([...production, ...read(trusted.sandbox)]),
+}
 
 parentPort?.on('message', (question: PassportQuestion) => {
   parentPort?.postMessage(judge(question))
@@ -21,10 +25,15 @@ parentPort?.on('message', (question: PassportQuestion) => {
 
 function judge({ passport, challenge, environment, now }: PassportQuestion): PassportVerdict {
   const proof = proofOf(passport, Buffer.from(challenge))
-  return proof === undefined ? { tier: 'none', step: 'encoding' } : judgePassport(proof, { trust: trust[environment], now })
+  return proof === undefined
+    ? { tier: 'none', step: 'encoding' }
+    : judgePassport(proof, { trust: trust[environment], now })
 }
 
-function proofOf({ sod, dg1, dg14, dg15, active_authentication }: PassportSignal, challenge: Buffer): PassportProof | undefined {
+function proofOf(
+  { sod, dg1, dg14, dg15, active_authentication }: PassportSignal,
+  challenge: Buffer,
+): PassportProof | undefined {
   const sent = { sod, dg1, dg14, dg15, activeAuthentication: active_authentication }
   const files: Record<string, Buffer> = {}
   for (const [name, text] of Object.entries(sent)) {

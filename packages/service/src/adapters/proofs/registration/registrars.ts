@@ -15,11 +15,21 @@ export function makeRegistrars(
 ): { readonly [Format in VouchedFormat]: KeyRegistrar<Format> } {
   const androidTrust: AndroidTrust = { policy: android, revocations, clock }
   // What keeps a browser's keys is one of Google's apps, whatever apps of the operator's own there are.
-  const browsers: AndroidTrust = { ...androidTrust, policy: { ...android, apps: BROWSER_KEY_KEEPERS, userAuthenticationWithinSeconds: null } }
-  const packed = [...rootsOf(webauthn.packedRoots, 'production'), ...rootsOf(webauthn.testRoots, 'sandbox')]
+  const browsers: AndroidTrust = {
+    ...androidTrust,
+    policy: { ...android, apps: BROWSER_KEY_KEEPERS, userAuthenticationWithinSeconds: null },
+  }
+  const packed = [
+    ...rootsOf(webauthn.packedRoots, 'production'),
+    ...rootsOf(webauthn.testRoots, 'sandbox'),
+  ]
   return {
     'apple-app-attest': appleRegistrar({ trust: appleTrust(apple.apps, apple.testRoots), clock }),
     'android-key': androidKeyRegistrar(androidTrust),
-    webauthn: webauthnRegistrar({ origin, clock, trust: { packed, apple: appleWebauthnRoots(), android: browsers } }),
+    webauthn: webauthnRegistrar({
+      origin,
+      clock,
+      trust: { packed, apple: appleWebauthnRoots(), android: browsers },
+    }),
   }
 }

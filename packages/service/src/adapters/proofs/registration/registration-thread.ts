@@ -5,7 +5,12 @@ import type { KeyRegistrar } from '../../../ports/proofs.ts'
 import type { RevocationList } from '../../../ports/revocations.ts'
 import { WorkerPool } from '../../workers/worker-pool.ts'
 import { judgeStanding } from '../android/standing.ts'
-import type { QuestionOf, RegistrationTrust, RegistrationVerdict, VouchedFormat } from './question.ts'
+import type {
+  QuestionOf,
+  RegistrationTrust,
+  RegistrationVerdict,
+  VouchedFormat,
+} from './question.ts'
 
 /** A registration takes some 2 ms of one core: one worker judges hundreds a second and leaves the other core alone. */
 const WORKERS = 1
@@ -20,8 +25,18 @@ export interface RegistrationThread extends AsyncDisposable {
 }
 
 /** Judges registrations on a thread of their own. The module beside this one is what it runs, as source or compiled. */
-export function registrationThread(parts: { trust: RegistrationTrust; revocations: RevocationList; clock: Clock; script?: URL }): RegistrationThread {
-  const { trust, revocations, clock, script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url) } = parts
+export function registrationThread(parts: {
+  trust: RegistrationTrust
+  revocations: RevocationList
+  clock: Clock
+  script?: URL
+}): RegistrationThread {
+  const {
+    trust,
+    revocations,
+    clock,
+    script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url),
+  } = parts
   const pool = new WorkerPool<RegistrationVerdict>({
     script,
     data: trust,

@@ -15,14 +15,27 @@ import { badClientData } from './client-data.ts'
  */
 export function webauthnVerifier({ origin }: { origin: string }): AssertionVerifier {
   return {
-    verify: ({ device, payload, appAttest }) => verifyWebauthn(appAttest, { device, origin, challenge: hash('sha256', payload, 'base64url') }),
+    verify: ({ device, payload, appAttest }) =>
+      verifyWebauthn(appAttest, {
+        device,
+        origin,
+        challenge: hash('sha256', payload, 'base64url'),
+      }),
   }
 }
 
 /** Verifies an assertion over a challenge, from a page of the origin. */
 export function verifyWebauthn(
   appAttest: AppAttest,
-  { device, challenge, origin }: { device: Pick<Device, 'keyId' | 'publicKey' | 'appId' | 'webauthn'>; challenge: string; origin: string },
+  {
+    device,
+    challenge,
+    origin,
+  }: {
+    device: Pick<Device, 'keyId' | 'publicKey' | 'appId' | 'webauthn'>
+    challenge: string
+    origin: string
+  },
 ): Result<VerifiedAssertion> {
   const no = (step: string) => refuse('assertion_invalid', { step })
   // 1. The key is the registered one, and all parts are there.
@@ -30,15 +43,25 @@ export function verifyWebauthn(
   const clientData = decodeBase64url(appAttest.client_data_json ?? '')
   const authenticatorData = decodeBase64url(appAttest.authenticator_data)
   const signature = decodeBase64url(appAttest.signature)
-  if (clientData === undefined || authenticatorData === undefined || signature === undefined) return no('encoding')
+  if (clientData === undefined || authenticatorData === undefined || signature === undefined)
+    return no('encoding')
   // 2. The hash is of the client data as decoded; the one sent is only compared.
   const clientDataHash = hash('sha256', clientData, 'buffer')
-  if (clientDataHash.toString('base64url') !== appAttest.client_data_hash) return no('client_data_hash')
+  if (clientDataHash.toString('base64url') !== appAttest.client_data_hash)
+    return no('client_data_hash')
   // 3. The client data was made by our own page, for the payload rebuilt here.
   const bad = badClientData(clientData, { type: 'webauthn.get', challenge, origin })
   if (bad !== undefined) return no(bad)
   // 4. The signature.
-  if (!verify('sha256', Buffer.concat([authenticatorData, clientDataHash]), publicKeyOf(device), signature)) return no('signature')
+  if (
+    !verify(
+      'sha256',
+      Buffer.concat([authenticatorData, clientDataHash]),
+      publicKeyOf(device),
+      signature,
+    )
+  )
+    return no('signature')
   // 5. The authenticator: our RP ID, a person present and verified.
   const read = readAuthenticatorData(authenticatorData)
   if (read === undefined) return no('authenticator_data')
@@ -47,6 +70,7 @@ export function verifyWebauthn(
   if (!read.userVerified) return no('user_verified')
   // 6. Whether a key may be copied is settled when it is made; only one that may be can have been.
   if (read.backedUp && !read.backupEligible) return no('backup_flags')
-  if (device.webauthn !== undefined && device.webauthn.backupEligible !== read.backupEligible) return no('backup_flags')
+  if (device.webauthn !== undefined && device.webauthn.backupEligible !== read.backupEligible)
+    return no('backup_flags')
   return accept({ counter: read.counter, userVerified: true })
 }

@@ -12,7 +12,14 @@ export interface AuthenticatorData {
 }
 
 /** The bits of the flags byte. */
-export const FLAG = { userPresent: 0x01, userVerified: 0x04, backupEligible: 0x08, backedUp: 0x10, credential: 0x40, extensions: 0x80 } as const
+export const FLAG = {
+  userPresent: 0x01,
+  userVerified: 0x04,
+  backupEligible: 0x08,
+  backedUp: 0x10,
+  credential: 0x40,
+  extensions: 0x80,
+} as const
 
 /** Reads the authenticator data of an assertion. Undefined where flags and length do not agree. */
 export function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData | undefined {
@@ -21,7 +28,8 @@ export function readAuthenticatorData(bytes: Uint8Array): AuthenticatorData | un
   const { appIdHash: rpIdHash, flags, counter, rest } = header
   const has = (flag: number) => (flags & flag) !== 0
   // Only a registration carries a credential; extensions are one map, and nothing follows it.
-  if (has(FLAG.credential) || (has(FLAG.extensions) ? !isOneMap(rest) : rest.length > 0)) return undefined
+  if (has(FLAG.credential) || (has(FLAG.extensions) ? !isOneMap(rest) : rest.length > 0))
+    return undefined
   return {
     rpIdHash,
     userPresent: has(FLAG.userPresent),

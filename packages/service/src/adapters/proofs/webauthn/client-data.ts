@@ -11,10 +11,18 @@ export interface ExpectedClientData {
 }
 
 /** What is wrong with client data, in one word. */
-export type BadClientData = 'client_data' | 'client_data_type' | 'client_data_challenge' | 'client_data_origin' | 'client_data_cross_origin'
+export type BadClientData =
+  | 'client_data'
+  | 'client_data_type'
+  | 'client_data_challenge'
+  | 'client_data_origin'
+  | 'client_data_cross_origin'
 
 /** The members that are judged stand in it once; others may come with newer browsers and are left alone. */
-export function badClientData(bytes: Uint8Array, expected: ExpectedClientData): BadClientData | undefined {
+export function badClientData(
+  bytes: Uint8Array,
+  expected: ExpectedClientData,
+): BadClientData | undefined {
   const text = decodeUtf8(bytes)
   const parsed = text === undefined ? undefined : parseStrictJson(text)
   const clientData = parsed !== undefined && 'value' in parsed ? parsed.value : undefined
@@ -23,7 +31,8 @@ export function badClientData(bytes: Uint8Array, expected: ExpectedClientData): 
   if (clientData.challenge !== expected.challenge) return 'client_data_challenge'
   if (clientData.origin !== expected.origin) return 'client_data_origin'
   // Our page is never framed by another: a frame could hide what is approved.
-  if ((clientData.crossOrigin ?? false) !== false || clientData.topOrigin !== undefined) return 'client_data_cross_origin'
+  if ((clientData.crossOrigin ?? false) !== false || clientData.topOrigin !== undefined)
+    return 'client_data_cross_origin'
   return undefined
 }
 

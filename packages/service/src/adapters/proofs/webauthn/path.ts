@@ -32,12 +32,15 @@ export function verifyPath(
     if (certificate === undefined) return no('certificate')
     path.push(certificate)
   }
-  const included = roots.find(({ certificate }) => path.at(-1)?.encoded.equals(certificate.encoded) === true)
+  const included = roots.find(
+    ({ certificate }) => path.at(-1)?.encoded.equals(certificate.encoded) === true,
+  )
   if (included !== undefined) path.pop()
   const [leaf, ...authorities] = path
   if (leaf === undefined) return no('chain_length')
   if (path.some((certificate) => !isValidAt(certificate, now))) return no('validity')
-  if (path.some((certificate) => hasForeignCriticalExtension(certificate, UNDERSTOOD))) return no('critical_extension')
+  if (path.some((certificate) => hasForeignCriticalExtension(certificate, UNDERSTOOD)))
+    return no('critical_extension')
   let last = leaf
   for (const [authoritiesBelow, issuer] of authorities.entries()) {
     const broken = brokenLink(last, issuer, authoritiesBelow)
@@ -45,7 +48,11 @@ export function verifyPath(
     last = issuer
   }
   for (const { certificate, environment } of included === undefined ? roots : [included]) {
-    if (isValidAt(certificate, now) && brokenLink(last, certificate, authorities.length) === undefined) return accept({ leaf, environment })
+    if (
+      isValidAt(certificate, now) &&
+      brokenLink(last, certificate, authorities.length) === undefined
+    )
+      return accept({ leaf, environment })
   }
   return no('root')
 }

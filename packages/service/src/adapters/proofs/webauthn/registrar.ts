@@ -43,11 +43,20 @@ export function webauthnRegistrar({
 
 async function verifyRegistration(
   { challenge, registration }: WebauthnRegistration,
-  { origin, rpId, trust, clock }: { origin: string; rpId: string; trust: StatementTrust; clock: Pick<Clock, 'now'> },
+  {
+    origin,
+    rpId,
+    trust,
+    clock,
+  }: { origin: string; rpId: string; trust: StatementTrust; clock: Pick<Clock, 'now'> },
 ): Promise<Result<RegisteredKey>> {
   const no = (step: string) => refuse('attestation_invalid', { step })
   const { clientDataJSON, attestationObject } = registration.response
-  if (clientDataJSON.length > MAX_CLIENT_DATA_LENGTH || attestationObject.length > MAX_ATTESTATION_LENGTH) return no('encoding')
+  if (
+    clientDataJSON.length > MAX_CLIENT_DATA_LENGTH ||
+    attestationObject.length > MAX_ATTESTATION_LENGTH
+  )
+    return no('encoding')
   // 1. Client data: our own page, for our challenge.
   const clientData = decodeBase64url(clientDataJSON)
   if (clientData === undefined) return no('encoding')
@@ -60,12 +69,19 @@ async function verifyRegistration(
   if (!(parts instanceof Map) || parts.size !== 3) return no('attestation_object')
   const members: unknown = parts.get('attStmt')
   const authenticatorData: unknown = parts.get('authData')
-  if (!(members instanceof Map) || !(authenticatorData instanceof Uint8Array)) return no('attestation_object')
+  if (!(members instanceof Map) || !(authenticatorData instanceof Uint8Array))
+    return no('attestation_object')
   // 3. The ceremony: RP ID, a person present and verified, flags that agree, an ES256 key, nothing left over.
-  const ceremony = await verifyCeremony(registration, { challenge, origin, rpId, authenticatorData })
+  const ceremony = await verifyCeremony(registration, {
+    challenge,
+    origin,
+    rpId,
+    authenticatorData,
+  })
   if (ceremony === undefined) return no(ceremonyStep(authenticatorData, rpId))
   const { credential, credentialDeviceType } = ceremony
-  if (credential.id !== registration.id || credential.id.length > MAX_CREDENTIAL_ID_LENGTH) return no('credential_id')
+  if (credential.id !== registration.id || credential.id.length > MAX_CREDENTIAL_ID_LENGTH)
+    return no('credential_id')
   const key = readCoseKey(credential.publicKey)
   if (key === undefined) return no('key_algorithm')
   // 4. The statement: who vouches for the key, if anybody.
@@ -96,7 +112,12 @@ async function verifyRegistration(
 
 async function verifyCeremony(
   registration: WebauthnRegistration['registration'],
-  { challenge, origin, rpId, authenticatorData }: { challenge: string; origin: string; rpId: string; authenticatorData: Uint8Array },
+  {
+    challenge,
+    origin,
+    rpId,
+    authenticatorData,
+  }: { challenge: string; origin: string; rpId: string; authenticatorData: Uint8Array },
 ) {
   const unattested = isoCBOR.encode(
     new Map<string, string | Uint8Array | Map<string, never>>([
@@ -112,7 +133,10 @@ async function verifyCeremony(
         rawId: registration.id,
         type: registration.type,
         clientExtensionResults: {},
-        response: { clientDataJSON: registration.response.clientDataJSON, attestationObject: encodeBase64url(unattested) },
+        response: {
+          clientDataJSON: registration.response.clientDataJSON,
+          attestationObject: encodeBase64url(unattested),
+        },
       },
       expectedChallenge: challenge,
       expectedOrigin: origin,
@@ -131,9 +155,12 @@ async function verifyCeremony(
 /** Which check of the ceremony has refused, for the log. */
 function ceremonyStep(authenticatorData: Uint8Array, rpId: string): string {
   const header = readHeader(authenticatorData)
-  if (header === undefined || !hash('sha256', rpId, 'buffer').equals(header.appIdHash)) return 'app_id'
+  if (header === undefined || !hash('sha256', rpId, 'buffer').equals(header.appIdHash))
+    return 'app_id'
   const { flags } = header
   if ((flags & FLAG.userPresent) === 0) return 'user_present'
   if ((flags & FLAG.userVerified) === 0) return 'user_verified'
-  return (flags & (FLAG.backupEligible | FLAG.backedUp)) === FLAG.backedUp ? 'backup_flags' : 'ceremony'
+  return (flags & (FLAG.backupEligible | FLAG.backedUp)) === FLAG.backedUp
+    ? 'backup_flags'
+    : 'ceremony'
 }

@@ -39,12 +39,20 @@ export interface Standing {
 const no = (step: string) => refuse('attestation_invalid', { step })
 
 /** Verifies an attestation statement. What says nothing is fine, what says something wrong is not. */
-export async function verifyStatement(statement: Statement, trust: StatementTrust, now: Instant): Promise<Result<Standing>> {
+export async function verifyStatement(
+  statement: Statement,
+  trust: StatementTrust,
+  now: Instant,
+): Promise<Result<Standing>> {
   switch (statement.format) {
     case 'none':
-      return statement.members.size === 0 ? accept({ attested: false, environment: 'production' }) : no('statement')
+      return statement.members.size === 0
+        ? accept({ attested: false, environment: 'production' })
+        : no('statement')
     case 'packed':
-      return statement.members.has('x5c') ? verifyPacked(statement, trust, now) : verifySelf(statement)
+      return statement.members.has('x5c')
+        ? verifyPacked(statement, trust, now)
+        : verifySelf(statement)
     case 'android-key':
       return verifyAndroidKey(statement, trust)
     case 'apple':
@@ -60,12 +68,19 @@ const ES256 = -7
 /** A key that vouches for itself shows that somebody has it: no more than `none`. */
 function verifySelf({ members, publicKey, ...statement }: Statement): Result<Standing> {
   if (!hasExactly(members, ['alg', 'sig']) || members.get('alg') !== ES256) return no('statement')
-  return isSigned(statement, members.get('sig'), publicKey) ? accept({ attested: false, environment: 'production' }) : no('statement_signature')
+  return isSigned(statement, members.get('sig'), publicKey)
+    ? accept({ attested: false, environment: 'production' })
+    : no('statement_signature')
 }
 
 function verifyPacked(statement: Statement, trust: StatementTrust, now: Instant): Result<Standing> {
   const x5c = bytesList(statement.members.get('x5c'))
-  if (x5c === undefined || !hasExactly(statement.members, ['alg', 'sig', 'x5c']) || statement.members.get('alg') !== ES256) return no('statement')
+  if (
+    x5c === undefined ||
+    !hasExactly(statement.members, ['alg', 'sig', 'x5c']) ||
+    statement.members.get('alg') !== ES256
+  )
+    return no('statement')
   const path = verifyPath(x5c, { roots: trust.packed, now })
   if (!path.ok) return path
   const { leaf, environment } = path.value
@@ -73,16 +88,27 @@ function verifyPacked(statement: Statement, trust: StatementTrust, now: Instant)
   if (!agreesOnModel(leaf, statement.aaguid)) return no('statement_aaguid')
   const key = readPublicKey(leaf.publicKey)
   if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return no('statement')
-  return isSigned(statement, statement.members.get('sig'), key) ? accept({ attested: true, environment }) : no('statement_signature')
+  return isSigned(statement, statement.members.get('sig'), key)
+    ? accept({ attested: true, environment })
+    : no('statement_signature')
 }
 
-async function verifyAndroidKey(statement: Statement, { android }: StatementTrust): Promise<Result<Standing>> {
+async function verifyAndroidKey(
+  statement: Statement,
+  { android }: StatementTrust,
+): Promise<Result<Standing>> {
   const x5c = bytesList(statement.members.get('x5c'))
-  if (x5c === undefined || !hasExactly(statement.members, ['alg', 'sig', 'x5c']) || statement.members.get('alg') !== ES256) return no('statement')
+  if (
+    x5c === undefined ||
+    !hasExactly(statement.members, ['alg', 'sig', 'x5c']) ||
+    statement.members.get('alg') !== ES256
+  )
+    return no('statement')
   const attested = await verifyAttestedKey(x5c, statement.clientDataHash, android)
   if (!attested.ok) return attested
   if (!isSameKey(attested.value.publicKey, statement.publicKey)) return no('statement_key')
-  if (!isSigned(statement, statement.members.get('sig'), statement.publicKey)) return no('statement_signature')
+  if (!isSigned(statement, statement.members.get('sig'), statement.publicKey))
+    return no('statement_signature')
   return accept({ attested: true, environment: attested.value.environment })
 }
 
@@ -92,16 +118,27 @@ function verifyApple(statement: Statement, trust: StatementTrust, now: Instant):
   const path = verifyPath(x5c, { roots: trust.apple, now })
   if (!path.ok) return path
   const { leaf, environment } = path.value
-  const nonce = hash('sha256', Buffer.concat([statement.authenticatorData, statement.clientDataHash]), 'buffer')
+  const nonce = hash(
+    'sha256',
+    Buffer.concat([statement.authenticatorData, statement.clientDataHash]),
+    'buffer',
+  )
   if (nonceOf(leaf)?.equals(nonce) !== true) return no('statement_nonce')
   const key = readPublicKey(leaf.publicKey)
-  if (key === undefined || !isSameKey(key.export({ format: 'der', type: 'spki' }), statement.publicKey)) return no('statement_key')
+  if (
+    key === undefined ||
+    !isSameKey(key.export({ format: 'der', type: 'spki' }), statement.publicKey)
+  )
+    return no('statement_key')
   return accept({ attested: true, environment })
 }
 
 /** WebAuthn 8.8 has the chain alone. Genuine statements from September 2020 to May 2021 name the algorithm beside it. */
 function isAppleForm(members: ReadonlyMap<unknown, unknown>): boolean {
-  return hasExactly(members, ['x5c']) || (hasExactly(members, ['alg', 'x5c']) && members.get('alg') === ES256)
+  return (
+    hasExactly(members, ['x5c']) ||
+    (hasExactly(members, ['alg', 'x5c']) && members.get('alg') === ES256)
+  )
 }
 
 /** WebAuthn 8.2.1: what a certificate must say to attest authenticators. */
@@ -122,7 +159,9 @@ const AAGUID = '1.3.6.1.4.1.45724.1.1.4'
 
 /** Where a certificate names a model, it is the authenticator's. */
 function agreesOnModel(leaf: Certificate, aaguid: Uint8Array): boolean {
-  return !leaf.extensions.has(AAGUID) || extensionOf(leaf, AAGUID, readOctets)?.equals(aaguid) === true
+  return (
+    !leaf.extensions.has(AAGUID) || extensionOf(leaf, AAGUID, readOctets)?.equals(aaguid) === true
+  )
 }
 
 function isSigned(
@@ -130,7 +169,10 @@ function isSigned(
   signature: unknown,
   key: KeyObject,
 ): boolean {
-  return signature instanceof Uint8Array && verify('sha256', Buffer.concat([authenticatorData, clientDataHash]), key, signature)
+  return (
+    signature instanceof Uint8Array &&
+    verify('sha256', Buffer.concat([authenticatorData, clientDataHash]), key, signature)
+  )
 }
 
 function isSameKey(spki: Uint8Array, key: KeyObject): boolean {

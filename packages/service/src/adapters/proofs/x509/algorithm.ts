@@ -64,5 +64,7 @@ export function schemeOf(algorithm: AlgorithmIdentifier): SignatureScheme | unde
 
 /** Parameters that are left out, or written as NULL: both are in use. */
 function saysNothing({ parameters }: AlgorithmIdentifier): boolean {
-  return parameters === undefined || (parameters.tag === TAG.null && parameters.content.length === 0)
+  return (
+    parameters === undefined || (parameters.tag === TAG.null && parameters.content.length === 0)
+  )
 }

@@ -1,5 +1,12 @@
 import type { Instant } from '../../../domain/session.ts'
-import { type Element, type Encoding, Malformed, readElement, TAG, unlessMalformed } from '../der/element.ts'
+import {
+  type Element,
+  type Encoding,
+  Malformed,
+  readElement,
+  TAG,
+  unlessMalformed,
+} from '../der/element.ts'
 import { readBits, readExplicit, readInteger, readSequence, readTime } from '../der/values.ts'
 import { type AlgorithmIdentifier, readAlgorithm } from './algorithm.ts'
 import { type Extensions, readExtensions } from './extensions.ts'
@@ -20,7 +27,11 @@ export interface Certificate {
   /** SPKI. */
   readonly publicKey: Buffer
   readonly extensions: Extensions
-  readonly signed: { readonly message: Buffer; readonly algorithm: AlgorithmIdentifier; readonly signature: Buffer }
+  readonly signed: {
+    readonly message: Buffer
+    readonly algorithm: AlgorithmIdentifier
+    readonly signature: Buffer
+  }
 }
 
 /** Chains of real phones hold up to 2.5 KiB a certificate; one with an ML-DSA key up to 5. */
@@ -33,22 +44,39 @@ const MAX_BYTES_OF_STATE = 16 * 1024
  *
  * @param encoding `ber` for states', whose own encoders do not always keep to DER
  */
-export function readCertificate(encoded: Uint8Array, encoding: Encoding = 'der'): Certificate | undefined {
+export function readCertificate(
+  encoded: Uint8Array,
+  encoding: Encoding = 'der',
+): Certificate | undefined {
   const most = encoding === 'ber' ? MAX_BYTES_OF_STATE : MAX_BYTES
-  return encoded.length > most ? undefined : unlessMalformed(() => parse(readElement(encoded, encoding)))
+  return encoded.length > most
+    ? undefined
+    : unlessMalformed(() => parse(readElement(encoded, encoding)))
 }
 
 function parse(certificate: Element): Certificate {
   const [body, algorithm, signature, ...more] = readSequence(certificate)
   const fields = readSequence(body)
-  const version = fields[0]?.tag === TAG.context(0) ? readInteger(readExplicit(fields.shift(), 0)) + 1n : 1n
-  const [serial, innerAlgorithm, issuer, validity, subject, publicKey, extensions, ...others] = fields
+  const version =
+    fields[0]?.tag === TAG.context(0) ? readInteger(readExplicit(fields.shift(), 0)) + 1n : 1n
+  const [serial, innerAlgorithm, issuer, validity, subject, publicKey, extensions, ...others] =
+    fields
   const [notBefore, notAfter, ...later] = readSequence(validity)
   readSequence(publicKey)
   // The algorithm stands twice, and only one of the two is signed.
-  if (body === undefined || algorithm?.whole.equals(innerAlgorithm?.whole ?? certificate.whole) !== true) throw new Malformed('algorithm')
+  if (
+    body === undefined ||
+    algorithm?.whole.equals(innerAlgorithm?.whole ?? certificate.whole) !== true
+  )
+    throw new Malformed('algorithm')
   // Unique ids would stand before the extensions; nobody has written them since 1997.
-  if (version < 1n || version > 3n || publicKey === undefined || more.length + others.length + later.length > 0) throw new Malformed('certificate')
+  if (
+    version < 1n ||
+    version > 3n ||
+    publicKey === undefined ||
+    more.length + others.length + later.length > 0
+  )
+    throw new Malformed('certificate')
   return {
     encoded: certificate.whole,
     encoding: certificate.encoding,
@@ -60,7 +88,11 @@ function parse(certificate: Element): Certificate {
     notAfter: readTime(notAfter),
     publicKey: publicKey.whole,
     extensions: readExtensions(extensions),
-    signed: { message: body.whole, algorithm: readAlgorithm(algorithm), signature: readBits(signature) },
+    signed: {
+      message: body.whole,
+      algorithm: readAlgorithm(algorithm),
+      signature: readBits(signature),
+    },
   }
 }
 
@@ -72,6 +104,9 @@ export function serialOf(serial: Element | undefined): string {
   return number.toString(16)
 }
 
-export function isValidAt({ notBefore, notAfter }: Pick<Certificate, 'notBefore' | 'notAfter'>, instant: Instant): boolean {
+export function isValidAt(
+  { notBefore, notAfter }: Pick<Certificate, 'notBefore' | 'notAfter'>,
+  instant: Instant,
+): boolean {
   return notBefore <= instant && instant <= notAfter
 }

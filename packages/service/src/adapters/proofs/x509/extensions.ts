@@ -1,5 +1,19 @@
-import { type Element, type Encoding, Malformed, readElement, unlessMalformed } from '../der/element.ts'
-import { readBoolean, readExplicit, readFlags, readInteger, readOctets, readOid, readSequence } from '../der/values.ts'
+import {
+  type Element,
+  type Encoding,
+  Malformed,
+  readElement,
+  unlessMalformed,
+} from '../der/element.ts'
+import {
+  readBoolean,
+  readExplicit,
+  readFlags,
+  readInteger,
+  readOctets,
+  readOid,
+  readSequence,
+} from '../der/values.ts'
 
 /** By object identifier. */
 export type Extensions = ReadonlyMap<string, { readonly critical: boolean; readonly value: Buffer }>
@@ -35,13 +49,20 @@ export interface Extended {
 }
 
 /** What an extension says; undefined where it is not there, or malformed. */
-export function extensionOf<T>({ extensions, encoding }: Extended, id: string, read: (value: Element) => T): T | undefined {
+export function extensionOf<T>(
+  { extensions, encoding }: Extended,
+  id: string,
+  read: (value: Element) => T,
+): T | undefined {
   const extension = extensions.get(id)
   return extension && unlessMalformed(() => read(readElement(extension.value, encoding)))
 }
 
 /** Whether it demands something that is not understood here. */
-export function hasForeignCriticalExtension({ extensions }: Extended, understood: ReadonlySet<string>): boolean {
+export function hasForeignCriticalExtension(
+  { extensions }: Extended,
+  understood: ReadonlySet<string>,
+): boolean {
   return [...extensions].some(([id, { critical }]) => critical && !understood.has(id))
 }
 
@@ -66,7 +87,11 @@ export function pathLengthOf(certificate: Extended): number | undefined {
 /** Purposes that it is limited to; undefined where it names none. */
 export function purposesOf(certificate: Extended): readonly string[] | undefined {
   if (!certificate.extensions.has(EXTENSION.extendedKeyUsage)) return undefined
-  return extensionOf(certificate, EXTENSION.extendedKeyUsage, (purposes) => readSequence(purposes).map(readOid)) ?? []
+  return (
+    extensionOf(certificate, EXTENSION.extendedKeyUsage, (purposes) =>
+      readSequence(purposes).map(readOid),
+    ) ?? []
+  )
 }
 
 const KEY_ID = 0x80
@@ -74,5 +99,9 @@ const KEY_ID = 0x80
 /** The id of the key that a certificate says it has, or that its issuer has. */
 export function keyIdOf(certificate: Extended, whose: 'own' | 'issuer'): Buffer | undefined {
   if (whose === 'own') return extensionOf(certificate, EXTENSION.subjectKeyId, readOctets)
-  return extensionOf(certificate, EXTENSION.authorityKeyId, (id) => readSequence(id).find(({ tag }) => tag === KEY_ID)?.content)
+  return extensionOf(
+    certificate,
+    EXTENSION.authorityKeyId,
+    (id) => readSequence(id).find(({ tag }) => tag === KEY_ID)?.content,
+  )
 }

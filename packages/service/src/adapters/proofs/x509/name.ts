@@ -14,7 +14,13 @@ export interface Name {
   readonly attributes: ReadonlyMap<string, string>
 }
 
-export const ATTRIBUTE = { commonName: '2.5.4.3', serialNumber: '2.5.4.5', country: '2.5.4.6', organization: '2.5.4.10', unit: '2.5.4.11' } as const
+export const ATTRIBUTE = {
+  commonName: '2.5.4.3',
+  serialNumber: '2.5.4.5',
+  country: '2.5.4.6',
+  organization: '2.5.4.10',
+  unit: '2.5.4.11',
+} as const
 
 /** @throws {Malformed} */
 export function readName(element: Element | undefined): Name {
@@ -22,7 +28,9 @@ export function readName(element: Element | undefined): Name {
   if (element === undefined || parts.some((part) => part.length === 0)) throw new Malformed('name')
   return {
     encoded: element.whole,
-    canonical: JSON.stringify(parts.map((part) => part.map(([type, text]) => `${type}=${folded(text)}`).sort())),
+    canonical: JSON.stringify(
+      parts.map((part) => part.map(([type, text]) => `${type}=${folded(text)}`).sort()),
+    ),
     attributes: new Map(parts.flat()),
   }
 }
@@ -34,7 +42,9 @@ function attributeOf(element: Element): readonly [type: string, text: string] {
 }
 
 function textOf({ tag, content }: Element): string {
-  return tag === TAG.bmpString && content.length % 2 === 0 ? Buffer.from(content).swap16().toString('utf16le') : content.toString('utf8')
+  return tag === TAG.bmpString && content.length % 2 === 0
+    ? Buffer.from(content).swap16().toString('utf16le')
+    : content.toString('utf8')
 }
 
 function folded(text: string): string {

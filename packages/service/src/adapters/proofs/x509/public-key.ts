@@ -10,7 +10,12 @@ export function readPublicKey(spki: Uint8Array): KeyObject | undefined {
 }
 
 /** Whether the key signed the message. What OpenSSL cannot make sense of is no signature. */
-export function isSignatureOf(of: { message: Uint8Array; digest: string; signature: Uint8Array; key: KeyObject }): boolean {
+export function isSignatureOf(of: {
+  message: Uint8Array
+  digest: string
+  signature: Uint8Array
+  key: KeyObject
+}): boolean {
   try {
     return verify(of.digest, of.message, of.key, of.signature)
   } catch {
