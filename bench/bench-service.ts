@@ -5,9 +5,9 @@ import pino from 'pino'
 import type { PassportTrust } from '../packages/service/src/adapters/proofs/passport/passport-trust.ts'
 import type { Proofs } from '../packages/service/src/adapters/proofs/proofs.ts'
 import { parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
-import { createTenant } from '../packages/service/src/operations/administer.ts'
+import { createTenant } from '../packages/service/src/operations/admin/tenants.ts'
 import type { Clock } from '../packages/service/src/ports/clock.ts'
-import { startService, wireService } from '../packages/service/src/wire.ts'
+import { startService, composeService } from '../packages/service/src/compose.ts'
 import { answerQuestions, type Ready, workFolder } from './process.ts'
 
 export const BENCH_ORIGIN = 'https://bond.example'
@@ -27,7 +27,7 @@ export async function serveBench({ workflow, ...parts }: BenchService): Promise<
     ...USUAL_LIMITS,
     ...parseLimits(LIMIT_NAMES.map((name) => `${name}=600000`).join(',')),
   }
-  const service = wireService({
+  const service = composeService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
     settings: {

@@ -1,4 +1,4 @@
-import type { TestPhone } from '../packages/service/tests/phone.ts'
+import type { TestPhone } from '../packages/service/tests/harness/phone.ts'
 import { inTurns, obey } from './http-calls.ts'
 import { type Bond, ServiceCalls } from './phones.ts'
 import type { Ready } from './process.ts'

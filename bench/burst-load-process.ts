@@ -1,8 +1,8 @@
 import { canonicalJson, type VerifiedEvidence } from '@bonded/contract'
-import { makePassportAuthority, makePassportChip, mintPassport } from '@bonded/phone/simulator'
-import { ATTESTED_KEYS, TEST_ROOTS } from '../packages/service/tests/attested-phones.ts'
-import { carriedSignals, evidenceRequest } from '../packages/service/tests/phone.ts'
-import { TestClock } from '../packages/service/tests/test-clock.ts'
+import { makePassportAuthority, makePassportChip, createPassport } from '@bonded/simulator'
+import { ATTESTED_KEYS, TEST_ROOTS } from '../packages/service/tests/harness/attested-phones.ts'
+import { carriedSignals, evidenceRequest } from '../packages/service/tests/harness/phone.ts'
+import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
 import type { Makers } from './burst-service-process.ts'
 import { obey, send } from './http-calls.ts'
 import { passportSignal } from './passports.ts'
@@ -35,7 +35,7 @@ interface Prepared {
 
 const state = makePassportAuthority(new TestClock().now())
 const passports = (['rsa', 'ecdsa'] as const).map((kind) =>
-  mintPassport(state, { chip: makePassportChip({ kind }) }),
+  createPassport(state, { chip: makePassportChip({ kind }) }),
 )
 let burst: readonly Prepared[] = []
 

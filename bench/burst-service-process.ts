@@ -1,6 +1,6 @@
 import { systemClock } from '../packages/service/src/adapters/clock/system-clock.ts'
-import { asTestRoots, type TestRoots } from '../packages/service/tests/attested-phones.ts'
-import { TestClock } from '../packages/service/tests/test-clock.ts'
+import { asTestRoots, type TestRoots } from '../packages/service/tests/harness/attested-phones.ts'
+import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
 import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { serveBench } from './bench-service.ts'
 

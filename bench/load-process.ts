@@ -11,7 +11,7 @@ import {
   evidenceRequest,
   newKey,
   type TestPhone,
-} from '../packages/service/tests/phone.ts'
+} from '../packages/service/tests/harness/phone.ts'
 import { obey, send } from './http-calls.ts'
 
 /** What the parent asks for. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { PassportSignal } from '@bonded/contract'
-import type { SimulatedPassport } from '@bonded/phone/simulator'
+import type { SimulatedPassport } from '@bonded/simulator'
 
 const CHALLENGE_PREFIX = 'bond-aa/v1'
 const CHALLENGE_BYTES = 8

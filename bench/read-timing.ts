@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { makeId } from '@bonded/contract'
 import { systemRandom } from '../packages/service/src/adapters/keys/random.ts'
-import { forgetSessions } from '../packages/service/src/operations/forget-sessions.ts'
-import { TestClock } from '../packages/service/tests/test-clock.ts'
+import { purgeSessions } from '../packages/service/src/operations/purge-sessions.ts'
+import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
 import { exchangeWith } from '../tests/pressure/exchange.ts'
 import { addShop, registerPhone, run, SHOP_ORIGIN, workFolder } from '../tests/pressure/running.ts'
 import { Line } from './line.ts'
@@ -55,7 +55,7 @@ const claimedByOther = async () => {
 
 const deleted = await several(killed)
 clock.advance(25 * HOUR_MS)
-while ((await forgetSessions(service)).more);
+while ((await purgeSessions(service)).more);
 const forgotten = await several(killed)
 clock.advance(2 * HOUR_MS)
 const foreign = await several(() => create(theirs))

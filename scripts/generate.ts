@@ -11,7 +11,7 @@ import {
 import { MIGRATIONS } from '../packages/service/src/adapters/sql/migrations.ts'
 import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { SETTINGS } from '../packages/service/src/config.ts'
-import { OPERATOR_MEMBERS } from '../packages/service/src/operators-file.ts'
+import { CARRIER_MEMBERS } from '../packages/service/src/carriers-file.ts'
 import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
 import {
   ASSERTION_WEIGHTS,
@@ -115,7 +115,7 @@ function sections(file: typeof PHONES_FILE | typeof TEST_ROOTS_FILE): string {
 }
 
 function operators(): string {
-  const rows = Object.entries(OPERATOR_MEMBERS).map(
+  const rows = Object.entries(CARRIER_MEMBERS).map(
     ([member, expects]) => `| \`${member}\` | ${expects} |`,
   )
   const example = [

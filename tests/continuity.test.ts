@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { carriedPhone } from '@bonded/phone/simulator'
+import { carriedPhone } from '@bonded/simulator'
 import { scoreContinuity } from '../packages/service/src/domain/continuity.ts'
 import { chance } from '../scripts/continuity/chance.ts'
 import { type Class, confusion, HALVES, total } from '../scripts/continuity/confusion.ts'

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { PhoneError, readHandoff } from '@bonded/phone/simulator'
+import { PhoneError, readHandoff } from '@bonded/simulator'
 import type { Page } from 'playwright-core'
 import { browserMissing, openBrowser } from './browser.ts'
 

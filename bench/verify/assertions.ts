@@ -7,7 +7,7 @@ import {
   verify,
 } from 'node:crypto'
 import { type AppAttest, type DeviceFormat, makeId } from '@bonded/contract'
-import { assertWith, keyIdOf } from '@bonded/phone/simulator'
+import { assertWith, keyIdOf } from '@bonded/simulator'
 import { appAssertionVerifier } from '../../packages/service/src/adapters/proofs/app-assertion.ts'
 import type { AppleApp } from '../../packages/service/src/adapters/proofs/apple/app.ts'
 import { appleVerifier } from '../../packages/service/src/adapters/proofs/apple/verifier.ts'
@@ -17,9 +17,9 @@ import {
   androidKey,
   asTestRoots,
   webauthnKey,
-} from '../../packages/service/tests/attested-phones.ts'
-import { type AttestedKey, authenticatorData } from '../../packages/service/tests/phone.ts'
-import { TestClock } from '../../packages/service/tests/test-clock.ts'
+} from '../../packages/service/tests/harness/attested-phones.ts'
+import { type AttestedKey, authenticatorData } from '../../packages/service/tests/harness/phone.ts'
+import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import { registerWith } from './registrations.ts'
 
 /** An assertion to be judged, and the bare verification of what it comes down to. */

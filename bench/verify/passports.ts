@@ -1,8 +1,8 @@
-import { makePassportAuthority, makePassportChip, mintPassport } from '@bonded/phone/simulator'
+import { makePassportAuthority, makePassportChip, createPassport } from '@bonded/simulator'
 import { keyringOf } from '../../packages/service/src/adapters/keys/keyring.ts'
 import { passportVerifier } from '../../packages/service/src/adapters/proofs/passport/passport-verifier.ts'
-import { ROOT_KEY } from '../../packages/service/tests/harness.ts'
-import { TestClock } from '../../packages/service/tests/test-clock.ts'
+import { ROOT_KEY } from '../../packages/service/tests/harness/harness.ts'
+import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import { passportSignal } from '../passports.ts'
 import { type OffLoop, timeOffLoop } from './timing.ts'
 
@@ -20,7 +20,7 @@ export async function measurePassports(): Promise<readonly OffLoop[]> {
   const rows: OffLoop[] = []
   for (const kind of ['rsa', 'ecdsa'] as const) {
     const passport = passportSignal(
-      mintPassport(state, { chip: makePassportChip({ kind }) }),
+      createPassport(state, { chip: makePassportChip({ kind }) }),
       NONCE,
     )
     const judge = async () => {

@@ -1,7 +1,7 @@
 import type { KeyRegistrars, RegisteredKey } from '../../packages/service/src/ports/proofs.ts'
-import { asTestRoots, ATTESTED_KEYS } from '../../packages/service/tests/attested-phones.ts'
-import type { AttestedKey } from '../../packages/service/tests/phone.ts'
-import { TestClock } from '../../packages/service/tests/test-clock.ts'
+import { asTestRoots, ATTESTED_KEYS } from '../../packages/service/tests/harness/attested-phones.ts'
+import type { AttestedKey } from '../../packages/service/tests/harness/phone.ts'
+import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import { type OffLoop, timeOffLoop } from './timing.ts'
 
 const CALLS = 300

@@ -1,6 +1,6 @@
 import type { SensorFeature, SensorSignal } from '@bonded/contract'
 import { motionFeatures, type MotionSample } from '@bonded/phone'
-import { carriedPhone } from '@bonded/phone/simulator'
+import { carriedPhone } from '@bonded/simulator'
 import { RATE_HZ, type Vector } from './body.ts'
 import type { Chance } from './chance.ts'
 

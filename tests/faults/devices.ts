@@ -56,8 +56,8 @@ export const DEVICE_FAULTS = [
     [
       'a key that was added with a stolen token leaves no trace',
       'devices.ts',
-      `if (caller.kind === 'phone') yield* tellDeviceChange(`,
-      `if (caller.kind === 'phone' && caller.device.id === device.id) yield* tellDeviceChange(`,
+      `if (caller.kind === 'phone') yield* recordDeviceChange(`,
+      `if (caller.kind === 'phone' && caller.device.id === device.id) yield* recordDeviceChange(`,
       'device-life',
     ],
   ]),

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
-import { wireService } from '../../packages/service/src/wire.ts'
-import type { TestPhone } from '../../packages/service/tests/phone.ts'
+import { composeService } from '../../packages/service/src/compose.ts'
+import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import { choose, random } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
 import { eventsOf, explain, foldOf, judgeFile } from './judge.ts'
@@ -194,7 +194,7 @@ test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each poin
 
 test('the pragmas that a crash relies on are in effect on the connection that writes', async () => {
   using own = workFolder()
-  const { store } = wireService({
+  const { store } = composeService({
     databaseFile: own.databaseFile,
     rootKeys: [ROOT_KEY],
     settings: SETTINGS,

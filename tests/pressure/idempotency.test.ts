@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { TestClock } from '../../packages/service/tests/test-clock.ts'
+import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import { choose, pause } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
 import { addShop, run, workFolder } from './running.ts'

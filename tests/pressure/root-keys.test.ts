@@ -9,9 +9,9 @@ import {
   evidenceRequest,
   newKey,
   type TestPhone,
-} from '../../packages/service/tests/phone.ts'
-import { TestClock } from '../../packages/service/tests/test-clock.ts'
-import type { RunningService } from '../../packages/service/src/wire.ts'
+} from '../../packages/service/tests/harness/phone.ts'
+import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
+import type { RunningService } from '../../packages/service/src/compose.ts'
 import { exchangeWith, type Reply } from './exchange.ts'
 import { addShop, registerPhone, ROOT_KEY, run, SHOP_ORIGIN, workFolder } from './running.ts'
 

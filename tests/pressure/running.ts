@@ -6,11 +6,15 @@ import pino from 'pino'
 import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
 import { type Proofs, proofsOf } from '../../packages/service/src/adapters/proofs/proofs.ts'
 import { NO_APPS } from '../../packages/service/src/adapters/proofs/trusted-phones.ts'
-import { createTenant } from '../../packages/service/src/operations/administer.ts'
+import { createTenant } from '../../packages/service/src/operations/admin/tenants.ts'
 import type { Service, Settings } from '../../packages/service/src/operations/service.ts'
 import type { Clock } from '../../packages/service/src/ports/clock.ts'
-import { type RunningService, startService, wireService } from '../../packages/service/src/wire.ts'
-import { newKey, type TestPhone } from '../../packages/service/tests/phone.ts'
+import {
+  type RunningService,
+  startService,
+  composeService,
+} from '../../packages/service/src/compose.ts'
+import { newKey, type TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import type { Exchange } from './exchange.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
 
@@ -69,7 +73,7 @@ export function run({
   rewire = (service) => service,
 }: Parts): Promise<RunningService> {
   const service = rewire(
-    wireService({ databaseFile, rootKeys, settings: SETTINGS, clock, proofs: proofsAt(clock) }),
+    composeService({ databaseFile, rootKeys, settings: SETTINGS, clock, proofs: proofsAt(clock) }),
   )
   const log = pino({ level: 'info' }, { write: () => {} })
   const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }

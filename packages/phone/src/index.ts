@@ -1,6 +1,6 @@
 export { authenticatorData } from './assertion.ts'
 export type { PhoneDevice } from './device.ts'
-export { PHONE_ERROR_CODES, PhoneError, type PhoneErrorCode } from './errors.ts'
+export { isRefusal, PHONE_ERROR_CODES, PhoneError, type PhoneErrorCode } from './errors.ts'
 export { isSafeOrigin, originOf } from './origin.ts'
 export { createPhone, type Phone, type PhoneOptions } from './phone.ts'
 export type {

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { signPayload } from '../src/assertion.ts'
 import { concat, hashOf, utf8 } from '../src/bytes.ts'
 import { authenticatorData } from '../src/index.ts'
-import { makeKey, readKey, sha256, softwareSigner } from '../src/simulator/software-key.ts'
+import { makeKey, readKey, sha256, softwareSigner } from '../../simulator/src/software-key.ts'
 
 const VECTORS = new URL('../../../../shared/vectors/protocol/vectors.json', import.meta.url)
 const skip = existsSync(VECTORS) ? false : 'the shared vectors are not here'

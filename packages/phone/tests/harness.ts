@@ -5,9 +5,9 @@ import {
   type PhoneOptions,
   type PhoneSignals,
 } from '../src/index.ts'
-import { enrolmentAt } from '../src/simulator/enrolment.ts'
-import { sha256 } from '../src/simulator/software-key.ts'
-import { stateInMemory } from '../src/simulator/state-file.ts'
+import { enrolmentAt } from '../../simulator/src/enrollment.ts'
+import { sha256 } from '../../simulator/src/software-key.ts'
+import { stateInMemory } from '../../simulator/src/state-file.ts'
 import { jumpingClock } from './clocks.ts'
 import { type FakeService, fakeService, ORIGIN } from './fake-service.ts'
 

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { OperatorSettings } from './adapters/carrier/operator.ts'
+import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from './adapters/proofs/trusted-phones.ts'
 import { type Limits, LIMITS_SYNTAX, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
-import { parseOperators } from './operators-file.ts'
+import { parseCarriers } from './carriers-file.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
 
 /** Every setting there is: its name in the environment, its member in the file, and what it takes. */
@@ -157,7 +157,7 @@ export interface Config {
   /** Whose X-Forwarded-For is believed. */
   readonly trustedProxies: TrustedProxies
   /** Who is asked about phones; nobody where there is none. */
-  readonly operators: readonly OperatorSettings[]
+  readonly operators: readonly CarrierSettings[]
   /** Whose phones may register. */
   readonly phones: TrustedPhones
 }
@@ -381,7 +381,7 @@ function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
 function readOperators(
   path: string,
   { sandbox, mistakes }: { sandbox: boolean; mistakes: ConfigMistake[] },
-): readonly OperatorSettings[] {
+): readonly CarrierSettings[] {
   if (!existsSync(path)) {
     mistakes.push({
       setting: 'BONDED_CARRIER_OPERATORS',
@@ -390,7 +390,7 @@ function readOperators(
     })
     return []
   }
-  return parseOperators(yamlOf(path), {
+  return parseCarriers(yamlOf(path), {
     path,
     sandbox,
     tell: (setting, value, expected) => mistakes.push({ setting, value, expected }),

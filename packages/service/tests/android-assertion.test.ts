@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
-import { androidAppId, SIMULATED_APP } from '@bonded/phone/simulator'
+import { androidAppId, SIMULATED_APP } from '@bonded/simulator'
 import { appAssertionVerifier } from '../src/adapters/proofs/app-assertion.ts'
 import type { Device } from '../src/domain/session.ts'
 import { wordOf } from './android-trust.ts'
-import { flipped } from './seeded.ts'
+import { flipped } from './harness/seeded.ts'
 
 const APP_ID = androidAppId(SIMULATED_APP)
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -9,7 +9,7 @@ import {
   type KeyDescriptionFields,
   SIMULATED_APP,
   type Tags,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { KEY_DESCRIPTION } from '../src/adapters/proofs/android/key-description.ts'
 import type { AndroidPolicy } from '../src/adapters/proofs/android/policy.ts'
 import { androidKeyRegistrar } from '../src/adapters/proofs/android/registrar.ts'

@@ -13,7 +13,7 @@ import {
   type KeyDescriptionFields,
   SIMULATED_APP,
   type Tags,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import type { AndroidPolicy } from '../src/adapters/proofs/android/policy.ts'
 import { androidKeyRegistrar } from '../src/adapters/proofs/android/registrar.ts'
 import {

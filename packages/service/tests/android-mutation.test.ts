@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { createAndroidAuthority, honestDescription, SIMULATED_APP } from '@bonded/phone/simulator'
+import { createAndroidAuthority, honestDescription, SIMULATED_APP } from '@bonded/simulator'
 import { listVectors, readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { verifyAttestedKey } from '../src/adapters/proofs/android/attested-key.ts'
 import { verifyChain } from '../src/adapters/proofs/android/chain.ts'
 import { GOOGLE_ROOTS } from '../src/adapters/proofs/android/policy.ts'
 import { readStatusList } from '../src/adapters/proofs/android/status-list.ts'
 import { certificatesOf, trustAt, wordOf } from './android-trust.ts'
-import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
-import { bent, flipped, seeded } from './seeded.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './harness/fuzz.ts'
+import { bent, flipped, seeded } from './harness/seeded.ts'
 
 /** Within the validity of every recorded chain of its device. */
 const RECORDED_AT: Readonly<Record<string, string>> = {

@@ -9,7 +9,7 @@ import {
 import { KNOWN_BAD_SERIALS } from '../src/adapters/proofs/android/revocation-snapshot.ts'
 import { readStatusList } from '../src/adapters/proofs/android/status-list.ts'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
-import { TestClock } from './test-clock.ts'
+import { TestClock } from './harness/test-clock.ts'
 
 interface Answer {
   status?: number

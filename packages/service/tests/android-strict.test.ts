@@ -6,7 +6,7 @@ import {
   createAndroidAuthority,
   der,
   encodeKeyDescription,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { verifyChain } from '../src/adapters/proofs/android/chain.ts'
 import { readElement } from '../src/adapters/proofs/der/element.ts'
 import { readSequence } from '../src/adapters/proofs/der/values.ts'

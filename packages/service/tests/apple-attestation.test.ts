@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { attestationObject } from '@bonded/phone/simulator'
+import { attestationObject } from '@bonded/simulator'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { appleRegistrar, appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
 import { readAttestationObject } from '../src/adapters/proofs/apple/attestation-object.ts'
@@ -16,7 +16,7 @@ import {
   trustFor,
 } from './apple-recorded.ts'
 import { flipBit } from './flip-bit.ts'
-import { inBatches } from './in-batches.ts'
+import { inBatches } from './harness/in-batches.ts'
 
 const skip = vectorsMissing
 const MINUTE_MS = 60_000

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash } from 'node:crypto'
 import { test } from 'node:test'
-import { assertWith, attestKey, makeAppAttestAuthority } from '@bonded/phone/simulator'
+import { assertWith, attestKey, makeAppAttestAuthority } from '@bonded/simulator'
 import { appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
 import { readAttestationObject } from '../src/adapters/proofs/apple/attestation-object.ts'
 import { verifyAssertion } from '../src/adapters/proofs/apple/verify-assertion.ts'
 import { verifyAttestation } from '../src/adapters/proofs/apple/verify-attestation.ts'
 import { verifyReceipt } from '../src/adapters/proofs/apple/verify-receipt.ts'
 import { anyBuildOf, attestations } from './apple-recorded.ts'
-import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './harness/fuzz.ts'
 
 const APP_ID = 'TEAM123456.example.bank'
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')

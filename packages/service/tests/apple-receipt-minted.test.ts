@@ -6,17 +6,17 @@ import {
   type CertificateWish,
   certify,
   der,
-  mintCertificate,
+  createCertificate,
   notAuthority,
   pemOf,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { trustAnchor } from '../src/adapters/proofs/apple/chain.ts'
 import { type ReceiptFacts, verifyReceipt } from '../src/adapters/proofs/apple/verify-receipt.ts'
 import {
   attributesOf,
   digestNamed,
   ecdsaWith,
-  mintCms,
+  createCms,
   namedBy,
   namedByKeyId,
   type SignedDataWish,
@@ -43,7 +43,7 @@ const [byRoot, byIssuer] = [
 ]
 const common = { notBefore: NOW - DAY_MS, notAfter: NOW + DAY_MS } as const
 const rootCertificate = (wish: Partial<CertificateWish> = {}) =>
-  mintCertificate({
+  createCertificate({
     ...common,
     subject: 'Root',
     publicKey: root.publicKey,
@@ -53,7 +53,7 @@ const rootCertificate = (wish: Partial<CertificateWish> = {}) =>
     ...wish,
   })
 const issuerCertificate = (wish: Partial<CertificateWish> = {}) =>
-  mintCertificate({
+  createCertificate({
     ...common,
     subject: 'Issuer',
     publicKey: issuer.publicKey,
@@ -63,7 +63,7 @@ const issuerCertificate = (wish: Partial<CertificateWish> = {}) =>
     ...wish,
   })
 const signerCertificate = (wish: Partial<CertificateWish> = {}) =>
-  mintCertificate({
+  createCertificate({
     ...common,
     subject: 'Signer',
     publicKey: signer.publicKey,
@@ -123,7 +123,7 @@ interface Bent {
 const CONTENT = contentOf()
 const HONEST: SignerWish = { named: namedBy(SIGNER), key: signer.privateKey }
 const receiptOf = ({ data, signer: wish, content = CONTENT }: Bent) =>
-  mintCms({
+  createCms({
     version: 1,
     contentType: DATA,
     content,

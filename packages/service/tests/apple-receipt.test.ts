@@ -5,7 +5,7 @@ import { readAttestationObject } from '../src/adapters/proofs/apple/attestation-
 import { type ReceiptFacts, verifyReceipt } from '../src/adapters/proofs/apple/verify-receipt.ts'
 import { attestations, type RecordedAttestation, spkiOf, trustFor } from './apple-recorded.ts'
 import { flipBit } from './flip-bit.ts'
-import { inBatches } from './in-batches.ts'
+import { inBatches } from './harness/in-batches.ts'
 
 const skip = vectorsMissing
 const MINUTE_MS = 60_000

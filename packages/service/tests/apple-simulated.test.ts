@@ -13,10 +13,10 @@ import {
   encodeCbor,
   keyIdOf,
   makeAppAttestAuthority,
-  mintCertificate,
+  createCertificate,
   notAuthority,
   pemOf,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import type { AppleApp } from '../src/adapters/proofs/apple/app.ts'
 import { appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
 import { readElement } from '../src/adapters/proofs/der/element.ts'
@@ -413,9 +413,9 @@ function underOwnChain(bend: {
   } as const
   const byRoot = { ...common, issuer: { name: 'Root', privateKey: root.privateKey } }
   const rootPem = pemOf(
-    mintCertificate({ ...byRoot, subject: 'Root', publicKey: root.publicKey, ...bend.root }),
+    createCertificate({ ...byRoot, subject: 'Root', publicKey: root.publicKey, ...bend.root }),
   )
-  const mintedIssuer = mintCertificate({
+  const mintedIssuer = createCertificate({
     ...byRoot,
     subject: 'Issuer',
     publicKey: issuer.publicKey,
@@ -437,7 +437,7 @@ function underOwnChain(bend: {
     digest: 'sha256',
     authority: false,
   } as const
-  const minted = mintCertificate({
+  const minted = createCertificate({
     ...byIssuer,
     subject: 'Key',
     publicKey: key.publicKey,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AppAttest, decodeBase64url } from '@bonded/contract'
 import type { Device } from '../src/domain/session.ts'
-import { androidKey, appleKey, asTestRoots, webauthnKey } from './attested-phones.ts'
-import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
-import { TestClock } from './test-clock.ts'
+import { androidKey, appleKey, asTestRoots, webauthnKey } from './harness/attested-phones.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './harness/fuzz.ts'
+import { TestClock } from './harness/test-clock.ts'
 
 const PAYLOAD = '{"typ":"bonded-assertion/v1"}'
 const CHALLENGE = Buffer.alloc(32, 3).toString('base64url')

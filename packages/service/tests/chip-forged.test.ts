@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { der, makePassportChip } from '@bonded/phone/simulator'
+import { der, makePassportChip } from '@bonded/simulator'
 import {
   type ActiveProof,
   authenticateChip,

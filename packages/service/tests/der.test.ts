@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { der } from '@bonded/phone/simulator'
+import { der } from '@bonded/simulator'
 import {
   type Element,
   type Encoding,

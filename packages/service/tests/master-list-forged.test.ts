@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { der } from '@bonded/phone/simulator'
+import { der } from '@bonded/simulator'
 import { readMasterList } from '../src/adapters/proofs/passport/master-list.ts'
 import {
   attribute,

@@ -1,5 +1,5 @@
 import { hash, type KeyObject, sign } from 'node:crypto'
-import { der } from '@bonded/phone/simulator'
+import { der } from '@bonded/simulator'
 import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
 
 const { element, explicit, integer, octets, oid, sequence, setOf } = der
@@ -44,7 +44,7 @@ export interface SignedDataWish {
   readonly beside?: readonly Buffer[]
 }
 
-export function mintCms(wish: SignedDataWish): Buffer {
+export function createCms(wish: SignedDataWish): Buffer {
   const {
     type = '1.2.840.113549.1.7.2',
     version = 3,

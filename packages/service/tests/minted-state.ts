@@ -1,15 +1,9 @@
 import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
-import {
-  authority,
-  type CertificateExtension,
-  certify,
-  der,
-  type Name,
-} from '@bonded/phone/simulator'
+import { authority, type CertificateExtension, certify, der, type Name } from '@bonded/simulator'
 import {
   attributesOf,
   type CmsDigest,
-  mintCms,
+  createCms,
   namedBy,
   type SignedDataWish,
   type SignerWish,
@@ -121,7 +115,7 @@ export function signedByState(of: {
     key,
     signedAttributes: attributesOf(contentType, content),
   }
-  return mintCms({
+  return createCms({
     contentType,
     content,
     certificates: [certificate],

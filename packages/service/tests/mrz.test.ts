@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mintMrz } from '@bonded/phone/simulator'
+import { createMrz } from '@bonded/simulator'
 import { readMrz } from '../src/adapters/proofs/passport/mrz.ts'
 
 const replaceAt = (text: string, at: number, character: string) =>
@@ -58,7 +58,7 @@ const nextDigit = (text: string, at: number) =>
 
 /** A card whose number goes on in the optional data, its digit after it: with something else in their place. */
 function longNumber(bend: (rest: string) => string): string {
-  const text = mintMrz({ format: 'TD1', documentNumber: 'AB1234567890C' })
+  const text = createMrz({ format: 'TD1', documentNumber: 'AB1234567890C' })
   const [rest = ''] = text.slice(15, 30).split('<')
   return sealed(text.slice(0, 15) + bend(rest).padEnd(15, '<') + text.slice(30))
 }
@@ -71,7 +71,7 @@ const LAST_AT = { TD1: 59, TD2: 71, TD3: 87 } as const
 test('a zone of each format says its state, its number and its end', () => {
   for (const format of FORMATS) {
     const read = readMrz(
-      mintMrz({ format, issuingState: 'D', documentNumber: 'C11T002', expiry: '261121' }),
+      createMrz({ format, issuingState: 'D', documentNumber: 'C11T002', expiry: '261121' }),
     )
     assert.deepEqual(
       read,
@@ -87,7 +87,7 @@ test('a zone of each format says its state, its number and its end', () => {
 
 test('each digit is asked for itself: a wrong one is refused under a last one that holds, and a wrong last one too', () => {
   for (const format of FORMATS) {
-    const right = mintMrz({ format })
+    const right = createMrz({ format })
     assert.equal(sealed(right), right)
     for (const at of DIGITS_AT[format])
       assert.equal(readMrz(sealed(nextDigit(right, at))), undefined, `${format} at ${at}`)
@@ -115,32 +115,32 @@ const ODD: readonly (readonly [string, string, string | undefined])[] = [
   ],
   [
     'a number with a filler for its digit in TD3, where none goes on',
-    sealed(replaceAt(mintMrz(), 53, '<')),
+    sealed(replaceAt(createMrz(), 53, '<')),
     undefined,
   ],
   [
     'no personal number, and a filler for its digit',
-    sealed(replaceAt(mintMrz(), 86, '<')),
+    sealed(replaceAt(createMrz(), 86, '<')),
     'L898902C3',
   ],
   [
     'a personal number, and a filler for its digit',
-    sealed(replaceAt(mintMrz({ personalNumber: 'ZE184226B' }), 86, '<')),
+    sealed(replaceAt(createMrz({ personalNumber: 'ZE184226B' }), 86, '<')),
     undefined,
   ],
-  ['no number', mintMrz({ documentNumber: '' }), undefined],
+  ['no number', createMrz({ documentNumber: '' }), undefined],
   ['nothing', '', undefined],
-  ['a character too many', `${mintMrz()}<`, undefined],
-  ['a character too few', mintMrz().slice(0, -1), undefined],
-  ['a letter of another alphabet', mintMrz().replace('ANNA', 'ANÑA'), undefined],
-  ['small letters', mintMrz().replace('ANNA', 'anna'), undefined],
-  ['a line break in place of a filler', mintMrz().replace('MARIA<', 'MARIA\n'), undefined],
-  ['no state', mintMrz({ issuingState: '' }), undefined],
-  ['a state with a gap', mintMrz({ issuingState: 'U<O' }), undefined],
-  ['a state with a number', mintMrz({ issuingState: 'UT0' }), undefined],
-  ['an end without a day', mintMrz({ expiry: '3002<<' }), undefined],
-  ['an end on the 31st of February', mintMrz({ expiry: '300231' }), undefined],
-  ['an end in the thirteenth month', mintMrz({ expiry: '301301' }), undefined],
+  ['a character too many', `${createMrz()}<`, undefined],
+  ['a character too few', createMrz().slice(0, -1), undefined],
+  ['a letter of another alphabet', createMrz().replace('ANNA', 'ANÑA'), undefined],
+  ['small letters', createMrz().replace('ANNA', 'anna'), undefined],
+  ['a line break in place of a filler', createMrz().replace('MARIA<', 'MARIA\n'), undefined],
+  ['no state', createMrz({ issuingState: '' }), undefined],
+  ['a state with a gap', createMrz({ issuingState: 'U<O' }), undefined],
+  ['a state with a number', createMrz({ issuingState: 'UT0' }), undefined],
+  ['an end without a day', createMrz({ expiry: '3002<<' }), undefined],
+  ['an end on the 31st of February', createMrz({ expiry: '300231' }), undefined],
+  ['an end in the thirteenth month', createMrz({ expiry: '301301' }), undefined],
 ]
 
 for (const [what, text, number] of ODD)

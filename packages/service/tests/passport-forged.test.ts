@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import { der, makePassportChip, mintMrz } from '@bonded/phone/simulator'
+import { der, makePassportChip, createMrz } from '@bonded/simulator'
 import {
   judgePassport,
   type PassportProof,
@@ -41,7 +41,7 @@ const LDS = '2.23.136.1.1.1'
 const { state, signer, stateWith, signerWith } = mintedState(NOW)
 const stranger = newKeys()
 const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
-const DG1 = dg1With(mintMrz())
+const DG1 = dg1With(createMrz())
 const chip = makePassportChip({ kind: 'ecdsa' })
 const DG14 = chip.dg14 ?? Buffer.alloc(0)
 const ANSWER = chip.answer(CHALLENGE)
@@ -102,8 +102,8 @@ const listing = (...hashes: readonly (readonly [number, Uint8Array])[]): Bent =>
   object: securityObject(digestNamed('sha256'), ...hashes),
 })
 const [[, HASH]] = hashesOf({ 1: DG1 }) as [readonly [number, Buffer]]
-const zone = (wish: Parameters<typeof mintMrz>[0], bend = (text: string) => text): Bent => ({
-  dg1: dg1With(bend(mintMrz(wish))),
+const zone = (wish: Parameters<typeof createMrz>[0], bend = (text: string) => text): Bent => ({
+  dg1: dg1With(bend(createMrz(wish))),
 })
 
 const signedAt = (at: number) => signedAttributes(TYPE, DIGEST, attribute('5', time(at)))
@@ -376,7 +376,7 @@ const PASSIVE: readonly (readonly [string, Bent, string])[] = [
   ['a DG1 that the state has not listed', listing([2, HASH]), 'none dg1_missing'],
   [
     'another DG1',
-    { sent: { dg1: dg1With(mintMrz({ documentNumber: 'X00000001' })) } },
+    { sent: { dg1: dg1With(createMrz({ documentNumber: 'X00000001' })) } },
     'none dg_hash',
   ],
   [
@@ -393,12 +393,12 @@ const PASSIVE: readonly (readonly [string, Bent, string])[] = [
   ['an empty hash', listing([1, Buffer.alloc(0)]), 'none dg_hash'],
   [
     'a listed DG1 with another file’s tag',
-    { dg1: element(0x75, element(0x5f1f, Buffer.from(mintMrz()))) },
+    { dg1: element(0x75, element(0x5f1f, Buffer.from(createMrz()))) },
     'none mrz',
   ],
   [
     'a listed DG1 with another field’s tag',
-    { dg1: element(0x61, element(0x5f1e, Buffer.from(mintMrz()))) },
+    { dg1: element(0x61, element(0x5f1e, Buffer.from(createMrz()))) },
     'none mrz',
   ],
   ['a listed DG1 with something after it', { dg1: Buffer.concat([DG1, nothing()]) }, 'none mrz'],

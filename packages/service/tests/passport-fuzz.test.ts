@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import {
   makePassportAuthority,
   makePassportChip,
-  mintMasterList,
-  mintPassport,
-} from '@bonded/phone/simulator'
+  createMasterList,
+  createPassport,
+} from '@bonded/simulator'
 import { vectorsMissing } from '../../contract/tests/vectors.ts'
 import { authenticateChip } from '../src/adapters/proofs/passport/active-authentication.ts'
 import { judgePassport } from '../src/adapters/proofs/passport/judge-passport.ts'
 import { readMasterList } from '../src/adapters/proofs/passport/master-list.ts'
 import { CountryTrust } from '../src/adapters/proofs/passport/trust.ts'
-import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './harness/fuzz.ts'
 import { certificate, erika, states, synthetic } from './passport-recorded.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
@@ -20,7 +20,7 @@ const authority = makePassportAuthority(NOW)
 const root = certificate(authority.countryCertificate)
 const trust = new CountryTrust([root, ...states.map(({ csca }) => csca)])
 const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) =>
-  mintPassport(authority, { chip: makePassportChip({ kind }) }),
+  createPassport(authority, { chip: makePassportChip({ kind }) }),
 )
 assert.ok(rsa && ecdsa)
 
@@ -85,7 +85,10 @@ test('nothing comes out of active authentication but a refusal, whatever the key
 test('nothing comes out of the reader of master lists but a list that is as it was signed, or a refusal', {
   timeout,
 }, async (t) => {
-  const list = mintMasterList(authority, { certificates: [authority.countryCertificate], now: NOW })
+  const list = createMasterList(authority, {
+    certificates: [authority.countryCertificate],
+    now: NOW,
+  })
   const told = await fuzz([list, ...openEnded], (input) => {
     const result = readMasterList(input, { roots: [root], now: NOW })
     if (result.ok)

@@ -5,13 +5,13 @@ import {
   makePassportAuthority,
   makePassportChip,
   makePassportSigner,
-  mintMasterList,
-  mintPassport,
+  createMasterList,
+  createPassport,
   type PassportAuthority,
   type PassportSignatureWish,
   type PassportWish,
   type SimulatedPassport,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import {
   judgePassport,
   type PassportProof,
@@ -73,7 +73,7 @@ const SIGNATURES: readonly PassportSignatureWish[] = [
 test('every signature scheme, digest and curve of Doc 9303-12 is taken, and its signature over one other bit is not', () => {
   for (const documentSignature of SIGNATURES) {
     const state = makePassportAuthority(NOW, { documentSignature })
-    const { sod, dg1 } = mintPassport(state)
+    const { sod, dg1 } = createPassport(state)
     const name = JSON.stringify(documentSignature)
     assert.equal(
       short({ sod, dg1, challenge: CHALLENGE }, trustIn(state)),
@@ -93,7 +93,7 @@ test('a country may sign its signers in every scheme too', () => {
   for (const countrySignature of SIGNATURES.filter(({ bare }) => bare !== true)) {
     const state = makePassportAuthority(NOW, { countrySignature })
     assert.equal(
-      short(proofOf(mintPassport(state)), trustIn(state)),
+      short(proofOf(createPassport(state)), trustIn(state)),
       'document aa_not_sent',
       JSON.stringify(countrySignature),
     )
@@ -108,7 +108,7 @@ test('a chip’s signature over the session’s challenge gives the tier chip: R
       { kind: 'ecdsa', digest, dsaEncoding: 'der' },
     ] as const
     for (const chip of chips.map(makePassportChip)) {
-      const passport = mintPassport(authority, { chip })
+      const passport = createPassport(authority, { chip })
       assert.equal(short(proofOf(passport)), 'chip', digest)
       assert.equal(
         short({ ...proofOf(passport, Buffer.alloc(8)), challenge: CHALLENGE }),
@@ -119,7 +119,9 @@ test('a chip’s signature over the session’s challenge gives the tier chip: R
   }
   for (const rsaBits of [1024, 1792, 4096])
     assert.equal(
-      short(proofOf(mintPassport(authority, { chip: makePassportChip({ kind: 'rsa', rsaBits }) }))),
+      short(
+        proofOf(createPassport(authority, { chip: makePassportChip({ kind: 'rsa', rsaBits }) })),
+      ),
       'chip',
     )
 })
@@ -168,14 +170,14 @@ const ODD: readonly (readonly [string, PassportWish, string])[] = [
 
 for (const [what, wish, expected] of ODD) {
   test(`a passport with ${what}: ${expected}`, () => {
-    assert.equal(short(proofOf(mintPassport(authority, wish))), expected)
+    assert.equal(short(proofOf(createPassport(authority, wish))), expected)
   })
 }
 
 test('a data group in the place of another, a changed one and one of another passport are refused', () => {
   const [mine, other] = [
-    mintPassport(authority, { chip: ecdsaChip }),
-    mintPassport(authority, {
+    createPassport(authority, { chip: ecdsaChip }),
+    createPassport(authority, {
       chip: makePassportChip({ kind: 'ecdsa' }),
       mrz: { documentNumber: 'X00000001' },
     }),
@@ -194,7 +196,7 @@ test('a data group in the place of another, a changed one and one of another pas
 })
 
 test('a check digit that does not hold is refused, though the state has signed it', () => {
-  const right = mintPassport(authority)
+  const right = createPassport(authority)
   const zone = right.dg1.subarray(5).toString('latin1')
   // Number, birth, expiry, personal number and all of them: the digits of TD3.
   for (const at of [53, 63, 71, 86, 87]) {
@@ -211,30 +213,30 @@ test('a check digit that does not hold is refused, though the state has signed i
 
 /** A security object for a DG1 that the simulator would not write: signed anew over its hash. */
 function resigned(dg1: Buffer): Buffer {
-  return mintPassport(authority, { dg1 }).sod
+  return createPassport(authority, { dg1 }).sod
 }
 
 test('a signer of another state, of no state, for other purposes, or out of date is refused', () => {
   const foreign = makePassportAuthority(NOW, { country: 'AT' })
-  assert.equal(short(proofOf(mintPassport(foreign))), 'none csca_unknown')
-  assert.equal(short(proofOf(mintPassport(foreign)), trustIn(foreign)), 'none country')
+  assert.equal(short(proofOf(createPassport(foreign))), 'none csca_unknown')
+  assert.equal(short(proofOf(createPassport(foreign)), trustIn(foreign)), 'none country')
   const namesake = makePassportAuthority(NOW)
-  assert.equal(short(proofOf(mintPassport(namesake))), 'none dsc_signature')
+  assert.equal(short(proofOf(createPassport(namesake))), 'none dsc_signature')
   assert.equal(
-    short(proofOf(mintPassport(namesake)), trustIn(authority, namesake)),
+    short(proofOf(createPassport(namesake)), trustIn(authority, namesake)),
     'document aa_not_sent',
   )
 
   const late = makePassportAuthority(NOW, {
     signerValidity: { notBefore: NOW + DAY_MS, notAfter: NOW + 2 * DAY_MS },
   })
-  assert.equal(short(proofOf(mintPassport(late)), trustIn(late)), 'none dsc_validity')
+  assert.equal(short(proofOf(createPassport(late)), trustIn(late)), 'none dsc_validity')
   const old = makePassportAuthority(NOW, {
     signerValidity: { notBefore: NOW - 9 * DAY_MS, notAfter: NOW - 8 * DAY_MS },
   })
-  assert.equal(short(proofOf(mintPassport(old)), trustIn(old)), 'none dsc_validity')
+  assert.equal(short(proofOf(createPassport(old)), trustIn(old)), 'none dsc_validity')
   assert.equal(
-    short(proofOf(mintPassport(old, { signingTime: NOW - 8.5 * DAY_MS })), trustIn(old)),
+    short(proofOf(createPassport(old, { signingTime: NOW - 8.5 * DAY_MS })), trustIn(old)),
     'document aa_not_sent',
   )
 
@@ -251,15 +253,15 @@ test('a signer of another state, of no state, for other purposes, or out of date
       signer,
       signerCertificate: authority.issue({ ...validity, ...odd }),
     }
-    assert.equal(short(proofOf(mintPassport(state))), 'none dsc_usage', JSON.stringify(odd))
+    assert.equal(short(proofOf(createPassport(state))), 'none dsc_usage', JSON.stringify(odd))
   }
   // A signer that is trusted itself vouches for nobody.
   const below = { ...authority, countryCertificate: authority.signerCertificate }
-  assert.equal(short(proofOf(mintPassport(authority)), trustIn(below)), 'none csca_unknown')
+  assert.equal(short(proofOf(createPassport(authority)), trustIn(below)), 'none csca_unknown')
 })
 
 test('every single bit of what was read from the chip, flipped, gives tier none, but for the words that name the signer', () => {
-  const passport = mintPassport(authority, { chip: ecdsaChip, signingTime: NOW - 1_000 })
+  const passport = createPassport(authority, { chip: ecdsaChip, signingTime: NOW - 1_000 })
   const proof = { ...proofOf(passport), activeAuthentication: undefined }
   const survived: number[] = []
   for (const file of ['dg1', 'dg14', 'dg15', 'sod'] as const) {
@@ -283,7 +285,7 @@ test('every single bit of what was read from the chip, flipped, gives tier none,
 
 test('every single bit of a chip’s answer, flipped, leaves tier document', () => {
   for (const chip of [rsaChip, ecdsaChip, derChip]) {
-    const proof = proofOf(mintPassport(authority, { chip }))
+    const proof = proofOf(createPassport(authority, { chip }))
     const answer = proof.activeAuthentication ?? Buffer.alloc(0)
     for (let bit = 0; bit < answer.length * 8; bit++) {
       assert.equal(
@@ -310,7 +312,7 @@ test('a master list is taken from a root that is trusted, whole, and signed by a
     makePassportAuthority(NOW, { country: 'CH' }),
   ]
   const wish = { certificates: [listed.countryCertificate, authority.countryCertificate], now: NOW }
-  const list = mintMasterList(authority, wish)
+  const list = createMasterList(authority, wish)
   const read = (bytes: Buffer, state = authority, now = NOW) => {
     const result = readMasterList(bytes, { roots: [certificate(state.countryCertificate)], now })
     return result.ok ? result.value.certificates.length : result.step
@@ -318,11 +320,11 @@ test('a master list is taken from a root that is trusted, whole, and signed by a
   assert.equal(read(list), 2)
   assert.equal(read(list, stranger), 'signer_unknown')
   assert.equal(
-    read(mintMasterList(authority, { ...wish, purposes: ['2.23.136.1.1.8'] })),
+    read(createMasterList(authority, { ...wish, purposes: ['2.23.136.1.1.8'] })),
     'signer_usage',
   )
-  assert.equal(read(mintMasterList(authority, { ...wish, certificates: [] })), 'content')
-  assert.equal(read(mintPassport(authority).sod.subarray(4)), 'content_type')
+  assert.equal(read(createMasterList(authority, { ...wish, certificates: [] })), 'content')
+  assert.equal(read(createPassport(authority).sod.subarray(4)), 'content_type')
   assert.equal(read(list.subarray(0, -1)), 'signed_data')
   const inside = list.indexOf(listed.countryCertificate)
   for (let bit = inside * 8; bit < (inside + listed.countryCertificate.length) * 8; bit++)

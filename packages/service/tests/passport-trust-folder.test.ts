@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { makePassportAuthority, mintMasterList } from '@bonded/phone/simulator'
+import { makePassportAuthority, createMasterList } from '@bonded/simulator'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
 import { PassportTrustError } from '../src/adapters/proofs/passport/passport-trust.ts'
 import { readTrustFolder } from '../src/adapters/proofs/passport/trust-folder.ts'
@@ -14,7 +14,7 @@ const [issuer, listed, madeUp] = ['AT', 'CH', 'UT'].map((country) =>
   makePassportAuthority(NOW, { country }),
 )
 assert.ok(issuer && listed && madeUp)
-const list = mintMasterList(issuer, { certificates: [listed.countryCertificate], now: NOW })
+const list = createMasterList(issuer, { certificates: [listed.countryCertificate], now: NOW })
 
 function folderWith(
   files: Readonly<Record<string, Uint8Array | string>>,

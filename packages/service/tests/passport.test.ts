@@ -7,19 +7,19 @@ import {
   createSimulatedPhone,
   makePassportAuthority,
   makePassportChip,
-  mintPassport,
+  createPassport,
   nodeFetch,
   type SimulatedPassport,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { keyringOf } from '../src/adapters/keys/keyring.ts'
 import { passportVerifier } from '../src/adapters/proofs/passport/passport-verifier.ts'
 import {
   NO_PASSPORT_TRUST,
   type PassportTrust,
 } from '../src/adapters/proofs/passport/passport-trust.ts'
-import { type Harness, harness, PUBLIC_ORIGIN, ROOT_KEY } from './harness.ts'
-import { carriedSignals } from './phone.ts'
-import { TestClock } from './test-clock.ts'
+import { type Harness, harness, PUBLIC_ORIGIN, ROOT_KEY } from './harness/harness.ts'
+import { carriedSignals } from './harness/phone.ts'
+import { TestClock } from './harness/test-clock.ts'
 
 const NOW = new TestClock().now()
 const NUMBER = 'QX7301946'
@@ -36,9 +36,9 @@ const trust: PassportTrust = {
   sandbox: [madeUp.countryCertificate],
 }
 const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) =>
-  mintPassport(madeUp, { chip: makePassportChip({ kind }), mrz: { documentNumber: NUMBER } }),
+  createPassport(madeUp, { chip: makePassportChip({ kind }), mrz: { documentNumber: NUMBER } }),
 )
-const withoutChip = mintPassport(madeUp)
+const withoutChip = createPassport(madeUp)
 assert.ok(rsa && ecdsa)
 
 const h = await harness({ workflows: WORKFLOWS, passportTrust: trust })
@@ -160,7 +160,7 @@ test('three assertions without the chip end the session', async () => {
 })
 
 test('the phone hears only the tier; the timeline names the check that refused', async () => {
-  const other = mintPassport(madeUp, { mrz: { documentNumber: 'X00000001' } })
+  const other = createPassport(madeUp, { mrz: { documentNumber: 'X00000001' } })
   const flipped = Buffer.from(rsa.sod)
   flipped[flipped.length - 5] = (flipped[flipped.length - 5] ?? 0) ^ 1
   const cases: readonly (readonly [string, (nonce: string) => PassportSignal, string, string])[] = [
@@ -185,19 +185,19 @@ test('the phone hears only the tier; the timeline names the check that refused',
     ],
     [
       'a wrong country',
-      (nonce) => signalOf(mintPassport(madeUp, { mrz: { issuingState: 'AUT' } }), nonce),
+      (nonce) => signalOf(createPassport(madeUp, { mrz: { issuingState: 'AUT' } }), nonce),
       'none',
       'passport_none country',
     ],
     [
       'an expired one',
-      (nonce) => signalOf(mintPassport(madeUp, { mrz: { expiry: '251120' } }), nonce),
+      (nonce) => signalOf(createPassport(madeUp, { mrz: { expiry: '251120' } }), nonce),
       'none',
       'passport_none expired',
     ],
     [
       'an unknown state',
-      (nonce) => signalOf(mintPassport(makePassportAuthority(NOW, { country: 'CH' })), nonce),
+      (nonce) => signalOf(createPassport(makePassportAuthority(NOW, { country: 'CH' })), nonce),
       'none',
       'passport_none csca_unknown',
     ],
@@ -237,7 +237,7 @@ test('a made-up state is believed for a sandbox tenant only; a production tenant
   assert.deepEqual(await tier('sandbox'), ['chip', undefined])
   assert.deepEqual(await tier('production'), ['none', 'csca_unknown'])
   const austrian = signalOf(
-    mintPassport(real, { chip: makePassportChip({ kind: 'rsa' }), mrz: { issuingState: 'AUT' } }),
+    createPassport(real, { chip: makePassportChip({ kind: 'rsa' }), mrz: { issuingState: 'AUT' } }),
     'n',
   )
   assert.deepEqual(await tier('production', austrian), ['chip', undefined])
@@ -299,7 +299,7 @@ test('when too many wait, a passport is refused as overloaded; who sends none no
     trust: NO_PASSPORT_TRUST,
     keys: keyringOf([ROOT_KEY]),
     clock,
-    script: new URL('./hanging-worker.ts', import.meta.url),
+    script: new URL('./adapters/workers/hanging-worker.ts', import.meta.url),
   })
   await using busy = await harness({ workflows: WORKFLOWS, passports: verifier })
   const one = { passport: signalOf(rsa, 'n'), nonce: 'n', environment: 'sandbox' } as const

@@ -15,9 +15,9 @@ import {
   asTestRoots,
   ATTESTED_KEYS,
   webauthnKey,
-} from './attested-phones.ts'
-import { harness, PUBLIC_ORIGIN } from './harness.ts'
-import { TestClock } from './test-clock.ts'
+} from './harness/attested-phones.ts'
+import { harness, PUBLIC_ORIGIN } from './harness/harness.ts'
+import { TestClock } from './harness/test-clock.ts'
 
 /** One that is judged, and those that may wait. */
 const ROOM = 501
@@ -156,7 +156,7 @@ test('a worker of long work gives way: on Linux it has a lower priority than the
   skip: process.platform !== 'linux' && 'only Linux has priorities of threads',
 }, async () => {
   const before = getPriority()
-  const worker = new Worker(new URL('./priority-worker.ts', import.meta.url))
+  const worker = new Worker(new URL('./adapters/workers/priority-worker.ts', import.meta.url))
   const [theirs] = await new Promise<[number]>((resolve) =>
     worker.once('message', (message: number) => resolve([message])),
   )
@@ -168,7 +168,7 @@ test('a worker of long work gives way: on Linux it has a lower priority than the
 test('a service that was itself started at a low priority keeps its workers behind it, and they work', {
   skip: process.platform !== 'linux' && 'only Linux has priorities of threads',
 }, () => {
-  const worker = join(import.meta.dirname, 'priority-worker.ts')
+  const worker = join(import.meta.dirname, 'adapters/workers/priority-worker.ts')
   const start = `new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}).once('message', (theirs) => console.log(os.getPriority(), theirs))`
   for (const [nice, theirs] of [
     [15, 19],

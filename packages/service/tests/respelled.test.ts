@@ -11,17 +11,17 @@ import {
   keyIdOf,
   makeAppAttestAuthority,
   SIMULATED_APP,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { verifyAttestedKey } from '../src/adapters/proofs/android/attested-key.ts'
 import { appleTrust } from '../src/adapters/proofs/apple/registrar.ts'
 import { verifyAttestation } from '../src/adapters/proofs/apple/verify-attestation.ts'
 import type { Device } from '../src/domain/session.ts'
 import { trustAt, wordOf } from './android-trust.ts'
 import { anyBuildOf } from './apple-recorded.ts'
-import { androidKey, appleKey, asTestRoots, webauthnKey } from './attested-phones.ts'
-import { inBatches } from './in-batches.ts'
+import { androidKey, appleKey, asTestRoots, webauthnKey } from './harness/attested-phones.ts'
+import { inBatches } from './harness/in-batches.ts'
 import { cborRespellings, derRespellings } from './respellings.ts'
-import { TestClock } from './test-clock.ts'
+import { TestClock } from './harness/test-clock.ts'
 
 const NOW = new TestClock().now()
 const CHALLENGE = Buffer.alloc(32, 3)

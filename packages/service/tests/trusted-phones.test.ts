@@ -8,7 +8,7 @@ import {
   makeAppAttestAuthority,
   pemOf,
   testAuthorityIn,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { GOOGLE_ROOTS } from '../src/adapters/proofs/android/policy.ts'
 import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
 import { ConfigError, readConfig } from '../src/config.ts'

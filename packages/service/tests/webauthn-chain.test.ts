@@ -9,7 +9,7 @@ import {
   der,
   type Name,
   notAuthority,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
 import { readCertificate } from '../src/adapters/proofs/x509/certificate.ts'
 import { clockAt, wordOf } from './android-trust.ts'

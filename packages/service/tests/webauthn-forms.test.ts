@@ -8,9 +8,9 @@ import {
   der,
   encodeCbor,
   itself,
-  mintCertificate,
+  createCertificate,
   pemOf,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { webauthnVerifier } from '../src/adapters/proofs/webauthn/assertion.ts'
 import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
 import { rootsOf } from '../src/adapters/proofs/webauthn/trust.ts'
@@ -113,7 +113,7 @@ test('webauthn: Apple’s certificate for a key that is no point of its curve at
     notBefore: NOW - DAY_MS,
     notAfter: NOW + DAY_MS,
   } as const
-  const root = mintCertificate({
+  const root = createCertificate({
     ...common,
     subject: 'root',
     publicKey: issuer.privateKey,
@@ -128,7 +128,7 @@ test('webauthn: Apple’s certificate for a key that is no point of its curve at
         [
           'x5c',
           [
-            mintCertificate({
+            createCertificate({
               ...common,
               subject: 'key',
               publicKey: NO_POINT,

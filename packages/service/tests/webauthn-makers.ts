@@ -13,7 +13,7 @@ import {
   keyIdOf,
   makeAppAttestAuthority,
   SIMULATED_APP,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { webauthnRegistrar } from '../src/adapters/proofs/webauthn/registrar.ts'
 import type { StatementTrust } from '../src/adapters/proofs/webauthn/statement.ts'
 import { rootsOf } from '../src/adapters/proofs/webauthn/trust.ts'

@@ -13,7 +13,7 @@ import {
   nobody,
   SIMULATED_APP,
   WEBAUTHN_FLAGS,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { verifyAuthenticationResponse } from '@simplewebauthn/server'
 import { makeRegistrars } from '../src/adapters/proofs/registration/registrars.ts'
 import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
@@ -25,8 +25,8 @@ import { acceptsKey } from '../src/domain/phone-rules.ts'
 import { policyOf } from '../src/domain/policy.ts'
 import type { Device } from '../src/domain/session.ts'
 import { clockAt, NOBODY_REVOKED, trustAt, wordOf } from './android-trust.ts'
-import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './fuzz.ts'
-import { flipped } from './seeded.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from './harness/fuzz.ts'
+import { flipped } from './harness/seeded.ts'
 import {
   AAGUID,
   android,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { createAndroidAuthority, der, honestDescription } from '@bonded/phone/simulator'
+import { createAndroidAuthority, der, honestDescription } from '@bonded/simulator'
 import { readElement } from '../src/adapters/proofs/der/element.ts'
 import { readSequence } from '../src/adapters/proofs/der/values.ts'
 import { digestOf, readAlgorithm, schemeOf } from '../src/adapters/proofs/x509/algorithm.ts'

@@ -16,8 +16,8 @@ export interface ShownRequest {
  * Control, bidi and zero-width characters (the contract's list for a context). The service refuses them;
  * what a person approves must not hang on that.
  */
-// oxlint-disable-next-line no-control-regex
 const INVISIBLE =
+  // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
 
 /** What the session asks, for a screen. */

@@ -11,15 +11,15 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { allowsOrigin } from '../domain/tenant.ts'
-import { refuseOnSocket } from '../http/bare-socket.ts'
+import { rejectOnSocket } from '../http/raw-response.ts'
 import { type RequestLine, requestIdOf, type TellRequest, traceIdOf } from '../http/request-line.ts'
-import { untilTold } from '../http/told-time.ts'
+import { alignResponse } from '../http/response-timing.ts'
 import { rememberOrigin } from '../operations/read-session.ts'
 import type { Service } from '../operations/service.ts'
 import type { Cancel } from '../ports/clock.ts'
 import type { StoredEvent } from '../ports/store.ts'
 import { challengeFrame, eventFrame, HEARTBEAT_MS, helloFrame } from './frames.ts'
-import { Room } from './room.ts'
+import { SessionBroadcaster } from './session-broadcaster.ts'
 
 /** A client has nothing to say; this only bounds what is read before it is told so. */
 const MAX_PAYLOAD_BYTES = 4_096
@@ -49,7 +49,7 @@ interface Offer {
 export class Channel implements AsyncDisposable {
   readonly #service: Service
   readonly #sockets = new Map<WebSocket, { missed: number }>()
-  readonly #rooms = new Map<SessionId, Room>()
+  readonly #rooms = new Map<SessionId, SessionBroadcaster>()
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -88,8 +88,8 @@ export class Channel implements AsyncDisposable {
         )
       }
       const refused = async (refusal: Refusal, headers: Readonly<Record<string, string>> = {}) => {
-        await untilTold(refusal.reason, arrivedMs)
-        answered(refuseOnSocket(socket, { refusal, requestId, headers }), { refusal })
+        await alignResponse(refusal.reason, arrivedMs)
+        answered(rejectOnSocket(socket, { refusal, requestId, headers }), { refusal })
       }
       this.#admit(request).then(
         (admitted) => {
@@ -192,14 +192,14 @@ export class Channel implements AsyncDisposable {
       if (session.state === 'pending')
         socket.send(JSON.stringify(challengeFrame(this.#service, session)))
     }
-    this.#roomOf(session).join(socket, session)
+    this.#broadcasterOf(session).join(socket, session)
   }
 
-  #roomOf(session: Session): Room {
+  #broadcasterOf(session: Session): SessionBroadcaster {
     const { id } = session
     const open = this.#rooms.get(id)
     if (open !== undefined) return open
-    const room = new Room(this.#service, session, () => this.#rooms.delete(id))
+    const room = new SessionBroadcaster(this.#service, session, () => this.#rooms.delete(id))
     this.#rooms.set(id, room)
     return room
   }

@@ -1,14 +1,14 @@
 import { type DeviceId, parseId, type SubjectId } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Device } from '../domain/session.ts'
-import { OperatorError } from '../operations/administer.ts'
+import { OperatorError } from '../operations/admin/tenants.ts'
 import {
   DEVICE_VERBS,
   type HeldDevice,
   inspectDevice,
   listDevices,
   moveDevice,
-} from '../operations/operate-devices.ts'
+} from '../operations/admin/devices.ts'
 import { type Options, print, withService } from './open.ts'
 
 /** A screenful, and a bound on what one call prints. */

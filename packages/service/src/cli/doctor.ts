@@ -10,7 +10,7 @@ import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing, StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { MIN_FREE_BYTES } from '../adapters/sql/sqlite-store.ts'
 import { type Config, readConfig } from '../config.ts'
-import { OperatorError } from '../operations/administer.ts'
+import { OperatorError } from '../operations/admin/tenants.ts'
 import { explain } from './explain.ts'
 import { type Options, print } from './open.ts'
 
@@ -25,11 +25,11 @@ interface Finding {
 type Look = (config: Config) => string | Promise<string>
 
 const LOOKS: readonly (readonly [check: string, look: Look])[] = [
-  ['root keys', lookAtRootKeys],
-  ['database', lookAtDatabase],
-  ['disk', lookAtDisk],
-  ['passport trust', lookAtPassportTrust],
-  ['service', lookAtService],
+  ['root keys', checkRootKeys],
+  ['database', checkDatabase],
+  ['disk', checkDisk],
+  ['passport trust', checkPassportTrust],
+  ['service', checkService],
 ]
 
 const BYTES_A_MIB = 1024 * 1024
@@ -72,7 +72,7 @@ async function finding(check: string, look: () => string | Promise<string>): Pro
   }
 }
 
-function lookAtRootKeys(config: Config): string {
+function checkRootKeys(config: Config): string {
   // Asking for keys that are not there would make them.
   if (config.rootKeys === undefined && !existsSync(join(config.dataDir, 'root.key')))
     return `none yet: the first start makes one in ${config.dataDir}`
@@ -80,14 +80,14 @@ function lookAtRootKeys(config: Config): string {
   return `${keys.map(({ id }) => id).join(', ')}; the first makes, all verify`
 }
 
-function lookAtDatabase({ databaseFile }: Config): string {
+function checkDatabase({ databaseFile }: Config): string {
   if (!existsSync(databaseFile)) return `none yet: the first start makes ${databaseFile}`
   quickCheck(databaseFile)
   const pending = migrationStates(databaseFile).filter(({ appliedAt }) => appliedAt === null)
   return `${databaseFile} hangs together; ${pending.length === 0 ? 'its schema is current' : `${pending.length} steps to apply: the next start does`}`
 }
 
-async function lookAtDisk({ databaseFile }: Config): Promise<string> {
+async function checkDisk({ databaseFile }: Config): Promise<string> {
   let folder = dirname(databaseFile)
   while (!existsSync(folder)) folder = dirname(folder)
   const { bavail, bsize } = await statfs(folder)
@@ -99,7 +99,7 @@ async function lookAtDisk({ databaseFile }: Config): Promise<string> {
   return free
 }
 
-async function lookAtPassportTrust({ cscaDir }: Config): Promise<string> {
+async function checkPassportTrust({ cscaDir }: Config): Promise<string> {
   if (!existsSync(cscaDir)) return `no folder ${cscaDir}: passports prove nothing`
   const { readTrustFolder } = await import('../adapters/proofs/passport/trust-folder.ts')
   readTrustFolder(cscaDir, systemClock.now())
@@ -107,7 +107,7 @@ async function lookAtPassportTrust({ cscaDir }: Config): Promise<string> {
 }
 
 /** A service that runs on this file is asked itself; without one, its place must be free. */
-async function lookAtService(config: Config): Promise<string> {
+async function checkService(config: Config): Promise<string> {
   const { host, port } = config
   if (isServed(config)) {
     const answer = await fetch(`http://${host}:${port}/health/ready`, {

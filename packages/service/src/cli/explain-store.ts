@@ -1,4 +1,4 @@
-import type { StoreError, StoreTrouble } from '../ports/store.ts'
+import type { StoreError, StoreFailure } from '../ports/store.ts'
 
 /** What keeps the database from working, and what to do about it. */
 export function explainStore({
@@ -11,7 +11,7 @@ export function explainStore({
   return trouble === undefined ? message : `${WHAT[trouble](where, detail)} ${REMEDY[trouble]}`
 }
 
-const WHAT: Readonly<Record<StoreTrouble, (where: string, detail: string) => string>> = {
+const WHAT: Readonly<Record<StoreFailure, (where: string, detail: string) => string>> = {
   full: (where) => `The disk that holds ${where} is full. Nothing was changed.`,
   locked: (where) =>
     `${where} is locked: another program has it open and is writing. Nothing was changed.`,
@@ -22,7 +22,7 @@ const WHAT: Readonly<Record<StoreTrouble, (where: string, detail: string) => str
   input_output: (where, detail) => `Reading or writing ${where} failed (${detail}).`,
 }
 
-const REMEDY: Readonly<Record<StoreTrouble, string>> = {
+const REMEDY: Readonly<Record<StoreFailure, string>> = {
   full: 'Make room on it, and try again.',
   locked: 'Close it there (a shell, a backup, a viewer), and try again.',
   read_only:

@@ -10,7 +10,7 @@ import type { Service } from '../operations/service.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
-import { closeService, wireService } from '../wire.ts'
+import { closeService, composeService } from '../compose.ts'
 
 /** What every command is given. */
 export interface Options extends SettingFlags {
@@ -33,7 +33,7 @@ interface GivenParts {
 export function openService(config: Config, given: GivenParts = {}): Service {
   const { log, ...parts } = given
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
-  return wireService({
+  return composeService({
     databaseFile: config.databaseFile,
     rootKeys: rootKeysOf(config),
     settings: {

@@ -12,10 +12,10 @@ import {
   type SimulatedPhone,
   testAuthorityIn,
   testRootsIn,
-} from '@bonded/phone/simulator'
+} from '@bonded/simulator'
 import { Command, Option } from 'commander'
 import { readConfig, type SettingFlags } from '../config.ts'
-import { OperatorError } from '../operations/administer.ts'
+import { OperatorError } from '../operations/admin/tenants.ts'
 import { type Options, print } from './open.ts'
 
 interface RunOptions extends Options {

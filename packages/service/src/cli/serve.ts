@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
-import type { OperatorSettings } from '../adapters/carrier/operator.ts'
+import type { CarrierSettings } from '../adapters/carrier/carrier-client.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import {
   NO_PASSPORT_TRUST,
@@ -15,7 +15,7 @@ import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
-import { type RunningService, startService } from '../wire.ts'
+import { type RunningService, startService } from '../compose.ts'
 import { type Options, openService } from './open.ts'
 
 /** `bonded serve`: the service alone. */
@@ -114,7 +114,7 @@ function hostedScript(): ScriptSource {
 
 const METRICS_HOST = '127.0.0.1'
 
-async function carrierOf(operators: readonly OperatorSettings[]): Promise<CarrierProvider> {
+async function carrierOf(operators: readonly CarrierSettings[]): Promise<CarrierProvider> {
   // Here, not above: who asks no operator does not wait for the library to load.
   const { camaraCarrier } = await import('../adapters/carrier/camara.ts')
   return camaraCarrier(operators, { clock: systemClock })

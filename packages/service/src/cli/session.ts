@@ -1,7 +1,7 @@
 import { parseId, type SessionId, type TimelineEntry } from '@bonded/contract'
 import { Command } from 'commander'
-import { inspectSession, OperatorError } from '../operations/administer.ts'
-import { killSessionByOperator } from '../operations/kill-session-by-operator.ts'
+import { inspectSession, OperatorError } from '../operations/admin/tenants.ts'
+import { killSessionAsOperator } from '../operations/admin/kill-session.ts'
 import { type Options, print, withService } from './open.ts'
 
 /** `bonded session`: what happened to a session. */
@@ -57,7 +57,7 @@ export function sessionCommand(): Command {
     .option('--json', 'print JSON')
     .action(async (id: string, options: Options) => {
       const session = await withService(options, (service) =>
-        killSessionByOperator(service, sessionIdOf(id)),
+        killSessionAsOperator(service, sessionIdOf(id)),
       )
       const { state, endedReason } = session
       print(options, { session_id: session.id, state, ended_reason: endedReason }, [

@@ -1,5 +1,5 @@
 import { parseId, type TenantId } from '@bonded/contract'
-import { OperatorError } from '../operations/administer.ts'
+import { OperatorError } from '../operations/admin/tenants.ts'
 
 /** @throws {OperatorError} where the text is not a tenant's id */
 export function tenantIdOf(text: string): TenantId {

@@ -17,7 +17,7 @@ import {
   listKeys,
   listTenants,
   OperatorError,
-} from '../operations/administer.ts'
+} from '../operations/admin/tenants.ts'
 import { describeKey, tellEnd } from './key.ts'
 import { type Options, print, withService } from './open.ts'
 import { tenantIdOf } from './tenant-id.ts'

@@ -6,11 +6,11 @@ import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Random } from '../ports/keyring.ts'
 import { StoreError } from '../ports/store.ts'
-import { refuseOnSocket } from './bare-socket.ts'
+import { rejectOnSocket } from './raw-response.ts'
 import { Refused } from './refused.ts'
 import type { TellRequest } from './request-line.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
-import { untilTold } from './told-time.ts'
+import { alignResponse } from './response-timing.ts'
 
 /** Makes every failure one of ours: refusals, fastify's own errors, and bugs, which are logged and told as nothing. */
 export function answerFailures(app: FastifyInstance, log: Logger): void {
@@ -26,7 +26,9 @@ export function answerFailures(app: FastifyInstance, log: Logger): void {
         .headers(headers)
         .type('application/json; charset=utf-8')
         .send(JSON.stringify(body))
-    return untilTold(refusal.reason, performance.now() - reply.elapsedTime)?.then(send) ?? send()
+    return (
+      alignResponse(refusal.reason, performance.now() - reply.elapsedTime)?.then(send) ?? send()
+    )
   })
 }
 
@@ -113,7 +115,7 @@ function answerBare(
   reason: Reason,
 ): void {
   const requestId = makeId('req', random.id())
-  const status = refuseOnSocket(socket, { refusal: { reason }, requestId })
+  const status = rejectOnSocket(socket, { refusal: { reason }, requestId })
   tell(
     { requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 },
     'broken',

@@ -3,7 +3,7 @@ import { parseStrictJson } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Refusal } from '../domain/refusal.ts'
 import type { RouteName } from '../ports/meter.ts'
-import { oneATurn } from './one-a-turn.ts'
+import { tickThrottle } from './tick-throttle.ts'
 import { Refused } from './refused.ts'
 
 /** A body of 256 KiB each: 64 MiB. Each takes a turn of some 2 ms, so who waits last waits half a second. */
@@ -23,7 +23,7 @@ const WAITS: Partial<Record<RouteName, (body: Buffer) => boolean>> = {
 }
 /** The one body parser: JSON in UTF-8, read strictly. Every other content type is refused before a byte is read. */
 export function acceptStrictJson(app: FastifyInstance): void {
-  const takeTurn = oneATurn({ maxWaiting: MAX_WAITING })
+  const takeTurn = tickThrottle({ maxWaiting: MAX_WAITING })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const read = () => {

@@ -37,7 +37,7 @@ export interface RequestLine {
 /** Writes a request down and has it counted: one line, whoever answered it. */
 export type TellRequest = (line: RequestLine, name: RouteName) => void
 
-export function requestTeller(log: Logger, meter: Meter): TellRequest {
+export function requestLogger(log: Logger, meter: Meter): TellRequest {
   return (
     { requestId, traceId, method, route, status, refusal, ms, tenantId, sessionId },
     name,
@@ -81,7 +81,7 @@ export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefi
 }
 
 /** Tells of every request that fastify answers. */
-export function tellRequests(app: FastifyInstance, tell: TellRequest): void {
+export function logRequests(app: FastifyInstance, tell: TellRequest): void {
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('tenantId', undefined)
   app.decorateRequest('sessionId', undefined)

@@ -9,7 +9,7 @@ import { acceptStrictJson } from './json-body.ts'
 import { type ScriptSource, servePages } from './pages.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
 import { Refused } from './refused.ts'
-import { requestIdOf, type TellRequest, tellRequests } from './request-line.ts'
+import { requestIdOf, type TellRequest, logRequests } from './request-line.ts'
 import { ROUTES } from './routes/index.ts'
 import { answerUnmatched } from './unmatched.ts'
 
@@ -89,7 +89,7 @@ export function buildServer(
       request.headers.host === undefined ? new Refused({ reason: 'malformed_request' }) : undefined,
     ),
   )
-  tellRequests(app, tell)
+  logRequests(app, tell)
   acceptStrictJson(app)
   answerFailures(app, log)
   answerUnmatched(app)

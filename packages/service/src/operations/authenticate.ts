@@ -9,7 +9,7 @@ import {
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { allowsOrigin, isRevoked } from '../domain/tenant.ts'
 import type { Caller, Service } from './service.ts'
-import { tellDeviceChange } from './tell-device-change.ts'
+import { recordDeviceChange } from './record-device-change.ts'
 
 /** What a request shows of its sender. */
 export interface Presented {
@@ -96,7 +96,7 @@ function beginToken(service: Service, id: DeviceId, tokenId: string): Promise<bo
   return service.store.write(function* (tables) {
     const begun = yield* tables.devices.useToken(id, tokenId)
     if (begun === 'now')
-      yield* tellDeviceChange(tables, id, {
+      yield* recordDeviceChange(tables, id, {
         at: service.clock.now(),
         kind: 'token_rotated',
         step: null,

@@ -10,8 +10,8 @@ import { summarise } from '../domain/evidence.ts'
 import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
-import { judgeContinuity } from './judge-continuity.ts'
-import { judgePassport } from './judge-passport.ts'
+import { updateContinuity } from './update-continuity.ts'
+import { judgePassport } from './verify-passport.ts'
 import { loadAttempt, raiseCounter, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
@@ -75,7 +75,7 @@ export async function fetchEvidence(
     yield* tables.sessions.hint(attempt.session, 'evaluating', now)
     return accept({
       attempt,
-      continuity: yield* judgeContinuity(service, tables, {
+      continuity: yield* updateContinuity(service, tables, {
         id,
         device,
         signal: signals.sensor_continuity,

@@ -7,7 +7,7 @@ import type { Device } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import { noncesOf, type Service } from './service.ts'
-import { tellDeviceChange } from './tell-device-change.ts'
+import { recordDeviceChange } from './record-device-change.ts'
 
 /** All the facts that the rules for phones ask for; undefined where there is no such session. */
 export function* loadAttempt(
@@ -79,7 +79,7 @@ export function* raiseCounter(
   })
   if (yield* tables.devices.suspect(device.id, issuedAt)) {
     const change = { at: now, kind: DEVICE_MOVES.suspect.to, step: 'counter' }
-    const holds = yield* tellDeviceChange(tables, device.id, change)
+    const holds = yield* recordDeviceChange(tables, device.id, change)
     // A phone that has claimed nothing may try a session that it does not hold.
     if (!holds.some((session) => session.id === id))
       yield* tables.sessions.note(id, {

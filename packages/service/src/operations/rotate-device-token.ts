@@ -4,9 +4,9 @@ import { judgeIssuedAt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { Secret } from '../domain/secret.ts'
 import type { Work } from '../ports/store.ts'
-import { mintDeviceToken } from './devices.ts'
+import { createDeviceToken } from './register-device.ts'
 import type { PhoneCaller, Service } from './service.ts'
-import { tellDeviceChange } from './tell-device-change.ts'
+import { recordDeviceChange } from './record-device-change.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
 /**
@@ -28,7 +28,7 @@ export async function rotateDeviceToken(
     origin: service.settings.publicOrigin,
   })
   const issuedAt = Date.parse(request.issued_at)
-  const { row, token } = mintDeviceToken(service)
+  const { row, token } = createDeviceToken(service)
   return service.store.write(function* (tables): Work<Result<Secret>> {
     const now = service.clock.now()
     const timely = judgeIssuedAt(issuedAt, now)
@@ -38,7 +38,7 @@ export async function rotateDeviceToken(
     if (!(yield* tables.devices.raiseCounter(device.id, verified.value.counter, issuedAt))) {
       // As with any other assertion: signed later and counted behind, there are two of this key.
       if (yield* tables.devices.suspect(device.id, issuedAt)) {
-        yield* tellDeviceChange(tables, device.id, {
+        yield* recordDeviceChange(tables, device.id, {
           at: now,
           kind: DEVICE_MOVES.suspect.to,
           step: 'counter',

@@ -50,7 +50,7 @@ export interface Store extends AsyncDisposable {
 }
 
 /** What keeps a store from working, as far as it can tell. */
-export type StoreTrouble =
+export type StoreFailure =
   | 'full'
   | 'locked'
   | 'read_only'
@@ -63,13 +63,13 @@ export type StoreTrouble =
 export class StoreError extends Error {
   readonly code = 'store_unavailable'
   override readonly name = 'StoreError'
-  readonly trouble: StoreTrouble | undefined
+  readonly trouble: StoreFailure | undefined
   /** Where the store lies, for whoever has to mend it. */
   readonly where: string | undefined
 
   constructor(
     message: string,
-    options: { trouble?: StoreTrouble; where?: string; cause?: unknown } = {},
+    options: { trouble?: StoreFailure; where?: string; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.trouble = options.trouble

@@ -41,7 +41,7 @@ export function watch({
 }: Watch): () => void {
   let standing = start.standing
   let ended = false
-  let heardFrame = false
+  let parseFrame = false
   let failedOpenings = 0
   let woken = false
   let silence: ReturnType<typeof setTimeout> | undefined
@@ -107,14 +107,14 @@ export function watch({
         clearTimeout(silence)
         resolve()
       }
-      const close = openChannel(address, heardFrame ? standing.seq : undefined, {
+      const close = openChannel(address, parseFrame ? standing.seq : undefined, {
         opened() {
           opened = true
           failedOpenings = 0
           doubtLater()
         },
         news(news) {
-          heardFrame = true
+          parseFrame = true
           learn(news)
           doubtLater()
         },

@@ -7,10 +7,10 @@ import { deadlineIn } from './deadline.ts'
 import { noCarrier } from './none.ts'
 import {
   type Operator,
-  type OperatorAnswers,
-  type OperatorSettings,
-  operatorOf,
-} from './operator.ts'
+  type CarrierAnswers,
+  type CarrierSettings,
+  carrierClient,
+} from './carrier-client.ts'
 
 /** A person looks at the phone meanwhile. */
 export const BUDGET_MS = 2_000
@@ -19,13 +19,13 @@ const SOURCE = 'camara'
 
 /** Asks the operators of the configuration through the CAMARA interfaces. */
 export function camaraCarrier(
-  settings: readonly OperatorSettings[],
+  settings: readonly CarrierSettings[],
   { clock }: { clock: Clock },
 ): CarrierProvider {
   // Of this process only: what is remembered under it dies with it.
   const key = randomBytes(32)
   const nameless = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
-  const operators = settings.map((operator) => operatorOf(operator, { clock, nameless }))
+  const operators = settings.map((operator) => carrierClient(operator, { clock, nameless }))
   return {
     async check(question) {
       const number = question.phoneNumber?.reveal()
@@ -38,7 +38,7 @@ export function camaraCarrier(
   }
 }
 
-const NOBODY: OperatorAnswers = {
+const NOBODY: CarrierAnswers = {
   numberVerified: unknown('no_operator'),
   simSwapped: unknown('no_operator'),
   deviceStatus: unknown('no_operator'),
@@ -55,7 +55,7 @@ function operatorFor(operators: readonly Operator[], number: string): Operator |
 }
 
 /** What is not known is judged on the safe side: not verified, swapped, unknown (protocol 7). */
-function verdictOf({ numberVerified, simSwapped, deviceStatus }: OperatorAnswers): CarrierVerdict {
+function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierAnswers): CarrierVerdict {
   const finding: CarrierFinding = {
     device_status: deviceStatus.known ? deviceStatus.value : 'unknown',
     number_verified: numberVerified.known && numberVerified.value,

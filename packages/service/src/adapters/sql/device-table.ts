@@ -3,8 +3,8 @@ import type { DeviceChange } from '../../domain/device-moves.ts'
 import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device } from '../../domain/session.ts'
 import type { DeviceTable, DeviceToken, Work } from '../../ports/store.ts'
-import type { Writing } from './announce.ts'
-import type { KeptDevice, KeptRows } from './kept.ts'
+import type { Writing } from './event-publisher.ts'
+import type { CachedDevice, RowCaches } from './row-cache.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
 import { changed, type Row, row, rows } from './statement.ts'
 
@@ -14,7 +14,7 @@ const MAX_EVENTS = 200
 /** The registered keys, and what their subjects are called towards each tenant. */
 export function deviceTable(
   { requestId }: Pick<Writing, 'requestId'>,
-  kept: Pick<KeptRows, 'devices' | 'deviceTokens' | 'motions'>,
+  kept: Pick<RowCaches, 'devices' | 'deviceTokens' | 'motions'>,
 ): DeviceTable {
   return {
     *register(device, token) {
@@ -219,10 +219,10 @@ export function deviceTable(
 }
 
 function* load(
-  kept: Pick<KeptRows, 'devices' | 'deviceTokens'>,
+  kept: Pick<RowCaches, 'devices' | 'deviceTokens'>,
   by: 'id' | 'token_id' | 'offered_token_id',
   value: string,
-): Work<KeptDevice | undefined> {
+): Work<CachedDevice | undefined> {
   const known = by === 'id' ? kept.devices.get(value as DeviceId) : undefined
   if (known !== undefined) return known
   const found = yield* row(`select * from device where ${by} = $1`, [value])

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { MIGRATIONS } from './migrations.ts'
-import { asStoreError } from './trouble.ts'
+import { asStoreError } from './sqlite-errors.ts'
 
 /** Another process may be writing just now, or applying the same steps. */
 const WAIT_FOR_LOCK_MS = 5_000

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreError } from '../../ports/store.ts'
-import { asStoreError } from './trouble.ts'
+import { asStoreError } from './sqlite-errors.ts'
 
 /**
  * Reads the whole file and looks whether it hangs together, without changing it. A file that is not there yet is fine.

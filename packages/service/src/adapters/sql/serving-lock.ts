@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { asStoreError, troubleOf } from './trouble.ts'
+import { asStoreError, classifyError } from './sqlite-errors.ts'
 
 /** Another service works on the same file. */
 export class StoreInUse extends Error {
@@ -38,7 +38,7 @@ export function lockForServing(file: string): Disposable {
     }
     return { [Symbol.dispose]: () => lock.close() }
   } catch (cause) {
-    if (troubleOf(cause) === 'locked') throw new StoreInUse(real)
+    if (classifyError(cause) === 'locked') throw new StoreInUse(real)
     throw asStoreError(cause, { to: 'open', where: lockFile })
   }
 }

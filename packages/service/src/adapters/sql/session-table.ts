@@ -2,8 +2,8 @@ import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
 import type { Device, Session } from '../../domain/session.ts'
 import { claimed, hinted, missed, moved } from '../../domain/changes.ts'
 import type { SessionTable, Work } from '../../ports/store.ts'
-import type { Writing } from './announce.ts'
-import type { KeptBonds, KeptRows } from './kept.ts'
+import type { Writing } from './event-publisher.ts'
+import type { CachedBonds, RowCaches } from './row-cache.ts'
 import {
   columnsOf,
   differenceOf,
@@ -38,7 +38,7 @@ const BONDS = `select
  */
 export function sessionTable(
   { announce, requestId }: Writing,
-  { sessions: kept, failures, bonds }: Pick<KeptRows, 'sessions' | 'failures' | 'bonds'>,
+  { sessions: kept, failures, bonds }: Pick<RowCaches, 'sessions' | 'failures' | 'bonds'>,
 ): SessionTable {
   function* event(
     session: Session,
@@ -91,7 +91,7 @@ export function sessionTable(
   function* bondsOf(
     tenantId: TenantId,
     { id, subjectId }: Pick<Device, 'id' | 'subjectId'>,
-  ): Work<Partial<KeptBonds>> {
+  ): Work<Partial<CachedBonds>> {
     const key = bondsKey(tenantId, id)
     const known = bonds.get(key)
     if (known !== undefined) return known

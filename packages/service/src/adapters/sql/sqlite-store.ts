@@ -6,18 +6,18 @@ import type { RequestId, Unreadiness } from '@bonded/contract'
 import type { Announcement, Bus } from '../../ports/bus.ts'
 import { type Meter, noMeter } from '../../ports/meter.ts'
 import { type Store, StoreError, type Tables, type Unit, type Work } from '../../ports/store.ts'
-import type { Writing } from './announce.ts'
+import type { Writing } from './event-publisher.ts'
 import { deviceTable } from './device-table.ts'
-import { ForeignEvents } from './foreign-events.ts'
+import { ExternalChanges } from './external-changes.ts'
 import { idempotencyTable } from './idempotency-table.ts'
-import { type KeptRows, keptRows } from './kept.ts'
+import { type RowCaches, rowCaches } from './row-cache.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { sessionTable } from './session-table.ts'
 import type { Row, SqlValue, Statement } from './statement.ts'
 import { StoreDuringRequest } from './store-during-request.ts'
-import { keptTenants } from './tenant-cache.ts'
+import { tenantCache } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
-import { asStoreError } from './trouble.ts'
+import { asStoreError } from './sqlite-errors.ts'
 
 /** A writer that waits blocks the event loop: better a 503 soon than a service that stands still. */
 const WAIT_FOR_LOCK_MS = 250
@@ -25,7 +25,7 @@ const WAIT_FOR_LOCK_MS = 250
 /** How old a reading may be that another process has overtaken. A change is judged by what is stored, whatever was read. */
 const FOREIGN_CHECK_MS = 20
 
-/** Room for the write-ahead log between two checkpoints (32 MB), and as much again to notice in time. */
+/** SessionBroadcaster for the write-ahead log between two checkpoints (32 MB), and as much again to notice in time. */
 export const MIN_FREE_BYTES = 64 * 1024 * 1024
 
 interface SqliteStoreParts {
@@ -69,8 +69,8 @@ export class SqliteStore implements Store {
   #announcements: Announcement[] = []
   readonly #tables: Tables
   readonly #readOnlyTables: Tables
-  readonly #foreign: ForeignEvents
-  readonly #kept = keptRows()
+  readonly #foreign: ExternalChanges
+  readonly #kept = rowCaches()
   #version = Number.NaN
   #staleAt = 0
   /** Of the unit that runs just now. Units run one after the other, each at a stretch. */
@@ -91,7 +91,7 @@ export class SqliteStore implements Store {
     this.#freeBytes = freeBytes
     try {
       this.#database = new Connection(file, waitForLockMs)
-      this.#foreign = new ForeignEvents(this.#database)
+      this.#foreign = new ExternalChanges(this.#database)
     } catch (cause) {
       throw asStoreError(cause, { to: 'open', where: file })
     }
@@ -258,11 +258,11 @@ async function freeBytesOf(file: string): Promise<number> {
   return bavail * bsize
 }
 
-function tables(kept: KeptRows, writing: Writing): Tables {
+function tables(kept: RowCaches, writing: Writing): Tables {
   return {
     sessions: sessionTable(writing, kept),
     devices: deviceTable(writing, kept),
-    tenants: keptTenants(tenantTable, kept),
+    tenants: tenantCache(tenantTable, kept),
     idempotency: idempotencyTable,
   }
 }

@@ -1,19 +1,19 @@
 import type { TenantTable, Work } from '../../ports/store.ts'
-import type { Kept, KeptRows } from './kept.ts'
+import type { Kept, RowCaches } from './row-cache.ts'
 
 /**
  * The tenant table with what it found kept in memory: every call asks who is calling, and the answer changes once
  * a month. All of it is dropped as soon as a tenant or a key is written. Each kind of row is kept apart: what a
  * stranger sends as one kind must not find a row of another.
  */
-export function keptTenants(
+export function tenantCache(
   table: TenantTable,
   {
     tenants,
     serverCredentials,
     publishableKeys,
     origins,
-  }: Pick<KeptRows, 'tenants' | 'serverCredentials' | 'publishableKeys' | 'origins'>,
+  }: Pick<RowCaches, 'tenants' | 'serverCredentials' | 'publishableKeys' | 'origins'>,
 ): TenantTable {
   function* lookUp<Found, Missing>(
     kept: Kept<string, Found>,

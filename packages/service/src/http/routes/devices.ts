@@ -5,7 +5,7 @@ import {
   readDevice,
   registerDevice,
   removeDevice,
-} from '../../operations/devices.ts'
+} from '../../operations/register-device.ts'
 import { rotateDeviceToken } from '../../operations/rotate-device-token.ts'
 import { presentDevice } from '../present.ts'
 import { iso } from '../../domain/iso.ts'

@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
-import { judgeReadiness } from '../../operations/judge-readiness.ts'
+import { checkReadiness } from '../../operations/check-readiness.ts'
 import { openApiDocument } from '../openapi.ts'
 import { iso } from '../../domain/iso.ts'
 import { serve } from '../serve.ts'
@@ -20,7 +20,7 @@ export const aliveRoute = serve(ENDPOINTS.alive, () =>
 )
 
 export const readyRoute = serve(ENDPOINTS.ready, async ({ service }) => {
-  const unready = await judgeReadiness(service)
+  const unready = await checkReadiness(service)
   return unready.length === 0
     ? accept(['health', { status: 'ready', reasons: [] }])
     : refuse('not_ready', { unready })

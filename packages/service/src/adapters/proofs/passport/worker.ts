@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { decodeBase64url, type PassportSignal } from '@bonded/contract'
-import { giveWay } from '../../workers/give-way.ts'
+import { lowerPriority } from '../../workers/lower-priority.ts'
 import { readStateCertificate } from './certificate.ts'
 import { judgePassport, type PassportProof, type PassportVerdict } from './judge-passport.ts'
 import type { PassportQuestion } from './question.ts'
@@ -8,7 +8,7 @@ import { CountryTrust } from './trust.ts'
 import type { PassportTrust } from './passport-trust.ts'
 
 /** Runs in a thread of its own: judges one passport after the other. */
-giveWay()
+lowerPriority()
 
 const trusted = workerData as PassportTrust
 const read = (certificates: readonly Uint8Array[]) =>

@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Result } from '../../../domain/refusal.ts'
 import type { RegisteredKey } from '../../../ports/proofs.ts'
-import { giveWay } from '../../workers/give-way.ts'
+import { lowerPriority } from '../../workers/lower-priority.ts'
 import type { RegistrationQuestion, RegistrationTrust, RegistrationVerdict } from './question.ts'
 import { makeRegistrars } from './registrars.ts'
 
 /** Runs in a thread of its own: judges one registration after the other. */
-giveWay()
+lowerPriority()
 
 let now = 0
 let serials: readonly string[] = []

@@ -1,0 +1,53 @@
+import type { SessionId } from '@bonded/contract'
+import type { Row, Statement } from './statement.ts'
+
+/** What this needs of the connection that writes. */
+export interface WritingConnection {
+  run(statement: Statement): readonly Row[] | number
+  /** Changes when another connection has committed, not when this one has. */
+  foreignVersion(): number
+}
+
+/**
+ * Finds what other processes have stored: the command line, beside a running service. SQLite tells nobody; it
+ * only counts commits. Events are taken by rowid, which rises, so that it costs the same however many there are.
+ */
+export class ExternalChanges {
+  readonly #connection: WritingConnection
+  #version: number
+  #upTo: number
+
+  constructor(connection: WritingConnection) {
+    this.#connection = connection
+    this.#upTo = this.#latest()
+    this.#version = connection.foreignVersion()
+  }
+
+  next(): readonly { sessionId: SessionId; seq: number }[] {
+    // In this order: what is stored between the two readings is found now or the next time, never missed.
+    const latest = this.#latest()
+    const version = this.#connection.foreignVersion()
+    const found = version === this.#version ? [] : this.#after(this.#upTo)
+    this.#upTo = latest
+    this.#version = version
+    return found
+  }
+
+  #latest(): number {
+    const [found] = this.#connection.run({
+      text: 'select coalesce(max(rowid), 0) as latest from session_event',
+      values: [],
+    }) as readonly Row[]
+    return Number(found?.latest)
+  }
+
+  #after(rowid: number): { sessionId: SessionId; seq: number }[] {
+    const text =
+      'select session_id, max(seq) as seq from session_event where rowid > $1 and seq is not null group by session_id'
+    const found = this.#connection.run({ text, values: [rowid] }) as readonly Row[]
+    return found.map(({ session_id, seq }) => ({
+      sessionId: session_id as SessionId,
+      seq: Number(seq),
+    }))
+  }
+}

@@ -1,0 +1,46 @@
+import { StoreError, type StoreFailure } from '../../ports/store.ts'
+
+/** SQLite's primary result codes that say something of the machine. All others say that our SQL is wrong. */
+const TROUBLE_BY_CODE: Readonly<Record<number, StoreFailure>> = {
+  5: 'locked', // BUSY
+  6: 'locked', // LOCKED
+  8: 'read_only',
+  10: 'input_output',
+  11: 'damaged', // CORRUPT
+  13: 'full',
+  14: 'cannot_open',
+  15: 'locked', // PROTOCOL: the lock of the log was not to be had
+  26: 'not_a_database',
+}
+/** IOERR_SHMSIZE: no room for the file beside the database. */
+const NO_ROOM_BESIDE = 4874
+/** Extended codes carry the primary one in their low byte. */
+const PRIMARY = 0xff
+
+/** What a failure of SQLite says of the machine; nothing where the failure is a bug of ours. */
+export function classifyError(cause: unknown): StoreFailure | undefined {
+  if (!(cause instanceof Error) || !('errcode' in cause) || typeof cause.errcode !== 'number')
+    return undefined
+  return cause.errcode === NO_ROOM_BESIDE ? 'full' : TROUBLE_BY_CODE[cause.errcode & PRIMARY]
+}
+
+const TEXT: Readonly<Record<StoreFailure, string>> = {
+  full: 'the disk is full',
+  locked: 'another program holds the database locked',
+  read_only: 'the database is read-only',
+  cannot_open: 'the database cannot be opened',
+  not_a_database: 'the file is not a database',
+  damaged: 'the database is damaged',
+  input_output: 'the disk failed',
+}
+
+/** An outage as a `StoreError`; anything else as it is. */
+export function asStoreError(
+  cause: unknown,
+  { to, where }: { to: 'open' | 'read' | 'write'; where: string },
+): unknown {
+  const trouble = classifyError(cause)
+  return trouble === undefined
+    ? cause
+    : new StoreError(`the store refused to ${to}: ${TEXT[trouble]}`, { trouble, where, cause })
+}

@@ -1,0 +1,129 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { localBus } from './adapters/bus/local-bus.ts'
+import { noCarrier } from './adapters/carrier/none.ts'
+import { keyringOf } from './adapters/keys/keyring.ts'
+import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
+import { systemRandom } from './adapters/keys/random.ts'
+import type { RootKey } from './adapters/keys/root-keys.ts'
+import { passportVerifier } from './adapters/proofs/passport/passport-verifier.ts'
+import { NO_PASSPORT_TRUST, type PassportTrust } from './adapters/proofs/passport/passport-trust.ts'
+import type { Proofs } from './adapters/proofs/proofs.ts'
+import { migrate } from './adapters/sql/migrate.ts'
+import { SqliteStore } from './adapters/sql/sqlite-store.ts'
+import { startMaintenance } from './maintenance.ts'
+import { Channel, isChannelPath } from './channel/channel.ts'
+import type { ScriptSource } from './http/pages.ts'
+import { requestLogger } from './http/request-line.ts'
+import { buildServer } from './http/server.ts'
+import type { Service, Settings } from './operations/service.ts'
+import type { Clock } from './ports/clock.ts'
+import { type Meter, noMeter } from './ports/meter.ts'
+import type { CarrierProvider } from './ports/proofs.ts'
+
+export interface ServiceDependencies {
+  readonly databaseFile: string
+  readonly rootKeys: readonly RootKey[]
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly proofs: Proofs
+  /** Nothing is counted without one. */
+  readonly meter?: Meter
+  /** How long a write may wait for another process; by default as long as a service may stand still. */
+  readonly waitForLockMs?: number
+  /** Nobody is asked without one. */
+  readonly carrier?: CarrierProvider
+  /** Whose passports are believed; nobody's without it. */
+  readonly passportTrust?: PassportTrust
+}
+
+/** The service without its HTTP side: what the command line works on. */
+export function composeService(parts: ServiceDependencies): Service {
+  const {
+    databaseFile,
+    rootKeys,
+    settings,
+    clock,
+    proofs,
+    meter = noMeter,
+    carrier = noCarrier,
+    waitForLockMs,
+    passportTrust = NO_PASSPORT_TRUST,
+  } = parts
+  const startedAt = clock.now()
+  migrate(databaseFile, startedAt)
+  const bus = localBus()
+  const keys = keyringOf(rootKeys)
+  return {
+    store: new SqliteStore(databaseFile, {
+      bus,
+      meter,
+      ...(waitForLockMs === undefined ? {} : { waitForLockMs }),
+    }),
+    bus,
+    meter,
+    clock,
+    keys,
+    random: systemRandom(),
+    limiter: memoryLimiter(clock),
+    ...proofs,
+    carrier,
+    passports: passportVerifier({ trust: passportTrust, keys, clock }),
+    settings,
+    startedAt,
+  }
+}
+
+/** Ends the threads, then closes the store. */
+export async function closeService({ passports, registrars, store }: Service): Promise<void> {
+  await Promise.all([passports[Symbol.asyncDispose](), registrars[Symbol.asyncDispose]()])
+  await store[Symbol.asyncDispose]()
+}
+
+/** How long a request under way may take to end. A poll that waits is cut, and asks the next one. */
+const DRAIN_MS = 2_000
+
+/** A service that listens. */
+export interface RunningService extends AsyncDisposable {
+  readonly service: Service
+  readonly app: FastifyInstance
+  readonly port: number
+}
+
+/** Starts listening and the background work. Disposing it drains the channels, then closes the store. */
+export async function startService(
+  service: Service,
+  options: { host: string; port: number; log: Logger; script: ScriptSource },
+): Promise<RunningService> {
+  const { log, script } = options
+  const tell = requestLogger(log, service.meter)
+  const app = buildServer(service, { script, log, tell, takesUpgrade: isChannelPath })
+  const channel = new Channel(service, { http: app.server, tell })
+  service.meter.watch({ openChannels: () => channel.size })
+  const stopBackground = startMaintenance(service, log)
+  try {
+    await app.listen({ host: options.host, port: options.port })
+  } catch (failure) {
+    stopBackground()
+    await channel[Symbol.asyncDispose]()
+    await closeService(service)
+    throw failure
+  }
+  const { port } = app.server.address() as AddressInfo
+  return {
+    service,
+    app,
+    port,
+    async [Symbol.asyncDispose]() {
+      stopBackground()
+      // What is under way gets its answer; nobody new is let in meanwhile.
+      const closed = app.close()
+      await channel[Symbol.asyncDispose]()
+      const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
+      await closed
+      clearTimeout(late)
+      await closeService(service)
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import { camaraCarrier } from '../../../../src/adapters/carrier/camara.ts'
+import type { CarrierSettings } from '../../../../src/adapters/carrier/carrier-client.ts'
+import { Secret } from '../../../../src/domain/secret.ts'
+import { fakeOperator, type Subscriber } from './fake-operator.ts'
+import { WatchedClock } from './watched-clock.ts'
+
+export const NUMBER = '+34600000001'
+export const SIM_TOKEN = 'sim-token'
+
+export const WELL = {
+  number_verified: true,
+  sim_swap_recent: false,
+  device_status: 'active',
+  source: 'camara',
+}
+export const UNKNOWN = {
+  number_verified: false,
+  sim_swap_recent: true,
+  device_status: 'unknown',
+  source: 'camara',
+}
+
+/** An operator that knows one number, a phone that brings an operator token of its SIM, and a service that asks. */
+export async function scene(subscriber: Subscriber = {}, settings: Partial<CarrierSettings> = {}) {
+  const clock = new WatchedClock()
+  const operator = await fakeOperator({ ...settings, clock })
+  operator.subscribers.set(NUMBER, subscriber)
+  operator.sims.set(SIM_TOKEN, NUMBER)
+  const carrier = camaraCarrier([operator.settings], { clock })
+  return {
+    clock,
+    operator,
+    carrier,
+    check: (number = NUMBER) =>
+      carrier.check({ phoneNumber: new Secret(number), signal: { operator_token: SIM_TOKEN } }),
+    [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { CreateSessionRequest, SessionId } from '@bonded/contract'
+import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
+import { createSession } from '../../../src/operations/create-session.ts'
+import { killSession } from '../../../src/operations/kill-session.ts'
+import { readAsBackend } from '../../../src/operations/read-session.ts'
+import type { BackendCaller, Service } from '../../../src/operations/service.ts'
+import { harness, ROOT_KEY } from '../../harness/harness.ts'
+
+const NEW_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+/** The service as it starts again after the root keys were changed. */
+const rotated: Service = { ...h.service, keys: keyringOf([NEW_KEY, ROOT_KEY]) }
+const withoutOld: Service = { ...h.service, keys: keyringOf([NEW_KEY]) }
+
+async function backend(): Promise<BackendCaller> {
+  const credential = await h.service.store.read((tables) =>
+    tables.tenants.findServerCredential(h.shop.server.slice(8, 18)),
+  )
+  assert.ok(credential)
+  return { kind: 'backend', credential }
+}
+
+test('an Idempotency-Key of before a rotation still stands for its session, and for its body only', async () => {
+  const caller = await backend()
+  const create = async (service: Service, request: CreateSessionRequest) =>
+    createSession(service, caller, { request, idempotencyKey: 'before' })
+  const first = await create(h.service, { workflow: 'credit_application' })
+  const again = await create(rotated, { workflow: 'credit_application' })
+  assert.ok(first.ok && again.ok)
+  assert.equal(again.value.id, first.value.id)
+  const other = await create(rotated, { workflow: 'strict' })
+  assert.equal(other.ok ? undefined : other.refusal.reason, 'idempotency_mismatch')
+})
+
+test('a session is made under the newest root key and served under its own; without that it is not there', async () => {
+  const caller = await backend()
+  const old = await h.create()
+  const made = await createSession(rotated, caller, {
+    request: { workflow: 'credit_application' },
+    idempotencyKey: undefined,
+  })
+  assert.ok(made.ok)
+  assert.equal(made.value.rootKeyId, 'k2')
+  for (const id of [old.id as SessionId, made.value.id])
+    assert.ok((await readAsBackend(rotated, caller, id)).ok)
+  assert.ok(!(await readAsBackend(withoutOld, caller, old.id as SessionId)).ok)
+  assert.ok(!(await killSession(withoutOld, caller, old.id as SessionId)).ok)
+  assert.ok((await readAsBackend(withoutOld, caller, made.value.id)).ok)
+})
+
+test('a customer that has bonded keeps its name, whichever root key derives names now', async () => {
+  const { session, phone } = await h.reach('bonded')
+  const name = (await h.get(session)).body.subject_ref
+  const device = await h.service.store.read((tables) =>
+    tables.devices.find(phone.device_id as never),
+  )
+  const stored = await h.service.store.read((tables) =>
+    tables.sessions.find(session.id as SessionId),
+  )
+  assert.ok(device && stored)
+  assert.notEqual(rotated.keys.subjectRef(stored.tenantId, device.subjectId), name)
+  assert.equal(
+    (await h.service.store.read((tables) => tables.sessions.standing(stored, device))).subjectRef,
+    name,
+  )
+})

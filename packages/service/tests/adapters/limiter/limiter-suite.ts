@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Limit, parseLimits, USUAL_LIMITS } from '../../../src/domain/limits.ts'
+import type { Clock } from '../../../src/ports/clock.ts'
+import type { Limiter } from '../../../src/ports/limiter.ts'
+import { TestClock } from '../../harness/test-clock.ts'
+
+/** A limiter with nothing counted yet, that reads this clock. */
+export type MakeLimiter = (clock: Pick<Clock, 'now'>) => Limiter | Promise<Limiter>
+
+/** What the port promises; every adapter passes it. */
+export function limiterSuite(adapter: string, make: MakeLimiter): void {
+  const scene = async () => {
+    const clock = new TestClock()
+    return { clock, limiter: await make(clock) }
+  }
+  const grantedOf = async (limiter: Limiter, limit: Limit, key: string, calls: number) => {
+    let granted = 0
+    for (let call = 0; call < calls; call++)
+      granted += (await limiter.take(limit, key)).granted ? 1 : 0
+    return granted
+  }
+  const { create, device, evidence } = USUAL_LIMITS
+
+  test(`${adapter}: a full bucket grants its burst at once, and then one an interval`, async () => {
+    const { clock, limiter } = await scene()
+    assert.equal(await grantedOf(limiter, create, 'a', 150), 100)
+    clock.advance(99)
+    assert.equal(await grantedOf(limiter, create, 'a', 2), 0)
+    clock.advance(1)
+    assert.equal(await grantedOf(limiter, create, 'a', 2), 1)
+    clock.advance(1_000)
+    assert.equal(await grantedOf(limiter, create, 'a', 20), 10)
+  })
+
+  test(`${adapter}: a bucket never holds more than its burst, however long it rests`, async () => {
+    const { clock, limiter } = await scene()
+    await limiter.take(create, 'a')
+    clock.advance(24 * 60 * 60_000)
+    assert.equal(await grantedOf(limiter, create, 'a', 200), 100)
+  })
+
+  test(`${adapter}: keys and limits are counted apart`, async () => {
+    const { limiter } = await scene()
+    assert.equal(await grantedOf(limiter, device, 'a', 30), 20)
+    assert.equal(await grantedOf(limiter, device, 'b', 30), 20)
+    assert.equal(await grantedOf(limiter, evidence, 'a', 30), 6)
+  })
+
+  test(`${adapter}: it says how many are left, and when there is one more; waiting exactly so long is enough`, async () => {
+    const { clock, limiter } = await scene()
+    assert.deepEqual(pick(await limiter.take(device, 'a')), {
+      granted: true,
+      remaining: 19,
+      waitMs: 3_000,
+    })
+    clock.advance(1_000)
+    assert.deepEqual(pick(await limiter.take(device, 'a')), {
+      granted: true,
+      remaining: 18,
+      waitMs: 2_000,
+    })
+    await grantedOf(limiter, device, 'a', 18)
+    const refused = await limiter.take(device, 'a')
+    assert.deepEqual(pick(refused), { granted: false, remaining: 0, waitMs: 2_000 })
+    clock.advance(refused.waitMs - 1)
+    assert.equal((await limiter.take(device, 'a')).granted, false)
+    clock.advance(1)
+    assert.equal((await limiter.take(device, 'a')).granted, true)
+  })
+
+  test(`${adapter}: a refusal takes nothing`, async () => {
+    const { clock, limiter } = await scene()
+    await grantedOf(limiter, device, 'a', 1_000)
+    clock.advance(3_000)
+    assert.equal(await grantedOf(limiter, device, 'a', 5), 1)
+  })
+
+  test(`${adapter}: of calls at the same time no more are granted than there are`, async () => {
+    const { limiter } = await scene()
+    const all = await Promise.all(
+      Array.from({ length: 200 }, async () => limiter.take(create, 'a')),
+    )
+    assert.equal(all.filter(({ granted }) => granted).length, 100)
+  })
+
+  test(`${adapter}: one limit may be larger for one key than for another`, async () => {
+    const { clock, limiter } = await scene()
+    const larger = parseLimits('create=60/300')?.create ?? create
+    assert.equal(await grantedOf(limiter, larger, 'a', 400), 300)
+    // Longer than any usual bucket of this limit takes to fill, and shorter than this one does.
+    for (let second = 0; second < 100; second++) {
+      clock.advance(1_000)
+      await limiter.take(create, `other ${second}`)
+    }
+    assert.equal(await grantedOf(limiter, larger, 'a', 400), 100)
+  })
+
+  test(`${adapter}: a clock set back shuts nobody out for longer than an empty bucket does`, async () => {
+    const { clock, limiter } = await scene()
+    await grantedOf(limiter, device, 'a', 20)
+    clock.advance(-60 * 60_000)
+    assert.equal((await limiter.take(device, 'a')).waitMs, 3_000)
+    clock.advance(60_000)
+    assert.equal(await grantedOf(limiter, device, 'a', 30), 20)
+  })
+}
+
+const pick = ({ granted, remaining, waitMs }: Awaited<ReturnType<Limiter['take']>>) => ({
+  granted,
+  remaining,
+  waitMs,
+})

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LIMIT_NAMES, LIMITS } from '@bonded/contract'
+import fc from 'fast-check'
+import { memoryLimiter } from '../../../src/adapters/limiter/memory-limiter.ts'
+import { formatLimits, type Limit, parseLimits, USUAL_LIMITS } from '../../../src/domain/limits.ts'
+import type { Taken } from '../../../src/ports/limiter.ts'
+import { limiterSuite } from './limiter-suite.ts'
+import { TestClock } from '../../harness/test-clock.ts'
+
+limiterSuite('in memory', (clock) => memoryLimiter(clock))
+
+const limit = fc
+  .tuple(
+    fc.oneof(fc.constantFrom(1, 6, 7, 20, 60, 120, 600, 601), fc.integer({ min: 1, max: 5_000 })),
+    fc.integer({ min: 1, max: 200 }),
+  )
+  .map(([quota, burst]) => parseLimits(`create=${quota}/${burst}`)?.create as Limit)
+const calls = fc.array(
+  fc.record({
+    afterMs: fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: 0, max: 50 }),
+      fc.integer({ min: 0, max: 70_000 }),
+    ),
+    key: fc.constantFrom('a', 'b'),
+  }),
+  { minLength: 1, maxLength: 300 },
+)
+
+/** The same promise in the plainest way: a bucket of whole microseconds, each call costs an interval of them. */
+function reference({ burst, intervalUs }: Limit) {
+  let credit = BigInt(burst * intervalUs)
+  let last = 0n
+  return (nowMs: number): boolean => {
+    const now = BigInt(nowMs) * 1_000n
+    const whole = BigInt(burst * intervalUs)
+    credit = credit + now - last > whole ? whole : credit + now - last
+    last = now
+    if (credit < BigInt(intervalUs)) return false
+    credit -= BigInt(intervalUs)
+    return true
+  }
+}
+
+test('in random histories exactly what a bucket of integers grants is granted', () => {
+  fc.assert(
+    fc.property(limit, calls, (of, history) => {
+      const clock = new TestClock()
+      const begin = clock.now()
+      const limiter = memoryLimiter(clock)
+      const bucket = { a: reference(of), b: reference(of) }
+      for (const { afterMs, key } of history) {
+        clock.advance(afterMs)
+        const { granted } = limiter.take(of, key) as Taken
+        assert.equal(granted, bucket[key](clock.now() - begin))
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('over any stretch of time no more than burst + rate × time are granted', () => {
+  fc.assert(
+    fc.property(limit, calls, (of, history) => {
+      const clock = new TestClock()
+      const limiter = memoryLimiter(clock)
+      const grantedAt: number[] = []
+      for (const { afterMs } of history) {
+        clock.advance(afterMs)
+        if ((limiter.take(of, 'a') as Taken).granted) grantedAt.push(clock.now())
+      }
+      for (const [from, begin] of grantedAt.entries()) {
+        for (const [to, end] of grantedAt.entries()) {
+          if (to >= from)
+            assert.ok(
+              to - from + 1 <= of.burst + (of.quota * (end - begin)) / 60_000,
+              `${to - from + 1} in ${end - begin} ms`,
+            )
+        }
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('full buckets are forgotten: after storms of 1,000 keys a second no more are kept than those of the time a bucket takes to fill', () => {
+  const clock = new TestClock()
+  const limiter = memoryLimiter(clock)
+  let most = 0
+  for (let second = 0; second < 300; second++) {
+    for (let key = 0; key < 1_000; key++) void limiter.take(USUAL_LIMITS.create, `${second} ${key}`)
+    most = Math.max(most, limiter.size())
+    clock.advance(1_000)
+  }
+  // A bucket of `create` is full again after ten seconds, and is dropped one generation later.
+  assert.ok(most >= 10_000 && most <= 21_000, `${most} kept`)
+  clock.advance(60_000)
+  void limiter.take(USUAL_LIMITS.create, 'one more')
+  assert.equal(limiter.size(), 1)
+})
+
+test('at one instant as many keys as anybody likes stay within the bound, and who keeps asking is not forgotten', () => {
+  const clock = new TestClock()
+  const limiter = memoryLimiter(clock, { maxKeys: 1_000 })
+  let granted = 0
+  for (let key = 0; key < 50_000; key++) {
+    void limiter.take(USUAL_LIMITS.register, `junk ${key}`)
+    if (key % 100 === 0)
+      granted += (limiter.take(USUAL_LIMITS.register, 'greedy') as Taken).granted ? 1 : 0
+  }
+  assert.equal(granted, 10)
+  assert.ok(limiter.size() <= 2_000, `${limiter.size()} kept`)
+})
+
+test('an interval is rounded so that the rate is never above what was asked for', () => {
+  for (let quota = 1; quota <= 5_000; quota++) {
+    const intervalUs = parseLimits(`get=${quota}`)?.get?.intervalUs ?? 0
+    assert.ok(
+      intervalUs * quota >= 60_000_000 && (intervalUs - 1) * quota < 60_000_000,
+      `${quota} a minute`,
+    )
+  }
+})
+
+test('the usual limits are those of protocol 10', () => {
+  assert.deepEqual(
+    LIMIT_NAMES.map((name) => USUAL_LIMITS[name].policy),
+    [
+      '"create";q=600;w=60;burst=100',
+      '"create_address";q=60;w=60',
+      '"get";q=120;w=60',
+      '"device";q=20;w=60',
+      '"evidence";q=6',
+      '"challenge";q=30;w=60',
+      '"register";q=10;w=60',
+      '"bad_credential";q=20;w=60',
+    ],
+  )
+  assert.equal(LIMITS.evidence.every, 'session')
+})
+
+test('limits are read as they are written, and what is not a limit is refused', () => {
+  const text = 'create=1200/200,get=240,evidence=12'
+  assert.equal(formatLimits(parseLimits(text) ?? {}), text)
+  assert.equal(parseLimits('create=50')?.create?.burst, 100, 'the usual burst stays')
+  assert.equal(parseLimits('get=50')?.get?.burst, 50)
+  for (const wrong of [
+    '',
+    'get',
+    'get=',
+    'get=0',
+    'get=-1',
+    'get=1.5',
+    'get=1/0',
+    'get=600001',
+    'got=1',
+    'get=1,get=2',
+    'get=1,',
+    'evidence=6/2',
+  ]) {
+    assert.equal(parseLimits(wrong), undefined, wrong)
+  }
+})

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { get } from 'node:http'
+import { after, test } from 'node:test'
+import { METHODS } from 'node:http'
+import { WebSocket } from 'ws'
+import { listenForMetrics, MetricsHostError } from '../../../src/adapters/meter/metrics-listener.ts'
+import { prometheusMeter } from '../../../src/adapters/meter/prometheus-meter.ts'
+import { harness } from '../../harness/harness.ts'
+
+const meter = prometheusMeter({ version: '9.8.7' })
+const h = await harness({ meter })
+after(async () => {
+  await h[Symbol.asyncDispose]()
+  meter[Symbol.dispose]()
+})
+
+/** Every series with its value, as Prometheus would read it. */
+async function series(): Promise<ReadonlyMap<string, number>> {
+  const lines = (await meter.read())
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  )
+}
+
+/** What a piece of work has added to each series that it has changed. */
+async function added(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await series()
+  await work()
+  const changed = [...(await series())].map(([name, value]): [string, number] => [
+    name,
+    value - (before.get(name) ?? 0),
+  ])
+  return Object.fromEntries(
+    changed.filter(([name, by]) => by !== 0 && !/_bucket|_sum|lag/.test(name)),
+  )
+}
+
+test('what a session goes through is counted once: creates, step-ups, bonds, completions, declines, not-me', async () => {
+  const counted = await added(async () => {
+    await h.reach('completed')
+    await h.reach('step_up_required')
+    const phone = await h.register()
+    await h.decline(phone, await h.create())
+    await h.decline(phone, await h.create(), 'user_unexpected')
+  })
+  const totals = ['sessions_created', 'bonds', 'completions', 'step_ups', 'declines', 'not_me'].map(
+    (name) => counted[`bonded_${name}_total`],
+  )
+  assert.deepEqual(totals, [4, 1, 1, 1, 1, 1])
+})
+
+test('a retry that changes nothing counts nothing', async () => {
+  const { session } = await h.reach('completed')
+  const counted = await added(() => h.complete(session))
+  assert.equal(counted.bonded_completions_total, undefined)
+  assert.equal(counted['bonded_request_duration_seconds_count{route="completeSession"}'], 1)
+})
+
+test('a refusal is counted by its reason, a request by its route, a poll apart from a reading', async () => {
+  const session = await h.create()
+  const counted = await added(async () => {
+    await h.api('GET', '/sessions/x', { token: h.shop.server })
+    await h.api('GET', `/sessions/${session.id}`)
+    await h.api('GET', `/sessions/${session.id}?wait_ms=0`, { token: h.shop.server })
+  })
+  assert.deepEqual(counted, {
+    'bonded_refusals_total{reason="session_not_found"}': 1,
+    'bonded_refusals_total{reason="credential_missing"}': 1,
+    'bonded_request_duration_seconds_count{route="getSession"}': 2,
+    'bonded_request_duration_seconds_count{route="pollSession"}': 1,
+  })
+})
+
+test('writes of one turn are one commit of so many units', async () => {
+  const before = await series()
+  const unit = h.service.store.write((tables) =>
+    tables.sessions.rememberOrigin('sess_x' as never, 'x'),
+  )
+  await Promise.all([
+    unit,
+    ...Array.from({ length: 4 }, () =>
+      h.service.store.write((tables) => tables.sessions.rememberOrigin('sess_x' as never, 'x')),
+    ),
+  ])
+  const now = await series()
+  const by = (name: string) => (now.get(name) ?? 0) - (before.get(name) ?? 0)
+  assert.deepEqual([by('bonded_commit_units_count'), by('bonded_commit_units_sum')], [1, 5])
+})
+
+test('an open channel is counted while it is open', async () => {
+  const session = await h.create()
+  const open = async () => (await series()).get('bonded_open_channels')
+  assert.equal(await open(), 0)
+  const socket = new WebSocket(`ws://127.0.0.1:${h.running.port}/sessions/${session.id}`, [
+    'bonded.v1',
+    `watch.${session.watch_token}`,
+  ])
+  await new Promise((resolve) => socket.once('message', resolve))
+  assert.equal(await open(), 1)
+  await h.kill(session)
+  await new Promise((resolve) => socket.once('close', resolve))
+  // The service hears of the end in a turn of its own, shortly after the client.
+  while ((await open()) !== 0) await new Promise(setImmediate)
+})
+
+test('nothing that callers send makes a new series: not paths, methods, hosts, ids nor reasons', async () => {
+  const before = [...(await series()).keys()].sort()
+  for (let at = 0; at < 50; at++) {
+    await h.call('GET', `/junk-${at}/${'x'.repeat(at)}`, {
+      headers: { 'x-request-id': `junk-${at}`, host: `junk-${at}` },
+    })
+    await h.api('GET', `/sessions/junk-${at}?wait_ms=junk-${at}&junk-${at}=1`, {
+      token: h.shop.server,
+    })
+    await h.api('POST', '/sessions', { token: h.shop.server, body: { [`junk-${at}`]: at } })
+  }
+  for (const method of METHODS.filter((name) => name !== 'CONNECT'))
+    await h.api(method, '/sessions')
+  assert.deepEqual([...(await series()).keys()].sort(), before)
+})
+
+test('the version, the runtime and the lag of the event loop are told', async () => {
+  const now = await series()
+  assert.equal(now.get(`bonded_build_info{version="9.8.7",node="${process.versions.node}"}`), 1)
+  for (const quantile of ['0.5', '0.99', '1'])
+    assert.ok((now.get(`bonded_event_loop_lag_seconds{quantile="${quantile}"}`) ?? -1) >= 0)
+})
+
+test('the figures are served on a port of their own, to this machine, and nowhere else', async () => {
+  await using listener = await listenForMetrics(meter, { host: '127.0.0.1', port: 0 })
+  assert.notEqual(listener.port, h.running.port)
+  const status = (port: number, path: string) =>
+    new Promise<number | undefined>((resolve, reject) =>
+      get({ port, path, agent: false }, (reply) => resolve(reply.resume().statusCode)).on(
+        'error',
+        reject,
+      ),
+    )
+  assert.equal(await status(listener.port, '/metrics'), 200)
+  assert.equal(await status(listener.port, '/'), 404)
+  assert.equal(await status(h.running.port, '/metrics'), 404)
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', 'localhost', ''])
+    await assert.rejects(listenForMetrics(meter, { host, port: 0 }), MetricsHostError, host)
+})

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { SessionId } from '@bonded/contract'
+import { deviceTable } from '../../../src/adapters/sql/device-table.ts'
+import { rowCaches } from '../../../src/adapters/sql/row-cache.ts'
+import { migrate } from '../../../src/adapters/sql/migrate.ts'
+import { sessionTable } from '../../../src/adapters/sql/session-table.ts'
+import type { Statement } from '../../../src/adapters/sql/statement.ts'
+import type { Session } from '../../../src/domain/session.ts'
+import { MOVES } from '../../../src/domain/transitions.ts'
+import { BATCH_SESSIONS } from '../../../src/operations/batch.ts'
+import { expireSessions } from '../../../src/operations/expire-sessions.ts'
+import { purgeSessions } from '../../../src/operations/purge-sessions.ts'
+import { noMeter } from '../../../src/ports/meter.ts'
+import type { Work } from '../../../src/ports/store.ts'
+import { type Harness, harness } from '../../harness/harness.ts'
+
+const HOUR_MS = 60 * 60_000
+const DAY_MS = 24 * HOUR_MS
+const TABLES = ['session', 'session_event', 'session_device', 'idempotency', 'used_challenge']
+
+/** How many rows each table has. */
+function rowCounts({ databaseFile }: Harness): Record<string, number> {
+  using database = new DatabaseSync(databaseFile)
+  return Object.fromEntries(
+    TABLES.map((table) => [
+      table,
+      Number(database.prepare(`select count(*) as rows from ${table}`).get()?.rows),
+    ]),
+  )
+}
+
+/** Copies of a session with all that belongs to it: a backlog, made as fast as the disk takes it. */
+function multiply({ databaseFile }: Harness, id: string, count: number): void {
+  using database = new DatabaseSync(databaseFile)
+  const columns = (table: string) =>
+    database
+      .prepare(
+        `select name from pragma_table_info(?) where name not in ('id', 'session_id', 'idempotency_key')`,
+      )
+      .all(table)
+      .map(({ name }) => name)
+      .join(', ')
+  database.exec('begin')
+  for (let at = 0; at < count; at++) {
+    database.exec(
+      `insert into session (id, ${columns('session')}) select 'copy-${at}', ${columns('session')} from session where id = '${id}'`,
+    )
+    database.exec(
+      `insert into session_event (session_id, ${columns('session_event')}) select 'copy-${at}', ${columns('session_event')} from session_event where session_id = '${id}'`,
+    )
+    database.exec(
+      `insert into idempotency (session_id, idempotency_key, ${columns('idempotency')}) select 'copy-${at}', 'copy-${at}', ${columns('idempotency')} from idempotency where session_id = '${id}'`,
+    )
+  }
+  database.exec('commit')
+}
+
+/** Long enough for every chore to have come by once. */
+const ROUND_MS = 60_000
+
+/** Lets the background work of one moment happen, and what it wrote be committed. */
+async function turn(h: Harness, ms: number): Promise<void> {
+  h.clock.advance(ms)
+  for (let turns = 0; turns < 4; turns++) await new Promise(setImmediate)
+}
+
+test('an ended session answers for sixty minutes, is kept for the timeline for a day, and then is gone with all that belongs to it', async () => {
+  await using h = await harness()
+  const before = rowCounts(h)
+  const created = await h.api('POST', '/sessions', {
+    token: h.shop.server,
+    headers: { 'idempotency-key': 'once' },
+    body: { workflow: 'credit_application' },
+  })
+  const session = created.body
+  await h.service.store.write((tables) =>
+    tables.sessions.countFailure(session.id, 'dev_x' as never),
+  )
+  await h.kill(session)
+  const timeline = async () =>
+    (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).status
+
+  h.clock.advance(HOUR_MS - 1)
+  assert.equal((await h.get(session)).status, 200)
+  h.clock.advance(1)
+  assert.deepEqual([(await h.get(session)).status, await timeline()], [404, 200])
+
+  h.clock.advance(DAY_MS - HOUR_MS - 1)
+  await purgeSessions(h.service)
+  assert.equal(await timeline(), 200)
+  h.clock.advance(1)
+  await purgeSessions(h.service)
+  assert.equal(await timeline(), 404)
+  assert.deepEqual(rowCounts(h), before)
+})
+
+test('a live session is never forgotten, however old, and an expired one a day after its end, not after the sweep', async () => {
+  await using h = await harness()
+  const session = await h.create()
+  h.clock.advance(300_000 + DAY_MS)
+  assert.equal((await purgeSessions(h.service)).done, 0)
+  await expireSessions(h.service)
+  assert.equal((await purgeSessions(h.service)).done, 1)
+  assert.equal(
+    await h.service.store.read((tables) => tables.sessions.find(session.id as SessionId)),
+    undefined,
+  )
+})
+
+test('what is forgotten takes nothing along of a session that began in the same instant', async () => {
+  await using h = await harness()
+  const create = async (key: string) =>
+    (
+      await h.api('POST', '/sessions', {
+        token: h.shop.server,
+        headers: { 'idempotency-key': key },
+        body: { workflow: 'credit_application' },
+      })
+    ).body
+  const [doomed, neighbour] = [await create('doomed'), await create('neighbour')]
+  await h.service.store.write((tables) =>
+    tables.sessions.countFailure(neighbour.id, 'dev_x' as never),
+  )
+  const rows = rowCounts(h)
+  await h.kill(doomed)
+  h.clock.advance(DAY_MS)
+  assert.deepEqual(await purgeSessions(h.service), { done: 1, more: false })
+  assert.deepEqual(rowCounts(h), { ...rows, session: 1, session_event: 1, idempotency: 1 })
+  assert.deepEqual(
+    (await h.service.store.read((tables) => tables.sessions.timeline(neighbour.id))).map(
+      ({ kind }) => kind,
+    ),
+    ['created'],
+  )
+})
+
+test('an Idempotency-Key that a newer session has taken over stays when the older one is forgotten', async () => {
+  await using h = await harness()
+  const create = async () =>
+    (
+      await h.api('POST', '/sessions', {
+        token: h.shop.server,
+        headers: { 'idempotency-key': 'again' },
+        body: { workflow: 'credit_application' },
+      })
+    ).body
+  const older = await create()
+  await h.kill(older)
+  h.clock.advance(DAY_MS - 1)
+  const newer = await create()
+  assert.notEqual(newer.id, older.id)
+  h.clock.advance(1)
+  assert.equal((await purgeSessions(h.service)).done, 1)
+  assert.equal((await create()).id, newer.id)
+})
+
+test('a batch is as small for a large backlog as for a small one, and the rest is done in the turns after it', async () => {
+  const worked: number[] = []
+  await using h = await harness({
+    meter: { ...noMeter, worked: (work, done) => void (work === 'forget' && worked.push(done)) },
+  })
+  const { body: session } = await h.api('POST', '/sessions', {
+    token: h.shop.server,
+    headers: { 'idempotency-key': 'k' },
+    body: { workflow: 'credit_application' },
+  })
+  await h.kill(session)
+  const backlog = BATCH_SESSIONS * 4 + 7
+  multiply(h, session.id, backlog - 1)
+  const lines = h.lines.length
+  await turn(h, DAY_MS)
+  await turn(h, ROUND_MS)
+  for (let turns = 0; turns < 12; turns++) await turn(h, 20)
+  assert.equal(
+    worked.reduce((sum, done) => sum + done, 0),
+    backlog,
+  )
+  assert.ok(worked.every((done) => done <= BATCH_SESSIONS))
+  assert.deepEqual(rowCounts(h), {
+    session: 0,
+    session_event: 0,
+    session_device: 0,
+    idempotency: 0,
+    used_challenge: 0,
+  })
+  // The backlog was stored by another connection, which is told of in a line of its own.
+  const told = h.lines.slice(lines).map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(
+    told
+      .filter(({ work }) => work !== 'tell_foreign')
+      .map(({ msg, work, sessions, batches }) => [msg, work, sessions, batches]),
+    [['background', 'forget', backlog, 5]],
+  )
+})
+
+test('a request in the middle of a backlog is answered before the backlog is done', async () => {
+  await using h = await harness()
+  const session = await h.create()
+  await h.kill(session)
+  multiply(h, session.id, BATCH_SESSIONS * 3)
+  await turn(h, DAY_MS)
+  await turn(h, ROUND_MS)
+  await h.create()
+  assert.equal(rowCounts(h).session, BATCH_SESSIONS * 2 + 2)
+})
+
+test('stopped in the middle, it goes on where it was after the next start', async () => {
+  await using h = await harness()
+  const session = await h.create()
+  await h.kill(session)
+  multiply(h, session.id, BATCH_SESSIONS * 2)
+  h.clock.advance(DAY_MS)
+  const first = await purgeSessions(h.service)
+  assert.deepEqual(first, { done: BATCH_SESSIONS, more: true })
+  // The next process knows nothing but the store.
+  const next = { ...h.service, startedAt: h.clock.now() }
+  assert.deepEqual(await purgeSessions(next), { done: BATCH_SESSIONS, more: true })
+  assert.deepEqual(await purgeSessions(next), { done: 1, more: false })
+  assert.equal(rowCounts(h).session_event, 0)
+})
+
+test('used challenges are forgotten when nobody could use them again, a bounded number at a time', async () => {
+  await using h = await harness()
+  await h.register()
+  assert.equal(rowCounts(h).used_challenge, 1)
+  h.clock.advance(299_999)
+  await purgeSessions(h.service)
+  assert.equal(rowCounts(h).used_challenge, 1)
+  h.clock.advance(1)
+  await purgeSessions(h.service)
+  assert.equal(rowCounts(h).used_challenge, 0)
+  const expiresAt = h.clock.now()
+  await h.service.store.write(function* (tables) {
+    for (let at = 0; at < 3; at++) yield* tables.devices.useChallenge(`c${at}`, expiresAt)
+  })
+  assert.equal(
+    await h.service.store.write((tables) => tables.devices.forgetChallenges(expiresAt, 2)),
+    2,
+  )
+})
+
+test('no statement of the sweeper, of retention or of the readiness check reads a whole table', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'bonded-plan-')), 'b.db')
+  migrate(file, 0)
+  using database = new DatabaseSync(file)
+  const kept = rowCaches()
+  const sessions = sessionTable({ announce: () => {}, requestId: () => null }, kept)
+  const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
+    const plans: string[] = []
+    for (let step = work.next(); step.done !== true; step = work.next(answer)) {
+      const { text } = step.value as Statement
+      const details = database
+        .prepare(`explain query plan ${text.replaceAll(/\$\d+/g, 'null')}`)
+        .all()
+      plans.push(...details.map(({ detail }) => String(detail)))
+    }
+    return plans
+  }
+  const ids = [{ id: 'sess_x', policy: '{}' }]
+  const overdue = {
+    id: 'sess_x',
+    state: 'pending',
+    seq: 1,
+    validAssertions: 0,
+    expiresAt: 0,
+    endedAt: null,
+  } as Session
+  const planned = {
+    overdue: plansOf(sessions.overdue(0, 1), ids),
+    expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
+    forget: plansOf(sessions.forget(0, 1), ids),
+    challenges: plansOf(deviceTable({ requestId: () => null }, kept).forgetChallenges(0, 1), 1),
+    latest: plansOf(sessions.latest(), []),
+  }
+  for (const [name, plans] of Object.entries(planned)) {
+    assert.ok(plans.length > 0, name)
+    for (const plan of plans) {
+      // A walk along an index that a limit ends is no reading of the whole; a sort would be.
+      assert.ok(
+        /USING (COVERING |INTEGER )?(INDEX|PRIMARY KEY)|(LIST|SCALAR) SUBQUERY/.test(plan),
+        `${name}: ${plan}`,
+      )
+      assert.doesNotMatch(plan, /TEMP B-TREE/, name)
+    }
+  }
+  assert.equal(planned.forget.length, 9)
+})

@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict'
+import { after, mock, test } from 'node:test'
+import type { DeviceId, SessionId } from '@bonded/contract'
+import type { Session } from '../../../src/domain/session.ts'
+import type { Device } from '../../../src/domain/session.ts'
+import { MOVES } from '../../../src/domain/transitions.ts'
+import { StoreError } from '../../../src/ports/store.ts'
+import { MigrationError, migrate, migrationStates } from '../../../src/adapters/sql/migrate.ts'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { harness } from '../../harness/harness.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+const { store, clock } = h.service
+const stored = async ({ id }: { id: string }): Promise<Session> => {
+  const session = await store.read((tables) => tables.sessions.find(id as SessionId))
+  assert.ok(session)
+  return session
+}
+
+test('a unit that throws undoes only itself, though it shares its transaction with others', async () => {
+  const [kept, doomed] = [await stored(await h.create()), await stored(await h.create())]
+  const move = (session: Session) =>
+    store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
+  const thrown = store.write(function* (tables) {
+    assert.ok(yield* tables.sessions.move(doomed, MOVES.kill, { now: clock.now() }))
+    throw new Error('on purpose')
+  })
+  const [moved] = await Promise.all([move(kept), assert.rejects(thrown, /on purpose/)])
+  assert.equal(moved?.state, 'killed')
+  assert.equal((await h.get(kept)).body.state, 'killed')
+  assert.equal((await h.get(doomed)).body.state, 'pending')
+})
+
+test('a commit that fails is told as failed to all who shared it, and nothing of it is told or stored', async () => {
+  const session = await stored(await h.create())
+  const heard: number[] = []
+  h.service.bus.subscribe(session.id, ({ seq }) => heard.push(seq))
+  const broken = failing('commit')
+  const kill = store.write((tables) =>
+    tables.sessions.move(session, MOVES.kill, { now: clock.now() }),
+  )
+  const note = store.write((tables) =>
+    tables.sessions.note(session.id, { at: clock.now(), kind: 'note' }),
+  )
+  const outcomes = await Promise.allSettled([kill, note])
+  broken.restore()
+  for (const outcome of outcomes)
+    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreError)
+  assert.deepEqual([heard, (await stored(session)).state], [[], 'pending'])
+  const timeline = await store.read((tables) => tables.sessions.timeline(session.id))
+  assert.deepEqual(
+    timeline.map(({ kind }) => kind),
+    ['created'],
+  )
+})
+
+test('a unit is told that it failed though its rollback failed too, and the next one is stored', async () => {
+  const session = await stored(await h.create())
+  const broken = failing('rollback')
+  const thrown = store.write(function* () {
+    yield* []
+    throw new Error('on purpose')
+  })
+  await assert.rejects(thrown, /on purpose/)
+  broken.restore()
+  const kill = () =>
+    store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
+  await assert.rejects(kill())
+  assert.equal((await kill())?.state, 'killed')
+})
+
+test('what comes to a store that is closed is refused as any outage is', async () => {
+  const own = await harness()
+  const session = await own.create()
+  const { store: closed } = own.service
+  await own[Symbol.asyncDispose]()
+  const latest = () => closed.read((tables) => tables.sessions.latest())
+  const note = () =>
+    closed.write((tables) =>
+      tables.sessions.note(session.id as SessionId, { at: clock.now(), kind: 'note' }),
+    )
+  for (const late of [latest, note]) await assert.rejects(late(), StoreError)
+})
+
+test('what another process has written is seen by the next unit that writes', async () => {
+  const session = await stored(await h.create())
+  using another = new DatabaseSync(h.databaseFile)
+  another.prepare('update session set workflow = ? where id = ?').run('theirs', session.id)
+  const seen = await store.write((tables) => tables.sessions.find(session.id))
+  assert.equal(seen?.workflow, 'theirs')
+})
+
+test('a session ends in the very instant of expires_at, and not a millisecond before', async () => {
+  const session = await stored(await h.create())
+  const expire = (now: number) =>
+    store.write((tables) => tables.sessions.move(session, MOVES.expire, { now }))
+  const isOverdue = async (now: number) =>
+    (await store.read((tables) => tables.sessions.overdue(now, 1_000))).some(
+      ({ id }) => id === session.id,
+    )
+  assert.deepEqual(
+    [await isOverdue(session.expiresAt - 1), await expire(session.expiresAt - 1)],
+    [false, undefined],
+  )
+  assert.equal(await isOverdue(session.expiresAt), true)
+  const expired = await expire(session.expiresAt)
+  assert.deepEqual([expired?.state, expired?.endedAt], ['expired', session.expiresAt])
+})
+
+test('a hint that is there already is not told again', async () => {
+  const session = await stored(await h.create())
+  const hint = (from: Session) =>
+    store.write((tables) => tables.sessions.hint(from, 'evaluating', clock.now()))
+  const hinted = await hint(session)
+  assert.equal(hinted?.seq, 2)
+  assert.equal(hinted && (await hint(hinted)), undefined)
+  assert.equal((await stored(session)).seq, 2)
+})
+
+test('the timeline takes 200 lines of a session and no more, however stubborn a phone is', async () => {
+  const session = await stored(await h.create())
+  await store.write(function* (tables) {
+    for (let count = 0; count < 250; count++)
+      yield* tables.sessions.note(session.id, { at: clock.now(), kind: 'refused' })
+  })
+  assert.equal((await store.read((tables) => tables.sessions.timeline(session.id))).length, 200)
+})
+
+test('a phone that only saw the code leaves room in the timeline for the one that claimed', async () => {
+  const session = await h.create()
+  const [phone, stranger] = [await h.register(), await h.register()]
+  await h.claim(phone, session)
+  const wrong = { id: session.id, nonce: 'x'.repeat(43) }
+  for (let count = 0; count < 250; count++)
+    assert.equal((await h.claim(stranger, wrong)).status, 400)
+  const timeline = () => store.read((tables) => tables.sessions.timeline(session.id as SessionId))
+  assert.equal((await timeline()).length, 100)
+  h.clock.advance(1)
+  assert.equal((await h.claim(phone, wrong)).status, 400)
+  const last = (await timeline()).at(-1)
+  assert.deepEqual([last?.at, last?.reason, last?.step], [h.now(), 'nonce_mismatch', 'nonce'])
+})
+
+test('what a customer is called stays as it was first', async () => {
+  const name = (subjectRef: string, tenantId = h.shop.tenant.id) =>
+    store.write((tables) =>
+      tables.devices.pairwise({
+        tenantId,
+        subjectId: 'sub_named' as Device['subjectId'],
+        subjectRef,
+      }),
+    )
+  const other = await h.addTenant({ name: 'Namesake', origins: ['https://namesake.example'] })
+  assert.deepEqual(
+    [await name('first'), await name('second'), await name('theirs', other.tenant.id)],
+    ['first', 'first', 'theirs'],
+  )
+})
+
+test('of two moves at once exactly one gets the session', async () => {
+  const session = await stored(await h.create())
+  const move = () =>
+    store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
+  const moved = await Promise.all([move(), move(), move()])
+  assert.equal(moved.filter((row) => row !== undefined).length, 1)
+  assert.equal((await h.get(session)).body.seq, 2)
+})
+
+test('of two phones that claim at once exactly one gets the session, whatever was judged before', async () => {
+  const { id } = await h.create()
+  const now = clock.now()
+  const claim = (session: Session, deviceId: string) =>
+    store.write((tables) =>
+      tables.sessions.claim(session, {
+        now,
+        deviceId: deviceId as DeviceId,
+        nonce: 'n',
+        claimedAt: now,
+      }),
+    )
+  const before = await stored({ id })
+  const [first, second] = [await claim(before, 'dev_one'), await claim(before, 'dev_two')]
+  assert.deepEqual([first?.deviceId, second], ['dev_one', undefined])
+  const after = await stored({ id })
+  const [other, again] = [await claim(after, 'dev_two'), await claim(after, 'dev_one')]
+  assert.deepEqual([other, again?.deviceId, again?.seq], [undefined, 'dev_one', 2])
+})
+
+test('a move fails where a claim, another assertion or the end of its time came first', async () => {
+  const session = await stored(await h.create())
+  const now = clock.now()
+  const decline = (from: Session, at = now) =>
+    store.write((tables) => tables.sessions.move(from, MOVES.decline, { now: at }))
+  const claimed = await store.write((tables) =>
+    tables.sessions.claim(session, {
+      now,
+      deviceId: 'dev_one' as DeviceId,
+      nonce: 'n',
+      claimedAt: now,
+    }),
+  )
+  assert.ok(claimed)
+  assert.equal(await decline(session), undefined)
+  assert.equal(await decline({ ...claimed, validAssertions: 1 }), undefined)
+  assert.equal(await decline(claimed, session.expiresAt), undefined)
+  assert.equal((await decline(claimed))?.state, 'killed')
+})
+
+test('what is kept in memory is what is stored, in every state', async () => {
+  const context = { digest: 'A'.repeat(43), display: [] }
+  for (const state of ['pending', 'step_up_required', 'bonded', 'completed', 'killed'] as const) {
+    const { session } = await h.reach(state, {
+      workflow: 'credit_application',
+      context,
+      subject_ref: undefined,
+    })
+    const kept = await stored(session)
+    // A unit that throws drops all that is kept.
+    const thrown = store.write(function* (tables) {
+      yield* tables.sessions.timeline(kept.id)
+      throw new Error('on purpose')
+    })
+    await assert.rejects(thrown, /on purpose/)
+    const read = await stored(session)
+    assert.notEqual(read, kept)
+    assert.deepEqual(read, kept, state)
+  }
+})
+
+test('nothing is told of a change before it is durable, nor of one that was undone', async () => {
+  const session = await stored(await h.create())
+  const heard: number[] = []
+  h.service.bus.subscribe(session.id, ({ seq }) => heard.push(seq))
+  await assert.rejects(
+    store.write(function* (tables) {
+      yield* tables.sessions.hint(session, 'scanned', clock.now())
+      assert.deepEqual(heard, [])
+      throw new Error('undone')
+    }),
+  )
+  assert.deepEqual(heard, [])
+  await store.write((tables) => tables.sessions.hint(session, 'scanned', clock.now()))
+  assert.deepEqual(heard, [2])
+})
+
+test('a revoked key stops working with the very next call', async () => {
+  const keys = await h.addKeys(h.shop.tenant, null)
+  const session = await h.create()
+  assert.equal((await h.get(session, keys)).status, 200)
+  await store.write((tables) => tables.tenants.revoke(keys.server.slice(8, 18), clock.now()))
+  assert.equal((await h.get(session, keys)).status, 401)
+})
+
+test('what ended a day ago is deleted, with all that belongs to it', async () => {
+  const session = await h.create()
+  await h.kill(session)
+  h.clock.advance(24 * 60 * 60_000 + 1)
+  const forgotten = await store.write((tables) =>
+    tables.sessions.forget(clock.now() - 24 * 60 * 60_000, 1_000),
+  )
+  assert.ok(forgotten >= 0)
+  assert.equal(
+    await store.read((tables) => tables.sessions.find(session.id as SessionId)),
+    undefined,
+  )
+  assert.deepEqual(
+    await store.read((tables) => tables.sessions.timeline(session.id as SessionId)),
+    [],
+  )
+})
+
+test('a database of a newer program, or with a changed step, is left alone', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'bonded-migrate-')), 'b.db')
+  assert.ok(migrate(file, 0).length > 0)
+  assert.deepEqual(migrate(file, 0), [])
+  assert.ok(migrationStates(file).every(({ appliedAt }) => appliedAt !== null))
+  const database = new DatabaseSync(file)
+  database.exec(`insert into migration values (99, 'from the future', 'x', 0)`)
+  assert.throws(() => migrate(file, 0), MigrationError)
+  database.exec(
+    `delete from migration where number = 99; update migration set checksum = 'other' where number = 1`,
+  )
+  assert.throws(() => migrate(file, 0), MigrationError)
+  database.close()
+})
+
+test('a counter rises; only that of a webauthn key may stay at 0', async () => {
+  const now = clock.now()
+  const raisedBy = async (format: 'webauthn' | 'software', counters: readonly number[]) => {
+    const id = `dev_${format}` as DeviceId
+    const device = {
+      id,
+      subjectId: 'sub_counting',
+      format,
+      keyId: `key of ${format}`,
+      publicKey: new Uint8Array(1),
+      environment: 'sandbox',
+    } as const
+    const registered = {
+      ...device,
+      status: 'active',
+      appId: 'x',
+      counter: 0,
+      lastIssuedAt: null,
+      createdAt: now,
+    } as unknown as Device
+    await store.write((tables) =>
+      tables.devices.register(registered, { id: `token of ${format}`, hash: new Uint8Array(32) }),
+    )
+    const raised: boolean[] = []
+    for (const counter of counters)
+      raised.push(await store.write((tables) => tables.devices.raiseCounter(id, counter, now)))
+    return raised
+  }
+  assert.deepEqual(await raisedBy('webauthn', [0, 0, 7, 7, 0, 8]), [
+    true,
+    true,
+    true,
+    false,
+    false,
+    true,
+  ])
+  assert.deepEqual(await raisedBy('software', [0, 1, 1, 4_294_967_295]), [false, true, false, true])
+})
+
+/** Every commit fails, as on a disk that has gone, until it is restored. */
+const SQLITE_IOERR = 10
+
+function failing(statement: 'commit' | 'rollback'): { restore(): void } {
+  const run = Reflect.get(StatementSync.prototype, 'run') as (...values: unknown[]) => unknown
+  const { mock: broken } = mock.method(
+    StatementSync.prototype,
+    'run',
+    function (this: StatementSync, ...values: unknown[]) {
+      if (this.sourceSQL === statement)
+        throw Object.assign(new Error('disk I/O error'), {
+          code: 'ERR_SQLITE_ERROR',
+          errcode: SQLITE_IOERR,
+        })
+      return Reflect.apply(run, this, values)
+    },
+  )
+  return { restore: () => broken.restore() }
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { isServerCredential } from '@bonded/contract'
+import { MIGRATIONS } from '../../src/adapters/sql/migrations.ts'
+
+const BIN = resolve(import.meta.dirname, '../../bin/bonded.js')
+
+/** The command line on a data folder of its own. */
+function commandLine() {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-cli-'))
+  const env = { ...process.env, BONDED_DATA_DIR: folder }
+  const run = (...args: string[]): SpawnSyncReturns<string> =>
+    spawnSync(process.execPath, [BIN, ...args], { encoding: 'utf8', env })
+  const json = (...args: string[]) => {
+    const ran = run(...args, '--json')
+    assert.equal(ran.status, 0, ran.stderr)
+    return JSON.parse(ran.stdout)
+  }
+  return { folder, run, json }
+}
+
+test('a tenant is created, listed and shown, and its credential is shown once', () => {
+  const { folder, run, json } = commandLine()
+  const made = json(
+    'tenant',
+    'create',
+    '--name',
+    'Acme',
+    '--environment',
+    'sandbox',
+    '--origin',
+    'https://acme.example',
+    '--workflow',
+    'wire_transfer:approve_wire,change_limit:passport=required',
+  )
+  assert.match(made.tenant_id, /^ten_/)
+  assert.match(made.publishable_key, /^pk_beta_/)
+  assert.ok(isServerCredential(made.server_credential))
+  const shown = json('tenant', 'show', made.tenant_id)
+  assert.deepEqual(shown.workflows, [
+    { name: 'wire_transfer', actions: ['approve_wire', 'change_limit'], passport: 'required' },
+  ])
+  assert.ok(!JSON.stringify(shown).includes(made.server_credential.slice(19, -6)))
+  assert.equal(json('tenant', 'list').length, 1)
+  assert.match(run('tenant', 'list').stdout, /Acme/)
+  for (const file of ['root.key', 'bonded.db'])
+    assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600)
+})
+
+test('workflows with their policies come from a file, and a mistake in it is named', () => {
+  const { folder, run, json } = commandLine()
+  const file = join(folder, 'workflows.json')
+  const create = [
+    'tenant',
+    'create',
+    '--name',
+    'A',
+    '--environment',
+    'production',
+    '--origin',
+    'https://a.example',
+    '--workflow-file',
+    file,
+  ]
+  writeFileSync(
+    file,
+    JSON.stringify([
+      {
+        name: 'w',
+        actions: ['a'],
+        require: ['local_auth', 'band:high'],
+        subject: 'required',
+        session_ttl_seconds: 120,
+      },
+    ]),
+  )
+  const made = json(...create)
+  assert.equal(json('tenant', 'show', made.tenant_id).workflows[0].session_ttl_seconds, 120)
+  writeFileSync(file, JSON.stringify([{ name: 'w', actions: ['a'], session_ttl_seconds: 5 }]))
+  const refused = run(...create)
+  assert.equal(refused.status, 1)
+  assert.match(refused.stderr, /workflow 1: .*session_ttl_seconds/)
+})
+
+test('a key is issued for a scope and revoked; a second time there is nothing to revoke', () => {
+  const { run, json } = commandLine()
+  const { tenant_id } = json(
+    'tenant',
+    'create',
+    '--name',
+    'A',
+    '--environment',
+    'sandbox',
+    '--origin',
+    'https://a.example',
+    '--workflow',
+    'w:a,b',
+  )
+  const issued = json(
+    'key',
+    'issue',
+    '--tenant',
+    tenant_id,
+    '--kind',
+    'server',
+    '--workflow',
+    'w:a',
+  )
+  assert.ok(isServerCredential(issued.server_credential))
+  assert.equal(json('key', 'revoke', issued.key).revoked, issued.key)
+  assert.equal(run('key', 'revoke', issued.key).status, 1)
+  assert.equal(
+    run('key', 'issue', '--tenant', tenant_id, '--kind', 'server', '--workflow', 'w:z').status,
+    1,
+  )
+})
+
+test('a tenant gets limits of its own when it is created, others later, and those of the service again', () => {
+  const { run, json } = commandLine()
+  const create = [
+    'tenant',
+    'create',
+    '--name',
+    'A',
+    '--environment',
+    'sandbox',
+    '--origin',
+    'https://a.example',
+    '--workflow',
+    'w:a',
+  ]
+  const { tenant_id } = json(...create, '--limit', 'create=1200/200', '--limit', 'get=240')
+  const shown = () => json('tenant', 'show', tenant_id).limits
+  assert.equal(shown(), 'create=1200/200,get=240')
+  assert.deepEqual(json('tenant', 'limits', tenant_id, '--limit', 'create_address=10'), {
+    tenant_id,
+    limits: 'create_address=10',
+  })
+  assert.equal(shown(), 'create_address=10')
+  json('tenant', 'limits', tenant_id)
+  assert.equal(shown(), '')
+  const notTheirs = run('tenant', 'limits', tenant_id, '--limit', 'device=10')
+  assert.deepEqual(
+    [notTheirs.status, notTheirs.stderr.trim()],
+    [1, 'device is no limit of a tenant: create, create_address, get are'],
+  )
+  assert.equal(run('tenant', 'limits', `ten_${'0'.repeat(22)}`, '--limit', 'get=1').status, 1)
+  assert.equal(run(...create, '--limit', 'create=fast').status, 2)
+})
+
+test('what is refused ends with 1, what is asked wrongly with 2, and neither with a stack', () => {
+  const { run } = commandLine()
+  const localhost = run(
+    'tenant',
+    'create',
+    '--name',
+    'A',
+    '--environment',
+    'production',
+    '--origin',
+    'http://localhost:1',
+    '--workflow',
+    'w:a',
+  )
+  assert.equal(localhost.status, 1)
+  assert.match(localhost.stderr, /only a demo tenant/)
+  for (const args of [
+    ['nonsense'],
+    ['tenant', 'create'],
+    ['tenant', 'create', '--name', 'A', '--environment', 'moon'],
+    ['phone', 'approve'],
+  ]) {
+    const ran = run(...args)
+    assert.equal(ran.status, 2, `${args.join(' ')}: ${ran.stderr}`)
+    assert.doesNotMatch(ran.stderr, / at .*:\d+:\d+/)
+  }
+  const picture = run('phone', 'approve', '--qr', '/nowhere.png')
+  assert.equal(picture.status, 1)
+  assert.doesNotMatch(picture.stderr, / at .*:\d+:\d+/)
+  const unknown = run('session', 'show', `sess_${'0'.repeat(22)}`)
+  assert.deepEqual([unknown.status, unknown.stderr.trim()], [1, 'there is no such session'])
+})
+
+test('a phone of a format that nobody vouches for here is told how to be taken', () => {
+  const { folder, run } = commandLine()
+  assert.equal(run('phone', 'register', '--format', 'magic').status, 2)
+  const unreachable = run(
+    'phone',
+    'register',
+    '--format',
+    'android-key',
+    '--origin',
+    'http://localhost:1',
+  )
+  assert.deepEqual(
+    [unreachable.status, /cannot be reached/.test(unreachable.stderr)],
+    [1, true],
+    unreachable.stderr,
+  )
+  assert.ok(statSync(join(folder, 'test-roots.json')).isFile())
+})
+
+test('a wrong configuration is told whole, with exit 2', () => {
+  const ran = spawnSync(process.execPath, [BIN, 'serve'], {
+    encoding: 'utf8',
+    env: { ...process.env, BONDED_PORT: 'x', BONDED_ENVIRONMENT: 'production' },
+  })
+  assert.equal(ran.status, 2)
+  for (const setting of ['BONDED_PORT', 'BONDED_ROOT_KEYS'])
+    assert.match(ran.stderr, new RegExp(setting))
+})
+
+test('the schema is applied once and its state is told', () => {
+  const { json } = commandLine()
+  assert.equal(json('migrate', 'up').applied.length, MIGRATIONS.length)
+  assert.deepEqual(json('migrate', 'up').applied, [])
+  assert.ok(
+    json('migrate', 'status').every(
+      ({ applied_at }: { applied_at: string | null }) => applied_at !== null,
+    ),
+  )
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Command } from 'commander'
+import { bondedProgram } from '../../src/cli/program.ts'
+import { machine } from '../harness/process.ts'
+
+const RELIED_ON = [
+  'dev|serve|completion|migrate up|migrate status|config check|config print|tenant create|tenant list|tenant show',
+  'key issue|key roll|key revoke|key list|device list|device show|device timeline|device block|device unblock|device remove',
+  'session show|session timeline|session kill|phone register|phone approve|phone decline',
+].flatMap((line) => line.split('|'))
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+
+function leavesOf(
+  command: Command,
+  before: readonly string[] = [],
+): { path: string; command: Command }[] {
+  if (command.commands.length === 0) return [{ path: before.join(' '), command }]
+  return command.commands.flatMap((child) => leavesOf(child, [...before, child.name()]))
+}
+const leaves = leavesOf(await bondedProgram())
+
+test('every command that scripts rely on is there, and each prints JSON when asked', () => {
+  const paths = leaves.map(({ path }) => path)
+  for (const path of RELIED_ON) assert.ok(paths.includes(path), path)
+  const silent = leaves.filter(
+    ({ command }) => !command.options.some(({ long }) => long === '--json'),
+  )
+  assert.deepEqual(silent, [])
+})
+
+test('a flag beats the environment, which beats the file, and each value is told with where it comes from', () => {
+  using files = machine()
+  const file = join(files.folder, 'bonded.yaml')
+  writeFileSync(file, 'port: 1001\nhost: 0.0.0.0\napp_scheme: acme\n')
+  const key = Buffer.from(Array.from({ length: 32 }, (_, at) => at)).toString('base64url')
+  using m = machine({
+    env: {
+      BONDED_CONFIG: file,
+      BONDED_PORT: '1002',
+      BONDED_HOST: '::1',
+      BONDED_ROOT_KEYS: `new:${key}`,
+    },
+  })
+  const printed = m.json('config', 'print', '--port', '1003') as {
+    name: string
+    value: string
+    source: string
+  }[]
+  const told = Object.fromEntries(printed.map(({ name, value, source }) => [name, [value, source]]))
+  assert.deepEqual(told.BONDED_PORT, ['1003', 'flag'])
+  assert.deepEqual(told.BONDED_HOST, ['::1', 'environment'])
+  assert.deepEqual(told.BONDED_APP_SCHEME, ['acme', 'file'])
+  assert.deepEqual(told.BONDED_PUBLIC_ORIGIN, ['http://localhost:1003', 'default'])
+  assert.deepEqual(told.BONDED_ROOT_KEYS, ['new (keys not shown)', 'environment'])
+  assert.ok(
+    !JSON.stringify(printed).includes(key) && !m.run('config', 'print').stdout.includes(key),
+  )
+  assert.equal(m.json('config', 'check').ok, true)
+})
+
+test('a password within an address is shown by neither config print nor config check', () => {
+  using m = machine({ env: { BONDED_DATABASE_URL: 'postgres://user:hunter2@db.example/bonded' } })
+  for (const command of ['print', 'check']) {
+    const { stdout, stderr } = m.run('config', command)
+    assert.match(stdout + stderr, /user:\*\*\*@db\.example/)
+    assert.doesNotMatch(stdout + stderr, /hunter2/)
+  }
+})
+
+test('the environment of a tenant is not taken for the one of the service', () => {
+  using m = machine()
+  const args = [
+    '--name',
+    'A',
+    '--environment',
+    'production',
+    '--origin',
+    'https://a.example',
+    '--workflow',
+    'w:a',
+  ]
+  assert.match(m.json('tenant', 'create', ...args).tenant_id, /^ten_/)
+})
+
+test('with --json also a mistake in the command line is one JSON document, and exit 2', () => {
+  using m = machine()
+  for (const args of [
+    ['key', 'roll'],
+    ['key', 'roll', 'x', '--grace', 'soon'],
+    ['tenant', 'fly'],
+    ['device', 'list', '--limit', '0'],
+  ]) {
+    const { status, stdout } = m.run(...args, '--json')
+    assert.equal(status, 2, args.join(' '))
+    assert.equal(typeof (JSON.parse(stdout) as { error: string }).error, 'string')
+  }
+})
+
+test('a script of each shell names every command, and the shell takes it', () => {
+  using m = machine()
+  for (const shell of SHELLS) {
+    const { script } = m.json('completion', shell) as { script: string }
+    for (const { path } of leaves)
+      assert.ok(script.includes(path.split(' ').at(-1) ?? ''), `${shell}: ${path}`)
+    const file = join(m.folder, `completion.${shell}`)
+    writeFileSync(file, script)
+    const checked = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
+    if (checked.error)
+      console.warn(`LOUD: there is no ${shell} here: its completion script is not parsed.`)
+    else assert.equal(checked.status, 0, checked.stderr)
+  }
+})
+
+test('bash completes commands, options and the values of an option', {
+  skip: spawnSync('bash', ['-c', 'true']).status !== 0,
+}, () => {
+  using m = machine()
+  const script = join(m.folder, 'completion.bash')
+  writeFileSync(script, m.run('completion', 'bash').stdout)
+  const complete = (...words: string[]) => {
+    const typed = words.map((word) => `'${word}'`).join(' ')
+    const asked = `source '${script}'; COMP_WORDS=(bonded ${typed}); COMP_CWORD=${words.length}; _bonded; echo "\${COMPREPLY[*]}"`
+    return spawnSync('bash', ['-c', asked], { encoding: 'utf8' }).stdout.trim().split(' ')
+  }
+  assert.deepEqual(complete('dev'), ['dev', 'device'])
+  assert.deepEqual(complete('key', 'r'), ['revoke', 'roll'])
+  assert.deepEqual(complete('key', 'issue', '--kind', ''), ['server', 'publishable'])
+  assert.deepEqual(complete('device', 'list', '--status', 'b'), ['blocked'])
+  assert.deepEqual(complete('session', 'kill', '--js'), ['--json'])
+  assert.deepEqual(complete('completion', 'f'), ['fish'])
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { machine } from '../harness/process.ts'
+
+interface Report {
+  readonly ok: boolean
+  readonly findings: readonly {
+    readonly check: string
+    readonly ok: boolean
+    readonly says: string
+  }[]
+}
+const about = ({ findings }: Report, check: string) =>
+  findings.find((found) => found.check === check)
+
+test('before the first start nothing is wrong, and doctor leaves nothing behind', () => {
+  using here = machine()
+  const report: Report = here.json('doctor', '--port', '0')
+  assert.ok(report.ok)
+  assert.match(about(report, 'database')?.says ?? '', /the first start makes/)
+  assert.match(about(report, 'root keys')?.says ?? '', /the first start makes/)
+  assert.deepEqual(readdirSync(here.folder), [])
+})
+
+test('beside a service that runs, doctor says that it is ready', async () => {
+  using here = machine()
+  await using service = await here.serve()
+  const report: Report = await here.jsonMeanwhile('doctor', '--port', new URL(service.origin).port)
+  assert.deepEqual([report.ok, about(report, 'service')?.ok], [true, true])
+  assert.match(about(report, 'service')?.says ?? '', /is ready/)
+  assert.match(about(report, 'database')?.says ?? '', /its schema is current/)
+  await service.stop('SIGTERM')
+  const after: Report = here.json('doctor', '--port', new URL(service.origin).port)
+  assert.match(about(after, 'service')?.says ?? '', /none runs here/)
+})
+
+test('all that is wrong is told at once, with its remedy, and the exit says so', async () => {
+  using here = machine()
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  writeFileSync(here.databaseFile, 'not a database, but long enough to be read as one '.repeat(100))
+  writeFileSync(join(here.folder, 'root.key'), 'k1:short')
+  const ran = here.run('doctor', '--json', '--port', String(port), '--host', '127.0.0.1')
+  taken.close()
+  const report = JSON.parse(ran.stdout) as Report
+  assert.deepEqual([ran.status, report.ok], [1, false])
+  assert.deepEqual(
+    report.findings.filter(({ ok }) => !ok).map(({ check }) => check),
+    ['root keys', 'database', 'service'],
+  )
+  assert.match(about(report, 'service')?.says ?? '', /is in use/)
+  assert.match(here.run('doctor', '--port', '0').stdout, /PROBLEM  database {2}/)
+})

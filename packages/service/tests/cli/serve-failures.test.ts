@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { machine } from '../harness/process.ts'
+
+const TENANT = [
+  'tenant',
+  'create',
+  '--name',
+  'A',
+  '--environment',
+  'sandbox',
+  '--origin',
+  'https://a.example',
+  '--workflow',
+  'w:a',
+]
+/** An account without rights, for whoever runs the tests as root. */
+const NOBODY = 65_534
+
+/** A refusal as a stranger reads it: what, where, what to do, on one line and without a stack. */
+function assertRefused(
+  { status, stderr }: { status: number | null; stderr: string },
+  ...told: RegExp[]
+): void {
+  assert.equal(status, 1, stderr)
+  assert.equal(stderr.trim().split('\n').length, 1, stderr)
+  assert.doesNotMatch(stderr, / at .*:\d+:\d+/)
+  for (const pattern of told) assert.match(stderr, pattern)
+}
+
+test('a file that is not a database is named and left as it is', () => {
+  using m = machine()
+  writeFileSync(
+    m.databaseFile,
+    'Dear diary, this is no database but it is long enough to be looked at.\n'.repeat(40),
+  )
+  const before = readFileSync(m.databaseFile)
+  for (const command of [['serve'], ['tenant', 'list'], ['migrate', 'up'], ['migrate', 'status']]) {
+    assertRefused(
+      m.run(...command),
+      /bonded\.db is not a SQLite database\. It was left as it is\. Name another file in BONDED_DATABASE_URL/,
+    )
+    assert.deepEqual(readFileSync(m.databaseFile), before, command.join(' '))
+  }
+})
+
+test('a damaged database is not served, and not changed', () => {
+  using m = machine()
+  for (let count = 0; count < 3; count++) m.json(...TENANT)
+  const { size } = statSync(m.databaseFile)
+  const file = openSync(m.databaseFile, 'r+')
+  for (let at = 8_192; at < size; at += 4_096) writeSync(file, Buffer.alloc(512, 0xa5), 0, 512, at)
+  closeSync(file)
+  const before = readFileSync(m.databaseFile)
+  assertRefused(
+    m.run('serve'),
+    /bonded\.db is damaged \(.+\)\. It was left as it is\. Restore a backup, or .* \.recover/,
+  )
+  assert.deepEqual(readFileSync(m.databaseFile), before)
+})
+
+test('a database of a newer program is refused by every command, and not changed', () => {
+  using m = machine()
+  m.json('migrate', 'up')
+  {
+    using database = new DatabaseSync(m.databaseFile)
+    database.exec(`insert into migration values (99, 'from the future', 'x', 0)`)
+  }
+  const before = readFileSync(m.databaseFile)
+  for (const command of [['serve'], ['tenant', 'list'], ['migrate', 'up'], ['migrate', 'status']]) {
+    assertRefused(
+      m.run(...command),
+      /from the future.*made by a newer version\. Nothing was changed\. Use the version that made it/,
+    )
+  }
+  assert.deepEqual(readFileSync(m.databaseFile), before)
+})
+
+test('the state of the schema is told without making a file', () => {
+  using m = machine()
+  assert.ok(
+    m
+      .json('migrate', 'status')
+      .every(({ applied_at }: { applied_at: string | null }) => applied_at === null),
+  )
+  assert.ok(!existsSync(m.databaseFile))
+})
+
+test('a second service on the same file is refused, under another name of the file too; commands are not; a killed one leaves nothing behind', {
+  timeout: 120_000,
+}, async () => {
+  using m = machine()
+  const alias = join(m.folder, 'alias.db')
+  {
+    await using service = await m.serve()
+    symlinkSync(m.databaseFile, alias)
+    for (const args of [[], ['--database-url', `sqlite:${alias}`]]) {
+      const second = m.run('serve', '--port', '0', ...args)
+      assertRefused(
+        second,
+        /Another bonded serve or bonded dev works on .*bonded\.db\. Stop that one first.*BONDED_DATABASE_URL/,
+      )
+    }
+    assertRefused(m.run('dev', '--port', '0'), /Another bonded serve/)
+    assert.equal((await fetch(`${service.origin}/health/ready`)).status, 200)
+    m.json(...TENANT)
+    await service.stop('SIGKILL')
+  }
+  await using next = await m.serve()
+  assert.equal((await fetch(`${next.origin}/health/ready`)).status, 200)
+})
+
+test('a database that another program holds locked is told to a command, answered with 503, and used again when it is free', {
+  timeout: 120_000,
+}, async () => {
+  using m = machine()
+  const { server_credential } = m.json(...TENANT)
+  await using service = await m.serve()
+  const create = () =>
+    fetch(`${service.origin}/api/v1/sessions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server_credential}`, 'content-type': 'application/json' },
+      body: '{}',
+    })
+  const ready = async () => (await fetch(`${service.origin}/health/ready`)).status
+  using holder = new DatabaseSync(m.databaseFile)
+  holder.exec('begin immediate')
+  const refused = await create()
+  assert.deepEqual(
+    [refused.status, ((await refused.json()) as { error: { reason: string } }).error.reason],
+    [503, 'store_unavailable'],
+  )
+  assert.equal(await ready(), 503)
+  assertRefused(
+    m.run(...TENANT),
+    /bonded\.db is locked: another program has it open.*Close it there/,
+  )
+  holder.exec('rollback')
+  assert.equal(await ready(), 200)
+  assert.equal((await create()).status, 201)
+})
+
+test('a folder that cannot be written is named, with the setting that names another', {
+  skip: process.platform === 'win32',
+}, (t) => {
+  using m = machine()
+  const asNobody = process.getuid?.() === 0
+  if (asNobody) chownSync(m.folder, NOBODY, NOBODY)
+  const user = machine({ folder: m.folder, ...(asNobody ? { uid: NOBODY } : {}) })
+  if (user.run('--version').status !== 0) {
+    console.warn(
+      'LOUD: the sources cannot be read by another user here: the test of a read-only folder is skipped.',
+    )
+    return t.skip()
+  }
+  chmodSync(m.folder, 0o555)
+  assertRefused(user.run('serve', '--port', '0'), /cannot be (opened|written).*BONDED_DATA/)
+  assertRefused(user.run('tenant', 'list'), /cannot be written.*BONDED_DATA_DIR/)
+  chmodSync(m.folder, 0o755)
+  user.json(...TENANT)
+  const before = readFileSync(m.databaseFile)
+  chmodSync(m.folder, 0o555)
+  assertRefused(user.run('serve', '--port', '0'), /cannot be opened.*BONDED_DATABASE_URL/)
+  chmodSync(m.folder, 0o755)
+  assert.deepEqual(readFileSync(m.databaseFile), before)
+})
+
+test('a port that is taken is told with its setting, and the file is free again at once', async () => {
+  using m = machine()
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  const { port } = holder.address() as { port: number }
+  assertRefused(
+    m.run('serve', '--port', String(port)),
+    new RegExp(`Port ${port} is in use.*BONDED_PORT`),
+  )
+  holder.close()
+  await using service = await m.serve()
+  assert.equal((await fetch(`${service.origin}/health/ready`)).status, 200)
+})
+
+test('an address that this machine does not have is told with its setting', () => {
+  using m = machine()
+  assertRefused(
+    m.run('serve', '--port', '0', '--host', '192.0.2.1'),
+    /no address 192\.0\.2\.1.*BONDED_HOST/,
+  )
+})
+
+const GOOD_KEY = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
+for (const [what, keys, told] of [
+  ['malformed', 'k1:AAAA:more', /key 1 is not of the form id:base64url/],
+  ['too short', 'k1:AAAA', /key k1 is not 32 bytes/],
+  ['not random', `k1:${Buffer.alloc(32, 1).toString('base64url')}`, /key k1 is not random/],
+  ['named twice', `k1:${GOOD_KEY},k1:${GOOD_KEY}`, /key k1 is named twice/],
+] as const) {
+  test(`a root key that is ${what} stops the start, is told with how to make one, and is not shown`, () => {
+    using m = machine({ env: { BONDED_ROOT_KEYS: keys } })
+    for (const command of [
+      ['serve', '--port', '0'],
+      ['config', 'check'],
+    ]) {
+      const ran = m.run(...command)
+      assert.equal(ran.status, 2)
+      assert.match(ran.stderr, told)
+      assert.match(ran.stderr, /^BONDED_ROOT_KEYS: .*openssl rand/)
+      assert.ok(!ran.stderr.includes(GOOD_KEY))
+    }
+    assert.ok(!existsSync(m.databaseFile))
+  })
+}
+
+test('a production service without a root key does not start, and says how to make one', () => {
+  using m = machine({
+    env: { BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'https://bond.example' },
+  })
+  const ran = m.run('serve')
+  assert.equal(ran.status, 2)
+  assert.match(ran.stderr, /BONDED_ROOT_KEYS: is not set.*openssl rand -base64 32/)
+  assert.ok(!existsSync(m.databaseFile))
+})
+
+test('a spoilt root.key is named as the file it is, and not replaced', () => {
+  using m = machine()
+  m.json(...TENANT)
+  writeFileSync(join(m.folder, 'root.key'), '')
+  assertRefused(
+    m.run('serve', '--port', '0'),
+    /The root key in .*root\.key cannot be used.*Restore the file/,
+  )
+  assert.equal(readFileSync(join(m.folder, 'root.key'), 'utf8'), '')
+})

@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MIN_CONTINUITY_SCORE, type SensorFeature, type SensorSignal } from '@bonded/contract'
+import fc from 'fast-check'
+import {
+  CARRIED_SECOND,
+  CONTINUITY_FACTORS,
+  MAX_GAP_MS,
+  MIN_CARRIED_SECONDS,
+  NO_CONTINUITY,
+  scoreContinuity,
+} from '../../src/domain/continuity.ts'
+import { fourDecimals } from '../../src/domain/scoring.ts'
+import { seeded } from '../harness/seeded.ts'
+
+type Second = Partial<SensorFeature> & Pick<SensorFeature, 'acc_var' | 'gyro_var'>
+
+/** A window of so many seconds, each as it is told; touched every tenth second. */
+function windowOf(
+  seconds: number,
+  second: (at: number, any: () => number) => Second,
+): SensorSignal {
+  const next = seeded(20_261_121)
+  const any = () => next(100_000) / 100_000
+  const features = Array.from({ length: seconds }, (_, at) => ({
+    t_ms: at * 1_000,
+    handling: at % 10 === 0 ? 1 : 0,
+    ...second(at, any),
+  }))
+  return { window_ms: seconds * 1_000, features }
+}
+
+const LOOSE = (any: () => number) => 0.5 + any()
+/** As a person does: now more and now less, both sensors together, and neither quite as much as the other. */
+const walk = (_: number, any: () => number): Second => {
+  const vigour = Math.exp(2 * any())
+  return { acc_var: 0.3 * vigour, gyro_var: 0.03 * vigour * LOOSE(any) }
+}
+const STILL: Second = { acc_var: 0.0008, gyro_var: 0.00001 }
+const scored = (signal: SensorSignal) => scoreContinuity(signal).score
+
+test('a minute of carrying, all kinds of which are there, scores 1', () => {
+  assert.deepEqual(scoreContinuity(windowOf(60, walk)), {
+    motionPresent: true,
+    score: 1,
+    windowMs: 60_000,
+    samples: 60,
+  })
+})
+
+test('nothing sent is nothing held against, and nothing shown', () => {
+  assert.deepEqual(scoreContinuity(undefined), NO_CONTINUITY)
+  assert.deepEqual(scoreContinuity({ window_ms: 60_000, features: [] }), NO_CONTINUITY)
+})
+
+test('a phone that lies still shows no motion, with or without touches', () => {
+  for (const handling of [0, 3]) {
+    const { score, motionPresent } = scoreContinuity(windowOf(60, () => ({ ...STILL, handling })))
+    assert.deepEqual([score, motionPresent], [0, false])
+  }
+})
+
+test('a second is carried only above the noise of both sensors, below a machine’s strength, and where the two fit together', () => {
+  const { accVar, gyroVar, ratio } = CARRIED_SECOND
+  const outside: Record<string, (second: Second) => Second> = {
+    'a desk that shakes and does not turn': ({ acc_var }) => ({ acc_var, gyro_var: gyroVar.above }),
+    'a turn that moves nothing': ({ gyro_var }) => ({ acc_var: accVar.above, gyro_var }),
+    'stronger than a person': ({ acc_var, gyro_var }) => ({
+      acc_var: accVar.below + acc_var,
+      gyro_var,
+    }),
+    'spun faster than a hand can': ({ acc_var, gyro_var }) => ({
+      acc_var: 10 * acc_var,
+      gyro_var: gyroVar.below + gyro_var,
+    }),
+    'shaken and not held': ({ acc_var }) => ({
+      acc_var: acc_var * 10,
+      gyro_var: (acc_var * 10) / ratio.below,
+    }),
+    'turned without gravity': ({ gyro_var }) => ({
+      acc_var: 40 * gyro_var * ratio.above,
+      gyro_var: 40 * gyro_var,
+    }),
+  }
+  for (const [name, bend] of Object.entries(outside)) {
+    assert.deepEqual(
+      scoreContinuity(windowOf(60, (at, any) => bend(walk(at, any)))).motionPresent,
+      false,
+      name,
+    )
+  }
+})
+
+test('fewer than ten carried seconds say nothing, and half of them carried says all', () => {
+  const carriedFor = (seconds: number) =>
+    scoreContinuity(windowOf(60, (at, any) => (at < seconds ? walk(at, any) : STILL)))
+  assert.deepEqual(
+    [carriedFor(MIN_CARRIED_SECONDS - 1).motionPresent, carriedFor(MIN_CARRIED_SECONDS - 1).score],
+    [true, 0],
+  )
+  assert.ok(carriedFor(MIN_CARRIED_SECONDS).score > 0)
+  assert.equal(carriedFor(12).score, 0.4)
+  assert.ok(
+    carriedFor(17).score < MIN_CONTINUITY_SCORE && carriedFor(18).score >= MIN_CONTINUITY_SCORE,
+  )
+  assert.equal(carriedFor(40).score, 1)
+})
+
+test('a short window counts by its length, and a hole counts as time nobody vouches for', () => {
+  assert.equal(scored(windowOf(12, walk)), 0.4)
+  assert.equal(scored(windowOf(30, walk)), 1)
+  const whole = windowOf(60, walk)
+  const holed = whole.features.filter((_, at) => at < 20 || at >= 40)
+  assert.equal(scored({ ...whole, features: holed }), fourDecimals((39_000 + MAX_GAP_MS) / 60_000))
+  assert.equal(
+    scored({ ...whole, window_ms: 120_000 }),
+    fourDecimals((59_000 + MAX_GAP_MS) / 120_000),
+  )
+})
+
+test('what nobody touched while it was carried counts half', () => {
+  const untouched = windowOf(60, (at, any) => ({ ...walk(at, any), handling: 0 }))
+  assert.equal(scored(untouched), 0.5)
+  // A finger moves a phone; a touch on one that lies still is somebody's word only.
+  const touchedLying = windowOf(60, (at, any) =>
+    at < 40 ? { ...walk(at, any), handling: 0 } : { ...STILL, handling: 5 },
+  )
+  assert.equal(scored(touchedLying), 0.5)
+})
+
+test('what is lacking twice counts twice', () => {
+  assert.equal(scored(windowOf(12, (at, any) => ({ ...walk(at, any), handling: 0 }))), 0.2)
+})
+
+test('what a person never does lowers the score by itself', () => {
+  const loop = Array.from({ length: 10 }, (_, at) => Math.exp(((at * 7) % 10) / 5))
+  const bends: Record<string, [second: (at: number, any: () => number) => Second, atMost: number]> =
+    {
+      'evenly strong, as noise is': [
+        (_, any) => {
+          const acc_var = 1 + 0.2 * any()
+          return { acc_var, gyro_var: 0.1 * acc_var ** 8 }
+        },
+        0,
+      ],
+      'one sensor made from the other': [
+        (_, any) => ({ acc_var: Math.exp(2 * any()), gyro_var: 0 }),
+        0,
+      ],
+      'the sensors against each other': [
+        (_, any) => {
+          const vigour = Math.exp(1.5 * any())
+          return { acc_var: 0.3 * vigour, gyro_var: (0.03 / vigour) * LOOSE(any) }
+        },
+        0,
+      ],
+      'the sensors drawn apart': [
+        (_, any) => {
+          const acc_var = 0.05 * Math.exp(6 * any())
+          return {
+            acc_var,
+            gyro_var: 0.03 * acc_var * (any() < 0.5 ? Math.exp(1.4) : Math.exp(-1.4)),
+          }
+        },
+        0,
+      ],
+      'ten seconds in a loop, with jitter': [
+        (at, any) => {
+          const vigour = (loop[at % 10] ?? 1) * (0.9 + 0.2 * any())
+          return {
+            acc_var: 0.3 * vigour,
+            gyro_var: 0.03 * vigour * (at % 2 === 0 ? 1.3 : 0.8) * (0.9 + 0.2 * any()),
+          }
+        },
+        0,
+      ],
+      'twelve seconds shuffled': [
+        (_, any) => {
+          const which = Math.floor(12 * any())
+          return {
+            acc_var: 0.3 * Math.exp(which / 5),
+            gyro_var: 0.03 * Math.exp(which / 5) * (0.5 + ((which * 5) % 12) / 12),
+          }
+        },
+        0.3,
+      ],
+    }
+  for (const [name, [second, atMost]] of Object.entries(bends)) {
+    const made: typeof second = (at, any) => {
+      const { acc_var, gyro_var } = second(at, any)
+      return { acc_var, gyro_var: gyro_var === 0 ? 0.1 * acc_var : gyro_var }
+    }
+    const { score, motionPresent } = scoreContinuity(windowOf(60, made))
+    assert.ok(score <= atMost, `${name}: ${score}`)
+    assert.equal(motionPresent, true, name)
+  }
+})
+
+test('seconds out of order, doubled or beyond the window vouch for nothing', () => {
+  const { window_ms, features } = windowOf(60, walk)
+  const [first, second, ...others] = features
+  assert.ok(first && second)
+  const bent: readonly (readonly SensorFeature[])[] = [
+    [second, first, ...others],
+    [first, first, ...others],
+    [first, ...others, { ...second, t_ms: window_ms + 1 }],
+  ]
+  for (const wrong of bent)
+    assert.equal(scored({ window_ms, features: wrong as SensorFeature[] }), 0)
+})
+
+test('one number that is none makes all of it no evidence', () => {
+  const whole = windowOf(60, walk)
+  for (const member of ['t_ms', 'acc_var', 'gyro_var', 'handling'] as const) {
+    for (const value of [
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      Number.NEGATIVE_INFINITY,
+      -1,
+      undefined as unknown as number,
+    ]) {
+      const features = whole.features.map((feature, at) =>
+        at === 30 ? { ...feature, [member]: value } : feature,
+      )
+      assert.deepEqual(
+        [scored({ ...whole, features }), scoreContinuity({ ...whole, features }).motionPresent],
+        [0, false],
+        `${member} ${value}`,
+      )
+    }
+  }
+  for (const window_ms of [Number.NaN, Number.POSITIVE_INFINITY, -1, 0])
+    assert.equal(scored({ ...whole, window_ms }), 0)
+})
+
+const anyFeature = fc.record({
+  t_ms: fc.double(),
+  acc_var: fc.double(),
+  gyro_var: fc.double(),
+  handling: fc.double(),
+})
+/** Seconds that the schema takes, most of them carried. */
+const soundSignal = fc
+  .array(
+    fc.record({
+      acc_var: fc.double({ min: 0, max: 20, noNaN: true }),
+      gyro_var: fc.double({ min: 0, max: 2, noNaN: true }),
+      handling: fc.nat(3),
+    }),
+    {
+      minLength: 1,
+      maxLength: 90,
+    },
+  )
+  .map(
+    (seconds): SensorSignal => ({
+      window_ms: seconds.length * 1_000,
+      features: seconds.map((second, at) => ({ ...second, t_ms: at * 1_000 })),
+    }),
+  )
+/** Some of a carried minute, bent here and there: scores of every height. */
+const nearlyCarried = fc
+  .array(fc.tuple(fc.nat(59), fc.double({ min: 0.05, max: 20, noNaN: true })), { maxLength: 20 })
+  .map((bends): SensorSignal => {
+    const whole = windowOf(60, walk)
+    for (const [at, by] of bends)
+      whole.features.splice(at, 1, { ...(whole.features[at] ?? whole.features[0]!), acc_var: by })
+    return whole
+  })
+
+test('whatever is sent, nothing is thrown, and the score is a number from 0 to 1 with at most four decimals', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        soundSignal,
+        nearlyCarried,
+        fc.record({ window_ms: fc.double(), features: fc.array(anyFeature, { maxLength: 80 }) }),
+      ),
+      (signal) => {
+        const { score } = scoreContinuity(signal)
+        assert.ok(score >= 0 && score <= 1)
+        assert.equal(score, fourDecimals(score))
+      },
+    ),
+  )
+})
+
+test('the score is never above what length, coverage, carriage and touch allow', () => {
+  fc.assert(
+    fc.property(fc.oneof(soundSignal, nearlyCarried), (signal) => {
+      const value = scored(signal)
+      const { window_ms, features } = signal
+      const moved = features.filter(
+        ({ acc_var, gyro_var }) =>
+          acc_var > CARRIED_SECOND.accVar.above && gyro_var > CARRIED_SECOND.gyroVar.above,
+      )
+      assert.ok(value <= window_ms / CONTINUITY_FACTORS.length.full)
+      assert.ok(value <= moved.length / features.length / CONTINUITY_FACTORS.carriage.full)
+      assert.ok(moved.some(({ handling }) => handling > 0) || value <= 0.5)
+      const untouched = {
+        ...signal,
+        features: features.map((feature) => ({ ...feature, handling: 0 })),
+      }
+      assert.ok(scored(untouched) <= value)
+      if (window_ms >= CONTINUITY_FACTORS.length.full)
+        assert.ok(scored({ ...signal, window_ms: window_ms * 2 }) <= value)
+    }),
+  )
+})

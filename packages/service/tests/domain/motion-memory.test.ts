@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { DeviceId, EvidenceSignals, SensorSignal, SessionId } from '@bonded/contract'
+import fc from 'fast-check'
+import { keyringOf } from '../../src/adapters/keys/keyring.ts'
+import { scoreContinuity } from '../../src/domain/continuity.ts'
+import {
+  isRepetition,
+  type MotionMemory,
+  ordersOf,
+  REPEATED_FROM,
+  WINDOWS_KEPT,
+  withWindow,
+} from '../../src/domain/motion-memory.ts'
+import { updateContinuity } from '../../src/operations/update-continuity.ts'
+import type { Service } from '../../src/operations/service.ts'
+import { harness, ROOT_KEY } from '../harness/harness.ts'
+import { carriedSignals, type TestPhone } from '../harness/phone.ts'
+import { seeded } from '../harness/seeded.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+const carried = (of: number) => carriedSignals(of).sensor_continuity as SensorSignal
+const memoryOf = (phone: TestPhone) =>
+  h.service.store.read((tables) => tables.devices.motion(phone.device_id as DeviceId))
+
+/** What the service says of a window that a phone sends with a new session; its local authentication is always fresh. */
+async function shows(phone: TestPhone, sensor_continuity: SensorSignal | undefined) {
+  const session = await h.create({ workflow: 'credit_application' })
+  await h.claim(phone, session)
+  const { local_auth } = carriedSignals(h.clock.now())
+  const signals: EvidenceSignals = { local_auth, ...(sensor_continuity && { sensor_continuity }) }
+  const answer = await h.evidence(phone, await h.view(phone, session), signals)
+  assert.equal(answer.status, 200)
+  const { motion_present, continuity_score } = answer.body.verified_evidence.sensor_continuity
+  const { entries } = (
+    await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
+  ).body
+  const noted = entries.some(({ reason }: { reason?: string }) => reason === 'motion_repeated')
+  return { motion_present, continuity_score, noted }
+}
+
+const FRESH = { motion_present: true, continuity_score: 1, noted: false }
+const REPEATED = { motion_present: false, continuity_score: 0, noted: true }
+
+test('a window counts once: days later the same one shows nothing, and the timeline says why', async () => {
+  const phone = await h.register()
+  assert.deepEqual(await shows(phone, carried(1)), FRESH)
+  h.clock.advance(3 * DAY_MS)
+  assert.deepEqual(await shows(phone, carried(1)), REPEATED)
+  assert.deepEqual(await shows(phone, carried(2)), FRESH)
+})
+
+test('louder, shorter or slightly changed it is still the same window', async () => {
+  const phone = await h.register()
+  const { window_ms, features } = carried(3)
+  await shows(phone, { window_ms, features })
+  h.clock.advance(DAY_MS)
+  const next = seeded(3)
+  const changes: SensorSignal[] = [
+    {
+      window_ms,
+      features: features.map((feature) => ({
+        ...feature,
+        acc_var: feature.acc_var * 1.4,
+        gyro_var: feature.gyro_var * 0.8,
+        handling: 1,
+      })),
+    },
+    {
+      window_ms: 40_000,
+      features: features
+        .slice(15, 55)
+        .map((feature) => ({ ...feature, t_ms: feature.t_ms - 15_000 })),
+    },
+    {
+      window_ms,
+      features: features.map((feature) => ({
+        ...feature,
+        acc_var: feature.acc_var * (1 + next(100) / 5_000),
+      })),
+    },
+  ]
+  for (const changed of changes) {
+    assert.ok(scoreContinuity(changed).score >= 0.6)
+    assert.deepEqual(await shows(phone, changed), REPEATED)
+  }
+})
+
+test('a phone that sends its window again at once is not held to be a recording, nor is one whose windows overlap', async () => {
+  const phone = await h.register()
+  await shows(phone, carried(4))
+  assert.deepEqual(await shows(phone, carried(4)), FRESH)
+  // Up to the window's own minute and the two that it may have lain on the phone.
+  h.clock.advance(3 * MINUTE_MS)
+  assert.deepEqual(await shows(phone, carried(4)), FRESH)
+  h.clock.advance(1)
+  assert.deepEqual(await shows(phone, carried(4)), REPEATED)
+})
+
+test('repeating a window in time does not keep it good: its age is that of the first time', async () => {
+  const phone = await h.register()
+  await shows(phone, carried(5))
+  h.clock.advance(2 * MINUTE_MS)
+  assert.deepEqual(await shows(phone, carried(5)), FRESH)
+  h.clock.advance(2 * MINUTE_MS)
+  assert.deepEqual(await shows(phone, carried(5)), REPEATED)
+})
+
+test('each phone has its own memory, and a phone that is removed takes it along', async () => {
+  const [one, other] = [await h.register(), await h.register()]
+  await shows(one, carried(6))
+  h.clock.advance(DAY_MS)
+  assert.deepEqual(await shows(other, carried(6)), FRESH)
+  const [ones, others] = [await memoryOf(one), await memoryOf(other)]
+  // The same movement, and nobody who reads the store can tell.
+  assert.ok(
+    ones &&
+      others &&
+      ones.windows[0]?.marks.every((mark, at) => mark !== others.windows[0]?.marks[at]),
+  )
+  assert.equal(
+    (await h.api('DELETE', `/devices/${one.device_id}`, { token: one.device_token })).status,
+    204,
+  )
+  assert.equal(await memoryOf(one), undefined)
+})
+
+test('only windows that would pass are remembered, the newest eight, and a repetition pushes none out', async () => {
+  const phone = await h.register()
+  await shows(phone, undefined)
+  await shows(phone, { ...carried(7), features: carried(7).features.slice(0, 20) })
+  assert.equal(await memoryOf(phone), undefined)
+  for (let of = 10; of < 10 + WINDOWS_KEPT; of++) await shows(phone, carried(of))
+  h.clock.advance(DAY_MS)
+  for (let times = 0; times < 3; times++)
+    assert.deepEqual(await shows(phone, carried(11)), REPEATED)
+  assert.deepEqual(await shows(phone, carried(10)), REPEATED)
+  assert.deepEqual(await shows(phone, carried(30)), FRESH)
+  assert.equal((await memoryOf(phone))?.windows.length, WINDOWS_KEPT)
+  assert.deepEqual(await shows(phone, carried(10)), FRESH)
+})
+
+test('a rotation of the root keys forgets nothing while the older key is held, and stands in nobody’s way afterwards', async () => {
+  const phone = await h.register()
+  const session = await h.create()
+  const newKey = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
+  const rotated: Service = { ...h.service, keys: keyringOf([newKey, ROOT_KEY]) }
+  const withoutOld: Service = { ...h.service, keys: keyringOf([newKey]) }
+  const judge = (service: Service, of: number, now: number) =>
+    service.store.write(function* (tables) {
+      const device = yield* tables.devices.find(phone.device_id as DeviceId)
+      assert.ok(device)
+      const { score } = yield* updateContinuity(service, tables, {
+        id: session.id as SessionId,
+        device,
+        signal: carried(of),
+        now,
+      })
+      return score
+    })
+  assert.equal(await judge(h.service, 40, 0), 1)
+  assert.equal(await judge(rotated, 40, DAY_MS), 0)
+  assert.equal(await judge(rotated, 41, DAY_MS), 1)
+  assert.equal(await judge(withoutOld, 40, 2 * DAY_MS), 1)
+  assert.deepEqual(
+    [(await memoryOf(phone))?.keyId, (await memoryOf(phone))?.windows.length],
+    ['k2', 1],
+  )
+})
+
+test('two people are never taken for one another', () => {
+  const marksOf = (of: number) => new Set(ordersOf(carried(of)))
+  let memory: MotionMemory = { keyId: 'k1', windows: [] }
+  for (let of = 100; of < 100 + WINDOWS_KEPT; of++)
+    memory = withWindow(memory, { at: 0, marks: marksOf(of) })
+  for (let of = 200; of < 1_200; of++)
+    assert.ok(!isRepetition(marksOf(of), { memory, windowMs: MINUTE_MS, now: DAY_MS }), String(of))
+})
+
+test('a fifth of the marks makes a repetition, one less does not; without marks there is none', () => {
+  const known = Array.from({ length: 50 }, (_, at) => at)
+  const memory: MotionMemory = { keyId: 'k1', windows: [{ at: 0, marks: known }] }
+  const shared = (count: number) => [
+    ...known.slice(0, count),
+    ...Array.from({ length: 50 - count }, (_, at) => 1_000 + at),
+  ]
+  const judge = (marks: readonly number[]) =>
+    isRepetition(new Set(marks), { memory, windowMs: MINUTE_MS, now: DAY_MS })
+  assert.deepEqual(
+    [judge(shared(50 * REPEATED_FROM - 1)), judge(shared(50 * REPEATED_FROM)), judge([])],
+    [false, true, false],
+  )
+  assert.ok(
+    !isRepetition(new Set(), {
+      memory: { keyId: 'k1', windows: [{ at: 0, marks: [] }] },
+      windowMs: MINUTE_MS,
+      now: DAY_MS,
+    }),
+  )
+})
+
+test('orders do not depend on how loud the sensors are, and differ where one second does', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 1_000 }),
+      fc.double({ min: 0.1, max: 10, noNaN: true }),
+      (of, by) => {
+        const signal = carried(of)
+        const scaled = {
+          ...signal,
+          features: signal.features.map((feature) => ({
+            ...feature,
+            acc_var: feature.acc_var * by,
+          })),
+        }
+        assert.deepEqual(ordersOf(scaled), ordersOf(signal))
+        for (const order of ordersOf(signal))
+          assert.ok(Number.isInteger(order) && order >= 0 && order < 2 ** 30)
+      },
+    ),
+  )
+  const signal = carried(1)
+  const turned = {
+    ...signal,
+    features: signal.features.map((feature) => ({ ...feature, gyro_var: 1 / feature.gyro_var })),
+  }
+  assert.ok(ordersOf(turned).every((order, at) => order !== ordersOf(signal)[at]))
+})

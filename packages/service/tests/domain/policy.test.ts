@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Requirement, VerifiedEvidence, Workflow } from '@bonded/contract'
+import { acceptsKey } from '../../src/domain/phone-rules.ts'
+import { type Policy, policyOf, unmetRequirements } from '../../src/domain/policy.ts'
+
+const workflow: Workflow = { name: 'w', actions: ['a'] }
+const carrier = {
+  number_verified: true,
+  sim_swap_recent: false,
+  device_status: 'active',
+  source: 'none',
+  checked_at: '',
+}
+const scores = { assertionConfidence: 1, humanPresenceConfidence: 1, band: 'high' } as const
+
+/** What a workflow that asks for this misses, of proofs that are perfect but for `bend`. */
+function missed(
+  wanted: Partial<Workflow>,
+  bend: { evidence?: object; localAuth?: boolean; band?: 'low' | 'medium' | 'high' } = {},
+) {
+  const evidence = {
+    carrier,
+    sensor_continuity: { continuity_score: 1 },
+    ...bend.evidence,
+  } as unknown as VerifiedEvidence
+  const policy = policyOf({ ...workflow, ...wanted }, 'sandbox')
+  return unmetRequirements(policy, {
+    evidence,
+    localAuth: bend.localAuth ?? true,
+    scores: { ...scores, band: bend.band ?? 'high' },
+  })
+}
+const asks = (requirement: Requirement) => ({ require: [requirement] })
+
+test('a requirement is met by its own proof and missed without it', () => {
+  const all: Requirement[] = [
+    'local_auth',
+    'carrier',
+    'sensor_continuity',
+    'band:medium',
+    'band:high',
+  ]
+  for (const requirement of all) assert.deepEqual(missed(asks(requirement)), [], requirement)
+  assert.deepEqual(missed(asks('local_auth'), { localAuth: false }), ['local_auth'])
+  for (const bend of [{ number_verified: false }, { sim_swap_recent: true }]) {
+    assert.deepEqual(
+      missed(asks('carrier'), { evidence: { carrier: { ...carrier, ...bend } } }),
+      ['carrier'],
+      JSON.stringify(bend),
+    )
+  }
+  const continuity = (continuity_score: number) =>
+    missed(asks('sensor_continuity'), { evidence: { sensor_continuity: { continuity_score } } })
+  assert.deepEqual([continuity(0.6), continuity(0.5999)], [[], ['sensor_continuity']])
+})
+
+test('a higher band meets what a lower one would', () => {
+  const met = (asked: Requirement) =>
+    (['low', 'medium', 'high'] as const).filter(
+      (band) => missed(asks(asked), { band }).length === 0,
+    )
+  assert.deepEqual(met('band:medium'), ['medium', 'high'])
+  assert.deepEqual(met('band:high'), ['high'])
+})
+
+test('where a passport is required only the chip will do, and where it is optional nothing is missed', () => {
+  const tiers = [undefined, 'none', 'document', 'chip'].map((tier) => ({
+    evidence: tier === undefined ? {} : { passport: { tier } },
+  }))
+  assert.deepEqual(
+    tiers.map((bend) => missed({ passport: 'required' }, bend)),
+    [['passport_chip'], ['passport_chip'], ['passport_chip'], []],
+  )
+  for (const bend of tiers) assert.deepEqual(missed({ passport: 'optional' }, bend), [])
+})
+
+test('an unattested passkey serves by the workflow’s rule; unless it says otherwise, in a sandbox only', () => {
+  const serves = (policy: Policy, wantedSubjectRef: string | null) =>
+    acceptsKey({ policy, wantedSubjectRef }, { format: 'webauthn' })
+  const both = (policy: Policy) => [serves(policy, null), serves(policy, 'customer')]
+  assert.deepEqual(both(policyOf(workflow, 'production')), [false, false])
+  assert.deepEqual(both(policyOf(workflow, 'sandbox')), [true, true])
+  assert.deepEqual(both(policyOf({ ...workflow, webauthn: 'known' }, 'production')), [false, true])
+  assert.deepEqual(both(policyOf({ ...workflow, webauthn: 'attested' }, 'sandbox')), [false, false])
+  assert.equal(
+    acceptsKey(
+      { policy: policyOf(workflow, 'production'), wantedSubjectRef: null },
+      { format: 'android-key' },
+    ),
+    true,
+  )
+})

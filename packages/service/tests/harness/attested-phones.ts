@@ -1,0 +1,231 @@
+import { createHash, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+import {
+  androidAppId,
+  assertWith,
+  attestKey,
+  createAndroidAuthority,
+  createAuthenticator,
+  createAuthenticatorMaker,
+  honestDescription,
+  makeAppAttestAuthority,
+  nobody,
+  pemOf,
+  SIMULATED_APP,
+} from '@bonded/simulator'
+import type { FetchText } from '../../src/adapters/proofs/android/google-revocations.ts'
+import type { AppleApp } from '../../src/adapters/proofs/apple/app.ts'
+import { trustAnchor } from '../../src/adapters/proofs/apple/chain.ts'
+import { appleRegistrar } from '../../src/adapters/proofs/apple/registrar.ts'
+import { type Proofs, proofsOf } from '../../src/adapters/proofs/proofs.ts'
+import { NO_APPS, type TrustedPhones } from '../../src/adapters/proofs/trusted-phones.ts'
+import type { Clock } from '../../src/ports/clock.ts'
+import { PUBLIC_ORIGIN } from './harness.ts'
+import { type AttestedKey, authenticatorData } from './phone.ts'
+import { TestClock } from './test-clock.ts'
+
+const START = new TestClock().now()
+const APPLE = makeAppAttestAuthority(START)
+const ANDROID = createAndroidAuthority()
+const AAGUID = Buffer.alloc(16, 7)
+const MAKER = createAuthenticatorMaker(AAGUID)
+const APP: AppleApp = {
+  appId: 'TEAM123456.example.bank',
+  environments: ['production', 'development'],
+  categories: [4],
+  missing: 'refuse',
+  bundleVersions: 'any',
+}
+const STORE = { category: 4, bundleVersion: '7.1' } as const
+const ANDROID_APPS = [
+  {
+    package: SIMULATED_APP.package,
+    certificateDigests: [Buffer.from(SIMULATED_APP.certificateDigest).toString('hex')],
+  },
+]
+
+/** Nobody was revoked. */
+export const ASK_GOOGLE: FetchText = async () => ({
+  status: 200,
+  headers: new Headers(),
+  text: async () => '{"entries":{}}',
+})
+
+/** Who vouches for phones. Plain data: a process can tell another one. */
+export interface TestRoots {
+  /** PEM. */
+  readonly apple: string
+  /** SHA-256 of the public key. */
+  readonly android: string
+  /** PEM. */
+  readonly webauthn: string
+}
+
+/** The makers of the phones of this process. */
+export const TEST_ROOTS: TestRoots = {
+  apple: APPLE.root,
+  android: ANDROID.rootKeyDigest,
+  webauthn: pemOf(MAKER.root),
+}
+
+/** A service that knows the makers of these phones for test roots: their phones are sandbox phones. */
+export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Proofs {
+  return proofsOf(
+    {
+      apple: { apps: [APP], testRoots: [roots.apple] },
+      android: { ...NO_APPS.android, apps: ANDROID_APPS, testRoots: new Set([roots.android]) },
+      webauthn: { packedRoots: [], testRoots: [roots.webauthn] },
+    },
+    { origin: PUBLIC_ORIGIN, clock, fetch: ASK_GOOGLE },
+  )
+}
+
+/** A service to which they are what Apple, Google and the makers of authenticators are to a real one. */
+export function asRealMakers(clock: Clock, fetch: FetchText = ASK_GOOGLE): Proofs {
+  const phones: TrustedPhones = {
+    apple: { apps: [APP], testRoots: [] },
+    android: { ...NO_APPS.android, apps: ANDROID_APPS, roots: new Set([ANDROID.rootKeyDigest]) },
+    webauthn: { packedRoots: [pemOf(MAKER.root)], testRoots: [] },
+  }
+  const { verifiers, registrars } = proofsOf(phones, { origin: PUBLIC_ORIGIN, clock, fetch })
+  const trust = {
+    apps: [APP],
+    anchors: [trustAnchor(APPLE.root, 'production')],
+    receiptAnchors: [],
+  }
+  return {
+    verifiers,
+    registrars: { ...registrars, 'apple-app-attest': appleRegistrar({ trust, clock }) },
+  }
+}
+
+/** A new key of iOS. */
+export function appleKey(environment: 'production' | 'development' = 'production'): AttestedKey {
+  const { privateKey } = newPair()
+  const app = { appId: APP.appId, extensions: STORE }
+  return {
+    format: 'apple-app-attest',
+    register(challenge) {
+      const clientDataHash = sha256(Buffer.from(challenge, 'base64url'))
+      const { keyId, attestationObject } = attestKey(
+        { ...app, environment },
+        { authority: APPLE, privateKey, clientDataHash, now: START },
+      )
+      return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }
+    },
+    assert(payload, bend) {
+      const clientDataHash = sha256(payload)
+      const asked = {
+        privateKey: bend.privateKey ?? privateKey,
+        counter: bend.counter,
+        clientDataHash,
+      }
+      const { authenticatorData: data, signature } = assertWith(
+        { ...app, appId: bend.appId ?? app.appId },
+        asked,
+      )
+      return written({ data, signature, clientDataHash: bend.hash ?? clientDataHash })
+    },
+  }
+}
+
+/** A new key of the Android keystore. */
+export function androidKey(): AttestedKey {
+  const { privateKey, publicKey } = newPair()
+  return {
+    format: 'android-key',
+    register(challenge) {
+      const chain = ANDROID.attest(
+        publicKey,
+        honestDescription(Buffer.from(challenge, 'base64url')),
+      )
+      return { certificate_chain: chain.map((certificate) => certificate.toString('base64url')) }
+    },
+    assert(payload, bend) {
+      const data = authenticatorData(bend.counter, bend.appId ?? androidAppId(SIMULATED_APP))
+      const clientDataHash = sha256(payload)
+      const signature = sign(
+        'sha256',
+        Buffer.concat([data, clientDataHash]),
+        bend.privateKey ?? privateKey,
+      )
+      return written({ data, signature, clientDataHash: bend.hash ?? clientDataHash })
+    },
+  }
+}
+
+/** A new key behind a browser. `script`: somebody who calls himself a phone, and says what a synced passkey says. */
+export function webauthnKey(kind: 'attested' | 'unattested' | 'script' = 'attested'): AttestedKey {
+  const flags = kind === 'script' ? 0x0d : 0x05
+  const attestation = kind === 'attested' ? MAKER.attestation : nobody
+  const authenticator = createAuthenticator({
+    origin: PUBLIC_ORIGIN,
+    aaguid: AAGUID,
+    attestation,
+    flags,
+  })
+  return {
+    format: 'webauthn',
+    register: (challenge) => ({ registration: authenticator.register(challenge) }),
+    assert(payload, bend) {
+      const challenge = sha256(payload).toString('base64url')
+      const clientData = Buffer.from(
+        JSON.stringify({
+          type: 'webauthn.get',
+          challenge,
+          origin: PUBLIC_ORIGIN,
+          crossOrigin: false,
+        }),
+      )
+      const data = authenticatorData(bend.counter, bend.appId ?? new URL(PUBLIC_ORIGIN).hostname)
+      data[32] = flags
+      const clientDataHash = sha256(clientData)
+      const signature = sign(
+        'sha256',
+        Buffer.concat([data, clientDataHash]),
+        bend.privateKey ?? authenticator.privateKey,
+      )
+      return {
+        ...written({ data, signature, clientDataHash: bend.hash ?? clientDataHash }),
+        client_data_json: clientData.toString('base64url'),
+      }
+    },
+  }
+}
+
+/** A new phone of each format that somebody vouches for. */
+export const ATTESTED_KEYS: readonly (readonly [
+  format: AttestedKey['format'],
+  make: () => AttestedKey,
+])[] = [
+  ['apple-app-attest', appleKey],
+  ['android-key', androidKey],
+  ['webauthn', webauthnKey],
+]
+
+function written({
+  data,
+  signature,
+  clientDataHash,
+}: {
+  data: Buffer
+  signature: Buffer
+  clientDataHash: Buffer
+}) {
+  return {
+    client_data_hash: clientDataHash.toString('base64url'),
+    authenticator_data: data.toString('base64url'),
+    signature: signature.toString('base64url'),
+  }
+}
+
+function newPair() {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return {
+    privateKey,
+    publicKey: createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' })),
+  }
+}
+
+function sha256(data: string | Uint8Array): Buffer {
+  return createHash('sha256').update(data).digest()
+}

@@ -1,0 +1,378 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import {
+  type CreatedSession,
+  credentialChecksum,
+  type EvidenceSignals,
+  makeId,
+  type PhoneSession,
+  type Workflow,
+} from '@bonded/contract'
+import pino from 'pino'
+import { systemRandom } from '../../src/adapters/keys/random.ts'
+import type { RootKey } from '../../src/adapters/keys/root-keys.ts'
+import { type Proofs, proofsOf } from '../../src/adapters/proofs/proofs.ts'
+import { NO_APPS } from '../../src/adapters/proofs/trusted-phones.ts'
+import type { Limits } from '../../src/domain/limits.ts'
+import type { PassportTrust } from '../../src/adapters/proofs/passport/passport-trust.ts'
+import type { Scope, Tenant } from '../../src/domain/tenant.ts'
+import type { Clock } from '../../src/ports/clock.ts'
+import type { Meter } from '../../src/ports/meter.ts'
+import type { TrustedProxies } from '../../src/http/client-address.ts'
+import type { CarrierProvider, PassportVerifier } from '../../src/ports/proofs.ts'
+import { type RunningService, startService, composeService } from '../../src/compose.ts'
+import { Canary } from './canary.ts'
+import { checkReply } from './openapi-replies.ts'
+import {
+  attestation,
+  type AttestedKey,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  type TestPhone,
+} from './phone.ts'
+import { TestClock } from './test-clock.ts'
+
+/** The root key of the worked examples. */
+export const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
+export const PUBLIC_ORIGIN = 'https://bond.example'
+export const SHOP_ORIGIN = 'https://shop.example'
+
+export const WORKFLOWS: readonly Workflow[] = [
+  { name: 'credit_application', actions: ['submit_application'] },
+  { name: 'wire_transfer', actions: ['approve_wire', 'change_limit'] },
+  { name: 'strict', actions: ['act'], require: ['local_auth', 'sensor_continuity'] },
+  { name: 'named', actions: ['act'], subject: 'required' },
+]
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  // A test says what it expects; the type would say it twice.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+}
+
+export interface TenantKeys {
+  readonly tenant: Tenant
+  readonly server: string
+  readonly publishable: string
+}
+
+export interface CallOptions {
+  readonly token?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Sent as it is. */
+  readonly raw?: string | Buffer
+}
+
+export interface HarnessOptions {
+  readonly workflows?: readonly Workflow[]
+  readonly environment?: Tenant['environment']
+  /** Off unless asked for: the clock stands still, so no bucket would ever fill again. */
+  readonly limits?: Limits | 'off'
+  readonly trustedProxies?: TrustedProxies
+  readonly meter?: Meter
+  /** Nobody is asked without one. It is given the clock that is moved. */
+  readonly carrier?: (clock: TestClock) => CarrierProvider
+  readonly passportTrust?: PassportTrust
+  /** The first makes, all verify. */
+  readonly rootKeys?: readonly RootKey[]
+  /** In the place of the real one. */
+  readonly passports?: PassportVerifier
+  /** Without it: browsers' keys, and software. */
+  readonly proofs?: (clock: Clock) => Proofs
+}
+
+/** A service on a store of its own, a clock that is moved, tenants, and phones. */
+export async function harness(options: HarnessOptions = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-test-'))
+  const clock = new TestClock()
+  const lines: string[] = []
+  const log = pino(
+    { level: 'info' },
+    new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+  )
+  const wired = composeService({
+    databaseFile: join(folder, 'bonded.db'),
+    rootKeys: options.rootKeys ?? [ROOT_KEY],
+    settings: {
+      publicOrigin: PUBLIC_ORIGIN,
+      appScheme: 'pulse',
+      version: '0.0.0',
+      limits: options.limits ?? 'off',
+      trustedProxies: options.trustedProxies ?? 0,
+    },
+    clock,
+    proofs:
+      options.proofs?.(clock) ??
+      proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch: nobodyAnswers }),
+    ...(options.meter ? { meter: options.meter } : {}),
+    ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
+    ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
+  })
+  const service = options.passports ? { ...wired, passports: options.passports } : wired
+  const script = {
+    version: '0.0.0',
+    load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }),
+  }
+  const running = await startService(service, { host: '127.0.0.1', port: 0, log, script })
+  const shop = await addTenant(running, {
+    workflows: options.workflows ?? WORKFLOWS,
+    environment: options.environment ?? 'sandbox',
+  })
+
+  const canary = new Canary()
+  const call = async (method: string, path: string, given: CallOptions = {}) => {
+    const reply = await send(running.port, { method, path, ...given })
+    checkReply(method, path, reply)
+    canary.learn(reply.body)
+    return reply
+  }
+  const api = (method: string, path: string, given: CallOptions = {}) =>
+    call(method, `/api/v1${path}`, given)
+
+  const create = async (
+    body: object = { workflow: 'credit_application' },
+    keys = shop,
+  ): Promise<CreatedSession> => {
+    const created = await api('POST', '/sessions', { token: keys.server, body })
+    if (created.status !== 201) throw new Error(`create answered ${created.status} ${created.text}`)
+    return created.body
+  }
+
+  /** Registers a key: a new one of software, unless one is given. */
+  const register = async (token?: string, attested?: AttestedKey): Promise<TestPhone> => {
+    const { challenge } = (await api('POST', '/devices/challenges')).body
+    const { privateKey, public_key } = newKey()
+    const proof =
+      attested === undefined
+        ? { format: 'software', public_key }
+        : { format: attested.format, ...attested.register(challenge) }
+    const registered = await api('POST', '/devices', { token, body: { challenge, ...proof } })
+    if (registered.status !== 201)
+      throw new Error(`registration answered ${registered.status} ${registered.text}`)
+    const { device_id, subject_id, device_token, key_id } = registered.body
+    return {
+      privateKey,
+      device_id,
+      subject_id,
+      device_token,
+      key_id,
+      counter: 0,
+      ...(attested === undefined ? {} : { attested }),
+    }
+  }
+
+  const now = () => new Date(clock.now()).toISOString()
+
+  const claim = (phone: TestPhone, session: { id: string; nonce: string }) =>
+    api('POST', `/sessions/${session.id}/claim`, {
+      token: phone.device_token,
+      body: { nonce: session.nonce, device_id: phone.device_id },
+    })
+
+  const decline = (
+    phone: TestPhone,
+    session: { id: string; nonce: string },
+    reason = 'user_declined',
+  ) =>
+    api('POST', `/sessions/${session.id}/decline`, {
+      token: phone.device_token,
+      body: { nonce: session.nonce, device_id: phone.device_id, reason },
+    })
+
+  const view = async (
+    phone: TestPhone,
+    session: { id: string; nonce: string },
+  ): Promise<PhoneSession> =>
+    (
+      await api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
+        token: phone.device_token,
+      })
+    ).body
+
+  const evidence = (
+    phone: TestPhone,
+    seen: PhoneSession,
+    signals: EvidenceSignals = carriedSignals(clock.now()),
+  ) =>
+    api('POST', '/evidence', {
+      token: phone.device_token,
+      body: evidenceRequest(phone, seen, signals, now()),
+    })
+
+  const attest = async (
+    phone: TestPhone,
+    seen: PhoneSession,
+    given: { signals?: EvidenceSignals; bend?: Parameters<typeof attestation>[4] } = {},
+  ) => {
+    const answer = await evidence(phone, seen, given.signals)
+    if (answer.status !== 200) return answer
+    return api('POST', '/attestations', {
+      token: phone.device_token,
+      body: attestation(phone, seen, answer.body.verified_evidence, now(), given.bend),
+    })
+  }
+
+  const complete = (session: CreatedSession, headers: Record<string, string> = {}, keys = shop) =>
+    api('POST', `/sessions/${session.id}/form-completed`, {
+      token: keys.server,
+      headers: { 'x-bond-completion-secret': session.completion_secret ?? '', ...headers },
+    })
+
+  const get = (session: { id: string }, keys = shop) =>
+    api('GET', `/sessions/${session.id}`, { token: keys.server })
+  const kill = (session: { id: string }, keys = shop) =>
+    api('DELETE', `/sessions/${session.id}`, { token: keys.server })
+
+  return {
+    running,
+    databaseFile: join(folder, 'bonded.db'),
+    service,
+    clock,
+    lines,
+    folder,
+    shop,
+    call,
+    api,
+    create,
+    register,
+    now,
+    claim,
+    decline,
+    view,
+    evidence,
+    attest,
+    complete,
+    get,
+    kill,
+    addTenant: (tenant: Parameters<typeof addTenant>[1]) => addTenant(running, tenant),
+    addKeys: (tenant: Tenant, scope: Scope) => addKeys(running, tenant, scope),
+    /** A session taken to each state, with the phone that took it there. */
+    async reach(state: State, body: object = { workflow: 'credit_application' }) {
+      const session = await create(state === 'step_up_required' ? { workflow: 'strict' } : body)
+      const phone = await register()
+      if (state === 'step_up_required') {
+        const weak = {
+          ...carriedSignals(clock.now()),
+          local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: now() },
+        }
+        await claim(phone, session)
+        await attest(phone, await view(phone, session), { signals: weak })
+      }
+      if (state === 'bonded' || state === 'completed') {
+        await claim(phone, session)
+        await attest(phone, await view(phone, session))
+      }
+      if (state === 'completed') await complete(session)
+      if (state === 'killed') await kill(session)
+      if (state === 'expired') clock.advance(300_000)
+      const reached = (await get(session)).body.state
+      if (reached !== state) throw new Error(`wanted ${state}, reached ${reached}`)
+      return { session, phone }
+    },
+    async [Symbol.asyncDispose]() {
+      // Whatever a test was about, its log lines are read for everything that must not stand there.
+      canary.search(lines)
+      await running[Symbol.asyncDispose]()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const nobodyAnswers = () => Promise.reject(new Error('a test asks nobody outside'))
+
+export type Harness = Awaited<ReturnType<typeof harness>>
+export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'killed' | 'expired'
+
+async function addTenant(
+  { service }: RunningService,
+  {
+    workflows = WORKFLOWS,
+    environment = 'sandbox',
+    origins = [SHOP_ORIGIN],
+    name = 'Shop',
+    limits = {},
+  }: Partial<Tenant>,
+): Promise<TenantKeys> {
+  const tenant: Tenant = {
+    id: makeId('ten', service.random.id()),
+    name,
+    environment,
+    demo: false,
+    origins,
+    workflows,
+    limits,
+  }
+  await service.store.write((tables) => tables.tenants.create(tenant, service.clock.now()))
+  return addKeys({ service } as RunningService, tenant, null)
+}
+
+async function addKeys(
+  { service }: RunningService,
+  tenant: Tenant,
+  scope: Scope,
+): Promise<TenantKeys> {
+  const random = systemRandom()
+  const keyId = random.base62(10)
+  const bare = `sk_beta_${keyId}_${random.base62(43)}`
+  const server = bare + credentialChecksum(bare)
+  const publishable = `pk_beta_${random.base62(22)}`
+  const now = service.clock.now()
+  await service.store.write(function* (tables) {
+    yield* tables.tenants.addServerCredential({
+      keyId,
+      tenantId: tenant.id,
+      hash: service.keys.digest(server),
+      last4: server.slice(-4),
+      scope,
+      now,
+    })
+    yield* tables.tenants.addPublishableKey({ key: publishable, tenantId: tenant.id, scope, now })
+  })
+  return { tenant, server, publishable }
+}
+
+/** One request, with nothing added that the test did not ask for. */
+function send(port: number, given: CallOptions & { method: string; path: string }): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>()
+  const payload = given.raw ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
+  const headers: Record<string, string> = {}
+  if (given.token !== undefined) headers.authorization = `Bearer ${given.token}`
+  if (payload !== undefined) {
+    headers['content-type'] = 'application/json'
+    headers['content-length'] = String(Buffer.byteLength(payload))
+  }
+  const request = httpRequest({
+    host: '127.0.0.1',
+    port,
+    method: given.method,
+    path: given.path,
+    headers: { ...headers, ...given.headers },
+    agent: false,
+  })
+  request.on('error', reject)
+  request.on('response', (response) => {
+    const chunks: Buffer[] = []
+    response.on('data', (chunk: Buffer) => chunks.push(chunk))
+    response.on('error', reject)
+    response.on('end', () => {
+      const text = Buffer.concat(chunks).toString('utf8')
+      const isJson = String(response.headers['content-type']).startsWith('application/json')
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text,
+        body: isJson && text !== '' ? JSON.parse(text) : undefined,
+      })
+    })
+  })
+  request.end(payload)
+  return promise
+}

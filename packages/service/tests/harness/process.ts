@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import {
+  type ChildProcess,
+  execFile,
+  type SpawnSyncReturns,
+  spawn,
+  spawnSync,
+} from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts')
+// The service itself, with no launcher before it: a signal must reach the process it is meant for.
+const ARGUMENTS = ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning', MAIN]
+
+/** A service in a process of its own. */
+export interface ServingProcess extends AsyncDisposable {
+  readonly child: ChildProcess
+  readonly origin: string
+  /** What it has written so far, log and all. */
+  output(): string
+  stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+}
+
+export interface Machine extends Disposable {
+  readonly folder: string
+  readonly databaseFile: string
+  readonly run: (...args: string[]) => SpawnSyncReturns<string>
+  /** The document of a command that succeeds. */
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly json: (...args: string[]) => any
+  /** The same while this process goes on: sockets are read, requests go out. */
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly jsonMeanwhile: (...args: string[]) => Promise<any>
+  readonly serve: () => Promise<ServingProcess>
+}
+
+/** A machine with a data folder of its own, on which commands are run and services are started. */
+export function machine(
+  given: { folder?: string; env?: Record<string, string>; uid?: number } = {},
+): Machine {
+  const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'bonded-process-'))
+  const databaseFile = join(folder, 'bonded.db')
+  const { NODE_TEST_CONTEXT: _ours, ...inherited } = process.env
+  const env = { ...inherited, BONDED_DATA_DIR: folder, ...given.env }
+  const user = given.uid === undefined ? {} : { uid: given.uid }
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [...ARGUMENTS, ...args], {
+      encoding: 'utf8',
+      env,
+      timeout: 120_000,
+      ...user,
+    })
+  return {
+    folder,
+    databaseFile,
+    run,
+    json(...args) {
+      const ran = run(...args, '--json')
+      assert.equal(ran.status, 0, `${args.join(' ')}: ${ran.stderr}`)
+      return JSON.parse(ran.stdout)
+    },
+    async jsonMeanwhile(...args) {
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        [...ARGUMENTS, ...args, '--json'],
+        { env, ...user },
+      )
+      return JSON.parse(stdout)
+    },
+    async serve() {
+      const child = spawn(process.execPath, [...ARGUMENTS, 'serve', '--json'], {
+        env: { ...env, BONDED_PORT: '0', BONDED_PUBLIC_ORIGIN: 'http://localhost:1' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        ...user,
+      })
+      let output = ''
+      const { promise: ready, resolve: done, reject } = Promise.withResolvers<number>()
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk) => {
+          output += String(chunk)
+          const port = /"port":(\d+)/.exec(output)?.[1]
+          if (port !== undefined) done(Number(port))
+        })
+      }
+      const ended = once(child, 'exit') as Promise<[number | null]>
+      void ended.then(([code]) => reject(new Error(`serve ended with ${code}: ${output}`)))
+      const port = await ready
+      return {
+        child,
+        origin: `http://127.0.0.1:${port}`,
+        output: () => output,
+        async stop(signal) {
+          child.kill(signal)
+          return (await ended)[0]
+        },
+        async [Symbol.asyncDispose]() {
+          if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+          await ended
+        },
+      }
+    },
+    [Symbol.dispose]() {
+      if (given.folder === undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Asks again until it is so. What is waited for happens in another process, whose clock is not ours to move. */
+export async function until<T>(wanted: () => Promise<T | undefined>, withinMs: number): Promise<T> {
+  const deadline = Date.now() + withinMs
+  for (;;) {
+    const found = await wanted()
+    if (found !== undefined) return found
+    assert.ok(Date.now() < deadline, `not within ${withinMs} ms`)
+  }
+}

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, test } from 'node:test'
+import { BODY_LIMIT_BYTES, ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
+import { harness, PUBLIC_ORIGIN, type Reply } from '../harness/harness.ts'
+import {
+  attestation,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  tokenRequest,
+} from '../harness/phone.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+const session = await h.create()
+const phone = await h.register()
+const shown = {
+  ...session,
+  tenant_name: '',
+  requesting_origin: null,
+  created_at: session.server_time,
+}
+const { challenge } = (await h.api('POST', '/devices/challenges')).body
+const { verified_evidence } = (await h.evidence(phone, shown)).body
+
+/** A good body of every endpoint that takes one. */
+const GOOD: Partial<Record<EndpointName, Record<string, unknown>>> = {
+  createSession: { workflow: 'credit_application', action: 'submit_application' },
+  claimSession: { nonce: session.nonce, device_id: phone.device_id },
+  declineSession: { nonce: session.nonce, device_id: phone.device_id, reason: 'user_declined' },
+  fetchEvidence: evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
+  attest: attestation(phone, shown, verified_evidence, h.now()),
+  rotateDeviceToken: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
+  registerDevice: { format: 'software', challenge, public_key: newKey().public_key },
+}
+const BODIED = Object.keys(GOOD) as EndpointName[]
+const tokenFor = (endpoint: Endpoint) =>
+  endpoint.callers.includes('phone')
+    ? phone.device_token
+    : endpoint.callers.includes('backend')
+      ? h.shop.server
+      : undefined
+const pathOf = (endpoint: Endpoint) =>
+  endpoint.path.replace('{session_id}', session.id).replace('{device_id}', phone.device_id)
+
+async function send(
+  name: EndpointName,
+  raw: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<Reply> {
+  const endpoint: Endpoint = ENDPOINTS[name]
+  return h.call(endpoint.method, pathOf(endpoint), { token: tokenFor(endpoint), raw, headers })
+}
+function isRefused(reply: Reply, status: number, reason: string, what: string): void {
+  assert.deepEqual(
+    [reply.status, reply.body?.error?.code, reply.body?.error?.reason],
+    [status, 'invalid_request', reason],
+    `${what}: ${reply.text}`,
+  )
+  assert.doesNotMatch(reply.text, /at .*\.ts|node:|Error:/, 'a stack')
+}
+
+for (const name of BODIED) {
+  const endpoint: Endpoint = ENDPOINTS[name]
+  const good = GOOD[name] ?? {}
+  const text = JSON.stringify(good)
+
+  test(`${name} refuses every body that is not the JSON it asks for, and writes nothing`, async () => {
+    const before = (await h.get(session)).body
+    const [first = '', value] = Object.entries(good)[0] ?? []
+    const cases: [string, string | Buffer, string][] = [
+      ['malformed JSON', '{"a":', 'malformed_json'],
+      ['a trailing comma', `${text.slice(0, -1)},}`, 'malformed_json'],
+      [
+        'a duplicate member',
+        `{${JSON.stringify(first)}:${JSON.stringify(value)},${text.slice(1)}`,
+        'duplicate_member',
+      ],
+      ['an unknown member', JSON.stringify({ ...good, surprise: 1 }), 'unknown_member'],
+      ['a wrong type', JSON.stringify({ ...good, [first]: 7 }), 'invalid_member'],
+      ['null for a member', JSON.stringify({ ...good, [first]: null }), 'invalid_member'],
+      ['an array', '[]', 'invalid_member'],
+      ['a string', '"x"', 'invalid_member'],
+      ['deep nesting', `{"a":${'['.repeat(16)}${']'.repeat(16)}}`, 'nesting_too_deep'],
+      ['a lone surrogate', `{${JSON.stringify(first)}:"\\ud800"}`, 'lone_surrogate'],
+      [
+        'invalid UTF-8',
+        Buffer.concat([Buffer.from('{"a":"'), Buffer.of(0xff, 0xfe), Buffer.from('"}')]),
+        'invalid_utf8',
+      ],
+      [
+        'an overlong encoding',
+        Buffer.concat([Buffer.from('{"a":"'), Buffer.of(0xc0, 0xaf), Buffer.from('"}')]),
+        'invalid_utf8',
+      ],
+      [
+        'a byte order mark',
+        Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), Buffer.from(text)]),
+        'malformed_json',
+      ],
+    ]
+    for (const [what, raw, reason] of cases) isRefused(await send(name, raw), 400, reason, what)
+    if (endpoint.body?.optional !== true) {
+      isRefused(
+        await h.call(endpoint.method, pathOf(endpoint), { token: tokenFor(endpoint) }),
+        400,
+        'missing_body',
+        'no body',
+      )
+      isRefused(await send(name, ''), 400, 'missing_body', 'an empty body')
+      for (const member of Object.keys(good)) {
+        if (name === 'fetchEvidence' && member === 'app_attest') continue
+        const { [member]: _left, ...rest } = good
+        const reply = await send(name, JSON.stringify(rest))
+        isRefused(reply, 400, 'missing_member', `without ${member}`)
+        assert.equal(reply.body.error.param, member)
+      }
+    }
+    assert.deepEqual(
+      [(await h.get(session)).body.state, (await h.get(session)).body.seq],
+      [before.state, before.seq],
+    )
+  })
+
+  test(`${name} takes application/json in UTF-8 and no other content type`, async () => {
+    for (const type of [
+      'text/plain',
+      'application/json; charset=latin1',
+      'application/json;charset=utf-16',
+      'application/x-www-form-urlencoded',
+      'application/jsonx',
+      'application/json\t; x=y',
+      'multipart/form-data; boundary=x',
+    ]) {
+      isRefused(
+        await send(name, text, { 'content-type': type }),
+        415,
+        'unsupported_media_type',
+        type,
+      )
+    }
+    for (const type of [
+      'application/json; charset=utf-8',
+      'application/json;charset="UTF-8"',
+      'Application/JSON',
+    ]) {
+      assert.notEqual(
+        (await send(name, JSON.stringify({ ...good, surprise: 1 }), { 'content-type': type }))
+          .status,
+        415,
+        type,
+      )
+    }
+  })
+
+  test(`${name} refuses a body over ${endpoint.body?.limitBytes} bytes`, async () => {
+    const limit = endpoint.body?.limitBytes ?? 0
+    const padded = (length: number) => `${text}${' '.repeat(length - Buffer.byteLength(text))}`
+    isRefused(await send(name, padded(limit + 1)), 413, 'body_too_large', 'one byte too many')
+    assert.notEqual((await send(name, padded(limit))).status, 413)
+  })
+}
+
+test('base64url that no encoder writes, and ids of another form, are refused', async () => {
+  const good = GOOD.attest as { app_attest: object }
+  const bends: [string, object][] = [
+    ['padding', { ...good, nonce: `${session.nonce.slice(0, -1)}=` }],
+    ['the other alphabet', { ...good, nonce: `+${session.nonce.slice(1)}` }],
+    ['white space', { ...good, nonce: `${session.nonce} ` }],
+    ['another prefix', { ...good, session_id: `dev_${'0'.repeat(22)}` }],
+    ['a longer id', { ...good, session_id: `${session.id}0` }],
+    ['a time without milliseconds', { ...good, issued_at: '2026-11-21T09:30:00Z' }],
+    ['a time with an offset', { ...good, issued_at: '2026-11-21T09:30:00.000+01:00' }],
+    ['a month that is none', { ...good, issued_at: '2026-13-21T09:30:00.000Z' }],
+    [
+      'junk in the signature',
+      { ...good, app_attest: { ...good.app_attest, signature: 'a b+/=' + 'a'.repeat(60) } },
+    ],
+  ]
+  for (const [what, body] of bends)
+    isRefused(await send('attest', JSON.stringify(body)), 400, 'invalid_member', what)
+})
+
+test('every endpoint without a body takes none, or an empty object, and refuses any other', async () => {
+  for (const [name, endpoint] of Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]) {
+    if (
+      endpoint.body !== undefined ||
+      endpoint.method === 'GET' ||
+      name === 'removeDevice' ||
+      name === 'deleteSession'
+    )
+      continue
+    isRefused(await send(name, '{"a":1}'), 400, 'unexpected_body', name)
+    isRefused(await send(name, '[1]'), 400, 'unexpected_body', name)
+    assert.notEqual((await send(name, '{}')).body?.error?.reason, 'unexpected_body')
+    isRefused(await send(name, `{${' '.repeat(BODY_LIMIT_BYTES)}}`), 413, 'body_too_large', name)
+  }
+  const doomed = await h.create()
+  assert.equal(
+    (await h.api('DELETE', `/sessions/${doomed.id}`, { token: h.shop.server, body: { a: 1 } })).body
+      .error.reason,
+    'unexpected_body',
+  )
+  assert.equal(
+    (await h.api('DELETE', `/sessions/${doomed.id}`, { token: h.shop.server, body: {} })).status,
+    204,
+  )
+})
+
+test('an unknown path is 404 and a wrong method 405 with Allow, in the error shape, for every path of the table', async () => {
+  for (const path of [
+    '/',
+    '/api',
+    '/api/v1',
+    '/api/v1/session',
+    '/api/v1/sessions/a/b/c',
+    '/api/v2/sessions',
+    '/API/V1/sessions',
+    '/sessions/x',
+    '/../etc/passwd',
+    '/api/v1/sessions%2f',
+  ]) {
+    isRefused(await h.call('GET', path), 404, 'unknown_endpoint', path)
+  }
+  for (const endpoint of Object.values(ENDPOINTS) as Endpoint[]) {
+    const taken = (Object.values(ENDPOINTS) as Endpoint[])
+      .filter(({ path }) => path === endpoint.path)
+      .map(({ method }) => method as string)
+    for (const method of [
+      'GET',
+      'POST',
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'PROPFIND',
+      'TRACE',
+      'OPTIONS',
+    ].filter((candidate) => !taken.includes(candidate))) {
+      const reply = await h.call(method, pathOf(endpoint), { token: tokenFor(endpoint) })
+      isRefused(reply, 405, 'method_not_allowed', `${method} ${endpoint.path}`)
+      assert.deepEqual(String(reply.headers.allow).split(', ').sort(), taken.sort())
+    }
+    assert.equal((await h.call('HEAD', pathOf(endpoint))).status, 405)
+  }
+})
+
+test('a known query parameter given twice is refused, an unknown one is ignored', async () => {
+  const read = (query: string) =>
+    h.api('GET', `/sessions/${session.id}?${query}`, { token: h.shop.server })
+  for (const query of ['nonce=a&nonce=b', 'after=1&after=2'])
+    isRefused(await read(query), 400, 'duplicate_parameter', query)
+  for (const query of ['wait_ms=soon', 'wait_ms=-1', 'after=1.5'])
+    isRefused(await read(query), 400, 'invalid_parameter', query)
+  assert.equal((await read('colour=red&colour=blue')).status, 200)
+})
+
+/** Bytes on a bare socket, and all that comes back before it is closed. */
+function raw(bytes: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const socket = connect(h.running.port, '127.0.0.1')
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += String(chunk)
+  })
+  socket.on('error', reject)
+  socket.on('close', () => resolve(answer))
+  socket.end(bytes)
+  return promise
+}
+
+test('what is not HTTP that we read is answered in the error shape and the socket closed', async () => {
+  const cases: [string, string][] = [
+    ['GARBAGE\r\n\r\n', 'malformed_request'],
+    ['GET /version HTTP/1.1\r\n\r\n', 'malformed_request'],
+    [
+      `GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      'headers_too_large',
+    ],
+    [
+      'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'malformed_request',
+    ],
+    [
+      'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: x\r\n\r\n',
+      'malformed_request',
+    ],
+    [
+      'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      'malformed_request',
+    ],
+    [
+      'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: coffee\r\nContent-Length: 2\r\n\r\n{}',
+      'expectation_unsupported',
+    ],
+    [
+      'GET /api/v1/sessions/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+      'malformed_request',
+    ],
+    ['CONNECT a:443 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 'malformed_request'],
+    [
+      'GET /version HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      '"version"',
+    ],
+  ]
+  for (const [bytes, reason] of cases) {
+    const answer = await raw(bytes)
+    assert.match(answer, new RegExp(reason), `${JSON.stringify(bytes.slice(0, 60))} → ${answer}`)
+    if (!reason.startsWith('"')) assert.match(answer, /^HTTP\/1\.1 400 .*"requestId":"req_/s)
+    assert.equal(answer.split('HTTP/1.1 ').length, 2, `one request, one answer: ${answer}`)
+  }
+})
+
+test('a body that breaks after its request was refused does not get a second answer', async () => {
+  const answer = await raw(
+    'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+  )
+  assert.match(answer, /^HTTP\/1\.1 4(00|15) /)
+  assert.equal(answer.split('HTTP/1.1 ').length, 2, answer)
+})

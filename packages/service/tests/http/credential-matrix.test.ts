@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
+import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../harness/harness.ts'
+import {
+  attestation,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  tokenRequest,
+} from '../harness/phone.ts'
+
+const OTHER_ORIGIN = 'https://other.example'
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+const other = await h.addTenant({ name: 'Other', origins: [OTHER_ORIGIN] })
+
+type Expected = readonly [status: number, reason?: string]
+const ok = (endpoint: Endpoint): Expected => [endpoint.status]
+
+const CREDENTIALS = [
+  'none',
+  'server',
+  'foreign server',
+  'wrong server',
+  'revoked server',
+  'publishable',
+  'foreign publishable',
+  'wrong publishable',
+  'device',
+  'foreign device',
+  'wrong device',
+  'junk',
+] as const
+type Credential = (typeof CREDENTIALS)[number]
+const ORIGINS = {
+  none: undefined,
+  shop: SHOP_ORIGIN,
+  other: OTHER_ORIGIN,
+  service: PUBLIC_ORIGIN,
+  null: 'null',
+  subdomain: 'https://a.shop.example',
+  port: `${SHOP_ORIGIN}:8443`,
+  http: 'http://shop.example',
+} as const
+type OriginName = keyof typeof ORIGINS
+
+const revoked = await h.addKeys(h.shop.tenant, null)
+await h.service.store.write((tables) =>
+  tables.tenants.revoke(/^sk_beta_(.{10})/.exec(revoked.server)?.[1] ?? '', h.clock.now()),
+)
+
+/** A session of the shop, a phone, and a request of every endpoint that is right but for who sends it. */
+async function scene() {
+  const session = await h.create()
+  const phone = await h.register()
+  const foreign = await h.register()
+  const shown = {
+    ...session,
+    tenant_name: '',
+    requesting_origin: null,
+    created_at: session.server_time,
+  }
+  const { challenge } = (await h.api('POST', '/devices/challenges')).body
+  const tokens: Record<Credential, string | undefined> = {
+    none: undefined,
+    server: h.shop.server,
+    'foreign server': other.server,
+    'wrong server': `${h.shop.server.slice(0, -1)}${h.shop.server.endsWith('0') ? '1' : '0'}`,
+    'revoked server': revoked.server,
+    publishable: h.shop.publishable,
+    'foreign publishable': other.publishable,
+    'wrong publishable': `pk_beta_${'0'.repeat(22)}`,
+    device: phone.device_token,
+    'foreign device': foreign.device_token,
+    'wrong device': `${phone.device_token.slice(0, -1)}${phone.device_token.endsWith('0') ? '1' : '0'}`,
+    junk: 'junk',
+  }
+  const bodies: Partial<Record<EndpointName, () => Promise<object> | object>> = {
+    createSession: () => ({ workflow: 'credit_application' }),
+    claimSession: () => ({ nonce: session.nonce, device_id: phone.device_id }),
+    declineSession: () => ({
+      nonce: session.nonce,
+      device_id: phone.device_id,
+      reason: 'user_declined',
+    }),
+    fetchEvidence: () => evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
+    attest: async () =>
+      attestation(phone, shown, (await h.evidence(phone, shown)).body.verified_evidence, h.now()),
+    rotateDeviceToken: () => tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
+    registerDevice: () => ({ format: 'software', challenge, public_key: newKey().public_key }),
+  }
+  return { session, phone, tokens, bodies }
+}
+
+/** Protocol 3, as a function: what this caller may hear at this endpoint. */
+function expected(name: EndpointName, credential: Credential, origin: OriginName): Expected {
+  const endpoint: Endpoint = ENDPOINTS[name]
+  const open = endpoint.callers.every((caller) => caller === 'anybody')
+  const ownOrNone = origin === 'none' || origin === 'service'
+  // Where nobody needs a credential none is looked at; only registrations mind the Origin.
+  if (open)
+    return ownOrNone || name !== 'challengeDevice' ? ok(endpoint) : [403, 'origin_not_allowed']
+  if (credential === 'none') {
+    if (!endpoint.callers.includes('anybody')) return [401, 'credential_missing']
+    return ownOrNone ? ok(endpoint) : [403, 'origin_not_allowed']
+  }
+  // Its checksum does not fit: not a credential at all.
+  if (credential === 'junk' || credential === 'wrong server') return [401, 'credential_invalid']
+  const kind = credential.endsWith('server')
+    ? 'backend'
+    : credential.endsWith('publishable')
+      ? 'browser'
+      : 'phone'
+  if (!endpoint.callers.includes(kind)) return [401, 'credential_not_accepted']
+  if (/^(wrong|revoked)/.test(credential)) return [401, 'credential_invalid']
+
+  const foreign = credential.startsWith('foreign')
+  if (kind === 'phone') {
+    if (!ownOrNone) return [403, 'origin_not_allowed']
+    if (!foreign) return ok(endpoint)
+    if (name === 'registerDevice' || name === 'getSession') return ok(endpoint)
+    if (name === 'getDevice' || name === 'removeDevice' || name === 'rotateDeviceToken')
+      return [404, 'device_not_found']
+    return [400, 'device_not_usable']
+  }
+  const itsOrigin = foreign ? 'other' : 'shop'
+  const originPasses = origin === itsOrigin || (kind === 'backend' && origin === 'none')
+  if (!originPasses) return [403, 'origin_not_allowed']
+  if (!foreign) return name === 'completeSession' ? [400, 'session_not_bonded'] : ok(endpoint)
+  if (name === 'createSession') return ok(endpoint)
+  return name === 'attest' ? [400, 'session_not_live'] : [404, 'session_not_found']
+}
+
+for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
+  const endpoint: Endpoint = ENDPOINTS[name]
+  test(`${endpoint.method} ${endpoint.path} answers every credential and every Origin as protocol 3 says`, async () => {
+    const changes = [
+      'deleteSession',
+      'declineSession',
+      'attest',
+      'removeDevice',
+      'registerDevice',
+      'fetchEvidence',
+      'claimSession',
+    ].includes(name)
+    let staged = await scene()
+    for (const credential of CREDENTIALS) {
+      for (const origin of Object.keys(ORIGINS) as OriginName[]) {
+        const wanted = expected(name, credential, origin)
+        const { session, phone, tokens, bodies } = staged
+        const path = endpoint.path
+          .replace('{session_id}', session.id)
+          .replace('{device_id}', phone.device_id)
+        const query =
+          name === 'getSession' && credential.endsWith('device') ? `?nonce=${session.nonce}` : ''
+        const headers: Record<string, string> = {}
+        const from = ORIGINS[origin]
+        if (from !== undefined) headers.origin = from
+        if (name === 'getSession') headers['x-bond-watch'] = session.watch_token
+        if (name === 'completeSession')
+          headers['x-bond-completion-secret'] = session.completion_secret ?? ''
+        const reply = await h.call(endpoint.method, path + query, {
+          token: tokens[credential],
+          headers,
+          body: await bodies[name]?.(),
+        })
+        assert.deepEqual(
+          [reply.status, reply.body?.error?.reason],
+          [wanted[0], wanted[1]],
+          `${credential}, Origin ${origin}: ${reply.text}`,
+        )
+        if (reply.status === 401) assert.equal(reply.headers['www-authenticate'], 'Bearer')
+        assert.match(String(reply.headers['x-request-id']), /^req_/)
+        assert.equal(reply.headers['cache-control'], 'no-store')
+        if (reply.body?.error)
+          assert.equal(reply.body.error.requestId, reply.headers['x-request-id'])
+        // What a call has used up is set up anew.
+        if (changes && reply.status < 300) staged = await scene()
+      }
+    }
+  })
+}
+
+test('the three views hold what protocol 3 gives each, and nothing else', async () => {
+  const { session, phone } = await scene()
+  const shared = [
+    'id',
+    'state',
+    'nonce',
+    'qr_payload',
+    'api_base_url',
+    'universal_link',
+    'websocket_url',
+    'challenge_expires_at',
+    'expires_at',
+    'workflow',
+    'action',
+    'tenant_id',
+    'server_time',
+    'expires_in_ms',
+    'challenge_expires_in_ms',
+    'challenge_rotates_in_ms',
+    'seq',
+    'verification',
+  ]
+  const members = (body: object) => Object.keys(body).sort()
+  const full = (await h.get(session)).body
+  assert.deepEqual(
+    members(full),
+    [
+      ...shared,
+      'qr_svg_url',
+      'context',
+      'subject_ref',
+      'watch_token',
+      'step_up',
+      'hint',
+      'ended_reason',
+    ].sort(),
+  )
+  assert.deepEqual(members(session), [...members(full), 'completion_secret'].sort())
+  const browser = await h.api('GET', `/sessions/${session.id}`, {
+    token: h.shop.publishable,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+  })
+  assert.deepEqual(
+    members(browser.body),
+    [...shared, 'qr_svg_url', 'watch_token', 'hint', 'ended_reason'].sort(),
+  )
+  const unclaimed = [
+    ...shared,
+    'tenant_name',
+    'requesting_origin',
+    'context',
+    'created_at',
+    'step_up',
+  ]
+  assert.deepEqual(members(await h.view(phone, session)), unclaimed.sort())
+  await h.claim(phone, session)
+  assert.deepEqual(members(await h.view(phone, session)), [...unclaimed, 'watch_token'].sort())
+})
+
+test('a browser never sees a verification, and the phone only once its answer has bonded', async () => {
+  const { session, phone } = await h.reach('bonded')
+  const browser = await h.api('GET', `/sessions/${session.id}`, {
+    token: h.shop.publishable,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+  })
+  assert.deepEqual([browser.body.state, browser.body.verification], ['bonded', null])
+  assert.equal((await h.view(phone, session)).verification?.device_possession, true)
+})
+
+test('a missing, a wrong and another session’s watch token read like a session that is not there', async () => {
+  const session = await h.create()
+  const another = await h.create()
+  const read = (id: string, watch?: string) =>
+    h.api('GET', `/sessions/${id}`, {
+      token: h.shop.publishable,
+      headers: { origin: SHOP_ORIGIN, ...(watch === undefined ? {} : { 'x-bond-watch': watch }) },
+    })
+  const replies = [
+    await read(session.id),
+    await read(session.id, 'bwt_x'),
+    await read(session.id, another.watch_token),
+    await read(`sess_${'0'.repeat(22)}`, session.watch_token),
+    await read('nonsense', session.watch_token),
+  ]
+  for (const reply of replies) {
+    const { requestId: _id, ...error } = reply.body.error
+    assert.deepEqual(
+      [reply.status, error],
+      [
+        404,
+        {
+          code: 'not_found',
+          message: 'There is no such session here.',
+          reason: 'session_not_found',
+        },
+      ],
+    )
+  }
+})
+
+test('the first Origin that shows the watch token is what the phone is told; before that, the only one there is', async () => {
+  const two = await h.addTenant({
+    name: 'Two',
+    origins: ['https://a.two.example', 'https://b.two.example'],
+  })
+  const session = await h.create({ workflow: 'credit_application' }, two)
+  const phone = await h.register()
+  assert.equal((await h.view(phone, session)).requesting_origin, null)
+  for (const origin of ['https://b.two.example', 'https://a.two.example']) {
+    await h.api('GET', `/sessions/${session.id}`, {
+      token: two.publishable,
+      headers: { origin, 'x-bond-watch': session.watch_token },
+    })
+  }
+  assert.equal((await h.view(phone, session)).requesting_origin, 'https://b.two.example')
+  assert.equal((await h.view(phone, await h.create())).requesting_origin, SHOP_ORIGIN)
+})
+
+test('a preflight is answered for the union of all tenants’ origins, and tells a stranger nothing', async () => {
+  const preflight = (origin: string, path = '/api/v1/sessions/x') =>
+    h.call('OPTIONS', path, {
+      headers: {
+        origin,
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'authorization,x-bond-watch',
+      },
+    })
+  for (const origin of [SHOP_ORIGIN, OTHER_ORIGIN]) {
+    const reply = await preflight(origin)
+    assert.deepEqual([reply.status, reply.headers['access-control-allow-origin']], [204, origin])
+    assert.match(String(reply.headers['access-control-allow-headers']), /X-Bond-Watch/)
+    assert.equal(reply.headers.vary, 'Origin')
+  }
+  for (const origin of ['https://evil.example', 'null', `${SHOP_ORIGIN}.evil.example`]) {
+    const reply = await preflight(origin)
+    assert.deepEqual(
+      [
+        reply.status,
+        reply.headers['access-control-allow-origin'],
+        reply.headers['access-control-allow-headers'],
+      ],
+      [204, undefined, undefined],
+    )
+    assert.equal(reply.headers.vary, 'Origin', 'a cache keeps a stranger’s answer apart too')
+  }
+})

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AppAttest, PhoneSession, TimelineEntry } from '@bonded/contract'
+import { appleKey, asTestRoots, ATTESTED_KEYS } from '../harness/attested-phones.ts'
+import { type Harness, harness, type Reply, SHOP_ORIGIN } from '../harness/harness.ts'
+import { attestation, type Bend, newKey, type TestPhone } from '../harness/phone.ts'
+
+const other = newKey().privateKey
+const junk = (length: number) => Buffer.alloc(length, 1).toString('base64url')
+
+/** What an assertion can have wrong, and what the tenant's timeline calls it. */
+const WRONGS: readonly (readonly [
+  what: string,
+  step: string,
+  bend: Bend,
+  change?: Partial<AppAttest>,
+])[] = [
+  ['a hash of something else', 'client_data_hash', { hash: Buffer.alloc(32, 1) }],
+  ['another key', 'signature', { privateKey: other }],
+  ['a signature that is none', 'signature', {}, { signature: junk(70) }],
+  ['another app', 'app_id', { appId: 'evil.example' }],
+  ['a counter that does not rise', 'counter', { counter: 1 }],
+  ['the id of another key', 'key_id', {}, { key_id: junk(32) }],
+]
+
+const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
+
+test('no two assertions that do not verify are answered differently, at any format; the tenant’s timeline names the step', async () => {
+  await using h = await harness({ proofs: asTestRoots })
+  const answers = new Set<string>()
+  const pages = new Set<string>()
+  for (const [format, makeKey] of FORMATS) {
+    for (const [what, step, bend, change] of WRONGS) {
+      const { phone, session, view } = await claimed(h, makeKey())
+      const { verified_evidence: evidence } = (await h.evidence(phone, view)).body
+      // An honest bond elsewhere has raised the counter over 1.
+      await bondElsewhere(h, phone)
+      const body = attestation(phone, view, evidence, h.now(), bend)
+      answers.add(
+        told(await send(h, phone, { ...body, app_attest: { ...body.app_attest, ...change } })),
+      )
+      pages.add(await page(h, session))
+      assert.equal(await stepOf(h, session), step, `${format}: ${what}`)
+    }
+    const { phone, session, view } = await claimed(h, makeKey())
+    const { verified_evidence: evidence } = (await h.evidence(phone, view)).body
+    const forged = attestation(phone, view, { ...evidence, signature: junk(32) }, h.now())
+    answers.add(told(await send(h, phone, forged)))
+    pages.add(await page(h, session))
+    assert.equal(await stepOf(h, session), 'evidence_mac', format)
+  }
+  assert.equal(answers.size, 1, [...answers].join('\n'))
+  assert.equal(pages.size, 1, [...pages].join('\n'))
+})
+
+test('a registration whose attestation does not verify is answered in one way, whatever is wrong with it', async () => {
+  await using h = await harness({ proofs: asTestRoots })
+  const answers = new Set<string>()
+  for (const [format, makeKey] of ATTESTED_KEYS) {
+    const stale = makeKey().register(junk(32))
+    const { challenge } = (await h.api('POST', '/devices/challenges')).body
+    answers.add(told(await h.api('POST', '/devices', { body: { format, challenge, ...stale } })))
+  }
+  const { challenge } = (await h.api('POST', '/devices/challenges')).body
+  const [good, another] = [appleKey().register(challenge), appleKey().register(challenge)]
+  const mixed: readonly object[] = [
+    { format: 'apple-app-attest', ...good, key_id: (another as { key_id: string }).key_id },
+    { format: 'apple-app-attest', ...good, attestation_object: junk(100) },
+    { format: 'android-key', certificate_chain: [junk(10), junk(10), junk(10)] },
+    {
+      format: 'webauthn',
+      registration: {
+        id: 'AAAA',
+        type: 'public-key',
+        response: { clientDataJSON: 'e30', attestationObject: 'oA' },
+      },
+    },
+  ]
+  for (const body of mixed)
+    answers.add(told(await h.api('POST', '/devices', { body: { challenge, ...body } })))
+  assert.equal(answers.size, 1, [...answers].join('\n'))
+})
+
+async function claimed(h: Harness, key: Parameters<Harness['register']>[1]) {
+  const phone = await h.register(undefined, key)
+  const session = await h.create()
+  const view: PhoneSession = (await h.claim(phone, session)).body
+  return { phone, session, view }
+}
+
+async function bondElsewhere(h: Harness, phone: TestPhone): Promise<void> {
+  const bonded = await h.attest(phone, (await h.claim(phone, await h.create())).body)
+  assert.equal(bonded.body.state, 'bonded', bonded.text)
+}
+
+const send = (h: Harness, phone: TestPhone, body: object) =>
+  h.api('POST', '/attestations', { token: phone.device_token, body })
+
+/** The status and the body, but for the id. */
+function told({ status, body }: Reply): string {
+  return JSON.stringify([status, { ...body.error, requestId: '' }])
+}
+
+/** What the browser sees, but for ids and what is derived from them. */
+async function page(h: Harness, session: { id: string; watch_token: string }): Promise<string> {
+  const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token }
+  const { body } = await h.api('GET', `/sessions/${session.id}`, {
+    token: h.shop.publishable,
+    headers,
+  })
+  const { state, hint, ended_reason, seq, verification, expires_in_ms, challenge_expires_in_ms } =
+    body
+  return JSON.stringify({
+    state,
+    hint,
+    ended_reason,
+    seq,
+    verification,
+    expires_in_ms,
+    challenge_expires_in_ms,
+  })
+}
+
+async function stepOf(h: Harness, session: { id: string }): Promise<string | null> {
+  const { body } = await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
+  return body.entries.findLast(({ kind }: TimelineEntry) => kind === 'refused')?.step
+}

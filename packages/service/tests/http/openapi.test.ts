@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { after, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { ENDPOINTS, type Endpoint, FullSession, LIMITS, REASONS } from '@bonded/contract'
+import { harness } from '../harness/harness.ts'
+import { document, resolved } from '../harness/openapi-replies.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+const SOURCES = resolve(import.meta.dirname, '../../src')
+
+test('the OpenAPI document is served, passes a validator, and is the one the replies of all tests are held to', async () => {
+  const served = await h.api('GET', '/openapi.json')
+  const result = await new Validator().validate(served.body)
+  assert.ok(result.valid, JSON.stringify('errors' in result ? result.errors : ''))
+  assert.equal(served.body.openapi, '3.1.0')
+  assert.deepEqual(Object.keys(served.body.paths), Object.keys(document.paths))
+})
+
+test('the document holds every endpoint of the table, and the service answers each', async () => {
+  for (const endpoint of Object.values(ENDPOINTS) as Endpoint[]) {
+    assert.ok(
+      document.paths[endpoint.path]?.[endpoint.method.toLowerCase()],
+      `${endpoint.method} ${endpoint.path}`,
+    )
+    const reply = await h.call(endpoint.method, endpoint.path.replace(/\{.*\}/, 'x'))
+    assert.notEqual(reply.body?.error?.reason, 'unknown_endpoint', endpoint.path)
+  }
+})
+
+test('whatever is sent and answered has a name, so that a client made from the document has types with names', () => {
+  const unnamed = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).flatMap(({ operationId, requestBody, responses }) => {
+      const schemas = [requestBody, ...Object.values(responses)].flatMap(
+        (one) => one?.content?.['application/json'].schema ?? [],
+      )
+      const whole = schemas.flatMap((schema) =>
+        'anyOf' in schema ? (schema.anyOf as readonly object[]) : [schema],
+      )
+      return whole.some((schema) => !('$ref' in schema)) ? [operationId] : []
+    }),
+  )
+  // The document itself is as free as OpenAPI lets it be.
+  assert.deepEqual(unnamed, ['readOpenApi'])
+  assert.deepEqual(
+    resolved({ $ref: '#/components/schemas/FullSession' }),
+    JSON.parse(JSON.stringify(FullSession)),
+  )
+})
+
+test('the document says of every endpoint whether it can be limited, and what its answers tell of limits then', () => {
+  for (const [name, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
+    const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
+    const { 429: limited, [endpoint.status]: success } = operation?.responses ?? {}
+    const isLimited = endpoint.limits !== undefined || !endpoint.callers.includes('anybody')
+    assert.deepEqual(
+      Object.keys(limited?.headers ?? {}),
+      isLimited ? ['RateLimit', 'RateLimit-Policy', 'Retry-After'] : [],
+      name,
+    )
+    assert.equal('RateLimit' in (success?.headers ?? {}), endpoint.limits !== undefined, name)
+    for (const limit of endpoint.limits ?? [])
+      assert.ok(
+        operation?.description?.includes(`\`${limit}\`: ${LIMITS[limit].quota}`),
+        `${name}, ${limit}`,
+      )
+  }
+})
+
+test('the completion secret stands in the answer to create, and in no other of the document', () => {
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const shapes = Object.values(operation.responses).map(
+        ({ content }) => content && resolved(content['application/json'].schema),
+      )
+      const mentions = JSON.stringify(shapes).includes('"completion_secret"')
+      assert.equal(mentions, operation.operationId === 'createSession', `${method} ${path}`)
+    }
+  }
+})
+
+test('imports go down only: http, channel, cli → operations → ports → domain → contract', () => {
+  const LAYERS = {
+    cli: 4,
+    channel: 4,
+    http: 4,
+    operations: 3,
+    adapters: 2,
+    ports: 2,
+    domain: 1,
+  } as const
+  const WIRING: number = 5
+  const layerOf = (file: string): number =>
+    LAYERS[relative(SOURCES, file).split('/')[0] as keyof typeof LAYERS] ?? WIRING
+  for (const entry of readdirSync(SOURCES, { recursive: true, withFileTypes: true })) {
+    if (!entry.name.endsWith('.ts')) continue
+    const file = join(entry.parentPath, entry.name)
+    const own = relative(SOURCES, file)
+    for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/from '([^']+)'/g)) {
+      if (own.startsWith('domain/'))
+        assert.ok(!target.startsWith('node:'), `${own} imports ${target}: the domain does no I/O`)
+      if (!target.startsWith('.')) continue
+      const imported = resolve(dirname(file), target)
+      const adapterFromCli = own.startsWith('cli/') || layerOf(file) === WIRING
+      assert.ok(
+        layerOf(imported) <= layerOf(file) || adapterFromCli,
+        `${own} imports ${relative(SOURCES, imported)}`,
+      )
+      if (own.startsWith('operations/') || own.startsWith('http/'))
+        assert.ok(!imported.includes('/adapters/'), `${own} imports an adapter`)
+    }
+  }
+})
+
+test('a reason’s message tells what to do in one or two sentences, and every reason belongs to a code', () => {
+  for (const [reason, { code, message }] of Object.entries(REASONS)) {
+    assert.match(reason, /^[a-z][a-z0-9_]*$/)
+    assert.match(message, /^[A-Z].*[.]$/, reason)
+    assert.ok(code.length > 0)
+  }
+})
+
+test('every answer carries the fixed headers, on pages and refusals alike', async () => {
+  for (const path of ['/version', '/nothing', '/bond', '/v1/pulse.js', '/api/v1/sessions/x']) {
+    const { headers } = await h.call('GET', path)
+    assert.equal(headers['x-content-type-options'], 'nosniff', path)
+    assert.equal(headers['referrer-policy'], 'no-referrer', path)
+    assert.match(String(headers['content-security-policy']), /frame-ancestors 'none'/, path)
+    assert.match(String(headers['strict-transport-security']), /max-age=31536000/, path)
+    assert.match(String(headers['x-request-id']), /^req_[0-9A-Za-z]{22}$/, path)
+  }
+})
+
+test('the handoff page shows only a link in its exact form, and opening it changes nothing', async () => {
+  const session = await h.create()
+  const good = await h.call('GET', `/bond?session_id=${session.id}&nonce=${session.nonce}`)
+  assert.match(good.text, /href="pulse:\/\/bond\?session_id=sess_/)
+  for (const query of [
+    '',
+    `?session_id=${session.id}`,
+    `?session_id="><script>&nonce=${session.nonce}`,
+    `?session_id=${session.id}&nonce=${session.nonce}"x`,
+    `?session_id=a&session_id=b&nonce=${session.nonce}`,
+  ]) {
+    const bad = await h.call('GET', `/bond${query}`)
+    assert.doesNotMatch(bad.text, /href=|<script>/, query)
+  }
+  assert.deepEqual(
+    [(await h.get(session)).body.state, (await h.get(session)).body.seq],
+    ['pending', 1],
+  )
+})

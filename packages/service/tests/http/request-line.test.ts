@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { after, test } from 'node:test'
+import { inspect } from 'node:util'
+import { makeId, type SessionId } from '@bonded/contract'
+import pino from 'pino'
+import { WebSocket } from 'ws'
+import { Secret } from '../../src/domain/secret.ts'
+import { LOG_OPTIONS } from '../../src/log.ts'
+import { expireSessions } from '../../src/operations/expire-sessions.ts'
+import { harness, SHOP_ORIGIN } from '../harness/harness.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+
+const freshId = () => makeId('req', h.service.random.id())
+
+/** The lines of the log that a piece of work has written. */
+async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
+  const before = h.lines.length
+  await work()
+  return h.lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+test('a request is one line: its id, route, status, time, tenant and session', async () => {
+  const session = await h.create()
+  const [line, ...more] = await linesOf(() => h.get(session))
+  assert.deepEqual(more, [])
+  const { requestId, ms, time: _time, pid: _pid, hostname: _host, ...rest } = line ?? {}
+  assert.match(String(requestId), /^req_[0-9A-Za-z]{22}$/)
+  assert.ok(typeof ms === 'number' && ms >= 0)
+  assert.deepEqual(rest, {
+    level: 30,
+    method: 'GET',
+    route: '/api/v1/sessions/:session_id',
+    status: 200,
+    tenantId: h.shop.tenant.id,
+    sessionId: session.id,
+    msg: 'request',
+  })
+})
+
+test('the line of a create names the new session, a phone’s the tenant it learnt of, and a refusal its reason and step', async () => {
+  const phone = await h.register()
+  const [created] = await linesOf(() => h.create())
+  assert.match(String(created?.sessionId), /^sess_/)
+  const session = await h.create()
+  const [claimed] = await linesOf(() => h.claim(phone, session))
+  assert.deepEqual([claimed?.tenantId, claimed?.sessionId], [h.shop.tenant.id, session.id])
+  const lines = await linesOf(() => h.attest(phone, { ...session, nonce: 'x'.repeat(43) } as never))
+  const refused = lines.at(-1)
+  assert.deepEqual(
+    [refused?.status, refused?.reason, refused?.sessionId],
+    [400, 'nonce_mismatch', session.id],
+  )
+})
+
+test('no line repeats what a caller wrote: not the path, the query, an id of another form, nor a method or header of its own', async () => {
+  const junk = 'Canary7f3a'
+  const lines = await linesOf(async () => {
+    await h.call('GET', `/${junk}?nonce=${junk}`)
+    await h.api('GET', `/sessions/${junk}?wait_ms=${junk}`, { token: h.shop.server })
+    await h.api('GET', `/devices/${junk}`, { token: junk })
+    await h.api('POST', '/sessions', { token: h.shop.server, body: { workflow: junk, [junk]: 1 } })
+    await h.api('POST', '/sessions', { token: h.shop.server, raw: `{"${junk}":` })
+    await h.api('GET', '/openapi.json', {
+      headers: {
+        'x-request-id': junk,
+        traceparent: junk,
+        'user-agent': junk,
+        origin: `https://${junk}`,
+      },
+    })
+  })
+  assert.equal(lines.length, 6)
+  assert.ok(!JSON.stringify(lines).includes(junk), JSON.stringify(lines))
+})
+
+test('a request that cannot be read, and one that is no request at all, have their line too', async () => {
+  const lines = await linesOf(() => h.call('GET', '/version', { headers: { expect: 'a-miracle' } }))
+  assert.deepEqual(
+    lines.map(({ route, status, reason }) => [route, status, reason]),
+    [['broken', 400, 'expectation_unsupported']],
+  )
+})
+
+test('a channel that opens and one that is refused are a line each', async () => {
+  const session = await h.create()
+  const url = `ws://127.0.0.1:${h.running.port}/sessions/${session.id}`
+  const lines = await linesOf(async () => {
+    const open = new WebSocket(url, ['bonded.v1', `watch.${session.watch_token}`], {
+      origin: SHOP_ORIGIN,
+    })
+    await new Promise((resolve) => open.once('message', resolve))
+    open.terminate()
+    const refused = new WebSocket(url, ['bonded.v1', 'watch.wrong'])
+    await new Promise((resolve) => refused.once('error', resolve))
+  })
+  assert.deepEqual(
+    lines.map(({ route, status, reason, sessionId }) => [route, status, reason, sessionId]),
+    [
+      ['/sessions/:session_id', 101, undefined, session.id],
+      ['/sessions/:session_id', 404, 'session_not_found', undefined],
+    ],
+  )
+})
+
+test('an id of our form that the caller gives is the request’s: in the reply, the error, the log and the timeline', async () => {
+  const [createId, killId, errorId] = [freshId(), freshId(), freshId()]
+  const headers = (id: string) => ({ 'x-request-id': id })
+  let session = { id: '' }
+  const [line] = await linesOf(async () => {
+    const created = await h.api('POST', '/sessions', {
+      token: h.shop.server,
+      headers: headers(createId),
+      body: { workflow: 'credit_application' },
+    })
+    assert.equal(created.headers['x-request-id'], createId)
+    session = created.body
+  })
+  assert.equal(line?.requestId, createId)
+  await h.api('DELETE', `/sessions/${session.id}`, {
+    token: h.shop.server,
+    headers: headers(killId),
+  })
+  const timeline = await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
+  assert.deepEqual(
+    timeline.body.entries.map(({ kind, request_id }: { kind: string; request_id: string }) => [
+      kind,
+      request_id,
+    ]),
+    [
+      ['created', createId],
+      ['killed', killId],
+    ],
+  )
+  const refused = await h.api('GET', `/sessions/${'x'.repeat(9)}`, {
+    token: h.shop.server,
+    headers: headers(errorId),
+  })
+  assert.deepEqual(
+    [refused.headers['x-request-id'], refused.body.error.requestId],
+    [errorId, errorId],
+  )
+})
+
+test('an id of any other form is passed over, and a new one made', async () => {
+  for (const given of [
+    'req_short',
+    `req_${'0'.repeat(23)}`,
+    `sess_${'0'.repeat(22)}`,
+    `${freshId()}, ${freshId()}`,
+    `${freshId()}\t`.trim() + ';',
+  ]) {
+    const reply = await h.api('GET', '/openapi.json', { headers: { 'x-request-id': given } })
+    assert.equal(reply.status, 200)
+    assert.match(String(reply.headers['x-request-id']), /^req_[0-9A-Za-z]{22}$/)
+    assert.notEqual(reply.headers['x-request-id'], given)
+  }
+})
+
+test('each change in the timeline names its own request, though they shared a commit; a refusal names the request that was refused', async () => {
+  const [one, two, phone] = [await h.create(), await h.create(), await h.register()]
+  const ids = [freshId(), freshId()]
+  const kill = (session: { id: string }, id = '') =>
+    h.api('DELETE', `/sessions/${session.id}`, {
+      token: h.shop.server,
+      headers: { 'x-request-id': id },
+    })
+  await Promise.all([kill(one, ids[0]), kill(two, ids[1])])
+  h.clock.advance(1)
+  const refused = await h.claim(phone, one)
+  const entries = async ({ id }: { id: string }) =>
+    h.service.store.read((tables) => tables.sessions.timeline(id as SessionId))
+  assert.deepEqual((await entries(one)).map(({ request_id }) => request_id).slice(1), [
+    ids[0],
+    refused.headers['x-request-id'],
+  ])
+  assert.deepEqual((await entries(two)).map(({ request_id }) => request_id).slice(1), [ids[1]])
+})
+
+test('what only time has done names no request', async () => {
+  const session = await h.create()
+  h.clock.advance(300_000)
+  await expireSessions(h.service)
+  const timeline = await h.service.store.read((tables) =>
+    tables.sessions.timeline(session.id as SessionId),
+  )
+  assert.deepEqual([timeline.at(-1)?.kind, timeline.at(-1)?.request_id], ['expired', null])
+})
+
+test('the trace id of a well-formed traceparent is logged, that of a broken one is not', async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const lineOf = async (traceparent: string) =>
+    (await linesOf(() => h.call('GET', '/version', { headers: { traceparent } })))[0]
+  assert.equal((await lineOf(`00-${trace}-00f067aa0ba902b7-01`))?.traceId, trace)
+  for (const broken of [
+    `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+    `ff-${trace}-00f067aa0ba902b7-01`,
+    trace,
+    `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
+  ])
+    assert.equal((await lineOf(broken))?.traceId, undefined)
+})
+
+test('a secret prints nowhere: at no depth, in no message, in no error and no child logger', () => {
+  const lines: string[] = []
+  const log = pino(
+    LOG_OPTIONS,
+    new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+  )
+  const secret = new Secret('hunter2hunter2')
+  const failure = Object.assign(
+    new Error(`failed with ${String(secret)}`, {
+      cause: Object.assign(new Error('inner'), { secret }),
+    }),
+    {
+      secret,
+      list: [secret],
+    },
+  )
+  log.info(
+    { secret, nested: { secret, deeper: [{ secret }] }, map: [secret] },
+    `a ${String(secret)}`,
+  )
+  log.info(secret, 'alone')
+  log.info('%s %o %j %O', secret, secret, { secret }, [secret])
+  log.error({ err: failure }, 'failed')
+  log.error(failure)
+  log.child({ secret, nested: { secret } }).info('child')
+  assert.equal(lines.length, 6)
+  assert.ok(!lines.join('').includes('hunter2'), lines.join(''))
+  // Alone it has no member to print; everywhere else it stands as what it is.
+  assert.equal(lines.filter((line) => line.includes('[secret]')).length, 5)
+  assert.ok(!inspect(secret, { showHidden: true, depth: 9 }).includes('hunter2'))
+})

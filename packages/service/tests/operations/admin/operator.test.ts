@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { SessionId } from '@bonded/contract'
+import { killSessionAsOperator } from '../../../src/operations/admin/kill-session.ts'
+import { moveDevice } from '../../../src/operations/admin/devices.ts'
+import { rollKey } from '../../../src/operations/admin/roll-key.ts'
+import { harness } from '../../harness/harness.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+
+const GRACE_MS = 60_000
+
+test('a rolled key and its successor both work until the grace period is over, and from then on only the successor', async () => {
+  const keys = await h.addKeys(h.shop.tenant, [
+    { workflow: 'wire_transfer', actions: ['approve_wire'] },
+  ])
+  const rolled = await rollKey(h.service, { key: keys.server.slice(8, 18), graceMs: GRACE_MS })
+  const successor = { ...keys, server: rolled.secret.reveal() }
+  const session = await h.create({}, successor)
+  assert.deepEqual(
+    [session.workflow, session.action],
+    ['wire_transfer', 'approve_wire'],
+    'the successor has the scope of the old one',
+  )
+  h.clock.advance(GRACE_MS - 1)
+  assert.equal((await h.get(session, keys)).status, 200)
+  h.clock.advance(1)
+  assert.deepEqual(
+    [(await h.get(session, keys)).status, (await h.get(session, successor)).status],
+    [401, 200],
+  )
+})
+
+test('a key that is being rolled is not rolled again, can be revoked, and is then gone', async () => {
+  const keys = await h.addKeys(h.shop.tenant, null)
+  const key = keys.server.slice(8, 18)
+  await rollKey(h.service, { key, graceMs: GRACE_MS })
+  await assert.rejects(rollKey(h.service, { key, graceMs: 0 }), /being rolled already/)
+  assert.ok(await h.service.store.write((tables) => tables.tenants.revoke(key, h.clock.now())))
+  assert.equal((await h.get(await h.create(), keys)).status, 401)
+  await assert.rejects(rollKey(h.service, { key, graceMs: 0 }), /revoked already/)
+  await assert.rejects(rollKey(h.service, { key: 'unknown', graceMs: 0 }), /no such key/)
+})
+
+test('a publishable key whose grace is over opens nothing, in a create call either', async () => {
+  const keys = await h.addKeys(h.shop.tenant, null)
+  await rollKey(h.service, { key: keys.publishable, graceMs: GRACE_MS })
+  const create = () =>
+    h.api('POST', '/sessions', {
+      token: h.shop.server,
+      body: { workflow: 'credit_application', publishableKey: keys.publishable },
+    })
+  assert.equal((await create()).status, 201)
+  h.clock.advance(GRACE_MS)
+  assert.equal((await create()).body.error.reason, 'key_of_another_tenant')
+})
+
+for (const state of ['pending', 'step_up_required', 'bonded'] as const) {
+  test(`an operator ends a session that is ${state}, with one event`, async () => {
+    const { session } = await h.reach(state)
+    const before = (await h.get(session)).body.seq
+    await killSessionAsOperator(h.service, session.id as SessionId)
+    const { body } = await h.get(session)
+    assert.deepEqual(
+      [body.state, body.ended_reason, body.seq],
+      ['killed', 'killed_by_operator', before + 1],
+    )
+    await killSessionAsOperator(h.service, session.id as SessionId)
+    assert.equal((await h.get(session)).body.seq, before + 1)
+  })
+}
+
+for (const state of ['completed', 'expired'] as const) {
+  test(`an operator cannot end a session that is ${state}`, async () => {
+    const { session } = await h.reach(state)
+    await assert.rejects(
+      killSessionAsOperator(h.service, session.id as SessionId),
+      new RegExp(`is ${state}`),
+    )
+  })
+}
+
+test('what stops a device is noted in the sessions it holds, and in no other', async () => {
+  const { session, phone } = await h.reach('bonded')
+  const other = await h.reach('bonded')
+  const { holds } = await moveDevice(h.service, phone.device_id as never, 'block')
+  assert.deepEqual(
+    holds.map(({ id }) => id),
+    [session.id],
+  )
+  const kinds = async (id: string) => {
+    const { body } = await h.api('GET', `/sessions/${id}/timeline`, { token: h.shop.server })
+    return body.entries.map(({ reason }: { reason: string | null }) => reason)
+  }
+  assert.ok((await kinds(session.id)).includes('device_blocked'))
+  assert.ok(!(await kinds(other.session.id)).includes('device_blocked'))
+})

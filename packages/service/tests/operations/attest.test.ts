@@ -1,0 +1,481 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { harness, type Harness } from '../harness/harness.ts'
+import {
+  attestation,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  type TestPhone,
+} from '../harness/phone.ts'
+
+const h: Harness = await harness()
+after(() => h[Symbol.asyncDispose]())
+
+async function ready() {
+  const session = await h.create()
+  const phone = await h.register()
+  const view = (await h.claim(phone, session)).body
+  const { verified_evidence } = (await h.evidence(phone, view)).body
+  return { session, phone, view, verified_evidence }
+}
+const submit = (phone: TestPhone, body: object) =>
+  h.api('POST', '/attestations', { token: phone.device_token, body })
+const steps = async (session: { id: string }) => {
+  const { entries } = (
+    await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
+  ).body
+  return entries
+    .filter(({ kind }: { kind: string }) => kind === 'refused')
+    .map(({ step }: { step: string }) => step)
+}
+
+test('the assertion that bonded, sent again, is answered with the session, also once it is completed', async () => {
+  const { session, phone, view, verified_evidence } = await ready()
+  const body = attestation(phone, view, verified_evidence, h.now())
+  assert.equal((await submit(phone, body)).body.state, 'bonded')
+  h.clock.advance(60_000)
+  const { seq } = (await h.get(session)).body
+  assert.equal((await submit(phone, body)).body.state, 'bonded')
+  await h.complete(session)
+  assert.equal((await submit(phone, body)).body.state, 'completed')
+  assert.equal((await h.get(session)).body.seq, seq + 1)
+})
+
+test('twelve copies of one assertion at once are all answered with the one bond', async () => {
+  const { session, phone, view, verified_evidence } = await ready()
+  const body = attestation(phone, view, verified_evidence, h.now())
+  const { seq } = (await h.get(session)).body
+  const replies = await Promise.all(Array.from({ length: 12 }, () => submit(phone, body)))
+  assert.deepEqual(new Set(replies.map(({ body: { state } }) => state)), new Set(['bonded']))
+  assert.equal((await h.get(session)).body.seq, seq + 1)
+})
+
+const cryptographic: [string, string, (given: Awaited<ReturnType<typeof ready>>) => object][] = [
+  [
+    'a key that is not the registered one',
+    'signature',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, verified_evidence, h.now(), { privateKey: newKey().privateKey }),
+  ],
+  [
+    'another app',
+    'app_id',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, verified_evidence, h.now(), { appId: 'x' }),
+  ],
+  [
+    'a hash of something else',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, verified_evidence, h.now(), { hash: Buffer.alloc(32) }),
+  ],
+  [
+    'a counter that was used',
+    'counter',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, verified_evidence, h.now(), { counter: phone.counter }),
+  ],
+  [
+    'evidence with one member changed',
+    'evidence_mac',
+    ({ phone, view, verified_evidence }) =>
+      attestation(
+        phone,
+        view,
+        {
+          ...verified_evidence,
+          local_auth: { ...verified_evidence.local_auth, method: 'passkey' },
+        },
+        h.now(),
+      ),
+  ],
+  [
+    'evidence with a member added',
+    'evidence_mac',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, { ...verified_evidence, more: true } as never, h.now()),
+  ],
+  [
+    'evidence under an unknown key',
+    'evidence_mac',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, view, { ...verified_evidence, kid: 'k9' }, h.now()),
+  ],
+  [
+    'a key id of another device',
+    'key_id',
+    ({ phone, view, verified_evidence }) =>
+      attestation({ ...phone, key_id: 'x' }, view, verified_evidence, h.now()),
+  ],
+  [
+    'another workflow than the session’s',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, { ...view, workflow: 'x' }, verified_evidence, h.now()),
+  ],
+  [
+    'another action than the session’s',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, { ...view, action: 'x' }, verified_evidence, h.now()),
+  ],
+  [
+    'another tenant',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) =>
+      attestation(
+        phone,
+        { ...view, tenant_id: `ten_${'0'.repeat(22)}` },
+        verified_evidence,
+        h.now(),
+      ),
+  ],
+  [
+    'another time than was signed',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) => ({
+      ...attestation(phone, view, verified_evidence, new Date(h.clock.now() - 1_000).toISOString()),
+      issued_at: h.now(),
+    }),
+  ],
+  [
+    'another origin',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) =>
+      attestation(
+        phone,
+        { ...view, api_base_url: 'https://evil.example' },
+        verified_evidence,
+        h.now(),
+      ),
+  ],
+  [
+    'another context',
+    'client_data_hash',
+    ({ phone, view, verified_evidence }) =>
+      attestation(phone, { ...view, context: { display: [] } }, verified_evidence, h.now()),
+  ],
+]
+for (const [what, step, body] of cryptographic) {
+  test(`${what} is refused with the one public answer, and the timeline names the step ${step}`, async () => {
+    const given = await ready()
+    const reply = await submit(given.phone, body(given))
+    assert.equal(reply.status, 400)
+    const { requestId: _id, ...error } = reply.body.error
+    assert.deepEqual(error, {
+      code: 'invalid_request',
+      message: 'The assertion does not verify.',
+      reason: 'assertion_invalid',
+    })
+    assert.deepEqual(await steps(given.session), [step])
+    assert.equal((await h.get(given.session)).body.state, 'pending')
+  })
+}
+
+test('evidence of another phone or of another code of the session does not verify', async () => {
+  const session = await h.create()
+  const [phone, other] = [await h.register(), await h.register()]
+  const view = await h.view(phone, session)
+  const { verified_evidence: theirs } = (await h.evidence(other, view)).body
+  const { verified_evidence: early } = (await h.evidence(phone, view)).body
+  h.clock.advance(61_000)
+  const { nonce } = (await h.get(session)).body
+  assert.notEqual(nonce, view.nonce)
+  for (const [evidence, at] of [
+    [theirs, view.nonce],
+    [early, nonce],
+  ]) {
+    const reply = await submit(phone, attestation(phone, { ...view, nonce: at }, evidence, h.now()))
+    assert.equal(reply.body.error.reason, 'assertion_invalid')
+  }
+  assert.deepEqual(await steps(session), ['evidence_mac', 'evidence_mac'])
+})
+
+test('evidence of another session, another device or another nonce does not verify', async () => {
+  const a = await ready()
+  const b = await ready()
+  for (const evidence of [b.verified_evidence]) {
+    const reply = await submit(a.phone, attestation(a.phone, a.view, evidence, h.now()))
+    assert.equal(reply.body.error.reason, 'assertion_invalid')
+  }
+  assert.deepEqual(await steps(a.session), ['evidence_mac'])
+})
+
+test('evidence lasts 300 s, and is told apart when it has run out, so that the phone can fetch it anew', async () => {
+  await using long = await harness({
+    workflows: [
+      { name: 'strict', actions: ['act'], require: ['local_auth'], session_ttl_seconds: 900 },
+    ],
+  })
+  for (const [waitMs, reason] of [
+    [299_999, undefined],
+    [300_000, 'evidence_expired'],
+  ] as const) {
+    const { session, phone } = await long.reach('step_up_required')
+    const view = await long.view(phone, session)
+    const { verified_evidence } = (await long.evidence(phone, view)).body
+    long.clock.advance(waitMs)
+    const reply = await long.api('POST', '/attestations', {
+      token: phone.device_token,
+      body: attestation(phone, view, verified_evidence, long.now()),
+    })
+    assert.equal(reply.body.error?.reason, reason)
+  }
+})
+
+test('evidence never outlives its session', async () => {
+  const session = await h.create()
+  const phone = await h.register()
+  h.clock.advance(200_000)
+  const { verified_evidence } = (
+    await h.evidence(phone, await h.view(phone, (await h.get(session)).body))
+  ).body
+  assert.equal(verified_evidence.expires_at, session.expires_at)
+})
+
+test('an evidence request is taken once, and only with the signals that were signed', async () => {
+  const { session, phone, view } = await ready()
+  const ask = (body: object) => h.api('POST', '/evidence', { token: phone.device_token, body })
+  const body = evidenceRequest(phone, view, carriedSignals(h.clock.now()), h.now())
+  assert.equal((await ask(body)).status, 200)
+  assert.equal((await ask(body)).body.error.reason, 'assertion_invalid')
+  const another = evidenceRequest(phone, view, carriedSignals(h.clock.now(), 6), h.now())
+  assert.equal(
+    (await ask({ ...another, signals: carriedSignals(h.clock.now(), 60) })).body.error.reason,
+    'assertion_invalid',
+  )
+  assert.deepEqual(await steps(session), ['counter', 'client_data_hash'])
+})
+
+test('issued_at is taken from 120 s before to 30 s after the service’s time, and the answer tells the time', async () => {
+  for (const [offset, taken] of [
+    [-120_000, true],
+    [-120_001, false],
+    [30_000, true],
+    [30_001, false],
+  ] as const) {
+    const { session, phone, view, verified_evidence } = await ready()
+    const issuedAt = new Date(h.clock.now() + offset).toISOString()
+    const reply = await submit(phone, attestation(phone, view, verified_evidence, issuedAt))
+    if (taken) assert.equal(reply.body.state, 'bonded', `${offset}`)
+    else {
+      assert.equal(reply.body.error.reason, 'issued_at_out_of_range')
+      assert.equal(reply.body.error.server_time, h.now())
+      assert.equal((await h.get(session)).body.state, 'pending')
+    }
+  }
+})
+
+test('a body may only speak of the device and the subject whose token it came with', async () => {
+  const { session, phone, view, verified_evidence } = await ready()
+  const other = await h.register()
+  const body = attestation(phone, view, verified_evidence, h.now())
+  assert.equal((await submit(other, body)).body.error.reason, 'device_not_usable')
+  const wrong = await submit(phone, { ...body, subject_id: other.subject_id })
+  assert.equal(wrong.body.error.reason, 'device_not_usable')
+  assert.equal((await h.get(session)).body.state, 'pending')
+})
+
+test('a counter that does not rise makes the phone suspect only when it was signed later than the last one taken', async () => {
+  const { phone, view, verified_evidence } = await ready()
+  const status = async () =>
+    (await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.status
+  await submit(
+    phone,
+    attestation(phone, view, verified_evidence, h.now(), { counter: phone.counter }),
+  )
+  assert.equal(await status(), 'active', 'a repetition is the network’s doing')
+  h.clock.advance(1_000)
+  await submit(phone, attestation(phone, view, verified_evidence, h.now(), { counter: 1 }))
+  assert.equal(await status(), 'suspect')
+  assert.equal((await h.attest(phone, view)).body.error.reason, 'device_not_usable')
+})
+
+test('a counter beyond 2^31 is read without a sign', async () => {
+  const { phone, view, verified_evidence } = await ready()
+  const high = attestation(phone, view, verified_evidence, h.now(), { counter: 0xffff_fffe })
+  assert.equal((await submit(phone, high)).body.state, 'bonded')
+})
+
+test('a backend may submit for its own phone app, and reads its own view', async () => {
+  const { session, phone, view, verified_evidence } = await ready()
+  const body = attestation(phone, view, verified_evidence, h.now())
+  const reply = await h.api('POST', '/attestations', { token: h.shop.server, body })
+  assert.equal(reply.body.state, 'bonded')
+  assert.equal(reply.body.watch_token, session.watch_token)
+})
+
+test('a foreign backend cannot submit, and learns nothing', async () => {
+  const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
+  const { session, phone, view, verified_evidence } = await ready()
+  const reply = await h.api('POST', '/attestations', {
+    token: other.server,
+    body: attestation(phone, view, verified_evidence, h.now()),
+  })
+  assert.equal(reply.body.error.reason, 'session_not_live')
+  assert.equal((await h.get(session)).body.state, 'pending')
+})
+
+test('only the phone that claimed may act; the first valid assertion pins like a claim', async () => {
+  const { session } = await ready()
+  const other = await h.register()
+  assert.equal((await h.claim(other, session)).body.error.reason, 'session_claimed')
+  assert.equal((await h.decline(other, session)).body.error.reason, 'session_claimed')
+  assert.equal(
+    (
+      await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
+        token: other.device_token,
+      })
+    ).status,
+    404,
+  )
+  const fresh = await h.create()
+  const unclaimed = await h.view(other, fresh)
+  assert.equal((await h.attest(other, unclaimed)).body.state, 'bonded')
+  assert.equal((await h.view(other, fresh)).state, 'bonded')
+})
+
+test('a bond moves the expiry forward and never back', async () => {
+  const early = await ready()
+  const before = (await h.get(early.session)).body.expires_at
+  await submit(early.phone, attestation(early.phone, early.view, early.verified_evidence, h.now()))
+  assert.equal((await h.get(early.session)).body.expires_at, before)
+  const session = await h.create()
+  const phone = await h.register()
+  h.clock.advance(290_000)
+  const current = (await h.get(session)).body
+  await h.claim(phone, current)
+  await h.attest(phone, await h.view(phone, current))
+  const bonded = (await h.get(session)).body
+  assert.equal(bonded.state, 'bonded')
+  assert.equal(Date.parse(bonded.expires_at), h.clock.now() + 120_000)
+})
+
+test('failed local authentication never leaves the low band', async () => {
+  const session = await h.create()
+  const phone = await h.register()
+  await h.claim(phone, session)
+  const signals = {
+    ...carriedSignals(h.clock.now()),
+    local_auth: { result: 'failed' as const, method: 'biometric' as const, verified_at: h.now() },
+  }
+  await h.attest(phone, await h.view(phone, session), { signals })
+  const { verification } = (await h.get(session)).body
+  assert.equal(verification.local_auth, 'failed')
+  assert.equal(verification.assertion_band, 'low')
+  assert.ok(
+    verification.human_presence_confidence < 0.55 && verification.assertion_confidence < 0.55,
+  )
+})
+
+test('local authentication older than 120 s when the phone asked, of the future, or by no method, is failed', async () => {
+  const judged = async (
+    ageMs: number,
+    {
+      askedMsAgo = 0,
+      method = 'biometric',
+    }: { askedMsAgo?: number; method?: 'biometric' | 'none' } = {},
+  ) => {
+    const { view, phone } = await ready()
+    const askedAt = h.clock.now() - askedMsAgo
+    const local_auth = {
+      result: 'verified' as const,
+      method,
+      verified_at: new Date(askedAt - ageMs).toISOString(),
+    }
+    const body = evidenceRequest(
+      phone,
+      view,
+      { ...carriedSignals(h.clock.now()), local_auth },
+      new Date(askedAt).toISOString(),
+    )
+    const reply = await h.api('POST', '/evidence', { token: phone.device_token, body })
+    return reply.body.verified_evidence.local_auth.result
+  }
+  assert.deepEqual(
+    [await judged(120_000), await judged(120_001), await judged(0), await judged(-1)],
+    ['verified', 'failed', 'verified', 'failed'],
+  )
+  assert.deepEqual(
+    [await judged(120_000, { askedMsAgo: 60_000 }), await judged(-1, { askedMsAgo: 60_000 })],
+    ['verified', 'failed'],
+  )
+  assert.equal(await judged(0, { method: 'none' }), 'failed')
+})
+
+test('two tenants know the same phone by different names, and each by the same name again', async () => {
+  const other = await h.addTenant({ name: 'Second', origins: ['https://second.example'] })
+  const phone = await h.register()
+  const bondAt = async (keys: typeof other) => {
+    const session = await h.create({ workflow: 'credit_application' }, keys)
+    await h.claim(phone, session)
+    await h.attest(phone, await h.view(phone, session))
+    return (await h.get(session, keys)).body.subject_ref
+  }
+  const first = await bondAt(h.shop)
+  assert.notEqual(await bondAt(other), first)
+  assert.equal(await bondAt(h.shop), first)
+})
+
+test('a session for a named customer bonds with no other’s phone, at no step', async () => {
+  const phone = await h.register()
+  const known = await h.create()
+  await h.claim(phone, known)
+  await h.attest(phone, await h.view(phone, known))
+  const { subject_ref } = (await h.get(known)).body
+  const session = await h.create({ workflow: 'named', subject_ref })
+  assert.equal(session.subject_ref, null, 'wanted, and not bonded yet')
+  const stranger = await h.register()
+  const shown = {
+    ...session,
+    tenant_name: '',
+    requesting_origin: null,
+    created_at: session.server_time,
+  }
+  assert.equal(
+    (
+      await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
+        token: stranger.device_token,
+      })
+    ).status,
+    404,
+  )
+  for (const reply of [
+    await h.claim(stranger, session),
+    await h.decline(stranger, session),
+    await h.evidence(stranger, shown),
+  ]) {
+    assert.equal(reply.body.error.reason, 'device_not_usable')
+  }
+  await h.claim(phone, session)
+  assert.equal((await h.attest(phone, await h.view(phone, session))).body.state, 'bonded')
+  assert.equal(
+    (await h.api('POST', '/sessions', { token: h.shop.server, body: { workflow: 'named' } })).body
+      .error.reason,
+    'subject_required',
+  )
+})
+
+test('a production tenant takes no software key, at no step', async () => {
+  const live = await h.addTenant({
+    name: 'Live',
+    environment: 'production',
+    origins: ['https://live.example'],
+  })
+  const session = await h.create({ workflow: 'credit_application' }, live)
+  const phone = await h.register()
+  const shown = {
+    ...session,
+    tenant_name: '',
+    requesting_origin: null,
+    created_at: session.server_time,
+  }
+  const replies = [
+    await h.claim(phone, session),
+    await h.decline(phone, session),
+    await h.evidence(phone, shown),
+    await submit(phone, attestation(phone, shown, (await ready()).verified_evidence, h.now())),
+  ]
+  for (const reply of replies) assert.equal(reply.body.error.reason, 'device_not_usable')
+})

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { SessionId } from '@bonded/contract'
+import { expireSessions } from '../../src/operations/expire-sessions.ts'
+import { harness } from '../harness/harness.ts'
+
+const h = await harness({
+  workflows: [
+    {
+      name: 'w',
+      actions: ['a'],
+      challenge_ttl_seconds: 30,
+      session_ttl_seconds: 120,
+      bonded_ttl_seconds: 60,
+    },
+  ],
+})
+after(() => h[Symbol.asyncDispose]())
+const current = async (session: { id: string }) => (await h.get(session)).body
+
+test('the code rotates every challenge_ttl_seconds without a write, and its windows are half-open', async () => {
+  const session = await h.create({})
+  assert.equal(session.challenge_rotates_in_ms, 30_000)
+  assert.equal(session.challenge_expires_in_ms, 60_000)
+  h.clock.advance(29_999)
+  assert.equal((await current(session)).nonce, session.nonce)
+  h.clock.advance(1)
+  const second = await current(session)
+  assert.notEqual(second.nonce, session.nonce)
+  assert.equal(second.seq, session.seq)
+  assert.equal(second.challenge_rotates_in_ms, 30_000)
+})
+
+test('a code scanned in its last second still works for one more window, and then is expired', async () => {
+  const phone = await h.register()
+  const session = await h.create({})
+  h.clock.advance(59_999)
+  assert.equal((await h.claim(phone, session)).status, 200)
+  const late = await h.create({})
+  h.clock.advance(60_000)
+  assert.equal((await h.claim(phone, late)).body.error.reason, 'challenge_expired')
+  assert.equal(
+    (await h.claim(phone, { id: late.id, nonce: 'A'.repeat(43) })).body.error.reason,
+    'nonce_mismatch',
+  )
+})
+
+test('a code that is yet to come is a mismatch, not an expired one', async () => {
+  const phone = await h.register()
+  const session = await h.create({})
+  h.clock.advance(30_000)
+  const later = await current(session)
+  const fresh = await h.create({})
+  assert.equal(
+    (await h.claim(phone, { id: fresh.id, nonce: later.nonce })).body.error.reason,
+    'nonce_mismatch',
+  )
+  const own = h.service.keys.nonces('k1', fresh.id as SessionId).nonceAt(1)
+  assert.equal(
+    (await h.claim(phone, { id: fresh.id, nonce: own })).body.error.reason,
+    'nonce_mismatch',
+  )
+})
+
+test('for the phone that has claimed, any other code that was on show is an expired one', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const view = (await h.claim(phone, session)).body
+  h.clock.advance(65_000)
+  const before = h.service.keys.nonces('k1', session.id as SessionId).nonceAt(1)
+  assert.equal(
+    (await h.evidence(phone, { ...view, nonce: before })).body.error.reason,
+    'challenge_expired',
+  )
+})
+
+test('a claimed nonce is the only one taken from its phone, for 120 s from the claim, whatever is on show', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const view = (await h.claim(phone, session)).body
+  h.clock.advance(100_000)
+  assert.equal((await h.view(phone, session)).nonce, session.nonce)
+  const newer = await current(session)
+  assert.notEqual(newer.nonce, session.nonce)
+  assert.equal(
+    (await h.evidence(phone, { ...view, nonce: newer.nonce })).body.error.reason,
+    'nonce_mismatch',
+  )
+  assert.equal((await h.attest(phone, view)).body.state, 'bonded')
+})
+
+test('claiming again with the same nonce changes nothing; with a newer one the two minutes begin anew', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  const first = (await h.claim(phone, session)).body
+  const { seq } = await current(session)
+  h.clock.advance(40_000)
+  const again = (await h.claim(phone, session)).body
+  assert.equal(again.challenge_expires_at, first.challenge_expires_at)
+  const newer = await current(session)
+  assert.equal(newer.seq, seq)
+  const moved = (await h.claim(phone, newer)).body
+  assert.equal(moved.nonce, newer.nonce)
+  assert.equal((await h.claim(phone, session)).body.error.reason, 'challenge_expired')
+  assert.equal((await h.attest(phone, moved)).body.state, 'bonded')
+})
+
+test('the claimed nonce runs out after 120 s', async () => {
+  await using long = await harness({
+    workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30, session_ttl_seconds: 600 }],
+  })
+  const session = await long.create({})
+  const phone = await long.register()
+  const view = (await long.claim(phone, session)).body
+  long.clock.advance(119_999)
+  assert.equal((await long.evidence(phone, view)).status, 200)
+  long.clock.advance(1)
+  assert.equal((await long.evidence(phone, view)).body.error.reason, 'challenge_expired')
+})
+
+test('outside pending the code stays frozen at the last one shown', async () => {
+  const { session } = await h.reach('bonded', {})
+  const frozen = await current(session)
+  h.clock.advance(45_000)
+  const later = await current(session)
+  assert.deepEqual(
+    [later.nonce, later.qr_payload, later.challenge_expires_at],
+    [frozen.nonce, frozen.qr_payload, frozen.challenge_expires_at],
+  )
+  assert.deepEqual([later.challenge_rotates_in_ms, later.challenge_expires_in_ms], [0, 0])
+  assert.ok(later.expires_in_ms > 0)
+})
+
+test('the code of an expired session is the last one shown, before and after it is swept', async () => {
+  const session = await h.create({})
+  h.clock.advance(119_999)
+  const last = await current(session)
+  h.clock.advance(1)
+  const unswept = await current(session)
+  await expireSessions(h.service)
+  const swept = await current(session)
+  assert.deepEqual(
+    [unswept.state, unswept.nonce, swept.state, swept.nonce],
+    ['expired', last.nonce, 'expired', last.nonce],
+  )
+})
+
+test('a phone is told until when the very code that it read is taken', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  h.clock.advance(31_000)
+  const view = await h.view(phone, session)
+  assert.deepEqual([view.nonce, view.challenge_expires_in_ms], [session.nonce, 29_000])
+  h.clock.advance(28_999)
+  assert.equal((await h.claim(phone, session)).status, 200)
+})
+
+test('the phone that has claimed is shown the code it claimed, whatever code it asks with', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  await h.claim(phone, session)
+  h.clock.advance(31_000)
+  const asked = await h.view(phone, await current(session))
+  assert.deepEqual([asked.nonce, asked.challenge_expires_in_ms], [session.nonce, 89_000])
+  assert.equal((await h.attest(phone, asked)).body.state, 'bonded')
+})
+
+test('a session is expired from the very instant of expires_at, and forgotten an hour after it ended', async () => {
+  const session = await h.create({})
+  h.clock.advance(119_999)
+  assert.equal((await current(session)).state, 'pending')
+  h.clock.advance(1)
+  const expired = await current(session)
+  assert.deepEqual(
+    [expired.state, expired.expires_in_ms, expired.verification, expired.hint],
+    ['expired', 0, null, null],
+  )
+  h.clock.advance(60 * 60_000 - 1)
+  assert.equal((await current(session)).state, 'expired')
+  h.clock.advance(1)
+  assert.equal((await h.get(session)).status, 404)
+})
+
+test('the phone view never holds a newer nonce than the one shown to it', async () => {
+  const session = await h.create({})
+  const phone = await h.register()
+  h.clock.advance(35_000)
+  assert.equal((await h.view(phone, session)).nonce, session.nonce)
+  const query = (nonce: string) =>
+    h.api('GET', `/sessions/${session.id}?nonce=${nonce}`, { token: phone.device_token })
+  h.clock.advance(30_000)
+  assert.equal((await query(session.nonce)).status, 404)
+  assert.equal((await query('')).status, 404)
+})
+
+test('the image of the code is served for an accepted nonce of a pending session, and for nothing else', async () => {
+  const session = await h.create({})
+  const image = await h.call('GET', session.qr_svg_url)
+  assert.equal(image.status, 200)
+  assert.match(String(image.headers['content-type']), /^image\/svg\+xml/)
+  assert.match(image.text, /<title>/)
+  const path = `/v1/sessions/${session.id}/qr.svg`
+  for (const bad of [
+    path,
+    `${path}?nonce=`,
+    `${path}?nonce=${'A'.repeat(43)}`,
+    `${path}?nonce=a&nonce=b`,
+    `/v1/sessions/nothing/qr.svg?nonce=${session.nonce}`,
+  ]) {
+    assert.equal((await h.call('GET', bad)).status, 404, bad)
+  }
+  h.clock.advance(60_000)
+  assert.equal((await h.call('GET', session.qr_svg_url)).status, 404)
+  const ended = await h.reach('killed', {})
+  assert.equal((await h.call('GET', ended.session.qr_svg_url)).status, 404)
+})

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { localBus } from '../../src/adapters/bus/local-bus.ts'
+import { migrate } from '../../src/adapters/sql/migrate.ts'
+import { SqliteStore } from '../../src/adapters/sql/sqlite-store.ts'
+import type { Session } from '../../src/domain/session.ts'
+import { harness } from '../harness/harness.ts'
+
+/** A service, and another connection to its database. */
+async function withDatabase() {
+  const h = await harness()
+  const database = new DatabaseSync(h.databaseFile)
+  return {
+    h,
+    database,
+    async ready() {
+      const { status, body } = await h.call('GET', '/health/ready')
+      return status === 200
+        ? [200, body.status]
+        : [status, body.error.code, body.error.reason, body.error.unready]
+    },
+    async [Symbol.asyncDispose]() {
+      database.close()
+      await h[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const unready = (...words: string[]) => [503, 'unavailable', 'not_ready', words]
+
+test('a service that can do its work is ready', async () => {
+  await using s = await withDatabase()
+  assert.deepEqual(await s.ready(), [200, 'ready'])
+  await s.h.create()
+  assert.deepEqual(await s.ready(), [200, 'ready'])
+})
+
+test('a database that a newer program has migrated, or that lacks a step, makes it not ready, and it says which', async () => {
+  await using s = await withDatabase()
+  s.database.exec(`insert into migration values (99, 'from the future', 'x', 0)`)
+  assert.deepEqual(await s.ready(), unready('migrations_unknown'))
+  s.database.exec('delete from migration where number > 1')
+  assert.deepEqual(await s.ready(), unready('migrations_pending'))
+})
+
+test('a database that cannot be written makes it not ready until a write succeeds; it still reads', async () => {
+  await using s = await withDatabase()
+  const session = await s.h.create()
+  s.database.exec('begin immediate')
+  assert.equal((await s.h.kill(session)).status, 503)
+  assert.deepEqual(await s.ready(), unready('store_unwritable'))
+  assert.equal((await s.h.call('GET', '/health/alive')).status, 200)
+  s.database.exec('rollback')
+  await s.h.kill(session)
+  assert.deepEqual(await s.ready(), [200, 'ready'])
+})
+
+test('a database that cannot be read makes it not ready, and the process is alive', async () => {
+  await using s = await withDatabase()
+  s.database.exec(
+    'alter table migration rename to elsewhere; alter table session rename to nowhere',
+  )
+  assert.deepEqual(await s.ready(), unready('store_unreadable'))
+  assert.equal((await s.h.call('GET', '/health/alive')).status, 200)
+})
+
+test('a live session made under a root key that this node lacks makes it not ready; one from before its start does not', async () => {
+  await using s = await withDatabase()
+  const { id } = await s.h.create()
+  s.database.prepare(`update session set root_key_id = 'k9' where id = ?`).run(id)
+  assert.deepEqual(await s.ready(), unready('keys_unknown'))
+  s.database.prepare('update session set created_at = created_at - 1 where id = ?').run(id)
+  assert.deepEqual(await s.ready(), [200, 'ready'])
+})
+
+test('a clock more than a second behind a stored session makes it not ready', async () => {
+  await using s = await withDatabase()
+  const { id } = await s.h.create()
+  const ahead = s.database.prepare('update session set created_at = ? where id = ?')
+  ahead.run(s.h.clock.now() + 1_000, id)
+  assert.deepEqual(await s.ready(), [200, 'ready'])
+  ahead.run(s.h.clock.now() + 1_001, id)
+  assert.deepEqual(await s.ready(), unready('clock_behind'))
+})
+
+test('several things at once are all told', async () => {
+  await using s = await withDatabase()
+  const { id } = await s.h.create()
+  const session = { rootKeyId: 'k9', createdAt: s.h.clock.now() + 5_000 } satisfies Partial<Session>
+  s.database
+    .prepare('update session set created_at = ?, root_key_id = ? where id = ?')
+    .run(session.createdAt, session.rootKeyId, id)
+  s.database.exec(`insert into migration values (99, 'from the future', 'x', 0)`)
+  assert.deepEqual(await s.ready(), unready('migrations_unknown', 'keys_unknown', 'clock_behind'))
+})
+
+test('a disk with less than 64 MiB, or one that does not tell, is as good as full', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'bonded-disk-')), 'b.db')
+  migrate(file, 0)
+  for (const [freeBytes, health] of [
+    [async () => 64 * 1024 * 1024, []],
+    [async () => 64 * 1024 * 1024 - 1, ['disk_full']],
+    [async () => Promise.reject(new Error('no answer')), ['disk_full']],
+  ] as const) {
+    await using store = new SqliteStore(file, { bus: localBus(), freeBytes })
+    assert.deepEqual(await store.health(), health)
+  }
+})

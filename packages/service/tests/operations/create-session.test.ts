@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { harness } from '../harness/harness.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+const create = (body: unknown, headers: Record<string, string> = {}, token = h.shop.server) =>
+  h.api('POST', '/sessions', { token, body, headers })
+
+test('one Idempotency-Key and one body give one session, as it is now, with its completion secret', async () => {
+  const headers = { 'idempotency-key': 'order-1' }
+  const first = await create({ workflow: 'credit_application' }, headers)
+  const phone = await h.register()
+  await h.claim(phone, first.body)
+  const again = await create({ workflow: 'credit_application' }, headers)
+  assert.equal(again.status, 201)
+  assert.deepEqual(
+    [again.body.id, again.body.completion_secret],
+    [first.body.id, first.body.completion_secret],
+  )
+  assert.equal(again.body.hint, 'scanned')
+})
+
+test('the same key with another body is refused, and a member’s order is no other body', async () => {
+  const headers = { 'idempotency-key': 'order-2' }
+  const first = await create({ workflow: 'wire_transfer', action: 'approve_wire' }, headers)
+  const reordered = await create({ action: 'approve_wire', workflow: 'wire_transfer' }, headers)
+  assert.equal(reordered.body.id, first.body.id)
+  const other = await create({ workflow: 'wire_transfer', action: 'change_limit' }, headers)
+  assert.deepEqual([other.status, other.body.error.reason], [400, 'idempotency_mismatch'])
+})
+
+test('an Idempotency-Key leads to no session that its credential could not have made', async () => {
+  const headers = { 'idempotency-key': 'order-3' }
+  const [wire, credit] = [
+    await h.addKeys(h.shop.tenant, [{ workflow: 'wire_transfer', actions: ['approve_wire'] }]),
+    await h.addKeys(h.shop.tenant, [{ workflow: 'credit_application', actions: null }]),
+  ]
+  const first = await create({}, headers, wire.server)
+  assert.equal(first.body.workflow, 'wire_transfer')
+  const other = await create({}, headers, credit.server)
+  assert.deepEqual([other.status, other.body.error.reason], [400, 'idempotency_mismatch'])
+  assert.equal((await create({}, headers, wire.server)).body.id, first.body.id)
+})
+
+test('fifty creates at once with one key make one session', async () => {
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, () =>
+      create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' }),
+    ),
+  )
+  assert.equal(new Set(replies.map(({ body }) => body.id)).size, 1)
+  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([201]))
+})
+
+test('a key belongs to its tenant, and lasts as long as its session can be read', async () => {
+  const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
+  const headers = { 'idempotency-key': 'shared' }
+  const body = { workflow: 'credit_application' }
+  const ours = await create(body, headers)
+  const theirs = await create(body, headers, other.server)
+  assert.notEqual(theirs.body.id, ours.body.id)
+  assert.equal((await create(body, headers, other.server)).body.id, theirs.body.id)
+  h.clock.advance(300_000 + 60 * 60_000 - 1)
+  assert.equal((await create(body, headers)).body.id, ours.body.id)
+  h.clock.advance(1)
+  assert.notEqual((await create(body, headers)).body.id, ours.body.id)
+})
+
+test('a key that is empty, too long or not visible ASCII is refused', async () => {
+  for (const key of ['', 'x'.repeat(256), 'a b', 'é'.normalize('NFC')]) {
+    const reply = await create({ workflow: 'credit_application' }, { 'idempotency-key': key })
+    assert.equal(reply.status, 400, JSON.stringify(key))
+  }
+})
+
+test('workflow and action may be left out where the credential allows only one', async () => {
+  const single = await h.addKeys(h.shop.tenant, [
+    { workflow: 'wire_transfer', actions: ['approve_wire'] },
+  ])
+  const created = await create(undefined, {}, single.server)
+  assert.deepEqual([created.body.workflow, created.body.action], ['wire_transfer', 'approve_wire'])
+  assert.equal((await create({})).body.error.reason, 'workflow_required')
+  assert.equal((await create({ workflow: 'wire_transfer' })).body.error.reason, 'action_required')
+})
+
+test('what does not exist is invalid, what is not enabled is forbidden', async () => {
+  const scoped = await h.addKeys(h.shop.tenant, [
+    { workflow: 'wire_transfer', actions: ['approve_wire'] },
+  ])
+  const cases: [object, string, number, string][] = [
+    [{ workflow: 'nothing' }, h.shop.server, 400, 'workflow_unknown'],
+    [{ workflow: 'wire_transfer', action: 'nothing' }, h.shop.server, 400, 'action_unknown'],
+    [{ workflow: 'credit_application' }, scoped.server, 403, 'workflow_not_enabled'],
+    [
+      { workflow: 'wire_transfer', action: 'change_limit' },
+      scoped.server,
+      403,
+      'action_not_enabled',
+    ],
+    [
+      { workflow: 'credit_application', publishableKey: scoped.publishable },
+      h.shop.server,
+      403,
+      'workflow_not_enabled',
+    ],
+    [
+      { workflow: 'wire_transfer', action: 'change_limit', publishableKey: scoped.publishable },
+      h.shop.server,
+      403,
+      'action_not_enabled',
+    ],
+  ]
+  for (const [body, token, status, reason] of cases) {
+    const reply = await create(body, {}, token)
+    assert.deepEqual(
+      [reply.status, reply.body.error.reason],
+      [status, reason],
+      JSON.stringify(body),
+    )
+  }
+})
+
+test('a publishable key of another tenant, or of nobody, is forbidden', async () => {
+  const other = await h.addTenant({ name: 'Third', origins: ['https://third.example'] })
+  for (const publishableKey of [other.publishable, `pk_beta_${'0'.repeat(22)}`]) {
+    const reply = await create({ workflow: 'credit_application', publishableKey })
+    assert.deepEqual([reply.status, reply.body.error.reason], [403, 'key_of_another_tenant'])
+  }
+})
+
+test('a context that could hide or reorder what a person reads is refused', async () => {
+  const display = (value: string) => ({
+    workflow: 'credit_application',
+    context: { display: [{ label: 'Amount', value }] },
+  })
+  for (const value of ['a\u202eb', 'a\u200bb', 'a\nb', 'a\u0000b', 'a\u2066b', 'x'.repeat(257)]) {
+    assert.equal((await create(display(value))).status, 400, JSON.stringify(value))
+  }
+  assert.equal((await create(display('€ 12,500.00 ✓ 😀'.padEnd(200, '😀')))).status, 201)
+})
+
+test('completing checks the secret before the context, and both before the state', async () => {
+  const { session } = await h.reach('pending', {
+    workflow: 'credit_application',
+    context: { display: [], digest: 'd'.repeat(43) },
+  })
+  const path = `/sessions/${session.id}/form-completed`
+  const attempt = async (headers: Record<string, string>) =>
+    (await h.api('POST', path, { token: h.shop.server, headers })).body.error.reason
+  assert.equal(await attempt({}), 'completion_secret_missing')
+  assert.equal(
+    await attempt({ 'x-bond-completion-secret': `bcs_${'A'.repeat(43)}` }),
+    'completion_secret_mismatch',
+  )
+  const right = { 'x-bond-completion-secret': session.completion_secret ?? '' }
+  assert.equal(
+    await attempt({ ...right, 'x-bond-context-digest': 'e'.repeat(43) }),
+    'context_mismatch',
+  )
+  assert.equal(await attempt(right), 'session_not_bonded')
+})
+
+test('a session that is bound to nothing completes with no digest at all', async () => {
+  const { session } = await h.reach('bonded')
+  assert.equal(
+    (await h.complete(session, { 'x-bond-context-digest': 'e'.repeat(43) })).body.error.reason,
+    'context_mismatch',
+  )
+  assert.equal((await h.complete(session)).status, 200)
+})
+
+test('a bonded session that runs out cannot be completed any more', async () => {
+  const { session } = await h.reach('bonded')
+  h.clock.advance(300_000)
+  const late = await h.complete(session)
+  assert.deepEqual([late.status, late.body.error.reason], [404, 'session_not_found'])
+})

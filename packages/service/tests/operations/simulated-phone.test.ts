@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { makeId } from '@bonded/contract'
+import {
+  createSimulatedPhone,
+  type Outcome,
+  PHONE_FORMATS,
+  type PhoneFormat,
+  testAuthorityIn,
+  testRootsIn,
+} from '@bonded/simulator'
+import pino from 'pino'
+import { systemClock } from '../../src/adapters/clock/system-clock.ts'
+import { proofsOf } from '../../src/adapters/proofs/proofs.ts'
+import { readConfig } from '../../src/config.ts'
+import { createTenant } from '../../src/operations/admin/tenants.ts'
+import { startService, composeService } from '../../src/compose.ts'
+
+/** A service that trusts the test roots in its data folder, and the phone that keeps its keys there. */
+async function besideEachOther(environment: 'sandbox' | 'production') {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-beside-'))
+  testAuthorityIn(folder)
+  const { phones } = readConfig({ BONDED_TEST_ROOTS: testRootsIn(folder) })
+  const probe = await import('node:net').then(({ createServer }) =>
+    createServer().listen(0, '127.0.0.1'),
+  )
+  await new Promise((resolve) => probe.once('listening', resolve))
+  const { port } = probe.address() as { port: number }
+  await new Promise((resolve) => probe.close(resolve))
+  const origin = `http://localhost:${port}`
+  const service = composeService({
+    databaseFile: join(folder, 'bonded.db'),
+    rootKeys: [{ id: 'k1', bytes: new Uint8Array(32) }],
+    settings: {
+      publicOrigin: origin,
+      appScheme: 'pulse',
+      version: '0.0.0',
+      limits: 'off',
+      trustedProxies: 0,
+    },
+    clock: systemClock,
+    proofs: proofsOf(phones, {
+      origin,
+      clock: systemClock,
+      fetch: () => Promise.reject(new Error('a test asks nobody outside')),
+    }),
+  })
+  const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
+  const running = await startService(service, {
+    host: '127.0.0.1',
+    port,
+    log: pino({ level: 'silent' }),
+    script,
+  })
+  const workflows = [{ name: 'w', actions: ['a'], require: ['local_auth' as const] }]
+  const { serverCredential } = await createTenant(service, {
+    name: 'Shop',
+    environment,
+    origins: [],
+    workflows,
+    demo: false,
+  })
+  return {
+    folder,
+    async play(outcome: Outcome, format?: PhoneFormat) {
+      const headers = {
+        authorization: `Bearer ${serverCredential.reveal()}`,
+        'idempotency-key': makeId('req', service.random.id()),
+      }
+      const created = await fetch(`${origin}/api/v1/sessions`, { method: 'POST', headers })
+      const { qr_payload } = (await created.json()) as { qr_payload: string }
+      const phone = createSimulatedPhone({
+        origin,
+        stateFile: join(folder, 'phone.json'),
+        authorityFolder: folder,
+        format,
+        formatOfNewKeys: 'apple-app-attest',
+      })
+      const { device_id, format: registered } = await phone.register()
+      return { device_id, format: registered, result: await phone.run(qr_payload, outcome) }
+    },
+    async [Symbol.asyncDispose]() {
+      await running[Symbol.asyncDispose]()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+for (const format of PHONE_FORMATS) {
+  test(`${format}: the simulated phone registers, approves, answers a step-up, and every attack of it is refused`, async () => {
+    await using beside = await besideEachOther('sandbox')
+    const first = await beside.play('approve', format)
+    assert.deepEqual(
+      [first.format, first.result.state],
+      [format, 'bonded'],
+      JSON.stringify(first.result),
+    )
+    const stepped = await beside.play('step-up')
+    assert.deepEqual(
+      [stepped.device_id, stepped.format, stepped.result.state],
+      [first.device_id, format, 'bonded'],
+    )
+    for (const outcome of ['stale-counter', 'other-device'] as const) {
+      assert.ok((await beside.play(outcome)).result.refusal !== undefined, outcome)
+    }
+    const replayed = await beside.play('replay')
+    assert.deepEqual(replayed.result.steps.at(-1), {
+      step: 'replayed',
+      status: 200,
+      state: 'bonded',
+    })
+  })
+}
+
+test('a phone is an iPhone where nothing else is said, keeps its key, and gets a new one for another format', async () => {
+  await using beside = await besideEachOther('sandbox')
+  const iphone = await beside.play('approve')
+  assert.equal(iphone.format, 'apple-app-attest')
+  const android = await beside.play('approve', 'android-key')
+  assert.notEqual(android.device_id, iphone.device_id)
+  assert.deepEqual(
+    await beside.play('decline').then(({ device_id, format }) => [device_id, format]),
+    [android.device_id, 'android-key'],
+  )
+})
+
+test('the phone’s own makers are trusted by no production tenant', async () => {
+  await using beside = await besideEachOther('production')
+  for (const format of PHONE_FORMATS) {
+    const { result } = await beside.play('approve', format)
+    assert.equal(result.refusal?.reason, 'device_not_usable', format)
+  }
+})
+
+test('the makers’ keys are for their owner only, and what a service is told of them holds none', async () => {
+  await using beside = await besideEachOther('sandbox')
+  assert.equal(statSync(join(beside.folder, 'phone-authority.json')).mode & 0o777, 0o600)
+  const told = readFileSync(testRootsIn(beside.folder) ?? '', 'utf8')
+  assert.doesNotMatch(told, /PRIVATE/)
+  const again = testAuthorityIn(beside.folder)
+  assert.ok(told.includes(JSON.stringify(again.apple.root).slice(1, -1)))
+})

@@ -1,0 +1,94 @@
+import type { Buffer } from 'node:buffer'
+import { hash, type KeyObject } from 'node:crypto'
+import { authority, certify, type Name } from '../test-pki/certificate.ts'
+import { newKey, publicHalf } from '../test-pki/key.ts'
+import { encodeKeyDescription, type KeyDescriptionFields } from './description.ts'
+
+/**
+ * What Google and a phone's maker are to a real phone: a root, an intermediate and an attestation key. The root is a
+ * test root: whoever runs this has its key, so only a sandbox may trust it.
+ */
+export interface AndroidAuthority {
+  /** SHA-256 of the root's public key (SPKI), lower-case hex: what a service is configured with. */
+  readonly rootKeyDigest: string
+  /** The root's certificate, DER. */
+  readonly root: Buffer
+  /** The chain for a key with this description: leaf, attestation key, intermediate, root. */
+  attest(publicKey: KeyObject, description: KeyDescriptionFields): Buffer[]
+}
+
+const ROOT: Name = [['commonName', 'Bonded Sessions test root for Android keys']]
+/** As those put in at the factory: named by serial numbers. */
+const INTERMEDIATE: Name = [
+  ['serialNumber', '0123456789abcdef'],
+  ['title', 'TEE'],
+]
+const ATTESTATION_KEY: Name = [
+  ['serialNumber', 'fedcba9876543210'],
+  ['title', 'TEE'],
+]
+const LEAF: Name = [['commonName', 'Android Keystore Key']]
+const KEY_DESCRIPTION = '1.3.6.1.4.1.11129.2.1.17'
+
+const FROM = new Date('2020-01-01T00:00:00Z')
+const UNTIL = new Date('2049-12-31T23:59:59Z')
+
+/**
+ * An authority with keys of its own.
+ *
+ * @param rootKey a P-256 private key kept from before; without it a new one is made
+ */
+export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAuthority {
+  const intermediateKey = newKey()
+  const attestationKey = newKey()
+  const dates = { notBefore: FROM, notAfter: UNTIL }
+  const root = certify({
+    serial: 1n,
+    subject: ROOT,
+    issuer: ROOT,
+    publicKey: rootKey,
+    issuerKey: rootKey,
+    ...dates,
+    extensions: [authority()],
+  })
+  const intermediate = certify({
+    serial: 2n,
+    subject: INTERMEDIATE,
+    issuer: ROOT,
+    publicKey: intermediateKey,
+    issuerKey: rootKey,
+    ...dates,
+    extensions: [authority()],
+  })
+  const attestation = certify({
+    serial: 3n,
+    subject: ATTESTATION_KEY,
+    issuer: INTERMEDIATE,
+    publicKey: attestationKey,
+    issuerKey: intermediateKey,
+    ...dates,
+    extensions: [authority()],
+  })
+  return {
+    root,
+    rootKeyDigest: hash(
+      'sha256',
+      publicHalf(rootKey).export({ format: 'der', type: 'spki' }),
+      'hex',
+    ),
+    attest(publicKey, description) {
+      const extensions = [{ id: KEY_DESCRIPTION, value: encodeKeyDescription(description) }]
+      // A real leaf has the serial 1 and dates of the phone's clock.
+      const leaf = certify({
+        serial: 1n,
+        subject: LEAF,
+        issuer: ATTESTATION_KEY,
+        publicKey,
+        issuerKey: attestationKey,
+        ...dates,
+        extensions,
+      })
+      return [leaf, attestation, intermediate, root]
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { hash, type KeyObject, sign } from 'node:crypto'
+import type { CborValue } from '../test-pki/cbor.ts'
+import { publicHalf } from '../test-pki/key.ts'
+import { encodeAttestation } from '../webauthn/authenticator-data.ts'
+import { type AppExtensions, assertedData, attestedData, keyIdOf } from './authenticator-data.ts'
+import { type AppAttestAuthority, certifyKey } from './authority.ts'
+
+/** An app on a phone. */
+export interface SimulatedApp {
+  /** Team id, dot, bundle id. */
+  readonly appId: string
+  /** Undefined for a phone before iOS 27. */
+  readonly extensions: AppExtensions | undefined
+}
+
+export interface Attestation {
+  /** In standard base64, as iOS gives it. */
+  readonly keyId: string
+  readonly attestationObject: Buffer
+}
+
+/** What `DCAppAttestService.attestKey` gives, under a root of our own instead of Apple's. Its receipt is nobody's. */
+export function attestKey(
+  app: SimulatedApp & { readonly environment: 'development' | 'production' },
+  of: {
+    authority: AppAttestAuthority
+    privateKey: KeyObject
+    clientDataHash: Uint8Array
+    now: number
+  },
+): Attestation {
+  const publicKey = publicHalf(of.privateKey)
+  const keyId = keyIdOf(publicKey)
+  const authenticatorData = attestedData({ ...app, publicKey })
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, of.clientDataHash]), 'buffer')
+  const chain = certifyKey(of.authority, { publicKey, keyId, nonce, now: of.now })
+  return {
+    keyId: keyId.toString('base64'),
+    attestationObject: attestationObject({ chain, receipt: Buffer.alloc(0), authenticatorData }),
+  }
+}
+
+/** The envelope of an attestation. */
+export function attestationObject(of: {
+  chain: readonly Uint8Array[]
+  receipt: Uint8Array
+  authenticatorData: Uint8Array
+}): Buffer {
+  const statement = new Map<string, CborValue>([
+    ['x5c', of.chain],
+    ['receipt', of.receipt],
+  ])
+  return encodeAttestation('apple-appattest', statement, of.authenticatorData)
+}
+
+export interface Assertion {
+  readonly authenticatorData: Buffer
+  readonly signature: Buffer
+}
+
+/** What `DCAppAttestService.generateAssertion` gives, taken out of its envelope. */
+export function assertWith(
+  app: SimulatedApp,
+  of: { privateKey: KeyObject; counter: number; clientDataHash: Uint8Array },
+): Assertion {
+  const authenticatorData = assertedData({ ...app, counter: of.counter })
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, of.clientDataHash]), 'buffer')
+  return { authenticatorData, signature: sign('sha256', nonce, of.privateKey) }
+}

@@ -1,0 +1,78 @@
+import { hash, type KeyObject } from 'node:crypto'
+import { encodeCbor } from '../test-pki/cbor.ts'
+import { coordinatesOf, credentialOf, headerOf } from '../webauthn/authenticator-data.ts'
+
+/** What iOS 27 adds; earlier phones add nothing. */
+export interface AppExtensions {
+  /** 4 is the App Store, 3 a development build. */
+  readonly category: number
+  readonly bundleVersion: string
+}
+
+/** Flags of phones that add extensions, and of those before. */
+const FLAGS = { extended: 0xc0, plain: 0x40 } as const
+const AAGUID = {
+  development: Buffer.from('appattestdevelop'),
+  production: Buffer.from('appattest\0\0\0\0\0\0\0'),
+} as const
+
+/** The authenticator data of an assertion. */
+export function assertedData(of: {
+  appId: string
+  counter: number
+  extensions: AppExtensions | undefined
+}): Buffer {
+  return Buffer.concat([appHeaderOf(of), extensionMap(of.extensions)])
+}
+
+/** The authenticator data of an attestation: with the credential, and with a counter at 0. */
+export function attestedData(of: {
+  appId: string
+  environment: 'development' | 'production'
+  publicKey: KeyObject
+  extensions: AppExtensions | undefined
+}): Buffer {
+  const credential = credentialOf({
+    aaguid: AAGUID[of.environment],
+    id: keyIdOf(of.publicKey),
+    publicKey: of.publicKey,
+  })
+  return Buffer.concat([
+    appHeaderOf({ ...of, counter: 0 }),
+    credential,
+    extensionMap(of.extensions),
+  ])
+}
+
+/** SHA-256 of the key as an uncompressed point: App Attest's name of a key. */
+export function keyIdOf(publicKey: KeyObject): Buffer {
+  const { x, y } = coordinatesOf(publicKey)
+  return hash('sha256', Buffer.concat([Buffer.of(4), x, y]), 'buffer')
+}
+
+function appHeaderOf({
+  appId,
+  counter,
+  extensions,
+}: {
+  appId: string
+  counter: number
+  extensions: AppExtensions | undefined
+}): Buffer {
+  return headerOf({
+    appId,
+    counter,
+    flags: extensions === undefined ? FLAGS.plain : FLAGS.extended,
+  })
+}
+
+function extensionMap(extensions: AppExtensions | undefined): Buffer {
+  if (extensions === undefined) return Buffer.alloc(0)
+  const category = Buffer.alloc(4)
+  category.writeUInt32LE(extensions.category)
+  const map = new Map<string, string | Uint8Array>([
+    ['apple_bundle_version_01', extensions.bundleVersion],
+    ['apple_validation_category_01', category],
+  ])
+  return encodeCbor(map)
+}

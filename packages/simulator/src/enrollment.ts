@@ -1,0 +1,89 @@
+import type { KeyObject } from 'node:crypto'
+import type { PhoneDevice } from '@bonded/phone'
+import type { PhoneStore, Signer } from '@bonded/phone'
+import { Secret } from '@bonded/phone'
+import { androidSigner, appleSigner } from './platform-signer.ts'
+import { makeKey, readKey, softwareSigner } from './software-key.ts'
+import type { Enrolment, StateKeeper } from './state-file.ts'
+import type { TestAuthority } from './test-authority.ts'
+
+/** The key and the memory of one origin. */
+export interface Enrolled {
+  readonly signer: Signer
+  readonly store: PhoneStore
+  /** Forgets device and key: for a service that knows them no more. The next registration makes new ones. */
+  forget(): Promise<void>
+}
+
+type Format = PhoneDevice['format']
+
+/** What a key is registered as, and who vouches for it where it is not of software. */
+export type KeyKind =
+  | { readonly format: 'software' }
+  | { readonly format: Exclude<Format, 'software'>; readonly authority: () => TestAuthority }
+
+/** The format of the key that an origin knows; undefined where it knows none. */
+export async function formatAt(state: StateKeeper, origin: string): Promise<Format | undefined> {
+  const kept = (await state.read())[origin]
+  return kept && formatOf(kept)
+}
+
+/** The part of the phone's memory that belongs to an origin. A key of another kind is replaced by a new one. */
+export function enrolmentAt(
+  state: StateKeeper,
+  origin: string,
+  kind: KeyKind = { format: 'software' },
+): Enrolled {
+  const { format } = kind
+  const newEnrolment = (): Enrolment => ({ format, private_key: makeKey(), counter: 0 })
+  const ofThisKind = (kept: Enrolment | undefined) =>
+    kept !== undefined && formatOf(kept) === format ? kept : undefined
+  const change = async (next: (now: Enrolment) => Enrolment): Promise<Enrolment> => {
+    const changed = await state.change((all) => ({
+      ...all,
+      [origin]: next(ofThisKind(all[origin]) ?? newEnrolment()),
+    }))
+    const enrolment = changed[origin]
+    if (enrolment === undefined) throw new Error('the state keeper lost what it was given')
+    return enrolment
+  }
+  const known = async () => ofThisKind((await state.read())[origin]) ?? (await change((now) => now))
+  const key = async () => readKey((await known()).private_key)
+  return {
+    signer: signerOf(kind, key),
+    store: {
+      async device() {
+        const { device } = await known()
+        return (
+          device && { ...device, origin, format, device_token: new Secret(device.device_token) }
+        )
+      },
+      async keep({ device_id, subject_id, key_id, device_token }) {
+        await change((now) => ({
+          ...now,
+          device: { device_id, subject_id, key_id, device_token: device_token.reveal() },
+        }))
+      },
+      nextCounter: async () =>
+        (await change((now) => ({ ...now, counter: now.counter + 1 }))).counter,
+    },
+    async forget() {
+      await state.change((all) => ({ ...all, [origin]: newEnrolment() }))
+    },
+  }
+}
+
+function formatOf({ format = 'software' }: Enrolment): Format {
+  return format
+}
+
+function signerOf(kind: KeyKind, key: () => Promise<KeyObject>): Signer {
+  switch (kind.format) {
+    case 'software':
+      return softwareSigner(key)
+    case 'apple-app-attest':
+      return appleSigner({ key, authority: kind.authority })
+    case 'android-key':
+      return androidSigner({ key, authority: kind.authority })
+  }
+}

@@ -1,0 +1,84 @@
+export { type AndroidAuthority, createAndroidAuthority } from './android/authority.ts'
+export {
+  authority,
+  type CertificateExtension,
+  type CertificateRequest,
+  certify,
+  certifyBy,
+  type Name,
+  notAuthority,
+  pemOf,
+} from './test-pki/certificate.ts'
+export * as der from './test-pki/der.ts'
+export {
+  androidAppId,
+  encodeApplicationId,
+  encodeKeyDescription,
+  encodeRootOfTrust,
+  honestDescription,
+  type KeyDescriptionFields,
+  SIMULATED_APP,
+  type SimulatedApp,
+  type Tags,
+} from './android/description.ts'
+export { describeRequest } from '@bonded/phone'
+export { PhoneError } from '@bonded/phone'
+export { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
+export { type Outcome, OUTCOMES, type Step } from './outcomes.ts'
+export { type HandoffInput, readHandoff } from './read-handoff.ts'
+export { carriedPhone, type Random } from './sensors.ts'
+export {
+  createSimulatedPhone,
+  PHONE_FORMATS,
+  type PhoneFormat,
+  type RunOptions,
+  type RunResult,
+  type SimulatedPhone,
+  type SimulatedPhoneOptions,
+} from './simulated-phone.ts'
+export { type TestAuthority, testAuthorityIn, testRootsIn } from './test-authority.ts'
+export {
+  type Assertion,
+  assertWith,
+  type Attestation as AppAttestation,
+  attestationObject,
+  attestKey,
+  type SimulatedApp as SimulatedAppleApp,
+} from './app-attest/attested-key.ts'
+export {
+  type AppExtensions,
+  assertedData,
+  attestedData,
+  keyIdOf,
+} from './app-attest/authenticator-data.ts'
+export {
+  type AppAttestAuthority,
+  certifyKey,
+  makeAppAttestAuthority,
+} from './app-attest/authority.ts'
+export { type CertificateWish, type Issuer, createCertificate } from './app-attest/certificate.ts'
+export {
+  type Attestation,
+  type Authenticator,
+  type AuthenticatorOptions,
+  createAuthenticator,
+  itself,
+  nobody,
+  WEBAUTHN_FLAGS,
+  type WebauthnRegistrationJson,
+} from './webauthn/authenticator.ts'
+export {
+  type AuthenticatorMaker,
+  createAuthenticatorMaker,
+} from './webauthn/attestation-authority.ts'
+export { type CborValue, encodeCbor } from './test-pki/cbor.ts'
+export {
+  makePassportAuthority,
+  type PassportAuthority,
+  type PassportAuthorityWish,
+} from './passport/authority.ts'
+export { makePassportChip, type PassportChip, type PassportChipWish } from './passport/chip.ts'
+export { createPassport, type PassportWish, type SimulatedPassport } from './passport/document.ts'
+export { createMasterList } from './passport/master-list.ts'
+export { createMrz, type MrzWish } from './passport/mrz.ts'
+export { makePassportSigner, type PassportSignatureWish } from './passport/signer.ts'

@@ -1,0 +1,27 @@
+import type { FetchLike, PhoneClock, WebSocketConstructor } from '@bonded/phone'
+
+/** Longer than the longest poll; a connection that says nothing for longer is dead. */
+const ANSWER_WITHIN_MS = 40_000
+
+/** Node's fetch, which ends by itself. */
+export const nodeFetch: FetchLike = (url, { signal, ...request }) => {
+  // In Node the callers' signals are the platform's own.
+  const given = signal as AbortSignal | undefined
+  const limit = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  return fetch(url, {
+    ...request,
+    signal: given === undefined ? limit : AbortSignal.any([given, limit]),
+  })
+}
+
+/** A clock that cannot be set. */
+export const nodeClock: PhoneClock = {
+  now: () => performance.now(),
+  schedule(delayMs, act) {
+    const timer = setTimeout(act, delayMs)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Node's own WebSocket. */
+export const nodeWebSocket: WebSocketConstructor = WebSocket

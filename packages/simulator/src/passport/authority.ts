@@ -1,0 +1,135 @@
+import { hash, type KeyObject } from 'node:crypto'
+import {
+  authority,
+  certifyBy,
+  type CertificateExtension,
+  keyUsage,
+  type Name,
+  newSerial,
+  SIGNS_CERTIFICATES,
+} from '../test-pki/certificate.ts'
+import { element, octets, oid, sequence } from '../test-pki/der.ts'
+import {
+  makePassportSigner,
+  type PassportSignatureWish,
+  type PassportSigner,
+  USUAL_SIGNATURE,
+} from './signer.ts'
+
+/** A made-up state: the country certificate that a sandbox is told to trust, and the key below it that signs documents. */
+export interface PassportAuthority {
+  /** Two letters. `UT` is Utopia, which Doc 9303 keeps for specimens. */
+  readonly country: string
+  /** DER. */
+  readonly countryCertificate: Buffer
+  readonly signerCertificate: Buffer
+  readonly signer: PassportSigner
+  /** Issues another certificate: for a signer of master lists, or one that should not be. */
+  issue(wish: IssueWish): Buffer
+}
+
+export interface IssueWish {
+  readonly publicKey: KeyObject
+  readonly name: string
+  readonly country?: string
+  readonly notBefore: number
+  readonly notAfter: number
+  /** Whether it may issue others in its turn. */
+  readonly authority?: boolean
+  /** Purposes that it is limited to, as identifiers. */
+  readonly purposes?: readonly string[]
+}
+
+export interface PassportAuthorityWish {
+  readonly country?: string
+  readonly countrySignature?: PassportSignatureWish
+  readonly documentSignature?: PassportSignatureWish
+  /** Of the document signer, where they should be odd. */
+  readonly signerValidity?: { readonly notBefore: number; readonly notAfter: number }
+}
+
+const DAY_MS = 86_400_000
+/** As Doc 9303-12 has it: keys sign for years, and their certificates outlive the documents. */
+const COUNTRY_YEARS = 15
+const SIGNER_YEARS = 11
+const YEAR_MS = 365 * DAY_MS
+
+/** A new state. Its keys end with the process. */
+export function makePassportAuthority(
+  now: number,
+  wish: PassportAuthorityWish = {},
+): PassportAuthority {
+  const {
+    country = 'UT',
+    countrySignature = USUAL_SIGNATURE,
+    documentSignature = USUAL_SIGNATURE,
+  } = wish
+  const root = makePassportSigner(countrySignature)
+  const signer = makePassportSigner(documentSignature)
+  const issuer = nameOf({ country, name: 'Simulated Country Signing CA' })
+  const certify = (of: IssueWish, subject: Name) => certificateOf(of, { subject, issuer, root })
+  const issue = (of: IssueWish) =>
+    certify(of, nameOf({ country: of.country ?? country, name: of.name }))
+  const validity = wish.signerValidity ?? {
+    notBefore: now - DAY_MS,
+    notAfter: now + SIGNER_YEARS * YEAR_MS,
+  }
+  return {
+    country,
+    signer,
+    issue,
+    countryCertificate: certify(
+      {
+        publicKey: root.publicKey,
+        name: '',
+        notBefore: now - YEAR_MS,
+        notAfter: now + COUNTRY_YEARS * YEAR_MS,
+        authority: true,
+      },
+      issuer,
+    ),
+    signerCertificate: issue({
+      publicKey: signer.publicKey,
+      name: 'Simulated Document Signer',
+      ...validity,
+    }),
+  }
+}
+
+const SIGNS_DOCUMENTS = keyUsage(0x80, 7)
+
+function certificateOf(
+  wish: IssueWish,
+  { subject, issuer, root }: { subject: Name; issuer: Name; root: PassportSigner },
+): Buffer {
+  const { publicKey, notBefore, notAfter, purposes } = wish
+  const extensions: CertificateExtension[] = [
+    { id: '2.5.29.14', value: octets(keyId(publicKey)) },
+    { id: '2.5.29.35', value: sequence(element(0x80, keyId(root.publicKey))) },
+    ...(wish.authority === true ? [SIGNS_CERTIFICATES, authority(0)] : [SIGNS_DOCUMENTS]),
+    ...(purposes === undefined
+      ? []
+      : [{ id: '2.5.29.37', critical: true, value: sequence(...purposes.map(oid)) }]),
+  ]
+  return certifyBy(root, {
+    serial: newSerial(),
+    subject,
+    issuer,
+    publicKey,
+    notBefore,
+    notAfter,
+    extensions,
+  })
+}
+
+function keyId(key: KeyObject): Buffer {
+  return hash('sha1', key.export({ format: 'der', type: 'spki' }), 'buffer')
+}
+
+function nameOf({ country, name }: { country: string; name: string }): Name {
+  return [
+    ['country', country],
+    ['organization', 'Simulated'],
+    ['commonName', name],
+  ]
+}

@@ -1,0 +1,91 @@
+import {
+  constants,
+  generateKeyPairSync,
+  hash,
+  type KeyObject,
+  privateEncrypt,
+  randomBytes,
+  sign,
+} from 'node:crypto'
+import { element, integer, oid, sequence, setOf } from '../test-pki/der.ts'
+import { DIGEST_BYTES, type PassportDigest, PLAIN_ECDSA } from './signer.ts'
+
+/** The key of a chip for Active Authentication, with the data groups that speak of it. */
+export interface PassportChip {
+  readonly dg14: Buffer | undefined
+  readonly dg15: Buffer
+  /** Signs the challenge of a reader. */
+  answer(challenge: Uint8Array): Buffer
+}
+
+export type PassportChipWish =
+  | { readonly kind: 'rsa'; readonly digest?: PassportDigest; readonly rsaBits?: number }
+  | ({ readonly kind: 'ecdsa' } & EcdsaWish)
+
+interface EcdsaWish {
+  readonly digest?: PassportDigest
+  readonly curve?: string
+  /** How the answer is written: r and s side by side where nothing is said. */
+  readonly dsaEncoding?: 'ieee-p1363' | 'der'
+}
+
+/** A new chip. */
+export function makePassportChip(wish: PassportChipWish): PassportChip {
+  return wish.kind === 'rsa' ? rsaChip(wish) : ecdsaChip(wish)
+}
+
+const TRAILER = {
+  sha1: Buffer.of(0xbc),
+  sha224: Buffer.of(0x38, 0xcc),
+  sha256: Buffer.of(0x34, 0xcc),
+  sha384: Buffer.of(0x36, 0xcc),
+  sha512: Buffer.of(0x35, 0xcc),
+} as const
+
+/** ISO/IEC 9796-2, scheme 1: as much of the chip's own random bytes as there is room for, then the digest of them and the challenge. */
+function rsaChip({
+  digest = 'sha256',
+  rsaBits = 2048,
+}: {
+  readonly digest?: PassportDigest
+  readonly rsaBits?: number
+}): PassportChip {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: rsaBits })
+  const trailer = TRAILER[digest]
+  return {
+    dg14: undefined,
+    dg15: dg15Of(publicKey),
+    answer(challenge) {
+      const own = randomBytes(rsaBits / 8 - 1 - DIGEST_BYTES[digest] - trailer.length)
+      const block = Buffer.concat([
+        Buffer.of(0x6a),
+        own,
+        hash(digest, Buffer.concat([own, challenge]), 'buffer'),
+        trailer,
+      ])
+      return privateEncrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, block)
+    },
+  }
+}
+
+function ecdsaChip({
+  digest = 'sha256',
+  curve = 'brainpoolP256r1',
+  dsaEncoding = 'ieee-p1363',
+}: EcdsaWish): PassportChip {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: curve })
+  const info = sequence(
+    oid('2.23.136.1.1.5'),
+    integer(1),
+    oid(`0.4.0.127.0.7.1.1.4.1.${PLAIN_ECDSA[digest]}`),
+  )
+  return {
+    dg14: element(0x6e, setOf(info)),
+    dg15: dg15Of(publicKey),
+    answer: (challenge) => sign(digest, challenge, { key: privateKey, dsaEncoding }),
+  }
+}
+
+function dg15Of(key: KeyObject): Buffer {
+  return element(0x6f, key.export({ format: 'der', type: 'spki' }))
+}

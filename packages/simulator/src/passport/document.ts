@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto'
+import { element, integer, octets, sequence } from '../test-pki/der.ts'
+import type { PassportAuthority } from './authority.ts'
+import type { PassportChip } from './chip.ts'
+import { type MrzWish, createMrz } from './mrz.ts'
+import { createSignedData } from './signed-data.ts'
+import { digestIdentifier, type PassportDigest } from './signer.ts'
+
+/** What a reader gets from a chip, and the chip itself where it has a key. */
+export interface SimulatedPassport {
+  readonly sod: Buffer
+  readonly dg1: Buffer
+  readonly dg14: Buffer | undefined
+  readonly dg15: Buffer | undefined
+  readonly chip: PassportChip | undefined
+}
+
+export interface PassportWish {
+  readonly mrz?: MrzWish
+  readonly chip?: PassportChip
+  /** Of the data groups. */
+  readonly digest?: PassportDigest
+  readonly signingTime?: number
+  readonly contentType?: string
+  readonly indefinite?: boolean
+  /** In place of the one that `mrz` would make. */
+  readonly dg1?: Buffer
+  /** Data groups that the state forgot to list. */
+  readonly unlisted?: readonly number[]
+}
+
+const LDS_SECURITY_OBJECT = '2.23.136.1.1.1'
+
+/** A passport of the simulated state. */
+export function createPassport(
+  authority: PassportAuthority,
+  wish: PassportWish = {},
+): SimulatedPassport {
+  const { chip, digest = 'sha256', contentType = LDS_SECURITY_OBJECT, unlisted = [] } = wish
+  const dg1 = wish.dg1 ?? dg1Of(createMrz(wish.mrz))
+  // A face is in every passport; nobody sends it.
+  const groups = new Map([
+    [1, dg1],
+    [2, element(0x75, Buffer.from('a face'))],
+    [14, chip?.dg14],
+    [15, chip?.dg15],
+  ])
+  const entries = [...groups].flatMap(([number, group]) =>
+    group === undefined || unlisted.includes(number)
+      ? []
+      : [sequence(integer(number), octets(hash(digest, group, 'buffer')))],
+  )
+  const content = sequence(integer(0), digestIdentifier(digest), sequence(...entries))
+  const { signer, signerCertificate } = authority
+  const { signingTime, indefinite } = wish
+  const signed = createSignedData({
+    contentType,
+    content,
+    certificates: [signerCertificate],
+    signerCertificate,
+    signer,
+    signingTime,
+    indefinite,
+  })
+  return { sod: element(0x77, signed), dg1, dg14: chip?.dg14, dg15: chip?.dg15, chip }
+}
+
+function dg1Of(mrz: string): Buffer {
+  return element(0x61, element(0x5f1f, Buffer.from(mrz)))
+}

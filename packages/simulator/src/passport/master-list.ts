@@ -1,0 +1,38 @@
+import { integer, sequence, setOf } from '../test-pki/der.ts'
+import type { PassportAuthority } from './authority.ts'
+import { createSignedData } from './signed-data.ts'
+import { makePassportSigner, USUAL_SIGNATURE } from './signer.ts'
+
+const MASTER_LIST = '2.23.136.1.1.2'
+const MASTER_LIST_SIGNING = '2.23.136.1.1.3'
+const DAY_MS = 86_400_000
+
+/** A master list of these certificates, signed by a signer of the state's. */
+export function createMasterList(
+  authority: PassportAuthority,
+  {
+    certificates,
+    now,
+    purposes = [MASTER_LIST_SIGNING],
+  }: { certificates: readonly Uint8Array[]; now: number; purposes?: readonly string[] },
+): Buffer {
+  const signer = makePassportSigner(USUAL_SIGNATURE)
+  const { publicKey } = signer
+  const signerCertificate = authority.issue({
+    publicKey,
+    name: 'Simulated List Signer',
+    notBefore: now - DAY_MS,
+    notAfter: now + DAY_MS,
+    purposes,
+  })
+  const content = sequence(integer(0), setOf(...certificates))
+  const all = [signerCertificate, authority.countryCertificate]
+  return createSignedData({
+    contentType: MASTER_LIST,
+    content,
+    certificates: all,
+    signerCertificate,
+    signer,
+    signingTime: now,
+  })
+}

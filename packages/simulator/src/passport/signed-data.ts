@@ -1,0 +1,82 @@
+import { hash } from 'node:crypto'
+import { element, explicit, integer, octets, oid, sequence, setOf, time } from '../test-pki/der.ts'
+import { digestIdentifier, type PassportSigner } from './signer.ts'
+
+/** What CMS SignedData is made of. */
+export interface SignedDataWish {
+  readonly contentType: string
+  readonly content: Uint8Array
+  readonly certificates: readonly Uint8Array[]
+  /** The certificate that the signer info names. */
+  readonly signerCertificate: Uint8Array
+  readonly signer: PassportSigner
+  readonly signingTime?: number | undefined
+  /** Lengths left open, as New Zealand's encoder writes the outer layers. */
+  readonly indefinite?: boolean | undefined
+}
+
+/** CMS SignedData with one signer and signed attributes (RFC 5652). */
+export function createSignedData(wish: SignedDataWish): Buffer {
+  const { contentType, content, signer, indefinite = false } = wish
+  const wrap = indefinite ? openEnded : element
+  const attribute = (type: string, value: Uint8Array) =>
+    sequence(oid(`1.2.840.113549.1.9.${type}`), setOf(value))
+  const attributes = [
+    attribute('3', oid(contentType)),
+    attribute('4', octets(hash(signer.digest, content, 'buffer'))),
+    ...(wish.signingTime === undefined ? [] : [attribute('5', time(wish.signingTime))]),
+  ].sort((one, other) => Buffer.compare(one, other))
+  const signerInfo = sequence(
+    integer(1),
+    issuerAndSerial(wish.signerCertificate),
+    digestIdentifier(signer.digest),
+    explicit(0, ...attributes),
+    signer.algorithm,
+    octets(signer.sign(setOf(...attributes))),
+  )
+  const pieces = indefinite
+    ? wrap(0x24, octets(content.subarray(0, 20)), octets(content.subarray(20)))
+    : octets(content)
+  const signedData = wrap(
+    0x30,
+    integer(3),
+    setOf(digestIdentifier(signer.digest)),
+    wrap(0x30, oid(contentType), wrap(0xa0, pieces)),
+    explicit(0, ...wish.certificates),
+    setOf(signerInfo),
+  )
+  return wrap(0x30, oid('1.2.840.113549.1.7.2'), wrap(0xa0, signedData))
+}
+
+/** An element whose end is marked instead of counted. */
+function openEnded(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+  return Buffer.concat([Buffer.of(tag, 0x80), ...contents, Buffer.of(0, 0)])
+}
+
+/** Issuer and serial number, taken out of a certificate of this simulator. */
+function issuerAndSerial(certificate: Uint8Array): Buffer {
+  const [body = Buffer.alloc(0)] = membersOf(certificate)
+  const [, serial = Buffer.alloc(0), , issuer = Buffer.alloc(0)] = membersOf(body)
+  return sequence(issuer, serial)
+}
+
+/** The elements inside one, of definite lengths up to 64 KiB: all that this simulator writes into certificates. */
+function membersOf(bytes: Uint8Array): Buffer[] {
+  const whole = Buffer.from(bytes)
+  const members: Buffer[] = []
+  for (let at = headOf(whole, 0).length; at < whole.length; ) {
+    const head = headOf(whole, at)
+    members.push(whole.subarray(at, at + head.length + head.contentBytes))
+    at += head.length + head.contentBytes
+  }
+  return members
+}
+
+function headOf(bytes: Buffer, at: number): { length: number; contentBytes: number } {
+  const first = bytes.readUInt8(at + 1)
+  const octetsUsed = first < 0x80 ? 0 : first & 0x7f
+  return {
+    length: 2 + octetsUsed,
+    contentBytes: octetsUsed === 0 ? first : bytes.readUIntBE(at + 2, octetsUsed),
+  }
+}

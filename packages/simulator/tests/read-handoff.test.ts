@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { encodeBase62, parseHandoff } from '@bonded/contract'
+import fc from 'fast-check'
+import { PNG } from 'pngjs'
+import { encodeQR } from 'qr'
+import { renderSVG } from 'uqr'
+import { PhoneError } from '../../phone/src/index.ts'
+import { readHandoff } from '../src/index.ts'
+import { rasteriseSvg } from '../src/svg-raster.ts'
+import { fakeService } from '../../phone/tests/fake-service.ts'
+import { runsSvg, screenshot } from './pictures.ts'
+
+const { payload, link } = fakeService()
+const anyHandoff = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => {
+  const nonce = createHash('sha256').update(bytes).digest('base64url')
+  return `session_id=sess_${encodeBase62(bytes, 22)}&nonce=${nonce}`
+})
+
+test('a payload and a link are read as text, as bytes, and with spaces around them', () => {
+  for (const text of [payload, link]) {
+    const wanted = parseHandoff(text)
+    assert.ok(wanted)
+    for (const input of [text, ` ${text}\n`, Buffer.from(text)])
+      assert.deepEqual(readHandoff(input), wanted)
+  }
+})
+
+test('a screenshot is read, at several sizes and colours', () => {
+  for (const look of [
+    {},
+    { scale: 2 },
+    { scale: 9 },
+    { ink: [20, 20, 60], paper: [235, 235, 235] },
+  ])
+    assert.deepEqual(readHandoff(screenshot(payload, look)), parseHandoff(payload))
+})
+
+test('any handoff survives the way through the service’s SVG', () => {
+  fc.assert(
+    fc.property(
+      anyHandoff,
+      fc.constantFrom('pulse://bond?', 'https://bond.example/bond?', 'http://localhost:8787/bond?'),
+      (query, start) => {
+        assert.deepEqual(readHandoff(runsSvg(start + query)), parseHandoff(start + query))
+      },
+    ),
+    { numRuns: 10 },
+  )
+})
+
+test('any handoff survives the way through a PNG', () => {
+  fc.assert(
+    fc.property(anyHandoff, (query) =>
+      assert.deepEqual(
+        readHandoff(screenshot(`pulse://bond?${query}`)),
+        parseHandoff(`pulse://bond?${query}`),
+      ),
+    ),
+    { numRuns: 10 },
+  )
+})
+
+test('the SVG of other makers is read: squares, runs, rectangles, absolute and relative', () => {
+  const wanted = parseHandoff(payload)
+  for (const svg of [
+    encodeQR(payload, 'svg', { border: 4 }),
+    encodeQR(payload, 'svg', { border: 4, optimize: false }),
+    renderSVG(payload),
+    `<?xml version="1.0"?>\n${runsSvg(link)}`,
+  ]) {
+    assert.equal(readHandoff(svg).nonce, wanted?.nonce)
+  }
+})
+
+test('what shows no session is told apart', () => {
+  const white = PNG.sync.write(new PNG({ width: 300, height: 300 }))
+  for (const [input, reason] of [
+    ['hello', 'not_a_bond'],
+    [screenshot('https://example.com'), 'not_a_bond'],
+    [white, 'no_code'],
+    ['<svg viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>', 'no_code'],
+    ['<svg viewBox="0 0 9 9"><path d="M0 0C1 1 2 2 3 3"/></svg>', 'not_an_image'],
+    ['<svg viewBox="0 0 1e9 1"><path d="M0 0h1"/></svg>', 'not_an_image'],
+    [white.subarray(0, 40), 'not_an_image'],
+  ] as const) {
+    assert.throws(
+      () => readHandoff(input),
+      (error) =>
+        error instanceof PhoneError &&
+        error.code === 'handoff_unreadable' &&
+        error.reason === reason,
+      reason,
+    )
+  }
+})
+
+test('a PNG that claims to be huge is not unpacked', () => {
+  const bomb = Buffer.from(screenshot(payload))
+  bomb.writeUInt32BE(0x7fff_ffff, 16)
+  assert.throws(() => readHandoff(bomb), { code: 'handoff_unreadable', reason: 'not_an_image' })
+})
+
+test('no text makes the SVG reader throw or run away', () => {
+  fc.assert(
+    fc.property(
+      fc.string(),
+      (d) => void rasteriseSvg(`<svg viewBox="0 0 9 9"><path d="${d}"/></svg>`),
+    ),
+  )
+  const commands = fc.array(
+    fc.tuple(fc.constantFrom(...'MmLlHhVvZzq'.split('')), fc.array(fc.float(), { maxLength: 4 })),
+    { maxLength: 9 },
+  )
+  fc.assert(
+    fc.property(
+      commands,
+      (path) =>
+        void rasteriseSvg(`<svg viewBox="0 0 9 9"><path d="${path.flat(2).join(' ')}"/></svg>`),
+    ),
+    { numRuns: 50 },
+  )
+})

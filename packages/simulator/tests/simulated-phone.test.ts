@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import {
+  carriedPhone,
+  createSimulatedPhone,
+  type Outcome,
+  OUTCOMES,
+  PhoneError,
+  type SimulatedPhoneOptions,
+} from '../src/index.ts'
+import { enrolmentAt } from '../src/enrollment.ts'
+import { stateInFile } from '../src/state-file.ts'
+import { blockedSocket } from '../../phone/tests/blocked-socket.ts'
+import { jumpingClock } from '../../phone/tests/clocks.ts'
+import { fakeService, ORIGIN } from '../../phone/tests/fake-service.ts'
+import { runsSvg, screenshot } from './pictures.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-'))
+after(() => rmSync(folder, { recursive: true }))
+
+function simulated(options: SimulatedPhoneOptions = {}) {
+  const service = fakeService()
+  const phone = createSimulatedPhone({
+    origin: ORIGIN,
+    fetch: service.fetch,
+    clock: jumpingClock(),
+    WebSocket: blockedSocket,
+    random: () => 0.37,
+    ...options,
+  })
+  return { service, phone }
+}
+
+const play = async (outcome: Outcome) => {
+  const { service, phone } = simulated()
+  service.require = ['local_auth', 'sensor_continuity']
+  const result = await phone.run(service.payload, outcome)
+  return { service, result }
+}
+
+test('approve bonds, shows what is asked before it signs, and sees the completion', async () => {
+  const { service, phone } = simulated()
+  const signedBeforeShown: number[] = []
+  const result = await phone.run(screenshot(service.payload), 'approve', {
+    onShow: () => void signedBeforeShown.push(service.counters.length),
+    waitForCompletion: false,
+  })
+  assert.deepEqual(signedBeforeShown, [0])
+  assert.equal(result.state, 'bonded')
+  assert.equal(result.completed, false)
+  assert.deepEqual(
+    result.steps.map(({ step }) => step),
+    ['claimed', 'answered'],
+  )
+  assert.equal(result.shown?.tenant_name, 'Example Bank')
+})
+
+test('a run that waits ends with the session', async () => {
+  const { service, phone } = simulated()
+  const running = phone.run(runsSvg(service.link), 'approve', { waitForCompletion: true })
+  while (service.session.state !== 'bonded') await new Promise((resolve) => setImmediate(resolve))
+  service.change({ state: 'completed' })
+  const result = await running
+  assert.equal(result.completed, true)
+  assert.deepEqual(result.steps.at(-1), { step: 'ended', state: 'completed' })
+})
+
+test('decline and not-me end the session', async () => {
+  for (const [outcome, reason] of [
+    ['decline', 'user_declined'],
+    ['not-me', 'user_unexpected'],
+  ] as const) {
+    const { result } = await play(outcome)
+    assert.equal(result.state, 'killed')
+    assert.deepEqual(result.steps.at(-1), { step: 'declined', reason, state: 'killed' })
+  }
+})
+
+test('step-up misses the policy first and meets it then', async () => {
+  const { result } = await play('step-up')
+  assert.equal(result.state, 'bonded')
+  assert.deepEqual(result.steps, [
+    { step: 'claimed', state: 'pending' },
+    { step: 'answered', state: 'step_up_required', required: ['local_auth', 'sensor_continuity'] },
+    { step: 'answered', state: 'bonded' },
+  ])
+})
+
+test('replay sends the bonding assertion again and reports the answer', async () => {
+  const { service, result } = await play('replay')
+  assert.deepEqual(result.steps.at(-1), { step: 'replayed', status: 200, state: 'bonded' })
+  const sent = service.requests
+    .filter(({ path }) => path.endsWith('/attestations'))
+    .map(({ raw }) => raw)
+  assert.equal(sent.length, 2)
+  assert.equal(sent[0], sent[1])
+})
+
+test('a stale counter is refused, and the phone’s own device takes no harm', async () => {
+  const { service, phone } = simulated()
+  const own = await phone.register()
+  const result = await phone.run(service.payload, 'stale-counter')
+  assert.deepEqual(result.refusal, { code: 'refused', reason: 'assertion_invalid', status: 400 })
+  assert.equal(result.state, 'pending')
+  const claim = service.requests.find(({ path }) => path.endsWith('/claim'))?.body as {
+    device_id: string
+  }
+  assert.notEqual(claim.device_id, own.device_id)
+})
+
+test('another device is refused after the claim', async () => {
+  const { result } = await play('other-device')
+  assert.deepEqual(result.refusal, { code: 'refused', reason: 'session_claimed', status: 400 })
+  assert.equal(result.state, 'pending')
+})
+
+test('a demand that no phone can meet is reported as the phone’s own refusal', async () => {
+  const { service, phone } = simulated()
+  service.require = ['passport_chip']
+  const result = await phone.run(service.payload, 'approve')
+  assert.equal(result.refusal?.code, 'step_up_unsupported')
+  assert.equal(result.state, 'step_up_required')
+})
+
+test('no result of any outcome prints a token', async () => {
+  for (const outcome of OUTCOMES) {
+    const { service, result } = await play(outcome)
+    const printed = inspect(result, { depth: 9 }) + JSON.stringify(result)
+    assert.doesNotMatch(printed, /dt_|bwt_/)
+    assert.ok(service.requests.length > 0)
+  }
+})
+
+test('a thrown onShow stops the run before anything is signed', async () => {
+  const { service, phone } = simulated()
+  await assert.rejects(
+    phone.run(service.payload, 'approve', {
+      onShow: () => {
+        throw new Error('closed')
+      },
+    }),
+    /closed/,
+  )
+  assert.deepEqual(service.counters, [])
+})
+
+test('a service that was set up anew gets a new key', async () => {
+  const { service, phone } = simulated()
+  await phone.register()
+  service.forgetDevices()
+  assert.equal((await phone.run(service.payload, 'approve')).state, 'bonded')
+})
+
+test('a registration whose answer is lost is done again with another key', async () => {
+  const { service, phone } = simulated()
+  service.fail('/api/v1/devices', 'unanswered')
+  assert.equal((await phone.run(service.payload, 'approve')).state, 'bonded')
+})
+
+test('an origin may be given with a slash at its end', async () => {
+  const { service, phone } = simulated({ origin: `${ORIGIN}/` })
+  assert.equal((await phone.run(service.payload, 'approve')).state, 'bonded')
+})
+
+test('an origin that is missing or unsafe is refused', async () => {
+  const { service, phone } = simulated()
+  const nowhere = createSimulatedPhone({ fetch: service.fetch })
+  await assert.rejects(
+    nowhere.run(service.payload, 'approve'),
+    (error) => error instanceof PhoneError && error.reason === 'origin_missing',
+  )
+  await assert.rejects(
+    phone.run(service.link.replace('https://bond', 'http://evil'), 'approve'),
+    (error) => error instanceof PhoneError && error.reason === 'origin_insecure',
+  )
+})
+
+test('device, key and counter outlive the process, in a file that only its owner reads', async () => {
+  const stateFile = join(folder, 'deep', 'phone.json')
+  const { service, phone } = simulated({ stateFile })
+  await phone.run(service.payload, 'approve')
+  assert.equal(statSync(stateFile).mode & 0o777, 0o600)
+  assert.equal(JSON.parse(readFileSync(stateFile, 'utf8'))[ORIGIN].counter, 2)
+  assert.deepEqual(readdirSync(join(folder, 'deep')), ['phone.json'])
+  const again = createSimulatedPhone({ origin: ORIGIN, fetch: service.fetch, stateFile })
+  await again.register()
+  assert.equal(service.requests.filter(({ path }) => path === '/api/v1/devices').length, 1)
+})
+
+test('phones that share a file never get one counter twice, and none is skipped', async () => {
+  const path = join(folder, 'shared.json')
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.constant(1), { minLength: 1, maxLength: 12 }), async (turns) => {
+      const openStore = () => enrolmentAt(stateInFile(path), ORIGIN).store
+      const first = await openStore().nextCounter()
+      const given = await Promise.all(turns.map(() => openStore().nextCounter()))
+      assert.deepEqual(
+        given.toSorted((a, b) => a - b),
+        turns.map((_, at) => first + 1 + at),
+      )
+    }),
+    { numRuns: 10 },
+  )
+})
+
+test('a counter is on disk before it is given out', async () => {
+  const path = join(folder, 'first.json')
+  const { store } = enrolmentAt(stateInFile(path), ORIGIN)
+  for (const counter of [1, 2, 3]) {
+    assert.equal(await store.nextCounter(), counter)
+    assert.equal(JSON.parse(readFileSync(path, 'utf8'))[ORIGIN].counter, counter)
+  }
+})
+
+test('the sensors tell of a carried phone whatever the chance', () => {
+  fc.assert(
+    fc.property(
+      fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })),
+      (stream) => {
+        const { window_ms, features } = carriedPhone(() => stream.next().value ?? 0)
+        assert.equal(features.length, 60)
+        assert.ok(
+          features.every(
+            ({ t_ms, acc_var, gyro_var }, at) =>
+              t_ms === at * 1_000 &&
+              t_ms < window_ms &&
+              acc_var > 0.01 &&
+              acc_var < 150 &&
+              gyro_var > 0.0005,
+          ),
+        )
+        assert.ok(features.some(({ handling }) => handling > 0))
+      },
+    ),
+  )
+})
