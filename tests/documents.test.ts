@@ -53,6 +53,20 @@ test('every path that ARCHITECTURE.md names is there', () => {
   assert.deepEqual(missing, [])
 })
 
+test('every decision record has the four sections and is listed in the index', () => {
+  const index = read('docs/decisions/README.md')
+  const records = documents.filter((path) => /^docs\/decisions\/\d{4}-/.test(path))
+  assert.ok(records.length > 20, 'the records were found')
+  for (const path of records) {
+    const headings = [...read(path).matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
+    assert.deepEqual(headings, ['Context', 'Decision', 'Alternatives', 'Consequences'], path)
+    const [title = ''] = read(path).split('\n')
+    const [, number, name] = /^# (\d+)\. (.+)$/.exec(title) ?? []
+    const file = path.replace('docs/decisions/', '')
+    assert.ok(index.includes(`| ${number} | [${name}](${file}) |`), `${file} is not in the index`)
+  }
+})
+
 test('ARCHITECTURE.md names every package and every layer of the service', () => {
   const folders = ['packages', 'packages/service/src'].flatMap((parent) =>
     readdirSync(join(ROOT, parent), { withFileTypes: true }).flatMap((entry) =>
