@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { ENDPOINTS, type Endpoint, FullSession, LIMITS, REASONS } from '@bonded/contract'
@@ -9,7 +7,6 @@ import { document, resolved } from '../harness/openapi-replies.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
-const SOURCES = resolve(import.meta.dirname, '../../src')
 
 test('the OpenAPI document is served, passes a validator, and is the one the replies of all tests are held to', async () => {
   const served = await h.api('GET', '/openapi.json')
@@ -77,39 +74,6 @@ test('the completion secret stands in the answer to create, and in no other of t
       )
       const mentions = JSON.stringify(shapes).includes('"completion_secret"')
       assert.equal(mentions, operation.operationId === 'createSession', `${method} ${path}`)
-    }
-  }
-})
-
-test('imports go down only: http, channel, cli → operations → ports → domain → contract', () => {
-  const LAYERS = {
-    cli: 4,
-    channel: 4,
-    http: 4,
-    operations: 3,
-    adapters: 2,
-    ports: 2,
-    domain: 1,
-  } as const
-  const WIRING: number = 5
-  const layerOf = (file: string): number =>
-    LAYERS[relative(SOURCES, file).split('/')[0] as keyof typeof LAYERS] ?? WIRING
-  for (const entry of readdirSync(SOURCES, { recursive: true, withFileTypes: true })) {
-    if (!entry.name.endsWith('.ts')) continue
-    const file = join(entry.parentPath, entry.name)
-    const own = relative(SOURCES, file)
-    for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/from '([^']+)'/g)) {
-      if (own.startsWith('domain/'))
-        assert.ok(!target.startsWith('node:'), `${own} imports ${target}: the domain does no I/O`)
-      if (!target.startsWith('.')) continue
-      const imported = resolve(dirname(file), target)
-      const adapterFromCli = own.startsWith('cli/') || layerOf(file) === WIRING
-      assert.ok(
-        layerOf(imported) <= layerOf(file) || adapterFromCli,
-        `${own} imports ${relative(SOURCES, imported)}`,
-      )
-      if (own.startsWith('operations/') || own.startsWith('http/'))
-        assert.ok(!imported.includes('/adapters/'), `${own} imports an adapter`)
     }
   }
 })

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { type Manifest, violations } from './imports/fence.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const FILES = globSync('{packages,examples,tests,scripts,bench}/**/*.{ts,js,mts,mjs,cts,cjs,tsx}', {
+  cwd: ROOT,
+  exclude: (path) => /(?:^|\/)(?:node_modules|dist)$/.test(path),
+})
+const manifests = new Map<string, Manifest>()
+
+function manifest(folder: string): Manifest {
+  const known =
+    manifests.get(folder) ??
+    (JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Manifest)
+  manifests.set(folder, known)
+  return known
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8')
+}
+
+test('every import is one that the table of the fence allows', () => {
+  assert.ok(FILES.length > 300)
+  const found = FILES.flatMap((file) => violations({ file, text: textOf(file), manifest }))
+  assert.deepEqual(found, [])
+})
+
+/** A statement that the file may not hold, and what the fence names in its refusal. */
+const FORBIDDEN: readonly (readonly [file: string, statement: string, named?: string])[] = [
+  // Each kind of syntax, in a folder that may not use Node.
+  ['packages/service/src/domain/session.ts', "import { readFileSync } from 'node:fs'"],
+  ['packages/service/src/domain/session.ts', "import type { Stats } from 'node:fs'"],
+  ['packages/service/src/domain/session.ts', "import 'node:fs'"],
+  ['packages/service/src/domain/session.ts', "import { readFileSync } from 'fs'", 'fs'],
+  ['packages/service/src/domain/session.ts', "export { readFileSync } from 'node:fs'"],
+  ['packages/service/src/domain/session.ts', "export * from 'node:fs'"],
+  ['packages/service/src/domain/session.ts', "export * as files from 'node:fs'"],
+  ['packages/service/src/domain/session.ts', "export type { Stats } from 'node:fs'"],
+  ['packages/service/src/domain/session.ts', "await import('node:fs')"],
+  ['packages/service/src/domain/session.ts', 'await import(`node:fs`)'],
+  ['packages/service/src/domain/session.ts', "await import('node:' + 'fs')", '(computed)'],
+  ['packages/service/src/domain/session.ts', "let files: import('node:fs').Stats | undefined"],
+  ['packages/service/src/domain/session.ts', "let files: typeof import('node:fs')"],
+  ['packages/service/src/domain/session.ts', "import files = require('node:fs')"],
+  ['packages/service/src/domain/session.ts', "require('node:fs')"],
+  ['packages/service/src/domain/session.ts', "require.resolve('node:fs')"],
+  ['packages/service/src/domain/session.ts', "process.getBuiltinModule('node:fs')"],
+  ['packages/service/src/domain/session.ts', "globalThis.process['getBuiltinModule']('node:fs')"],
+  ['packages/service/src/domain/session.ts', "const f = () => (() => import('node:fs'))()"],
+  ['packages/service/src/domain/session.ts', "/// <reference types='node' />", 'node'],
+  ['packages/service/src/domain/session.ts', "import.meta.resolve('node:fs')"],
+  [
+    'packages/service/src/config.ts',
+    "import { createRequire as r } from 'node:module'; r(import.meta.url)('left-pad')",
+    'left-pad',
+  ],
+  [
+    'packages/service/src/config.ts',
+    "const load = createRequire(import.meta.url); load('left-pad')",
+    'left-pad',
+  ],
+  [
+    'packages/service/src/config.ts',
+    'const load = createRequire(import.meta.url); export { load }',
+    '(computed)',
+  ],
+  ['packages/service/src/config.ts', 'const alias = createRequire', '(computed)'],
+  // Up the layers of the service.
+  ['packages/service/src/domain/session.ts', "import '../ports/store.ts'"],
+  ['packages/service/src/ports/store.ts', "import '../operations/attest.ts'"],
+  ['packages/service/src/operations/attest.ts', "import '../adapters/sql/sqlite-store.ts'"],
+  ['packages/service/src/operations/attest.ts', "import '../http/server.ts'"],
+  ['packages/service/src/adapters/sql/sqlite-store.ts', "import '../../operations/attest.ts'"],
+  ['packages/service/src/adapters/sql/sqlite-store.ts', "import '../../compose.ts'"],
+  ['packages/service/src/http/server.ts', "import '../adapters/sql/sqlite-store.ts'"],
+  ['packages/service/src/http/server.ts', "import '../channel/channel.ts'"],
+  ['packages/service/src/http/server.ts', "new Worker(new URL('../cli/main.ts', import.meta.url))"],
+  [
+    'packages/service/src/http/server.ts',
+    'new URL(`../cli/${name}.ts`, import.meta.url)',
+    '../cli/*',
+  ],
+  ['packages/service/src/http/server.ts', "new Worker('../cli/main.ts')"],
+  // Between packages.
+  ['packages/contract/src/ids.ts', "import '@bonded/phone'", '@bonded/phone'],
+  ['packages/phone/src/phone.ts', "import '@bonded/service'", '@bonded/service'],
+  ['packages/phone/src/phone.ts', "import '../../contract/src/ids.ts'"],
+  ['packages/phone/src/phone.ts', "import '../tests/harness.ts'"],
+  ['packages/integrator/src/gate.ts', "import 'node:crypto'"],
+  ['packages/widget/src/bond.ts', "import '@bonded/widget/script'"],
+  ['packages/service/src/http/server.ts', "import '@bonded/simulator'"],
+  // A package that happens to be installed, and one that only the tests declare.
+  ['packages/service/src/compose.ts', "import 'avvio'"],
+  ['packages/phone/src/phone.ts', "import 'ws'"],
+  ['packages/phone/tests/harness.ts', "import 'fastify'"],
+  // Neither a package nor a file.
+  ['packages/widget/src/bond.ts', "import 'https://example.com/x.js'", 'https://example.com/x.js'],
+  ['packages/widget/src/bond.ts', "import('data:text/javascript,1')"],
+  ['packages/widget/src/bond.ts', "import '/etc/passwd'"],
+  ['packages/widget/src/bond.ts', "import '#inner'"],
+]
+
+test('the fence refuses an import of every kind that the table does not allow', () => {
+  for (const [file, statement, named] of FORBIDDEN) {
+    const whole = textOf(file)
+    const text = `${whole}\n${statement}\n`
+    const added = violations({ file, text, manifest }).filter((one) => one.startsWith(`${file}:`))
+    const expected = named ?? /['`]([^'`]+)['`](?!.*['`])/.exec(statement)?.[1] ?? ''
+    assert.ok(
+      added.some((one) => one.includes(` ${expected} (`)),
+      `${statement} in ${file}: ${JSON.stringify(added)}`,
+    )
+  }
+})
+
+test('the fence refuses a source file that no row of the table holds', () => {
+  for (const file of ['packages/service/new-folder/x.ts', 'packages/stranger/src/x.ts'])
+    assert.equal(violations({ file, text: 'export {}', manifest }).length, 1, file)
+})
+
+test('the fence does not let a file pass that it cannot parse', () => {
+  const file = 'packages/contract/src/ids.ts'
+  assert.throws(() => violations({ file, text: "import { from 'x'", manifest }), SyntaxError)
+})

@@ -1,0 +1,244 @@
+import { dirname, join, normalize } from 'node:path'
+import { type Import, readImports } from './read-imports.ts'
+
+const SERVICE = 'packages/service/src'
+const [DOMAIN, PORTS, OPERATIONS] = [
+  `${SERVICE}/domain`,
+  `${SERVICE}/ports`,
+  `${SERVICE}/operations`,
+]
+
+/**
+ * What each folder may import beside itself: other folders of its package, and packages and `node:`
+ * modules by name. The longest folder that holds a file decides. What is not listed is refused, and
+ * so is a source file outside every folder.
+ */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  // The wire: neither Node nor a DOM.
+  'packages/contract/src': ['typebox'],
+  // Stands alone, so that anybody can use it without the service.
+  'packages/attestation/src': ['cborg', 'node:buffer', 'node:crypto'],
+  'packages/phone/src': ['@bonded/contract'],
+  'packages/integrator/src': ['@bonded/contract'],
+  'packages/widget/src': ['@bonded/contract', 'uqr'],
+  'packages/widget/build': ['esbuild', 'node:crypto', 'node:fs/promises', 'node:url'],
+  'packages/simulator/src': [
+    '@bonded/contract',
+    '@bonded/phone',
+    'node:buffer',
+    'node:crypto',
+    'node:fs',
+    'node:fs/promises',
+    'node:path',
+    'node:timers/promises',
+    'pngjs',
+    'qr',
+  ],
+  // The service, from the bottom up. The domain is given the facts and the time: it does no I/O.
+  [DOMAIN]: ['@bonded/contract'],
+  [PORTS]: ['@bonded/contract', DOMAIN],
+  [OPERATIONS]: ['@bonded/contract', DOMAIN, PORTS, 'node:net'],
+  [`${SERVICE}/adapters`]: [
+    '@bonded/attestation',
+    '@bonded/contract',
+    '@simplewebauthn/server',
+    DOMAIN,
+    PORTS,
+    'cborg',
+    'jose',
+    'node:crypto',
+    'node:fs',
+    'node:fs/promises',
+    'node:http',
+    'node:net',
+    'node:os',
+    'node:path',
+    'node:perf_hooks',
+    'node:sqlite',
+    'node:worker_threads',
+    'openid-client',
+    'prom-client',
+  ],
+  [`${SERVICE}/http`]: [
+    '@bonded/contract',
+    DOMAIN,
+    OPERATIONS,
+    PORTS,
+    'fast-json-stringify',
+    'fastify',
+    'node:buffer',
+    'node:crypto',
+    'node:http',
+    'node:net',
+    'node:stream',
+    'node:timers/promises',
+    'pino',
+    'qr',
+    'typebox',
+  ],
+  // A refusal, a view and a log line are the same in an answer and in a frame.
+  [`${SERVICE}/channel`]: [
+    '@bonded/contract',
+    DOMAIN,
+    OPERATIONS,
+    PORTS,
+    `${SERVICE}/http`,
+    'node:http',
+    'ws',
+  ],
+  // Beside the folders: what puts the layers together. It and the command line reach everything.
+  [SERVICE]: [
+    '@bonded/contract',
+    DOMAIN,
+    OPERATIONS,
+    PORTS,
+    `${SERVICE}/adapters`,
+    `${SERVICE}/channel`,
+    `${SERVICE}/http`,
+    'fastify',
+    'node:crypto',
+    'node:fs',
+    'node:module',
+    'node:net',
+    'node:path',
+    'pino',
+    'yaml',
+  ],
+  [`${SERVICE}/cli`]: [
+    '@bonded/contract',
+    '@bonded/example-bank',
+    '@bonded/simulator',
+    '@bonded/widget',
+    DOMAIN,
+    OPERATIONS,
+    PORTS,
+    SERVICE,
+    `${SERVICE}/adapters`,
+    `${SERVICE}/http`,
+    'commander',
+    'node:fs',
+    'node:fs/promises',
+    'node:module',
+    'node:net',
+    'node:path',
+    'pino',
+    'typebox',
+  ],
+  'packages/service/bin': [
+    'node:child_process',
+    'node:fs',
+    'node:path',
+    'node:process',
+    'node:url',
+  ],
+  'examples/bank/src': [
+    '@bonded/integrator',
+    'examples/bank/browser',
+    'node:crypto',
+    'node:fs/promises',
+    'node:http',
+    'node:net',
+  ],
+  'examples/bank/browser': [],
+}
+
+/** Tests, benchmarks and scripts look into every folder, but only into packages that are declared. */
+const UNFENCED = /^(?:(?:packages|examples)\/[^/]+\/)?(?:tests|scripts|bench)\//
+
+/** The members of a `package.json` that name other packages. */
+export interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+export interface Source {
+  /** From the root of the repository, with `/`. */
+  readonly file: string
+  readonly text: string
+  /** Of a folder, by its path from the root of the repository; `''` is the root. */
+  readonly manifest: (folder: string) => Manifest
+}
+
+/** Each import that the table does not allow, as `file:line specifier (kind): why`. */
+export function violations(source: Source): readonly string[] {
+  const unfenced = UNFENCED.test(source.file)
+  const folder = unfenced ? undefined : folderOf(source.file)
+  if (!unfenced && folder === undefined)
+    return [`${source.file}: no row of the table holds this file`]
+  return readImports(source.file, source.text).flatMap((found) => {
+    const reason =
+      folder === undefined ? undeclared(found, source) : refusal(found, { folder, source })
+    return reason === undefined
+      ? []
+      : [`${source.file}:${found.line} ${found.specifier} (${found.kind}): ${reason}`]
+  })
+}
+
+function refusal(
+  found: Import,
+  { folder, source }: { folder: string; source: Source },
+): string | undefined {
+  const { specifier } = found
+  if (specifier.startsWith('.')) return relative(found, { folder, source })
+  const name = packageOf(specifier)
+  if (!allowed(folder).includes(name)) return `${folder} may not use it`
+  return undeclared(found, source)
+}
+
+function relative(
+  { specifier }: Import,
+  { folder, source }: { folder: string; source: Source },
+): string | undefined {
+  const target = normalize(join(dirname(source.file), specifier))
+  const own = ownerOf(source.file)
+  if (target === own || `${target}/` === `${own}/`) return undefined
+  if (!target.startsWith(`${own}/`)) return 'it leaves the package; import the package by its name'
+  if (UNFENCED.test(target)) return 'it is for tests only'
+  const reached = folderOf(target)
+  // What lies outside every folder of code is data, such as package.json.
+  if (reached === undefined)
+    return /\.[cm]?[jt]sx?\*?$/.test(target) ? 'no row of the table holds it' : undefined
+  return reached === folder || allowed(folder).includes(reached)
+    ? undefined
+    : `${folder} may not import ${reached}`
+}
+
+/** A bare name that its own package does not declare works only by chance. */
+function undeclared({ specifier }: Import, { file, manifest }: Source): string | undefined {
+  if (!isBare(specifier)) return undefined
+  const name = packageOf(specifier)
+  const [own, root] = [manifest(ownerOf(file)), manifest('')]
+  const declared = UNFENCED.test(file)
+    ? [own.dependencies, own.devDependencies, root.devDependencies]
+    : [own.dependencies, own.peerDependencies]
+  const isWorkspace = UNFENCED.test(file) && name.startsWith('@bonded/')
+  return isWorkspace || declared.some((names) => names !== undefined && Object.hasOwn(names, name))
+    ? undefined
+    : `package.json of ${ownerOf(file)} does not declare it`
+}
+
+function allowed(folder: string): readonly string[] {
+  return ALLOWED[folder] ?? []
+}
+
+function folderOf(path: string): string | undefined {
+  return Object.keys(ALLOWED)
+    .filter((folder) => path === folder || path.startsWith(`${folder}/`))
+    .toSorted((one, other) => other.length - one.length)[0]
+}
+
+/** The folder of the package that a file belongs to; `''` for the root's own. */
+function ownerOf(file: string): string {
+  return /^(?:packages|examples)\/[^/]+/.exec(file)?.[0] ?? ''
+}
+
+function isBare(specifier: string): boolean {
+  return /^(?:@[\w-]+\/)?[\w-]/.test(specifier) && !specifier.includes(':')
+}
+
+/** `@scope/name/deep` is of the package `@scope/name`; a `node:` module stands for itself. */
+function packageOf(specifier: string): string {
+  if (specifier.startsWith('node:')) return specifier
+  return /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
+}
