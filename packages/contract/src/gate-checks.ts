@@ -1,20 +1,25 @@
 import type { FullSession } from './schemas/session.ts'
 
-/** Below this the integrator looks again. Also where the band `medium` begins. */
+/** Below this confidence a submit goes to review. The band `medium` begins here too. */
 export const MIN_ASSERTION_CONFIDENCE = 0.55
-/** Below this the phone was not plainly carried. */
+/** Below this continuity score a submit goes to review. */
 export const MIN_CONTINUITY_SCORE = 0.6
 
-/** What the integrator's own store says about the submit. */
+/** What the backend's own store and configuration say about the submit. */
 export interface GateExpectation {
   readonly workflow: string
   readonly action: string
   /** The passport setting of the workflow's policy. */
   readonly passport?: 'none' | 'optional' | 'required'
-  /** The customer, where known. */
+  /** The user's `subject_ref` of an earlier bond, where known. */
   readonly subject_ref?: string
-  /** The digest recomputed from the submitted form. A session bound to a digest passes only with the same one. */
+  /** The digest recomputed from the submitted form. Required for a session with a context. */
   readonly context_digest?: string
+  /**
+   * Accepts a session with a context without a digest, whatever its context says. Nothing then binds
+   * what the user approved to what was submitted. A digest that is given must match all the same.
+   */
+  readonly acceptAnyContext?: true
   readonly tenant_id?: string
 }
 
@@ -22,12 +27,16 @@ export interface GateExpectation {
 export interface GateFacts {
   /** The session id of the submit; undefined when the form carried none. */
   readonly session_id: string | undefined
-  /** The integrator's own row for this session, if it has one for this user; undefined if not. */
-  readonly pending: { readonly workflow: string; readonly action: string } | undefined
-  /** What GET answered with the server credential; undefined when it did not answer 200. */
+  /** Who submits, from the backend's own sign-in: a non-empty string. */
+  readonly owner: string
+  /** The backend's own row for this session; undefined if there is none. */
+  readonly pending:
+    | { readonly workflow: string; readonly action: string; readonly owner: string }
+    | undefined
+  /** The session as GET returned it to the server credential; undefined unless it returned 200. */
   readonly session: FullSession | undefined
   readonly expected: GateExpectation
-  /** The time to judge expiry by, milliseconds since the epoch. The service's own `server_time` is best. */
+  /** The time to judge expiry by, in milliseconds since the epoch: the session's `server_time`. */
   readonly now: number
 }
 
@@ -48,65 +57,100 @@ export type RejectReason =
   | 'subject_mismatch'
 export type ReviewReason = 'low_confidence' | 'sim_swap_recent' | 'low_continuity'
 
-/** The verdict on a protected submit. `accept` asks for the last step: complete the session once the action is durable. */
+/** The judgement of a protected submit. After `accept`, act and then complete the session. */
 export type GateVerdict =
   | { readonly decision: 'accept'; readonly reasons: readonly [] }
   | { readonly decision: 'review'; readonly reasons: readonly ReviewReason[] }
   | { readonly decision: 'reject'; readonly reasons: readonly RejectReason[] }
 
 /**
- * The checks an integrator makes before it accepts a protected submit (description, part 4, steps 1 to 7).
- * Pure: it fetches nothing. Step 8, completing, comes after the action has durably succeeded.
+ * The checks a backend makes before it accepts a protected submit (description, part 4, steps 1 to 7).
+ * Pure: it fetches nothing. Step 8, completing, comes after the action is durable.
  *
- * A confidence that is not a number counts as 0, and an unknown state as not bonded: unknown means no.
+ * A confidence that is not a number counts as 0, and an unknown state as not bonded.
  */
 export function judgeSubmit(facts: GateFacts): GateVerdict {
-  const { session, expected, pending } = facts
+  const { session } = facts
   // 1. A submit without a session id.
   if (facts.session_id === undefined || facts.session_id === '') return reject('session_missing')
-  // 2. GET must have succeeded, for this very session, and the state be `bonded`.
+  // 2. GET must have succeeded, for this very session.
   if (session === undefined || session.id !== facts.session_id) return reject('session_unavailable')
-  if (session.state !== 'bonded') return reject('session_not_bonded')
-  if (expected.tenant_id !== undefined && session.tenant_id !== expected.tenant_id)
-    return reject('tenant_mismatch')
-  // 3. The expected workflow and action, and time left.
-  if (session.workflow !== expected.workflow) return reject('workflow_mismatch')
-  if (session.action !== expected.action) return reject('action_mismatch')
-  if (!(Date.parse(session.expires_at) > facts.now)) return reject('session_expired')
-  // 4. Our own row, for the same workflow and action.
-  if (
-    pending === undefined ||
-    pending.workflow !== session.workflow ||
-    pending.action !== session.action
-  )
-    return reject('session_not_ours')
-  // 5. Possession and local authentication.
-  const { verification } = session
-  if (verification === null || verification === undefined) return reject('verification_missing')
-  if (verification.device_possession !== true) return reject('device_not_possessed')
-  if (verification.local_auth !== 'verified') return reject('local_auth_not_verified')
-  // 7 before 6: a missing chip is final, a doubt is not.
-  if (expected.passport === 'required' && verification.passport?.tier !== 'chip')
-    return reject('passport_chip_missing')
-  // What the protocol adds: the form that was signed is the form that was sent, by the customer it names.
-  // A session bound to a form passes only with that form: forgetting the digest must not switch the check off.
-  if (session.context?.digest !== expected.context_digest) return reject('context_mismatch')
-  if (expected.subject_ref !== undefined && session.subject_ref !== expected.subject_ref)
-    return reject('subject_mismatch')
-  // 6. Doubts go to a person.
-  const doubts: ReviewReason[] = []
-  const confidence =
-    verification.human_presence_confidence ?? verification.assertion_confidence ?? 0
-  if (!atLeast(confidence, MIN_ASSERTION_CONFIDENCE)) doubts.push('low_confidence')
-  if ((verification.carrier?.sim_swap_recent ?? false) !== false) doubts.push('sim_swap_recent')
-  if (!atLeast(verification.sensor_continuity?.continuity_score ?? 0, MIN_CONTINUITY_SCORE))
-    doubts.push('low_continuity')
+  const reason = sessionRejection(facts, session) ?? verificationRejection(facts, session)
+  if (reason !== undefined) return reject(reason)
+  // 6. Doubts go to a reviewer.
+  const doubts = doubtsOf(session)
   return doubts.length > 0
     ? { decision: 'review', reasons: doubts }
     : { decision: 'accept', reasons: [] }
 }
 
-/** JavaScript would call '0.9' and true numbers; what came over the wire must be one. */
+/** Steps 2 to 4: the state, the tenant, the workflow, the time and the backend's own row. */
+function sessionRejection(facts: GateFacts, session: FullSession): RejectReason | undefined {
+  const { expected, pending, owner } = facts
+  if (session.state !== 'bonded') return 'session_not_bonded'
+  if (expected.tenant_id !== undefined && session.tenant_id !== expected.tenant_id)
+    return 'tenant_mismatch'
+  // 3. The expected workflow and action, and time left.
+  if (session.workflow !== expected.workflow) return 'workflow_mismatch'
+  if (session.action !== expected.action) return 'action_mismatch'
+  if (!(Date.parse(session.expires_at) > facts.now)) return 'session_expired'
+  // 4. The backend's own row, of the same owner, for the same workflow and action. Two missing owners
+  // are not the same owner: every visitor without a sign-in could use every other's bond.
+  const isOurs =
+    isOwner(owner) &&
+    pending?.owner === owner &&
+    pending.workflow === session.workflow &&
+    pending.action === session.action
+  return isOurs ? undefined : 'session_not_ours'
+}
+
+/** Steps 5 and 7, the digest and the subject. Step 7 precedes 6: a missing chip is final. */
+function verificationRejection(facts: GateFacts, session: FullSession): RejectReason | undefined {
+  const { expected } = facts
+  const { verification } = session
+  // 5. Possession and local authentication.
+  if (verification === null || verification === undefined) return 'verification_missing'
+  if (verification.device_possession !== true) return 'device_not_possessed'
+  if (verification.local_auth !== 'verified') return 'local_auth_not_verified'
+  // 7. The passport chip.
+  if (expected.passport === 'required' && verification.passport?.tier !== 'chip')
+    return 'passport_chip_missing'
+  // The protocol adds: the form that the user approved is the form that was submitted.
+  if (!isContextExpected(session, expected)) return 'context_mismatch'
+  if (expected.subject_ref !== undefined && session.subject_ref !== expected.subject_ref)
+    return 'subject_mismatch'
+  return undefined
+}
+
+/** A session with a context passes only with its digest, so that omitting the digest fails closed. */
+function isContextExpected(session: FullSession, expected: GateExpectation): boolean {
+  const { context_digest } = expected
+  const context = session.context ?? null
+  if (context_digest !== undefined) return context?.digest === context_digest
+  return context === null || expected.acceptAnyContext === true
+}
+
+function doubtsOf({ verification }: FullSession): readonly ReviewReason[] {
+  const doubts: ReviewReason[] = []
+  const confidence =
+    verification?.human_presence_confidence ?? verification?.assertion_confidence ?? 0
+  if (!atLeast(confidence, MIN_ASSERTION_CONFIDENCE)) doubts.push('low_confidence')
+  if ((verification?.carrier?.sim_swap_recent ?? false) !== false) doubts.push('sim_swap_recent')
+  if (!atLeast(verification?.sensor_continuity?.continuity_score ?? 0, MIN_CONTINUITY_SCORE))
+    doubts.push('low_continuity')
+  return doubts
+}
+
+/**
+ * Whether a value can own a bond: a string with at least one character that is not white space.
+ *
+ * @example isOwner(undefined) // false
+ */
+export function isOwner(owner: unknown): owner is string {
+  return typeof owner === 'string' && owner.trim() !== ''
+}
+
+/** JavaScript compares '0.9' and true with numbers too; a score must be a number. */
 function atLeast(score: unknown, threshold: number): boolean {
   return typeof score === 'number' && score >= threshold
 }

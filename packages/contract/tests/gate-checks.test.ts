@@ -31,8 +31,16 @@ const session = {
   subject_ref: 'ref',
 } as unknown as FullSession
 const expected = { workflow: 'credit_application', action: 'submit_application' }
-const good: GateFacts = { session_id: ID, pending: expected, session, expected, now: NOW }
+const OWNER = 'login-1'
+const pending = { ...expected, owner: OWNER }
+const good: GateFacts = { session_id: ID, owner: OWNER, pending, session, expected, now: NOW }
 const bound: GateFacts = { ...good, session: { ...session, context: { display: [], digest: 'd' } } }
+const unbound: GateFacts = { ...good, session: { ...session, context: { display: [] } } }
+const ownedBy = (owner: unknown): GateFacts => ({
+  ...good,
+  owner: owner as string,
+  pending: { ...pending, owner: owner as string },
+})
 const proved = (change: object): GateFacts => ({
   ...good,
   session: { ...session, verification: { ...verification, ...change } },
@@ -79,9 +87,13 @@ const rejected: [string, GateFacts, string][] = [
   ['a session not in our store', { ...good, pending: undefined }, 'session_not_ours'],
   [
     'a row of another action',
-    { ...good, pending: { ...expected, action: 'x' } },
+    { ...good, pending: { ...pending, action: 'x' } },
     'session_not_ours',
   ],
+  ['a row of another owner', { ...good, owner: 'login-2' }, 'session_not_ours'],
+  ['a submit without an owner', ownedBy(undefined), 'session_not_ours'],
+  ['a submit with an empty owner', ownedBy(''), 'session_not_ours'],
+  ['a submit whose owner is not a string', ownedBy(7), 'session_not_ours'],
   [
     'no verification',
     { ...good, session: { ...session, verification: null } },
@@ -112,7 +124,23 @@ const rejected: [string, GateFacts, string][] = [
     { ...bound, expected: { ...expected, context_digest: 'e' } },
     'context_mismatch',
   ],
-  ['a bound session where nobody recomputed the digest', bound, 'context_mismatch'],
+  ['a bound session without a recomputed digest', bound, 'context_mismatch'],
+  ['a session with a context but no digest', unbound, 'context_mismatch'],
+  [
+    'a session with a context but no digest, where a digest was expected',
+    { ...unbound, expected: { ...expected, context_digest: 'd' } },
+    'context_mismatch',
+  ],
+  [
+    'an opt-out that is not exactly true',
+    { ...unbound, expected: { ...expected, acceptAnyContext: 'yes' as never } },
+    'context_mismatch',
+  ],
+  [
+    'a form other than the one approved, in spite of the opt-out',
+    { ...bound, expected: { ...expected, context_digest: 'e', acceptAnyContext: true } },
+    'context_mismatch',
+  ],
   [
     'an unbound session where a digest was expected',
     { ...good, expected: { ...expected, context_digest: 'd' } },
@@ -129,6 +157,18 @@ for (const [what, facts, reason] of rejected) {
     assert.deepEqual(judgeSubmit(facts), { decision: 'reject', reasons: [reason] })
   })
 }
+
+for (const [what, facts] of Object.entries({ bound, unbound })) {
+  test(`acceptAnyContext accepts the context of a ${what} session without a digest`, () => {
+    const verdict = judgeSubmit({ ...facts, expected: { ...expected, acceptAnyContext: true } })
+    assert.equal(verdict.decision, 'accept')
+  })
+}
+
+test('accepts a bound session with the recomputed digest', () => {
+  const verdict = judgeSubmit({ ...bound, expected: { ...expected, context_digest: 'd' } })
+  assert.equal(verdict.decision, 'accept')
+})
 
 const reviewed: [string, object, string[]][] = [
   ['presence confidence below 0.55', { human_presence_confidence: 0.5499 }, ['low_confidence']],

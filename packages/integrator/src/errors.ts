@@ -10,6 +10,7 @@ export const GATE_ERROR_CODES = [
   'invalid_configuration',
   'session_unknown',
   'action_not_committed',
+  'verdict_invalid',
 ] as const
 
 /**
@@ -26,6 +27,7 @@ export const GATE_ERROR_CODES = [
  * | `invalid_configuration` | an option of `createGate` is wrong; thrown before any call |
  * | `session_unknown` | the own pending store has no such row |
  * | `action_not_committed` | complete was called before the row was used |
+ * | `verdict_invalid` | `use` was given something that this gate's `verify` did not return |
  */
 export type GateErrorCode = (typeof GATE_ERROR_CODES)[number]
 

@@ -6,6 +6,7 @@ import { Secret } from './secret.ts'
 import type { FetchLike } from './service/fetch-like.ts'
 import { completeBond } from './verbs/complete.ts'
 import { type CreateBond, createBond, type PublicCreatedSession } from './verbs/create.ts'
+import { issuedVerdicts } from './verbs/issued-verdicts.ts'
 import type { GateParts, GatePolicy } from './verbs/parts.ts'
 import { type ProtectedSubmit, type ProtectOutcome, protectSubmit } from './verbs/protect.ts'
 import { type Used, useBond } from './verbs/use.ts'
@@ -14,7 +15,7 @@ import { verifySubmit } from './verbs/verify.ts'
 
 /** What a gate is made of. */
 export interface GateOptions<Tx> {
-  /** The service's API base: `https://…/api/v1`. */
+  /** The service's API base: `https://…/api/v1`. Plain http is accepted for localhost only. */
   readonly baseUrl: string
   /** `sk_beta_…`. Read it from your secret store; it never goes to a browser. */
   readonly serverCredential: string
@@ -32,7 +33,12 @@ export interface Gate<Tx> {
   create(bond: CreateBond): Promise<{ session: PublicCreatedSession }>
   /** Judges a submit and changes nothing. */
   verify(submit: Submit): Promise<Verdict>
-  /** Runs the action in the transaction that uses the bond up; `{used: false}` when somebody was faster. */
+  /**
+   * Runs the action in the transaction that uses the bond up. `used` is false when another submit
+   * used it first, or the verdict has expired (`VERDICT_TTL_MS`, or with its session).
+   *
+   * @throws {GateError} `verdict_invalid` for anything but a verdict that this gate issued
+   */
   use<T>(verdict: AcceptVerdict | ReviewVerdict, action: (tx: Tx) => Promise<T>): Promise<Used<T>>
   /** After the commit. Safe to repeat. */
   complete(session_id: string): Promise<void>
@@ -61,6 +67,7 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
     },
     store,
     policy,
+    verdicts: issuedVerdicts(),
     clock,
     random,
   }
@@ -73,12 +80,23 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
   }
 }
 
+/** The hosts that plain http does not leave this machine for. */
+const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+
 function parseBaseUrl(text: string): string {
   const trimmed = text.replace(/\/+$/, '')
-  if (!URL.canParse(trimmed) || !/^https?:\/\/[^/?#@]+\/api\/v1$/.test(trimmed)) {
+  const isApiBase = /^https?:\/\/[^/?#@\\]+\/api\/v1$/.test(trimmed) && URL.canParse(trimmed)
+  if (!isApiBase) {
     throw new GateError(
       'invalid_configuration',
       'baseUrl must be the service’s API base, such as https://bonds.example/api/v1.',
+    )
+  }
+  const { protocol, hostname } = new URL(trimmed)
+  if (protocol !== 'https:' && !LOCAL_HOSTS.includes(hostname)) {
+    throw new GateError(
+      'invalid_configuration',
+      'baseUrl must be https: the server credential and the verdicts travel over it.',
     )
   }
   return trimmed

@@ -15,6 +15,7 @@ export type { AnswerLike, FetchLike } from './service/fetch-like.ts'
 export { type CreateBond, type PublicCreatedSession, publicSession } from './verbs/create.ts'
 export type { GatePolicy } from './verbs/parts.ts'
 export type { ProtectedSubmit, ProtectOutcome } from './verbs/protect.ts'
+export { VERDICT_TTL_MS } from './verbs/issued-verdicts.ts'
 export type { Used } from './verbs/use.ts'
 export type {
   AcceptVerdict,

@@ -66,5 +66,14 @@ export function harness(
     }
   }
 
-  return { gate, service, store, clock, bonded }
+  /** An approved session whose context has no digest, and the submit that opts out of one. */
+  async function unbound() {
+    const optOut = { acceptAnyContext: true } as const
+    const context = { display: [{ label: 'Amount', value: '€1' }] }
+    const { session } = await gate.create({ ...WORKFLOW, owner: OWNER, context, ...optOut })
+    service.bond(session.id)
+    return { session_id: session.id, owner: OWNER, ...WORKFLOW, ...optOut }
+  }
+
+  return { gate, service, store, clock, bonded, unbound }
 }

@@ -124,7 +124,10 @@ test('verify, use and complete work one by one, and a second use is told so', as
   const verdict = await h.gate.verify(submit)
   assert.ok(verdict.decision === 'accept')
   assert.deepEqual(await h.gate.use(verdict, async () => 'A-1'), { used: true, result: 'A-1' })
-  assert.deepEqual(await h.gate.use(verdict, async () => assert.fail('ran')), { used: false })
+  assert.deepEqual(await h.gate.use(verdict, async () => assert.fail('ran')), {
+    used: false,
+    reason: 'already_used',
+  })
   await h.gate.complete(submit.session_id)
   assert.equal(h.service.completions(), 1)
 })

@@ -65,8 +65,28 @@ const options = {
 }
 
 test('a base URL may end in a slash', () => {
-  for (const baseUrl of [BASE_URL, `${BASE_URL}/`, 'http://localhost:8787/api/v1'])
-    assert.ok(createGate({ ...options, baseUrl }))
+  for (const baseUrl of [BASE_URL, `${BASE_URL}/`]) assert.ok(createGate({ ...options, baseUrl }))
+})
+
+test('a base URL may be plain http on this machine only', () => {
+  const onThisMachine = ['localhost', 'LOCALHOST:8787', '127.0.0.1:8787', '[::1]:8787']
+  for (const host of onThisMachine)
+    assert.ok(createGate({ ...options, baseUrl: `http://${host}/api/v1` }), host)
+  const elsewhere = [
+    'bonds.test',
+    'localhost.bonds.test',
+    'notlocalhost',
+    'localhost.',
+    '127.0.0.1.bonds.test',
+    '10.0.0.1',
+    '0.0.0.0',
+    '[::]',
+  ]
+  for (const host of elsewhere) {
+    assert.throws(() => createGate({ ...options, baseUrl: `http://${host}/api/v1` }), {
+      code: 'invalid_configuration',
+    })
+  }
 })
 
 test('wrong options stop at once, and a nearly right credential is not repeated', () => {
@@ -100,8 +120,21 @@ test('wrong options stop at once, and a nearly right credential is not repeated'
   }
 })
 
-test('a bond without an owner is refused before any call', async () => {
+test('create rejects an owner that is not a non-empty string, before any call', async () => {
   const h = harness()
-  await assert.rejects(h.gate.create({ ...WORKFLOW, owner: '' }), { code: 'invalid_request' })
+  for (const owner of ['', ' ', undefined, null, 7, {}, ['login-1']]) {
+    const bond = { ...WORKFLOW, owner: owner as string }
+    await assert.rejects(h.gate.create(bond), { code: 'invalid_request' })
+  }
   assert.equal(h.service.seen.length, 0)
+})
+
+test('create rejects a context without a digest, before any call, unless told otherwise', async () => {
+  const h = harness()
+  const bond = { ...WORKFLOW, owner: OWNER, context: { display: [] } }
+  await assert.rejects(h.gate.create(bond), { code: 'invalid_request' })
+  assert.equal(h.service.seen.length, 0)
+  const { session } = await h.gate.create({ ...bond, acceptAnyContext: true })
+  assert.equal((await h.store.find(session.id))?.context_digest, null)
+  assert.doesNotMatch(String(h.service.seen[0]?.body), /acceptAnyContext/)
 })

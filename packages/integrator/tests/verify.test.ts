@@ -36,6 +36,12 @@ const spoilProof =
     return submit
   }
 
+/** Puts a row without an owner in place: what a store of another make may hold. */
+async function disown(h: Harness, session_id: string, owner: unknown): Promise<void> {
+  const row = await h.store.find(session_id)
+  h.store.find = async () => row && { ...row, owner: owner as string }
+}
+
 const rejections: Record<RejectReason, Spoil[]> = {
   session_missing: [
     (_, submit) => ({ ...submit, session_id: undefined }),
@@ -46,6 +52,11 @@ const rejections: Record<RejectReason, Spoil[]> = {
     (_, submit) => ({ ...submit, owner: 'login-2' }),
     (_, submit) => ({ ...submit, session_id: strangeSessionId() }),
     (_, submit) => ({ ...submit, session_id: '../devices' }),
+    (_, submit) => ({ ...submit, owner: undefined }),
+    async (h, submit) => (
+      await disown(h, submit.session_id, undefined), { ...submit, owner: undefined }
+    ),
+    async (h, submit) => (await disown(h, submit.session_id, ''), { ...submit, owner: '' }),
   ],
   session_unavailable: [
     (h, submit) => (h.service.sessions.delete(submit.session_id), submit),
@@ -102,6 +113,8 @@ const rejections: Record<RejectReason, Spoil[]> = {
       h.service.change(bound.session_id, { context: null })
       return bound
     },
+    (h, submit) => (h.service.change(submit.session_id, { context: { display: [] } }), submit),
+    async (h) => ({ ...(await h.unbound()), acceptAnyContext: undefined }),
   ],
   subject_mismatch: [
     async (h) => {
@@ -148,6 +161,25 @@ for (const [reason, change] of Object.entries(reviews)) {
     assert.deepEqual(verdict.advice, [adviceFor(reason as ReviewReason)])
   })
 }
+
+test('a session with a context and no digest is accepted only with acceptAnyContext', async () => {
+  const h = harness()
+  const { acceptAnyContext: _optOut, ...strict } = await h.unbound()
+  const verdict = await h.gate.verify(strict)
+  assert.ok(verdict.decision === 'reject')
+  assert.deepEqual(verdict.reasons, ['context_mismatch'])
+  assert.match(String(verdict.error?.message), /form_digest.*acceptAnyContext/)
+  const lax = await h.gate.verify({ ...strict, acceptAnyContext: true })
+  assert.equal(lax.decision, 'accept')
+})
+
+test('acceptAnyContext does not accept a form digest that differs', async () => {
+  const h = harness()
+  const bound = await h.bonded({ digest: await bindingDigest({ amount: 1 }) })
+  const other = { ...bound, form_digest: await bindingDigest({ amount: 2 }) }
+  const verdict = await h.gate.verify({ ...other, acceptAnyContext: true })
+  assert.deepEqual(verdict.reasons, ['context_mismatch'])
+})
 
 test('these are all the reasons there are, and each has its own plain sentence', () => {
   assert.deepEqual(

@@ -1,4 +1,9 @@
-import { type CreatedSession, encodeBase64url, type SessionContext } from '@bonded/contract'
+import {
+  type CreatedSession,
+  encodeBase64url,
+  isOwner,
+  type SessionContext,
+} from '@bonded/contract'
 import { GateError } from '../errors.ts'
 import { Secret } from '../secret.ts'
 import { createSession } from '../service/sessions.ts'
@@ -8,15 +13,23 @@ import type { GateParts } from './parts.ts'
 export interface CreateBond {
   readonly workflow: string
   readonly action: string
-  /** The signed-in user or browser login that asks. Only the same owner can use the bond. */
+  /**
+   * The signed-in user or browser login that asks: a non-empty string. Only the same owner can use
+   * the bond.
+   */
   readonly owner: string
-  /** What the phone shows and signs. Make it from your own record, never from what the browser calls context. */
+  /**
+   * What the phone shows and signs. Make it, and its digest, from your own record, never from what
+   * the browser calls context.
+   */
   readonly context?: SessionContext
-  /** The known customer, as an earlier bond named them: no other phone is taken. */
+  /** Allows a context without a digest. Pass it to `verify` or `protect` too. */
+  readonly acceptAnyContext?: true
+  /** The user's `subject_ref` of an earlier bond: only a phone of the same user can bond. */
   readonly subject_ref?: string
   /** The number on your record, E.164, for the carrier's checks. */
   readonly phone_number?: string
-  /** The IP address of the browser. */
+  /** The IP address of the browser, IPv4 or IPv6, without a port. */
   readonly end_user_address?: string
   readonly publishableKey?: string
 }
@@ -24,7 +37,7 @@ export interface CreateBond {
 /** A created session without what the browser must not have. */
 export type PublicCreatedSession = Omit<CreatedSession, 'completion_secret'>
 
-/** The bytes of an Idempotency-Key: too many to be guessed or to meet by chance. */
+/** The random bytes of an Idempotency-Key: too many to guess, or to repeat by chance. */
 const IDEMPOTENCY_KEY_BYTES = 24
 
 /**
@@ -37,19 +50,24 @@ export function publicSession(created: CreatedSession): PublicCreatedSession {
   return session
 }
 
-/** Creates the session, keeps the row, and gives what the browser may have. */
+/** Creates the session, stores the row, and returns what the browser may have. */
 export async function createBond<Tx>(
   parts: GateParts<Tx>,
   bond: CreateBond,
 ): Promise<{ session: PublicCreatedSession }> {
-  const { owner, ...request } = bond
-  // Everybody without a login would share one owner, and could use each other's bonds.
-  if (owner === '')
+  const { owner, acceptAnyContext, ...request } = bond
+  // All visitors without a sign-in would share one owner, and could use each other's bonds.
+  if (!isOwner(owner))
     throw new GateError(
       'invalid_request',
-      'A bond needs an owner: the signed-in user, or the browser’s login.',
+      'owner must be a non-empty string: the signed-in user, or the browser’s login.',
     )
-  // One key a call: a try whose answer was lost is answered with the session that it had created.
+  if (bond.context && bond.context.digest === undefined && acceptAnyContext !== true)
+    throw new GateError(
+      'invalid_request',
+      'A context needs a digest: pass `bindingDigest(record)`, or acceptAnyContext.',
+    )
+  // One key for each call: a retry after a lost answer returns the session already created.
   const key = encodeBase64url(parts.random(IDEMPOTENCY_KEY_BYTES))
   const created = await createSession(parts.service, request, key)
   await parts.store.put({

@@ -1,12 +1,13 @@
 import type { GateClock, RandomBytes } from '../clock.ts'
 import type { PendingStore } from '../pending/pending-store.ts'
 import type { Service } from '../service/call.ts'
+import type { IssuedVerdicts } from './issued-verdicts.ts'
 
-/** What every gate of this integrator demands, beside what the service's own workflow policy does. */
+/** What every check of this gate requires, in addition to the service's own workflow policy. */
 export interface GatePolicy {
-  /** Your tenant id: an answer about another tenant's session is refused. */
+  /** Your tenant id: a session of another tenant is rejected. */
   readonly tenant_id?: string
-  /** By workflow, the passport setting. `required` refuses a bond without the chip. Default `none`. */
+  /** By workflow, the passport setting. `required` rejects a bond without the chip. Default `none`. */
   readonly passport?: { readonly [workflow: string]: 'none' | 'optional' | 'required' }
 }
 
@@ -15,6 +16,7 @@ export interface GateParts<Tx> {
   readonly service: Service
   readonly store: PendingStore<Tx>
   readonly policy: GatePolicy
+  readonly verdicts: IssuedVerdicts
   readonly clock: GateClock
   readonly random: RandomBytes
 }

@@ -53,7 +53,8 @@ export async function protectSubmit<Tx, T>(
     return { outcome: 'review', reasons: verdict.reasons, advice: verdict.advice }
   const used = await useBond(parts, verdict, action)
   if (!used.used) {
-    const { reasons, advice } = rejected('already_used')
+    const reason = used.reason === 'already_used' ? 'already_used' : 'session_expired'
+    const { reasons, advice } = rejected(reason)
     return { outcome: 'rejected', reasons, advice }
   }
   const done = { decision: verdict.decision, result: used.result }

@@ -1,19 +1,28 @@
 import type { GateParts } from './parts.ts'
 import type { AcceptVerdict, ReviewVerdict } from './verdict.ts'
 
-/** What became of a use: the action's result, or nothing because the bond was used already. */
-export type Used<T> = { readonly used: true; readonly result: T } | { readonly used: false }
+/**
+ * The result of a use: what the action returned, or why the action did not run.
+ * `already_used`: another submit used the bond first. `verdict_expired`: verify again.
+ */
+export type Used<T> =
+  | { readonly used: true; readonly result: T }
+  | { readonly used: false; readonly reason: 'already_used' | 'verdict_expired' }
 
-/** The row goes unused to used in the transaction of the action: one bond, one action. */
+/** Marks the row used in the transaction of the action: one bond, one action. */
 export async function useBond<Tx, T>(
   parts: GateParts<Tx>,
   verdict: AcceptVerdict | ReviewVerdict,
   action: (tx: Tx) => Promise<T>,
 ): Promise<Used<T>> {
-  const { session_id, owner } = verdict
+  const { session_id, owner, expiresAtMs } = parts.verdicts.recall(verdict)
   return parts.store.transaction(async (tx): Promise<Used<T>> => {
-    const used_at = new Date(parts.clock.now()).toISOString()
-    if (!(await parts.store.use({ session_id, owner, used_at }, tx))) return { used: false }
+    // Inside the transaction: the wait for it can outlive the verdict.
+    const now = parts.clock.now()
+    if (now >= expiresAtMs) return { used: false, reason: 'verdict_expired' }
+    const used_at = new Date(now).toISOString()
+    if (!(await parts.store.use({ session_id, owner, used_at }, tx)))
+      return { used: false, reason: 'already_used' }
     return { used: true, result: await action(tx) }
   })
 }

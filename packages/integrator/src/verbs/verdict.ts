@@ -2,35 +2,47 @@ import type { PulseVerification, ReviewReason } from '@bonded/contract'
 import { adviceFor, type RejectReason } from '../advice.ts'
 import type { GateError } from '../errors.ts'
 
-/** A protected submit as it arrived, and what this endpoint of yours protects. */
+/** In types only: `createGate` knows its verdicts by identity. */
+declare const issuedByGate: unique symbol
+
+/** A protected submit as it arrived, and what your endpoint protects. */
 export interface Submit {
-  /** What the form carried; anything else than a text counts as nothing. */
+  /** What the form carried. Anything but a string counts as missing. */
   readonly session_id: string | undefined
-  /** Who sends it: the same value as at create, from your own login, never from the form. */
+  /**
+   * Who submits: the same non-empty string as at create, from your own sign-in, never from the form.
+   */
   readonly owner: string
   /** Named by the endpoint that is protected: a bond for a lesser action must not open a greater one. */
   readonly workflow: string
   readonly action: string
-  /** `bindingDigest` of the *submitted* form, where create was given one. */
+  /** `bindingDigest` of the *submitted* form. Required where create was given a context. */
   readonly form_digest?: string
+  /**
+   * Accepts a session whose context has no digest, or a submit without one. The user's approval is
+   * then not bound to the submitted form, so use it only where the form cannot change what is done.
+   */
+  readonly acceptAnyContext?: true
 }
 
 interface Passed {
+  /** Only a verdict of `gate.verify` has this brand; a plain object does not type-check. */
+  readonly [issuedByGate]: true
   readonly session_id: string
   readonly owner: string
   readonly verification: PulseVerification
-  /** The phone's owner as this tenant may know them: keep it, to ask for the same person next time. */
+  /** The tenant's name for the phone's user. Keep it to require the same user next time. */
   readonly subject_ref: string | null
 }
 
-/** The bond is good: use it, then complete it. */
+/** The bond is good: use it within `VERDICT_TTL_MS`, then complete it. Frozen; a copy is worthless. */
 export interface AcceptVerdict extends Passed {
   readonly decision: 'accept'
   readonly reasons: readonly []
   readonly advice: readonly []
 }
 
-/** The bond is good, with doubts: a person should look before the action has its effect. */
+/** The bond is good, with doubts: have it reviewed before the action takes effect. */
 export interface ReviewVerdict extends Passed {
   readonly decision: 'review'
   readonly reasons: readonly ReviewReason[]
@@ -38,13 +50,20 @@ export interface ReviewVerdict extends Passed {
   readonly advice: readonly string[]
 }
 
-/** No. Nothing was used. */
+/** A verdict that `verify` has assembled and the gate has yet to issue. */
+export type Unissued =
+  | Omit<AcceptVerdict, typeof issuedByGate>
+  | Omit<ReviewVerdict, typeof issuedByGate>
+
+/** The submit must not run the action. Nothing was used. */
 export interface RejectVerdict {
   readonly decision: 'reject'
   readonly reasons: readonly RejectReason[]
-  /** A plain sentence for each reason: what the person can do. */
+  /** A plain sentence for each reason: what the user can do. */
   readonly advice: readonly string[]
-  /** With `session_unavailable`: what the call to the service ended with. For your log, not for the person. */
+  /**
+   * For your log, not for the user: why the service could not be asked, or what your call lacked.
+   */
   readonly error?: GateError
 }
 
@@ -57,7 +76,7 @@ export interface RejectVerdict {
  */
 export type Verdict = AcceptVerdict | ReviewVerdict | RejectVerdict
 
-/** A refusal with its sentence. */
+/** A rejection with its sentence. */
 export function rejected(reason: RejectReason, error?: GateError): RejectVerdict {
   return {
     decision: 'reject',

@@ -1,26 +1,35 @@
-import { type FullSession, judgeSubmit, parseId, type SessionId } from '@bonded/contract'
+import { type FullSession, isOwner, judgeSubmit, parseId, type SessionId } from '@bonded/contract'
 import { adviceFor } from '../advice.ts'
 import { GateError } from '../errors.ts'
 import type { PendingRow } from '../pending/pending-store.ts'
 import { getSession } from '../service/sessions.ts'
+import { VERDICT_TTL_MS } from './issued-verdicts.ts'
 import type { GateParts } from './parts.ts'
-import { rejected, type Submit, type Verdict } from './verdict.ts'
+import { rejected, type Submit, type Unissued, type Verdict } from './verdict.ts'
 
 /** Judges a submit. Changes nothing; `use` makes the verdict count, once. */
 export async function verifySubmit<Tx>(parts: GateParts<Tx>, submit: Submit): Promise<Verdict> {
   const session_id = typeof submit.session_id === 'string' ? submit.session_id : ''
   if (session_id === '') return rejected('session_missing')
-  // The row first: a stranger's guesses cost no call, and no text but an id of ours becomes a part of a path.
+  if (!isOwner(submit.owner)) return rejected('session_not_ours', OWNER_MISSING)
+  // The row comes first: a guessed id costs no call, and only an id of ours becomes part of a path.
   const id = parseId('sess', session_id)
   const row = id && (await parts.store.find(id))
   if (id === undefined || row === undefined || row.owner !== submit.owner)
     return rejected('session_not_ours')
   if (row.used_at !== null) return rejected('already_used')
 
+  // Before the call: the time that the answer travels must not lengthen the verdict's lifetime.
+  const askedAtMs = parts.clock.now()
   const session = await fetchSession(parts, id)
   if (session instanceof GateError) return rejected('session_unavailable', session)
-  return judge({ parts, submit, row, session })
+  return judge({ parts, submit, row, session, askedAtMs })
 }
+
+const OWNER_MISSING = new GateError(
+  'invalid_request',
+  'owner must be a non-empty string: the signed-in user, or the browser’s login.',
+)
 
 async function fetchSession<Tx>(
   parts: GateParts<Tx>,
@@ -34,17 +43,22 @@ async function fetchSession<Tx>(
   }
 }
 
-function judge<Tx>(facts: {
-  parts: GateParts<Tx>
-  submit: Submit
-  row: PendingRow
-  session: FullSession
-}): Verdict {
-  const { parts, submit, row, session } = facts
+interface Facts<Tx> {
+  readonly parts: GateParts<Tx>
+  readonly submit: Submit
+  readonly row: PendingRow
+  readonly session: FullSession
+  readonly askedAtMs: number
+}
+
+function judge<Tx>({ parts, submit, row, session, askedAtMs }: Facts<Tx>): Verdict {
   const { policy } = parts
   const passport = policy.passport?.[submit.workflow]
+  // The service's own time, so that a wrong clock here neither ends a bond early nor prolongs it.
+  const serverTimeMs = Date.parse(session.server_time)
   const verdict = judgeSubmit({
     session_id: row.session_id,
+    owner: submit.owner,
     pending: row,
     session,
     expected: {
@@ -53,29 +67,46 @@ function judge<Tx>(facts: {
       ...(passport !== undefined && { passport }),
       ...(policy.tenant_id !== undefined && { tenant_id: policy.tenant_id }),
       ...(row.subject_ref !== null && { subject_ref: row.subject_ref }),
-      ...boundDigest(row, submit),
+      ...expectedContext(row, submit),
     },
-    // The service's own time: a wrong clock here neither ends a bond early nor keeps it alive.
-    now: Date.parse(session.server_time),
+    now: serverTimeMs,
   })
-  if (verdict.decision === 'reject') return { ...verdict, advice: verdict.reasons.map(adviceFor) }
-  const { verification } = session
-  if (verification === null) return rejected('verification_missing')
-  const bond = {
-    session_id: row.session_id,
-    owner: row.owner,
-    verification,
-    subject_ref: session.subject_ref,
+  const advice = verdict.reasons.map(adviceFor)
+  if (verdict.decision === 'reject') {
+    const error = isDigestOmitted(verdict.reasons[0], submit) ? DIGEST_MISSING : undefined
+    return { ...verdict, advice, ...(error && { error }) }
   }
-  if (verdict.decision === 'accept') return { ...verdict, ...bond, advice: [] }
-  return { ...verdict, ...bond, advice: verdict.reasons.map(adviceFor) }
+  const { verification, subject_ref } = session
+  if (verification === null) return rejected('verification_missing')
+  const { session_id, owner } = row
+  const leftMs = Math.min(VERDICT_TTL_MS, Date.parse(session.expires_at) - serverTimeMs)
+  const bond = { session_id, owner, verification, subject_ref }
+  const unissued: Unissued =
+    verdict.decision === 'accept'
+      ? { ...verdict, ...bond, advice: [] }
+      : { ...verdict, ...bond, advice }
+  return parts.verdicts.issue(unissued, askedAtMs + leftMs)
 }
 
-/** A row that was bound demands a digest; a digest that was sent demands a bound session. A missing one matches nothing. */
-function boundDigest(row: PendingRow, submit: Submit): { context_digest?: string } {
-  if (row.context_digest === null && submit.form_digest === undefined) return {}
-  return {
-    context_digest:
-      row.context_digest === submit.form_digest && submit.form_digest ? submit.form_digest : '',
-  }
+const DIGEST_MISSING = new GateError(
+  'invalid_request',
+  'This session has a context. Pass form_digest, made of the submitted form; or acceptAnyContext.',
+)
+
+function isDigestOmitted(reason: string | undefined, submit: Submit): boolean {
+  return reason === 'context_mismatch' && submit.form_digest === undefined
+}
+
+/** A digest that no session has: base64url has no space. */
+const NO_DIGEST = 'no digest'
+
+/** The digest of the submit must be that of the row too, whatever the service answers. */
+function expectedContext(
+  row: PendingRow,
+  { form_digest, acceptAnyContext }: Submit,
+): { context_digest?: string; acceptAnyContext?: true } {
+  if (form_digest !== undefined)
+    return { context_digest: form_digest === row.context_digest ? form_digest : NO_DIGEST }
+  if (acceptAnyContext === true) return { acceptAnyContext }
+  return row.context_digest === null ? {} : { context_digest: NO_DIGEST }
 }
