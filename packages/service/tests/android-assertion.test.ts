@@ -73,6 +73,26 @@ test('android-key: an assertion that is longer or shorter than one is, or not wr
   }
 })
 
+test('android-key: a stored key that cannot verify or cannot be read rejects the assertion', () => {
+  const { publicKey: other } = generateKeyPairSync('x25519')
+  const verifyWith = (keyId: string, spki: Buffer) => {
+    const { client_data_hash, authenticator_data, signature } = partsOf(APP_ID, 1)
+    return appAssertionVerifier.verify({
+      device: { ...device, keyId, publicKey: spki },
+      payload: 'payload',
+      appAttest: {
+        key_id: keyId,
+        client_data_hash: client_data_hash.toString('base64url'),
+        authenticator_data: authenticator_data.toString('base64url'),
+        signature: signature.toString('base64url'),
+      },
+    })
+  }
+  const x25519 = other.export({ format: 'der', type: 'spki' })
+  assert.equal(wordOf(verifyWith('x25519', x25519)), 'signature')
+  assert.equal(wordOf(verifyWith('junk', Buffer.of(0x30, 0x00))), 'public_key')
+})
+
 test('android-key: an assertion with any single bit flipped is refused', () => {
   const parts = partsOf(APP_ID, 1)
   assert.ok(verify(parts).ok)

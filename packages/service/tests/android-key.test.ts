@@ -47,6 +47,8 @@ const bootOf = (state: number) => [
   enumerated(state),
   octets(Buffer.alloc(32)),
 ]
+/** A root of trust whose `deviceLocked` is a BOOLEAN of these bytes. */
+const lockedAs = (value: Buffer) => sequence(...bootOf(0).with(1, der.element(0x01, value)))
 const packageOf = (...more: Buffer[]) =>
   sequence(octets(SIMULATED_APP.package), integer(1), ...more)
 const simulatedPackage = packageOf()
@@ -363,19 +365,18 @@ const DESCRIPTIONS: readonly Description[] = [
     'sandbox',
     { ownerBootKeys: new Set(['07'.repeat(32)]) },
   ],
+  // Recorded phones write it so, and Google's own parser reads it as true.
+  ['a locked flag of 0x01', describe({}, { 704: lockedAs(Buffer.of(1)) }), 'production'],
+  ['a locked flag of 0x80', describe({}, { 704: lockedAs(Buffer.of(0x80)) }), 'production'],
+  ['a locked flag of 0x00', describe({}, { 704: lockedAs(Buffer.of(0)) }), 'sandbox'],
   [
-    'a locked flag that is neither true nor false',
-    describe(
-      {},
-      {
-        704: sequence(
-          octets(Buffer.alloc(32)),
-          der.element(0x01, Buffer.of(1)),
-          enumerated(0),
-          octets(Buffer.alloc(32)),
-        ),
-      },
-    ),
+    'a locked flag of two bytes',
+    describe({}, { 704: lockedAs(Buffer.of(0xff, 0xff)) }),
+    'key_description',
+  ],
+  [
+    'a locked flag without a value',
+    describe({}, { 704: lockedAs(Buffer.alloc(0)) }),
     'key_description',
   ],
   // Another reader might read on: what stands after the last known part must not be passed over.

@@ -101,12 +101,10 @@ for (const [what, answer] of [
   ['answers 304 to nothing', { status: 304 }],
   ['answers no JSON', { body: '<html>' }],
   ['answers another object', { body: '{"error":{}}' }],
-  ['answers entries that are no entries', { body: '{"entries":{"ab":"REVOKED"}}' }],
   ['answers a list for its entries', { body: '{"entries":["ab"]}' }],
   ['answers an empty list for its entries', { body: '{"entries":[]}' }],
   ['answers a number for its entries', { body: '{"entries":0}' }],
-  ['answers entries without a status', { body: '{"entries":{"ab":{"reason":"KEY_COMPROMISE"}}}' }],
-  ['answers serials that are no serials', { body: '{"entries":{"x y":{"status":"REVOKED"}}}' }],
+  ['has no entry that can be read', { body: '{"entries":{"x y":{"status":"REVOKED"}}}' }],
   ['answers more than fits', { body: `{"entries":{}}${' '.repeat(4 * 1024 * 1024)}` }],
 ] as const) {
   test(`revocations: nothing is good while the list ${what}`, async () => {
@@ -179,8 +177,37 @@ test('revocations: what is known to be bad is refused before and whatever the li
   assert.equal(await judge('c35747a084470c3135aeefe2b8d40cd6'), 'revoked')
 })
 
+for (const [what, malformed] of [
+  ['a serial that is not a number', '"x y":{"status":"REVOKED"}'],
+  ['an empty serial', '"":{"status":"REVOKED"}'],
+  ['a serial that is too long', `"${'a'.repeat(65)}":{"status":"REVOKED"}`],
+  ['an entry that is not an object', '"cd":"REVOKED"'],
+  ['an entry that is null', '"cd":null'],
+  ['an entry that is a list', '"cd":[]'],
+  ['an entry without a status', '"cd":{"reason":"KEY_COMPROMISE"}'],
+  ['an entry whose status is a number', '"cd":{"status":1}'],
+] as const) {
+  test(`revocations: ${what} is skipped and logged, and the other entries still count`, async () => {
+    const body = `{"entries":{"ab":{"status":"REVOKED"},${malformed},"ef":{"status":"REVOKED"}}}`
+    const { judge, failures } = listService({ body })
+    assert.equal(await judge('1'), 'good')
+    assert.deepEqual([await judge('ab'), await judge('ef')], ['revoked', 'revoked'])
+    assert.match(String(failures), /^Error: the revocation list has 1 malformed entries/)
+    assert.equal(failures.length, 1)
+  })
+}
+
+test('revocations: a listed serial counts as revoked even if its entry cannot be read', async () => {
+  const { judge } = listService({ body: '{"entries":{"AB":"REVOKED","cd":null}}' })
+  assert.deepEqual([await judge('ab'), await judge('cd')], ['revoked', 'revoked'])
+  assert.equal(await judge('1'), 'good')
+})
+
 test('revocations: a text of another form is no list, and is read without a failure', () => {
-  assert.deepEqual(readStatusList(revoked('00AB')), new Set(['ab']))
+  assert.deepEqual(readStatusList(revoked('00AB')), {
+    serials: new Set(['ab']),
+    malformedEntries: 0,
+  })
   for (const text of [
     '',
     'null',
@@ -189,8 +216,7 @@ test('revocations: a text of another form is no list, and is read without a fail
     '{}',
     '{"entries":null}',
     '{"entries":"ab"}',
-    '{"entries":{"ab":null}}',
-    '{"entries":{"ab":[]}}',
+    '{"entries":{"x":null}}',
   ]) {
     assert.equal(readStatusList(text), undefined, text)
   }
@@ -199,7 +225,8 @@ test('revocations: a text of another form is no list, and is read without a fail
 test('revocations: the recorded list is read, and its last entry is bad', {
   skip: vectorsMissing,
 }, () => {
-  const bad = readStatusList(readVector('android-key', 'status-sample.json').toString())
-  assert.equal(bad?.size, 5)
-  assert.ok(bad?.has('cc66e9a93713b6e643b26c15879786f7'))
+  const list = readStatusList(readVector('android-key', 'status-sample.json').toString())
+  assert.equal(list?.serials.size, 5)
+  assert.equal(list.malformedEntries, 0)
+  assert.ok(list.serials.has('cc66e9a93713b6e643b26c15879786f7'))
 })

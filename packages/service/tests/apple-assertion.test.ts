@@ -233,7 +233,6 @@ test('what follows must be exactly one map that says what Apple’s says', () =>
     'a0a0',
     'a000',
     'a1',
-    'a10101',
     'bfff',
     'a2617801617802',
     `a1617880${'81'.repeat(900)}`,
@@ -242,6 +241,65 @@ test('what follows must be exactly one map that says what Apple’s says', () =>
   ]) {
     assert.equal(read(wrong), 'authenticator_data', wrong)
   }
+})
+
+test('an assertion may carry unknown extension members of any CBOR type, within size and depth limits', () => {
+  const header = assertWith(
+    { appId: APP_ID, extensions: undefined },
+    { privateKey, counter: 1, clientDataHash },
+  ).authenticatorData
+  const text = (value: string) =>
+    Buffer.concat([Buffer.of(0x60 + value.length), Buffer.from(value)]).toString('hex')
+  const known = `${text('apple_bundle_version_01')}6131`
+  const read = (...members: string[]) => {
+    const map = (0xa0 + members.length).toString(16) + members.join('')
+    const result = signed(Buffer.concat([header, Buffer.from(map, 'hex')]))
+    return result.ok ? result.value.bundleVersion : result.refusal.step
+  }
+  for (const unknown of [
+    '0101', // integer key
+    '2001', // negative integer key
+    '430102036161', // byte string key
+    'f93c0001', // float key
+    'c10001', // tagged key
+    '6178f93c00', // half-precision float
+    '6178fa3fc00000', // single-precision float
+    '6178fb3ff8000000000000', // double-precision float
+    '6178c11a65000000', // tagged integer
+    '6178d9d9f7a0', // tagged map
+    '6178f7', // undefined
+    '6178f8ff', // simple value 255
+    '61781bffffffffffffffff', // 64-bit integer
+    '6178c2490100000000000000ff', // big number
+    '61785f42010243030405ff', // byte string of indefinite length
+    '61787f61616162ff', // text of indefinite length
+    '61789f01820203ff', // list of indefinite length
+    '6178bf6161016162f4ff', // map of indefinite length
+    '61781801', // an integer that is longer than needed
+    `6178${'81'.repeat(12)}00`, // nested, within the limit
+  ]) {
+    assert.equal(read(known, unknown), '1', unknown)
+    assert.equal(read(unknown, known), '1', unknown)
+  }
+  for (const refused of [
+    `6178${'81'.repeat(40)}00`, // nested too deep
+    `6178${'c1'.repeat(40)}00`, // tags nested too deep
+    '6178', // no value
+    '6178ff', // a break outside an indefinite length
+    '6178f800', // a simple value below 32 in two bytes
+    '61781c', // a reserved length
+    '61789b00ffffffffffffff', // a list longer than memory
+    '61785b00ffffffffffffff', // bytes longer than memory
+    '61785f6161ff', // text as a piece of bytes
+    '61789f01', // an indefinite length without its end
+    '0101ff', // a byte after the value
+    known, // the same member twice
+    `${text('apple_bundle_version_01')}f93c00`, // and with another value
+  ])
+    assert.equal(read(known, refused), 'authenticator_data', refused)
+  // A known name in a longer spelling is not another member.
+  const respelled = `7817${Buffer.from('apple_bundle_version_01').toString('hex')}6131`
+  assert.equal(read(respelled), 'authenticator_data')
 })
 
 test('what is too long or too short to be an assertion is not verified', () => {
@@ -284,6 +342,19 @@ test('what is too long or too short to be an assertion is not verified', () => {
     [73, 'encoding'],
   ] as const)
     assert.equal(stepOf({ signature: Buffer.alloc(length, 0x30) }), step, `${length} bytes`)
+})
+
+test('a key that Node cannot verify with rejects the assertion', () => {
+  const { publicKey: unfit } = generateKeyPairSync('x25519')
+  const asserted = assertWith(
+    { appId: APP_ID, extensions: STORE },
+    { privateKey, counter: 5, clientDataHash },
+  )
+  const result = verifyAssertion(
+    { ...asserted, clientDataHash, publicKey: unfit },
+    anyBuildOf(APP_ID),
+  )
+  assert.equal(result.ok ? 'accepted' : result.refusal.step, 'signature')
 })
 
 test('a registered key signs for nobody else', () => {

@@ -13,6 +13,7 @@ import {
   keyIdOf,
   keyUsageOf,
   pathLengthOf,
+  readExtensions,
   purposesOf,
 } from '../src/adapters/proofs/x509/extensions.ts'
 import { readName } from '../src/adapters/proofs/x509/name.ts'
@@ -68,6 +69,12 @@ const CERTIFICATES: readonly (readonly [
     extended(extension(boolean(false))),
     ['der', 'ber'],
   ],
+  [
+    'one whose critical flag is the BOOLEAN 0x01',
+    extended(extension(der.element(0x01, Buffer.of(1)))),
+    ['der', 'ber'],
+  ],
+  ['one whose critical flag has no value', extended(extension(der.element(0x01))), []],
   ['one without extensions', HONEST.slice(0, EXTENSIONS), ['der', 'ber']],
   ['one of serial number 0', HONEST.with(SERIAL, integer(0)), ['der', 'ber']],
   [
@@ -279,4 +286,17 @@ test('x509: names differ where their parts do, whatever their case and spaces', 
   assert.notEqual(canonical(one), canonical(commonName(utf8('Bonded CB'))))
   assert.notEqual(canonical(one), canonical(sequence(oid('2.5.4.10'), utf8('Bonded CA'))))
   assert.notEqual(canonical(one, commonName(utf8('x'))), canonical(commonName(utf8('x')), one))
+})
+
+test('a critical flag of any non-zero byte is true', () => {
+  for (const [byte, critical] of [
+    [0x00, false],
+    [0x01, true],
+    [0x80, true],
+    [0xff, true],
+  ] as const) {
+    const [list] = extended(extension(der.element(0x01, Buffer.of(byte)))).slice(EXTENSIONS)
+    const read = readExtensions(readElement(list ?? Buffer.alloc(0)))
+    assert.equal(read.get('1.2.3.4')?.critical, critical, `0x${byte.toString(16)}`)
+  }
 })

@@ -51,7 +51,7 @@ export function openService(config: Config, given: GivenParts = {}): Service {
       onFetchFailure: (failure) =>
         log?.warn(
           { err: failure },
-          'the list of revoked Android certificates could not be fetched',
+          'the list of revoked Android certificates is unavailable or incomplete',
         ),
     }),
     ...parts,

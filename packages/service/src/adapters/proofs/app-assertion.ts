@@ -1,9 +1,10 @@
-import { hash, verify } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
 import type { AssertionVerifier } from '../../ports/proofs.ts'
 import { readHeader } from './authenticator-header.ts'
 import { publicKeyOf } from './public-keys.ts'
+import { isSignatureOf } from './x509/public-key.ts'
 
 /**
  * Assertions of the formats `software` and `android-key` (protocol 5): WebAuthn's form, signature over authenticator
@@ -30,8 +31,10 @@ export const appAssertionVerifier: AssertionVerifier = {
     if (clientDataHash.toString('base64url') !== appAttest.client_data_hash)
       return no('client_data_hash')
     // 3. The signature.
-    const signed = Buffer.concat([authenticatorData, clientDataHash])
-    if (!verify('sha256', signed, publicKeyOf(device), signature)) return no('signature')
+    const key = publicKeyOf(device)
+    if (key === undefined) return no('public_key')
+    const message = Buffer.concat([authenticatorData, clientDataHash])
+    if (!isSignatureOf({ message, digest: 'sha256', signature, key })) return no('signature')
     // 4. The app.
     if (!appIdHashOf(device.appId).equals(header.appIdHash)) return no('app_id')
     return accept({ counter: header.counter, userVerified: false })

@@ -1,9 +1,9 @@
 import { childrenOf, type Element, Malformed, readElement, TAG } from '../der/element.ts'
 import {
   onlyOf,
-  readBoolean,
   readEnumerated,
   readInteger,
+  readLenientBoolean,
   readNull,
   readOctets,
   readSequence,
@@ -119,7 +119,7 @@ function readRootOfTrust(element: Element): RootOfTrust {
   if (rest.length > 0) throw new Malformed('root of trust')
   return {
     verifiedBootKey: readOctets(bootKey),
-    deviceLocked: readBoolean(locked),
+    deviceLocked: readLenientBoolean(locked),
     verifiedBootState: readEnumerated(state),
     verifiedBootHash: bootHash === undefined ? undefined : readOctets(bootHash),
   }

@@ -1,7 +1,7 @@
 import type { Instant } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { RevocationList } from '../../../ports/revocations.ts'
-import { readStatusList } from './status-list.ts'
+import { readStatusList, type StatusList } from './status-list.ts'
 
 /** Where Google publishes its list. */
 export const GOOGLE_STATUS_URL = 'https://android.googleapis.com/attestation/status'
@@ -36,12 +36,12 @@ export interface RevocationSource {
   readonly snapshot: ReadonlySet<string>
   readonly url?: string
   readonly graceMs?: number
-  /** Told of each fetch that failed. */
+  /** Called for each fetch that failed, and for each list with entries that were skipped. */
   readonly onFailure?: (failure: unknown) => void
 }
 
 interface FetchedList {
-  readonly bad: ReadonlySet<string>
+  readonly serials: ReadonlySet<string>
   readonly freshUntil: Instant
   readonly usableUntil: Instant
 }
@@ -58,9 +58,15 @@ export function googleRevocations(source: RevocationSource): RevocationList {
 
   const refresh = async (): Promise<void> => {
     try {
-      const { bad, maxAgeMs } = await fetchList(source)
+      const { serials, malformedEntries, maxAgeMs } = await fetchList(source)
       const freshUntil = clock.now() + maxAgeMs
-      list = { bad, freshUntil, usableUntil: freshUntil + graceMs }
+      list = { serials, freshUntil, usableUntil: freshUntil + graceMs }
+      if (malformedEntries > 0)
+        source.onFailure?.(
+          new Error(
+            `the revocation list has ${malformedEntries} malformed entries, which were skipped`,
+          ),
+        )
     } catch (failure) {
       nextTryAt = clock.now() + RETRY_AFTER_MS
       source.onFailure?.(failure)
@@ -78,7 +84,8 @@ export function googleRevocations(source: RevocationSource): RevocationList {
       if (fetching !== undefined && !isUsable(list, now)) await fetching
       if (
         serials.some(
-          (serial) => names(snapshot, serial) || (list !== undefined && names(list.bad, serial)),
+          (serial) =>
+            names(snapshot, serial) || (list !== undefined && names(list.serials, serial)),
         )
       )
         return 'revoked'
@@ -99,16 +106,17 @@ function names(bad: ReadonlySet<string>, serial: string): boolean {
 async function fetchList({
   fetch,
   url = GOOGLE_STATUS_URL,
-}: RevocationSource): Promise<{ bad: ReadonlySet<string>; maxAgeMs: number }> {
+}: RevocationSource): Promise<StatusList & { maxAgeMs: number }> {
   const answer = await fetch(url, {
     signal: AbortSignal.timeout(FETCH_WITHIN_MS),
     redirect: 'error',
   })
   if (answer.status !== 200) throw new Error(`the revocation list answered ${answer.status}`)
   const text = await answer.text()
-  const bad = text.length <= MAX_LIST_BYTES ? readStatusList(text) : undefined
-  if (bad === undefined) throw new Error('the revocation list is not of the published form')
-  return { bad, maxAgeMs: maxAgeOf(answer.headers.get('cache-control'), answer.headers.get('age')) }
+  const list = text.length <= MAX_LIST_BYTES ? readStatusList(text) : undefined
+  if (list === undefined) throw new Error('the revocation list is not of the published form')
+  const maxAgeMs = maxAgeOf(answer.headers.get('cache-control'), answer.headers.get('age'))
+  return { ...list, maxAgeMs }
 }
 
 function maxAgeOf(cacheControl: string | null, age: string | null): number {

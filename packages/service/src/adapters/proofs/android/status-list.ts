@@ -3,23 +3,34 @@ import { isObject } from '../is-object.ts'
 /** What a serial may look like: hexadecimal, or decimal in the oldest entries. */
 const SERIAL = /^[0-9a-f]{1,64}$/i
 
+/** Google's list of revoked attestation certificates, as it was read. */
+export interface StatusList {
+  /** Lower-case hex or decimal, without leading zeros. */
+  readonly serials: ReadonlySet<string>
+  /** How many entries were not of the published form. */
+  readonly malformedEntries: number
+}
+
 /**
- * Reads the published list: `{entries: {<serial>: {status, reason}}}`. Every entry is bad: REVOKED, SUSPENDED, and a
- * status that does not exist yet.
+ * Reads the published list: `{entries: {<serial>: {status, reason}}}`. Every listed serial counts as
+ * revoked, whatever its entry says: REVOKED, SUSPENDED, a status that does not exist yet, or an
+ * entry that cannot be read. An entry whose serial cannot be read is skipped: one malformed entry
+ * must not disable the other ones.
  *
- * @returns the serials in lower case without leading zeros, or undefined for a text of another form
+ * @returns undefined for a text of another form, and for a list of which no entry can be read
  */
-export function readStatusList(text: string): ReadonlySet<string> | undefined {
+export function readStatusList(text: string): StatusList | undefined {
   const list = parse(text)
   const entries = isObject(list) ? list.entries : undefined
   if (!isObject(entries)) return undefined
-  const bad = new Set<string>()
+  const serials = new Set<string>()
+  let malformedEntries = 0
   for (const [serial, entry] of Object.entries(entries)) {
     if (!SERIAL.test(serial) || !isObject(entry) || typeof entry.status !== 'string')
-      return undefined
-    bad.add(serial.toLowerCase().replace(/^0+(?=.)/, ''))
+      malformedEntries += 1
+    if (SERIAL.test(serial)) serials.add(serial.toLowerCase().replace(/^0+(?=.)/, ''))
   }
-  return bad
+  return serials.size === 0 && malformedEntries > 0 ? undefined : { serials, malformedEntries }
 }
 
 function parse(text: string): unknown {

@@ -27,8 +27,10 @@ export function appleVerifier(apps: readonly AppleApp[]): AssertionVerifier {
       const clientDataHash = hash('sha256', payload, 'buffer')
       if (clientDataHash.toString('base64url') !== appAttest.client_data_hash)
         return no('client_data_hash')
+      const publicKey = publicKeyOf(device)
+      if (publicKey === undefined) return no('public_key')
       const asserted = verifyAssertion(
-        { publicKey: publicKeyOf(device), clientDataHash, authenticatorData, signature },
+        { publicKey, clientDataHash, authenticatorData, signature },
         app,
       )
       return asserted.ok

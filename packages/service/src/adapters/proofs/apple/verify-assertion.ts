@@ -1,6 +1,7 @@
-import { hash, type KeyObject, verify } from 'node:crypto'
+import { hash, type KeyObject } from 'node:crypto'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import { type AppleApp, appIdHashOf, takesBundleVersion, takesCategory } from './app.ts'
+import { isSignatureOf } from '../x509/public-key.ts'
 import { readAuthenticatorData } from './authenticator-data.ts'
 import type { Extensions } from './extensions.ts'
 
@@ -39,7 +40,8 @@ export function verifyAssertion(facts: AssertionFacts, app: AppleApp): Result<As
   // 2. The nonce is the hash of both.
   const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
   // 3. The key signed the nonce. ECDSA hashes what it signs, so this is the second hash.
-  if (!verify('sha256', nonce, publicKey, signature)) return no('signature')
+  if (!isSignatureOf({ message: nonce, digest: 'sha256', signature, key: publicKey }))
+    return no('signature')
   // What is signed is read only now.
   const data = readAuthenticatorData(authenticatorData)
   if (data === undefined) return no('authenticator_data')

@@ -59,12 +59,25 @@ function integerOf(content: Buffer): bigint {
   return BigInt.asIntN(content.length * 8, BigInt(`0x${content.toString('hex')}`))
 }
 
-/** DER knows one true and one false; a phone that writes another byte does not know what it says. BER takes any for true. */
+/** A BOOLEAN. DER has one spelling of true, 0xff; BER takes any non-zero byte for true. */
 export function readBoolean(element: Element | undefined): boolean {
-  const [value, ...more] = primitive(element, TAG.boolean)
-  if (value === undefined || more.length > 0) throw new Malformed('boolean')
+  const value = booleanOctet(element)
   if (element?.encoding === 'der' && value !== 0 && value !== 0xff) throw new Malformed('boolean')
   return value !== 0
+}
+
+/**
+ * A BOOLEAN of which any non-zero byte is true, in DER too. Some phones write 0x01, and Google's own
+ * parser reads it as true. Only for flags where true is the stricter or the intended reading.
+ */
+export function readLenientBoolean(element: Element | undefined): boolean {
+  return booleanOctet(element) !== 0
+}
+
+function booleanOctet(element: Element | undefined): number {
+  const [value, ...more] = primitive(element, TAG.boolean)
+  if (value === undefined || more.length > 0) throw new Malformed('boolean')
+  return value
 }
 
 export function readNull(element: Element | undefined): true {

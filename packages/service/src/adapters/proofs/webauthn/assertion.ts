@@ -1,9 +1,10 @@
-import { hash, verify } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type AppAttest, decodeBase64url } from '@bonded/contract'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Device } from '../../../domain/session.ts'
 import type { AssertionVerifier, VerifiedAssertion } from '../../../ports/proofs.ts'
 import { publicKeyOf } from '../public-keys.ts'
+import { isSignatureOf } from '../x509/public-key.ts'
 import { readAuthenticatorData } from './authenticator-data.ts'
 import { badClientData } from './client-data.ts'
 
@@ -53,15 +54,10 @@ export function verifyWebauthn(
   const bad = badClientData(clientData, { type: 'webauthn.get', challenge, origin })
   if (bad !== undefined) return no(bad)
   // 4. The signature.
-  if (
-    !verify(
-      'sha256',
-      Buffer.concat([authenticatorData, clientDataHash]),
-      publicKeyOf(device),
-      signature,
-    )
-  )
-    return no('signature')
+  const key = publicKeyOf(device)
+  if (key === undefined) return no('public_key')
+  const message = Buffer.concat([authenticatorData, clientDataHash])
+  if (!isSignatureOf({ message, digest: 'sha256', signature, key })) return no('signature')
   // 5. The authenticator: our RP ID, a person present and verified.
   const read = readAuthenticatorData(authenticatorData)
   if (read === undefined) return no('authenticator_data')

@@ -1,4 +1,4 @@
-import { type KeyObject, hash, verify } from 'node:crypto'
+import { type KeyObject, hash } from 'node:crypto'
 import { accept, type Result, refuse } from '../../../domain/refusal.ts'
 import type { Device, Instant } from '../../../domain/session.ts'
 import { type AndroidTrust, verifyAttestedKey } from '../android/attested-key.ts'
@@ -8,7 +8,7 @@ import type { Certificate } from '../x509/certificate.ts'
 import { EXTENSION, extensionOf } from '../x509/extensions.ts'
 import { isAuthority } from '../x509/links.ts'
 import { ATTRIBUTE } from '../x509/name.ts'
-import { readPublicKey } from '../x509/public-key.ts'
+import { isSignatureOf, readPublicKey } from '../x509/public-key.ts'
 import { type AttestationRoot, verifyPath } from './path.ts'
 
 /** A statement, and what it is about. */
@@ -169,9 +169,9 @@ function isSigned(
   signature: unknown,
   key: KeyObject,
 ): boolean {
+  const message = Buffer.concat([authenticatorData, clientDataHash])
   return (
-    signature instanceof Uint8Array &&
-    verify('sha256', Buffer.concat([authenticatorData, clientDataHash]), key, signature)
+    signature instanceof Uint8Array && isSignatureOf({ message, digest: 'sha256', signature, key })
   )
 }
 

@@ -10,6 +10,7 @@ import {
   readExplicit,
   readFlags,
   readInteger,
+  readLenientBoolean,
   readOctets,
   readOid,
   readSequence,
@@ -33,7 +34,10 @@ export function readExtensions(field: Element | undefined): Extensions {
   if (field === undefined) return extensions
   for (const extension of readSequence(readExplicit(field, 3))) {
     const parts = readSequence(extension)
-    const [id, flag] = [readOid(parts[0]), parts.length === 3 ? readBoolean(parts[1]) : undefined]
+    const [id, flag] = [
+      readOid(parts[0]),
+      parts.length === 3 ? readLenientBoolean(parts[1]) : undefined,
+    ]
     // Twice the same: which one counts would depend on who reads. FALSE need not be written, but some makers write it.
     if (parts.length > 3 || extensions.has(id)) throw new Malformed('extension')
     extensions.set(id, { critical: flag === true, value: readOctets(parts.at(-1)) })
