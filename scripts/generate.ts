@@ -5,6 +5,9 @@ import {
   type Endpoint,
   LIMIT_NAMES,
   LIMITS,
+  NEWCOMER_CREATES,
+  NEWCOMER_PERIOD_MINUTES,
+  NEWCOMER_SHARE,
   type Reason,
   REASONS,
 } from '@bonded/contract'
@@ -13,6 +16,7 @@ import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { SETTINGS } from '../packages/service/src/config.ts'
 import { CARRIER_MEMBERS } from '../packages/service/src/carriers-file.ts'
 import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
+import { COUNTED_PREFIXES } from '../packages/service/src/domain/network.ts'
 import {
   ASSERTION_WEIGHTS,
   HIGH_BAND_FROM,
@@ -147,7 +151,36 @@ function limits(): string {
         : `${quota} a minute${'burst' in rest ? `, ${rest.burst} at once` : ''}`
     return `| \`${name}\` | ${often} | ${per} | ${where} |${TENANT_LIMITS.includes(name) ? ' yes |' : ' |'}`
   })
-  return `${NOTE}# Limits\n\nA call beyond a limit is answered with 429, \`rate_limited\` and \`Retry-After\`. The answer to every call that was counted says how its limits stand, in \`RateLimit\` and \`RateLimit-Policy\`.\n\n| limit | how often | for each | counted at | a tenant can have its own |\n|---|---|---|---|---|\n${rows.join('\n')}\n\nFor the service: \`BONDED_RATE_LIMITS=create=1200/200,get=240\` (the quota and, behind a slash, how many at once); \`off\` in a sandbox. For a tenant: \`bonded tenant create --limit create=1200/200\`, and \`bonded tenant limits <tenant> --limit get=240\` later; without \`--limit\` it has the service's again. An address is an IPv4 address or an IPv6 /64; behind a proxy set \`BONDED_TRUST_PROXY\`.\n`
+  const prefixes = COUNTED_PREFIXES.map(
+    ({ bits, quotas }) =>
+      `| IPv6 /${bits} | ${quotas === 1 ? 'the quota' : `${quotas} × the quota`} |`,
+  )
+  const kept = `${NEWCOMER_SHARE * 100} %`
+  return `${NOTE}# Limits
+
+The service answers a call beyond a limit with 429, \`rate_limited\` and \`Retry-After\`. Every response to a counted call reports the state of its limits in \`RateLimit\` and \`RateLimit-Policy\`.
+
+| limit | quota | per | counted at | configurable per tenant |
+|---|---|---|---|---|
+${rows.join('\n')}
+
+For the service, set \`BONDED_RATE_LIMITS=create=1200/200,get=240\`: the quota and, after a slash, the burst. \`off\` is accepted in a sandbox only. For a tenant, use \`bonded tenant create --limit create=1200/200\`, and \`bonded tenant limits <tenant> --limit get=240\` later. Omit \`--limit\` to restore the service's limits.
+
+## Networks
+
+The limits per network count these prefixes of an address, and a call must be within the quota of each:
+
+| network | quota |
+|---|---|
+| IPv4 address | the quota |
+${prefixes.join('\n')}
+
+An IPv4 address that is written as IPv6 (\`::ffff:10.0.0.1\`, \`::ffff:a00:1\`) counts as the IPv4 address. Behind a proxy, set \`BONDED_TRUST_PROXY\`.
+
+## Units kept for new networks
+
+${kept} of each \`create\` burst is kept for networks that the tenant has not seen lately, so that one network cannot use up the quota of all users. A network is new to a tenant for ${NEWCOMER_CREATES} creates within ${NEWCOMER_PERIOD_MINUTES} minutes, and wider networks for as many times more as in the table above. The service knows a user's network only where the backend sends \`end_user_address\`. A create without it can use the whole quota.
+`
 }
 
 function commandLine(program: Command): string {

@@ -1,22 +1,22 @@
 interface LimitEntry {
-  /** Of what there are so many. */
+  /** What has a quota of its own. */
   readonly per: string
-  /** How many in a minute; or how many in all, where it is for a session. */
+  /** How many calls a minute, or how many in all for a session. */
   readonly quota: number
   readonly every: 'minute' | 'session'
-  /** How many at once. Absent: the whole quota. */
+  /** How many calls at once. Absent: the whole quota. */
   readonly burst?: number
 }
 
 /**
- * What is limited, and by how much where the operator says nothing else (protocol 10). The names stand in
- * `RateLimit` and `RateLimit-Policy`, and the endpoint table says which of them an endpoint counts.
+ * The default rate limits (protocol 10). `RateLimit` and `RateLimit-Policy` carry their names, and
+ * the endpoint table lists the limits of each endpoint.
  */
 export const LIMITS = {
   create: { per: 'server credential', quota: 600, every: 'minute', burst: 100 },
-  create_address: { per: '`end_user_address` of a tenant', quota: 60, every: 'minute' },
+  create_address: { per: 'tenant and network of `end_user_address`', quota: 60, every: 'minute' },
   get: {
-    per: 'session and caller: a watch token, or a device. A backend is not limited',
+    per: 'session and caller: a watch token or a device. A backend is not limited',
     quota: 120,
     every: 'minute',
   },
@@ -26,10 +26,10 @@ export const LIMITS = {
     every: 'minute',
   },
   evidence: { per: 'session and device', quota: 6, every: 'session' },
-  challenge: { per: 'network address', quota: 30, every: 'minute' },
-  register: { per: 'network address', quota: 10, every: 'minute' },
+  challenge: { per: 'network', quota: 30, every: 'minute' },
+  register: { per: 'network', quota: 10, every: 'minute' },
   bad_credential: {
-    per: 'network address. Only further bad credentials are refused',
+    per: 'network. Only further invalid credentials are rejected',
     quota: 20,
     every: 'minute',
   },
@@ -38,3 +38,12 @@ export const LIMITS = {
 export type LimitName = keyof typeof LIMITS
 
 export const LIMIT_NAMES = Object.keys(LIMITS) as [LimitName, ...LimitName[]]
+
+/**
+ * The part of each `create` bucket that is kept for networks a tenant has not seen lately, so
+ * that one network that creates many sessions cannot exclude all others.
+ */
+export const NEWCOMER_SHARE = 0.25
+/** A network is new to a tenant for this many creates within `NEWCOMER_PERIOD_MINUTES`. */
+export const NEWCOMER_CREATES = 2
+export const NEWCOMER_PERIOD_MINUTES = 5

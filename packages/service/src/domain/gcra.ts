@@ -1,29 +1,38 @@
 import type { Limit } from './limits.ts'
 
-/** Whether one was taken from a bucket, and how the bucket stands after it. */
+/** The result of taking one unit from a bucket. */
 export interface Spending {
   readonly granted: boolean
-  /** How many more could be taken now. */
+  /** How many more units this caller can take now. */
   readonly remaining: number
-  /** Until there is one more than that. */
+  /** Milliseconds until the caller can take one more than `remaining`. */
   readonly waitMs: number
-  /** All that a bucket has to remember: when it will be full again. */
+  /** The complete state of a bucket: when it is full again, in microseconds since the epoch. */
   readonly fullAtUs: number
 }
 
+/** What a caller takes one unit from. */
+export interface Bucket {
+  readonly limit: Pick<Limit, 'burst' | 'intervalUs'>
+  /** As the last spending left it. Use a time in the past, such as 0, for an unknown bucket. */
+  readonly fullAtUs: number
+  /** How many units this caller must leave in the bucket for other callers. */
+  readonly keep: number
+}
+
 /**
- * Takes one from a bucket (the generic cell rate algorithm). Over any time t no more than burst + t / interval are
- * granted, and none is refused below that. A refusal takes nothing.
- *
- * @param fullAtUs as the last spending left it; anything in the past, such as 0, for a bucket not known
+ * Takes one unit from a bucket (the generic cell rate algorithm). Over any time t it grants no
+ * more than burst + t / interval units, and rejects none below that. A rejection takes nothing.
  */
-export function spend(fullAtUs: number, { burst, intervalUs }: Limit, nowUs: number): Spending {
+export function spend({ limit, fullAtUs, keep }: Bucket, nowUs: number): Spending {
+  const { burst, intervalUs } = limit
   const wholeUs = burst * intervalUs
-  // No bucket can be emptier than empty: more is left from a clock set back, or from a limit that was larger.
+  const spendableUs = wholeUs - keep * intervalUs
+  // A clock that was set back, or a limit that was larger, can leave more debt than a bucket holds.
   const before = Math.min(Math.max(0, fullAtUs - nowUs), wholeUs)
-  const granted = before + intervalUs <= wholeUs
+  const granted = before + intervalUs <= spendableUs
   const debtUs = granted ? before + intervalUs : before
-  const remaining = Math.floor((wholeUs - debtUs) / intervalUs)
-  const waitUs = debtUs - wholeUs + (remaining + 1) * intervalUs
+  const remaining = Math.max(0, Math.floor((spendableUs - debtUs) / intervalUs))
+  const waitUs = debtUs - spendableUs + (remaining + 1) * intervalUs
   return { granted, remaining, waitMs: waitUs / 1_000, fullAtUs: nowUs + debtUs }
 }

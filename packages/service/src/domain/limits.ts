@@ -1,28 +1,66 @@
-import { LIMIT_NAMES, LIMITS, type LimitName } from '@bonded/contract'
+import {
+  LIMIT_NAMES,
+  LIMITS,
+  type LimitName,
+  NEWCOMER_CREATES,
+  NEWCOMER_PERIOD_MINUTES,
+  NEWCOMER_SHARE,
+} from '@bonded/contract'
+import type { Network } from './network.ts'
 
-/** So many in a time, and so many at once: a bucket of `burst`, into which one more comes every `intervalUs`. */
-export interface Limit {
-  readonly name: LimitName
+/** A rate with a burst: a bucket of `burst` units that gains one unit every `intervalUs`. */
+export interface Limit<Name extends string = LimitName> {
+  readonly name: Name
   readonly quota: number
   readonly burst: number
-  /** Rounded up, so that the rate is never above what was asked for. In milliseconds 7 a minute would be 6 or 8. */
+  /**
+   * In microseconds, rounded up, so that the rate never exceeds the quota. In milliseconds, 7 a
+   * minute would become 6 or 8.
+   */
   readonly intervalUs: number
-  /** The limit as `RateLimit-Policy` tells it. It is told with every answer and never changes. */
+  /** The value of `RateLimit-Policy`, which every response carries. */
   readonly policy: string
 }
 
 export type Limits = Readonly<Record<LimitName, Limit>>
-/** Some limits, in the place of the usual ones. */
+/** Limits that replace some of the defaults. */
 export type SomeLimits = Partial<Limits>
 
+/** Whatever the limiter counts: calls, and how often a network counts as new to a tenant. */
+export type CountedLimit = Limit<LimitName | 'newcomer'>
+
 const MINUTE_US = 60_000_000
-/** The longest time a session can wait for its phone: no new one comes into a session's bucket before. */
+/** The longest time a session can wait for its phone: a session's bucket gains no unit before. */
 const LONGEST_SESSION_US = 900_000_000
-/** At 10,000 a second the rounding of the interval still costs less than one in a hundred. */
+/** At 10,000 a second, rounding the interval costs less than 1 %. */
 const MAX_QUOTA = 600_000
 
-/** The tenant is known before these are counted; the others are about phones and addresses, which belong to nobody. */
+/** A tenant can have its own. The other limits count phones and addresses of no tenant. */
 export const TENANT_LIMITS: readonly LimitName[] = ['create', 'create_address', 'get']
+
+/**
+ * How often a network counts as new to a tenant. It is not a limit of calls: within it, a create
+ * may take the units that the `create` limit keeps for newcomers.
+ */
+export const NEWCOMER_LIMIT: CountedLimit = {
+  name: 'newcomer',
+  quota: NEWCOMER_CREATES,
+  burst: NEWCOMER_CREATES,
+  intervalUs: (NEWCOMER_PERIOD_MINUTES * MINUTE_US) / NEWCOMER_CREATES,
+  policy: '',
+}
+
+/** How many units of a `create` bucket are kept for networks that the tenant has not seen lately. */
+export function keptForNewcomers({ burst }: Limit): number {
+  return burst === 1 ? 0 : Math.ceil(burst * NEWCOMER_SHARE)
+}
+
+/** The limit of a network: a wider one has several quotas. */
+export function limitOfNetwork(limit: CountedLimit, { quotas }: Network): CountedLimit {
+  if (quotas === 1) return limit
+  const { burst, intervalUs } = limit
+  return { ...limit, burst: burst * quotas, intervalUs: Math.ceil(intervalUs / quotas) }
+}
 
 function limitOf(name: LimitName, quota: number, burst: number): Limit {
   if (LIMITS[name].every === 'session')
@@ -43,7 +81,7 @@ function limitOf(name: LimitName, quota: number, burst: number): Limit {
   }
 }
 
-/** The limits of the contract. */
+/** The default limits. */
 export const USUAL_LIMITS = Object.fromEntries(
   LIMIT_NAMES.map((name) => [name, limitOf(name, LIMITS[name].quota, usualBurst(name))]),
 ) as Limits
@@ -53,10 +91,10 @@ function usualBurst(name: LimitName, quota: number = LIMITS[name].quota): number
   return 'burst' in entry ? entry.burst : quota
 }
 
-/** How limits are written: `create=1200/200,get=240`, the quota and, behind a slash, the burst. */
+/** The syntax of limits: `create=1200/200,get=240`, the quota and, after a slash, the burst. */
 export const LIMITS_SYNTAX = `name=quota or name=quota/burst, several separated by commas; quota 1 to ${MAX_QUOTA}; names ${LIMIT_NAMES.join(', ')}`
 
-/** The limits of a text; undefined where it is not one, or names one twice. */
+/** Parses limits; undefined where the text does not follow the syntax or names one twice. */
 export function parseLimits(text: string): SomeLimits | undefined {
   const limits: Partial<Record<LimitName, Limit>> = {}
   for (const part of text.split(',')) {
@@ -75,7 +113,7 @@ export function parseLimits(text: string): SomeLimits | undefined {
   return limits
 }
 
-/** The limits as `parseLimits` reads them. */
+/** Writes limits in the syntax that `parseLimits` reads. */
 export function formatLimits(limits: SomeLimits): string {
   return Object.values(limits)
     .map(({ name, quota, burst }) =>

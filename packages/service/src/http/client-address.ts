@@ -1,12 +1,28 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+import { withoutMapping } from '../domain/network.ts'
 
-/** Who may say in `X-Forwarded-For` for whom it speaks: so many proxies in a row, or those of these addresses. */
+/**
+ * Which proxies are trusted to name the client in `X-Forwarded-For`: a number of proxies in a
+ * row before the service, or the proxies at these addresses.
+ */
 export type TrustedProxies = number | BlockList
 
-/** As the setting is written: a number of proxies, or addresses and ranges separated by commas. */
+/**
+ * Parses `BONDED_TRUST_PROXY`: a number of proxies from 0 to 9, or a list of addresses.
+ *
+ * @returns undefined where the text is neither
+ */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
-  if (/^\d$/.test(text)) return Number(text)
+  return /^\d$/.test(text) ? Number(text) : parseAddresses(text)
+}
+
+/**
+ * Parses addresses and ranges in prefix notation, separated by commas.
+ *
+ * @returns undefined where an entry is not an address or range
+ */
+export function parseAddresses(text: string): BlockList | undefined {
   const list = new BlockList()
   for (const entry of text.split(',')) {
     const [address = '', prefix, ...rest] = entry.trim().split('/')
@@ -21,52 +37,38 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
 }
 
 /**
- * The network a request comes from, for counting. Anybody can write `X-Forwarded-For`, so it is read from its end,
- * and only as far as trusted proxies have written it.
+ * The address of the client that sent a request. Any client can send `X-Forwarded-For`, so it is
+ * read from its end, and only as far as trusted proxies have written it.
  */
-export function clientNetwork(request: IncomingMessage, trusted: TrustedProxies): string {
-  let address = plainAddress(request.socket.remoteAddress ?? '')
+export function clientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
+  let address = bareAddress(request.socket.remoteAddress ?? '')
   const forwarded = request.headers['x-forwarded-for']
-  if (forwarded === undefined) return networkOf(address)
+  if (forwarded === undefined) return address
   const hops = String(forwarded).split(',')
-  for (let hop = 0; hops.length > 0 && isTrusted(address, hop, trusted); hop++) {
-    const next = plainAddress(hops.pop() ?? '')
-    // What a trusted proxy wrote and is no address tells nothing; the proxy itself is counted then.
+  for (let hop = 0; hops.length > 0 && isTrustedProxy(address, trusted, hop); hop++) {
+    const next = bareAddress(hops.pop() ?? '')
+    // An entry that is not an address identifies no client, so the proxy is counted instead.
     if (isIP(next) === 0) break
     address = next
   }
-  return networkOf(address)
+  return address
 }
 
-function isTrusted(address: string, hop: number, trusted: TrustedProxies): boolean {
+/**
+ * Whether the proxy at this address is trusted to name the client it forwards for.
+ *
+ * @param hop how many proxies lie between it and the service
+ */
+export function isTrustedProxy(address: string, trusted: TrustedProxies, hop = 0): boolean {
   if (typeof trusted === 'number') return hop < trusted
   return isIP(address) !== 0 && trusted.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** Without port, brackets and zone; an IPv4 address that came over an IPv6 socket as itself. */
-function plainAddress(text: string): string {
-  const bare = text.trim()
-  const address =
-    (/^\[([^\]]+)\](?::\d+)?$/.exec(bare)?.[1] ?? /^([\d.]+):\d+$/.exec(bare)?.[1] ?? bare).split(
-      '%',
-      1,
-    )[0] ?? ''
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
-  return mapped !== undefined && isIPv4(mapped) ? mapped : address
-}
-
-/** What one customer of a provider has: an IPv4 address, or an IPv6 /64. Anything else is its own network. */
-export function networkOf(text: string): string {
-  const address = plainAddress(text)
-  if (!isIPv6(address)) return address
-  const [head = '', tail = ''] = address.split('::')
-  const first = head === '' ? [] : head.split(':')
-  const last = tail === '' ? [] : tail.split(':')
-  // What the two colons leave out is zeros; a dotted end stands for two groups.
-  const written = first.length + last.length + (tail.includes('.') ? 1 : 0)
-  const groups = [...first, ...Array.from({ length: Math.max(0, 8 - written) }, () => '0'), ...last]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
+/** An address without port, brackets and zone. An IPv4 address written as IPv6 becomes IPv4. */
+export function bareAddress(text: string): string {
+  const trimmed = text.trim()
+  const withoutPort =
+    /^\[([^\]]+)\](?::\d+)?$/.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed
+  const address = withoutPort.split('%', 1)[0] ?? ''
+  return isIPv6(address) ? withoutMapping(address) : address
 }

@@ -1,56 +1,112 @@
 import type { LimitName } from '@bonded/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import {
+  type CountedLimit,
+  keptForNewcomers,
+  type Limit,
+  limitOfNetwork,
+  NEWCOMER_LIMIT,
+} from '../domain/limits.ts'
+import { networksOf } from '../domain/network.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Caller, Service } from '../operations/service.ts'
-import { clientNetwork, networkOf } from './client-address.ts'
+import type { Take } from '../ports/limiter.ts'
+import { bareAddress, clientAddress } from './client-address.ts'
 
 /** A call to be counted. */
 interface Counted {
   readonly service: Service
   readonly request: FastifyRequest
-  /** Undefined where its credential is bad. */
+  /** Undefined where its credential is invalid. */
   readonly caller: Caller | undefined
 }
 
-/** What a call is counted by, for each limit. Undefined: it is not. No caller can spend from another's bucket. */
-const COUNTED_BY: Readonly<Record<LimitName, (call: Counted) => string | undefined>> = {
-  create: ({ caller }) => (caller?.kind === 'backend' ? caller.credential.keyId : undefined),
-  create_address({ caller, request }) {
-    const address = (request.body as { end_user_address?: string }).end_user_address
-    return caller?.kind === 'backend' && address !== undefined
-      ? `${caller.credential.tenant.id} ${networkOf(address)}`
-      : undefined
+/** The buckets that a call takes from. Undefined: the limit does not apply to the call. */
+type TakesOf = (
+  call: Counted,
+  limit: Limit,
+) => readonly Take[] | undefined | Promise<readonly Take[] | undefined>
+
+/** The buckets of each limit. No caller can spend from the bucket of another. */
+const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
+  create: takesOfCreate,
+  create_address(call, limit) {
+    const user = endUserOf(call)
+    return user && takesOfNetworks(limit, user)
   },
-  get({ caller, request }) {
+  get({ caller, request }, limit) {
     const { session_id } = request.params as { session_id: string }
-    // A wrong watch token is counted apart from the right one, and a session that is not there like one that is.
+    // A wrong watch token has its own bucket, and an unknown session is counted like a known one.
     if (caller?.kind === 'browser')
-      return `${session_id} ${String(request.headers['x-bond-watch'])}`
-    return caller?.kind === 'phone' ? `${session_id} ${caller.device.id}` : undefined
+      return one(limit, `${session_id} ${String(request.headers['x-bond-watch'])}`)
+    return caller?.kind === 'phone' ? one(limit, `${session_id} ${caller.device.id}`) : undefined
   },
-  device({ caller, request }) {
-    if (caller?.kind === 'phone') return caller.device.id
-    // A backend may name any device; what it asks must not keep the phone itself, or another tenant, from its turn.
+  device({ caller, request }, limit) {
+    if (caller?.kind === 'phone') return one(limit, caller.device.id)
+    // A backend can name any device. Its calls must not use up the quota of the phone itself, nor
+    // that of another tenant.
     return caller?.kind === 'backend'
-      ? `${caller.credential.tenant.id} ${(request.body as { device_id: string }).device_id}`
+      ? one(
+          limit,
+          `${caller.credential.tenant.id} ${(request.body as { device_id: string }).device_id}`,
+        )
       : undefined
   },
-  evidence: ({ caller, request }) =>
+  evidence: ({ caller, request }, limit) =>
     caller?.kind === 'phone'
-      ? `${(request.body as { session_id: string }).session_id} ${caller.device.id}`
+      ? one(limit, `${(request.body as { session_id: string }).session_id} ${caller.device.id}`)
       : undefined,
-  challenge: networkOfCall,
-  register: networkOfCall,
-  bad_credential: networkOfCall,
+  challenge: takesOfCaller,
+  register: takesOfCaller,
+  bad_credential: takesOfCaller,
 }
 
-function networkOfCall({ service, request }: Counted): string {
-  return clientNetwork(request.raw, service.settings.trustedProxies)
+function one(limit: Limit, key: string): readonly Take[] {
+  return [{ limit, key }]
+}
+
+/** The networks of the caller. An IPv6 caller needs a unit of its /64, its /56 and its /48. */
+function takesOfCaller({ service, request }: Counted, limit: Limit): readonly Take[] {
+  const address = clientAddress(request.raw, service.settings.trustedProxies)
+  return takesOfNetworks(limit, { address, scope: '' })
+}
+
+/** @param of whose network it is: only callers of one scope share its buckets */
+function takesOfNetworks(
+  limit: CountedLimit,
+  of: { readonly address: string; readonly scope: string },
+): readonly Take[] {
+  return networksOf(of.address).map((network) => ({
+    limit: limitOfNetwork(limit, network),
+    key: of.scope + network.key,
+  }))
 }
 
 /**
- * Counts a call, and tells on its answer how each limit stands: `RateLimit-Policy` and `RateLimit`, in the form of
- * draft-ietf-httpapi-ratelimit-headers. The first limit that is used up refuses.
+ * A create takes a unit from the bucket of its credential. Where the backend names the user's
+ * address, a network that the tenant has seen lately must leave the units of newcomers in it.
+ */
+async function takesOfCreate(call: Counted, limit: Limit): Promise<readonly Take[] | undefined> {
+  const { caller, service } = call
+  if (caller?.kind !== 'backend') return undefined
+  const { keyId: key } = caller.credential
+  const user = endUserOf(call)
+  if (user === undefined) return one(limit, key)
+  const newcomer = await service.limiter.take(takesOfNetworks(NEWCOMER_LIMIT, user))
+  return [{ limit, key, keep: newcomer.granted ? 0 : keptForNewcomers(limit) }]
+}
+
+/** The address of the user for whom a backend creates a session, counted within its tenant. */
+function endUserOf({ caller, request }: Counted): { address: string; scope: string } | undefined {
+  const { end_user_address: address } = request.body as { end_user_address?: string }
+  return caller?.kind === 'backend' && address !== undefined
+    ? { address: bareAddress(address), scope: `${caller.credential.tenant.id} ` }
+    : undefined
+}
+
+/**
+ * Counts a call, and reports the state of each limit in `RateLimit-Policy` and `RateLimit`
+ * (draft-ietf-httpapi-ratelimit-headers). The first exhausted limit rejects the call.
  */
 export async function countCall(
   names: readonly LimitName[],
@@ -64,11 +120,12 @@ export async function countCall(
   let standings = ''
   let refusal: Refusal | undefined
   for (const name of names) {
-    const key = COUNTED_BY[name](call)
-    if (key === undefined) continue
     const limit = tenantOf(call.caller)?.limits?.[name] ?? limits[name]
-    const answer = limiter.take(limit, key)
-    const { granted, remaining, waitMs } = answer instanceof Promise ? await answer : answer
+    const found = TAKES_OF[name](call, limit)
+    const takes = found instanceof Promise ? await found : found
+    if (takes === undefined) continue
+    const taken = limiter.take(takes)
+    const { granted, remaining, waitMs } = taken instanceof Promise ? await taken : taken
     const comma = policies === '' ? '' : ', '
     policies += comma + limit.policy
     standings += `${comma}"${name}";r=${remaining};t=${Math.ceil(waitMs / 1_000)}`
@@ -85,7 +142,7 @@ function tenantOf(caller: Caller | undefined) {
   return caller?.kind === 'browser' ? caller.key.tenant : undefined
 }
 
-/** A bad credential is counted by where it comes from. A good one from the same place is not refused. */
+/** Counts an invalid credential for the caller's network. Valid ones from there still pass. */
 export async function countBadCredential(
   call: Counted,
   refusal: Refusal,

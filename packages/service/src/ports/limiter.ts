@@ -1,18 +1,27 @@
 import type { Spending } from '../domain/gcra.ts'
-import type { Limit } from '../domain/limits.ts'
+import type { CountedLimit } from '../domain/limits.ts'
 
-/** How a bucket stands after somebody took from it, or tried to. */
+/** The state of the tightest bucket after a take. */
 export type Taken = Pick<Spending, 'granted' | 'remaining' | 'waitMs'>
 
-/**
- * Counts calls, by what they are counted by. A key has a bucket of its own in each limit; one not heard of is full.
- */
+/** One bucket that a call takes one unit from. */
+export interface Take {
+  readonly limit: CountedLimit
+  /** Each key has its own bucket in each limit. A bucket that is not known is full. */
+  readonly key: string
+  /** How many units must remain in the bucket for other callers. Absent: none. */
+  readonly keep?: number
+}
+
+/** Counts calls in buckets. */
 export interface Limiter {
   /**
-   * Takes one from the key's bucket, if there is one. Of calls at the same time no more are granted than there are.
-   * A refused call takes nothing. What is counted need not outlive the process: a restart fills every bucket.
+   * Takes one unit from every bucket, or from none where one of them rejects. Concurrent calls
+   * are never granted more units than there are. Counters need not outlive the process: after a
+   * restart every bucket is full.
    *
-   * A limiter that need not wait answers at once, without a promise.
+   * @returns the bucket with the longest wait of those that reject; where all grant, the one with
+   *   the fewest units left. Without a promise where the limiter need not wait.
    */
-  take(limit: Limit, key: string): Taken | Promise<Taken>
+  take(takes: readonly Take[]): Taken | Promise<Taken>
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { clientNetwork, networkOf, parseTrustedProxies } from '../../src/http/client-address.ts'
+import { bareAddress, clientAddress, parseTrustedProxies } from '../../src/http/client-address.ts'
 
 const from = (remoteAddress: string, forwarded: string | undefined, setting: string) =>
-  clientNetwork(
+  clientAddress(
     {
       socket: { remoteAddress },
       headers: { 'x-forwarded-for': forwarded },
@@ -12,22 +12,28 @@ const from = (remoteAddress: string, forwarded: string | undefined, setting: str
     parseTrustedProxies(setting) ?? 0,
   )
 
-test('an IPv6 address counts as its /64, however it is written; an IPv4 address as itself', () => {
-  for (const address of [
-    '2001:db8:0:1::5',
-    '2001:0DB8:0000:0001:ffff:0:0:9',
-    '2001:db8:0:1:2:3:4:5',
-    '[2001:db8:0:1::5]:443',
-    '2001:db8:0:1::192.0.2.1%eth0',
-  ])
-    assert.equal(networkOf(address), '2001:db8:0:1::/64', address)
-  assert.equal(networkOf('::1'), '0:0:0:0::/64')
-  assert.equal(networkOf('fe80::'), 'fe80:0:0:0::/64')
-  for (const address of ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.1', '192.0.2.1:8080'])
-    assert.equal(networkOf(address), '192.0.2.1', address)
+test('removes port, brackets and zone from an address', () => {
+  for (const address of ['[2001:db8::5]:443', '[2001:db8::5]', '2001:db8::5%eth0', '2001:db8::5'])
+    assert.equal(bareAddress(address), '2001:db8::5', address)
+  assert.equal(bareAddress(' 192.0.2.1:8080 '), '192.0.2.1')
 })
 
-test('X-Forwarded-For is read from its end, past proxies that are trusted and no further', () => {
+test('treats an IPv4 address written as IPv6 as IPv4, in dotted and in hexadecimal form', () => {
+  for (const address of [
+    '::ffff:10.0.0.1',
+    '::FFFF:10.0.0.1',
+    '::ffff:0a00:1',
+    '::ffff:a00:1',
+    '0:0:0:0:0:ffff:0a00:0001',
+    '0000:0000:0000:0000:0000:ffff:10.0.0.1',
+    '[::ffff:a00:1]:443',
+  ]) {
+    assert.equal(bareAddress(address), '10.0.0.1', address)
+    assert.equal(from(address, '192.0.2.1', '10.0.0.0/8'), '192.0.2.1', address)
+  }
+})
+
+test('reads X-Forwarded-For from its end, past trusted proxies and no further', () => {
   assert.equal(from('10.0.0.1', '192.0.2.1', '0'), '10.0.0.1')
   assert.equal(from('10.0.0.1', undefined, '2'), '10.0.0.1')
   assert.equal(from('10.0.0.1', '203.0.113.5, 192.0.2.1', '1'), '192.0.2.1')
@@ -38,10 +44,10 @@ test('X-Forwarded-For is read from its end, past proxies that are trusted and no
     '192.0.2.1',
   )
   assert.equal(from('192.0.2.9', '203.0.113.5', '10.0.0.0/8'), '192.0.2.9')
-  assert.equal(from('fd00::1', '2001:db8::7', 'fd00::/8, 10.0.0.1'), '2001:db8:0:0::/64')
+  assert.equal(from('fd00::1', '2001:db8::7', 'fd00::/8, 10.0.0.1'), '2001:db8::7')
 })
 
-test('what is no address in X-Forwarded-For is not believed, whoever wrote it', () => {
+test('ignores an entry of X-Forwarded-For that is not an address', () => {
   for (const junk of [
     'unknown',
     '',
@@ -53,7 +59,7 @@ test('what is no address in X-Forwarded-For is not believed, whoever wrote it', 
     assert.equal(from('10.0.0.1', junk, '10.0.0.1'), '10.0.0.1', junk)
 })
 
-test('the setting takes a number of proxies, or addresses and ranges, and nothing else', () => {
+test('accepts a number of proxies or a list of addresses and ranges as BONDED_TRUST_PROXY', () => {
   for (const setting of ['0', '1', '9', '10.0.0.1', '10.0.0.0/8, ::1', 'fd00::/8'])
     assert.notEqual(parseTrustedProxies(setting), undefined, setting)
   for (const setting of [

@@ -75,7 +75,7 @@ test('a limited create writes nothing: no session, no Idempotency-Key', async ()
   assert.equal(again.status, 201)
 })
 
-test('one end user’s address gets 60 sessions a minute, and uses up nothing of what the tenant’s others share', async () => {
+test('creates 60 sessions a minute for one end user address, and leaves the rest to other users', async () => {
   await using h = await limited()
   const from = (end_user_address: string) => post(h, h.shop, { ...W, end_user_address })
   assert.equal(await passed(80, () => from('192.0.2.1')), 60)
@@ -86,12 +86,79 @@ test('one end user’s address gets 60 sessions a minute, and uses up nothing of
   assert.equal((await post(h, elsewhere, { ...W, end_user_address: '192.0.2.1' })).status, 201)
 })
 
-test('the end users of one IPv6 /64 are one', async () => {
+const createFor = (h: Harness, end_user_address: string) =>
+  post(h, h.shop, { ...W, end_user_address })
+/** The create limit raised, so that only the limit of the addresses counts. */
+const ADDRESSES_ONLY = { ...USUAL_LIMITS, ...parseLimits('create=600000/100000') }
+const hex = (number: number) => number.toString(16)
+
+test('counts the end users of one IPv6 /64 as one', async () => {
   await using h = await limited()
-  const from = (end_user_address: string) => post(h, h.shop, { ...W, end_user_address })
-  assert.equal(await passed(70, (at) => from(`2001:db8:0:1::${at.toString(16)}`)), 60)
-  assert.equal((await from('2001:0DB8::1:0:0:0:9')).status, 429)
-  assert.equal((await from('2001:db8:0:2::1')).status, 201)
+  assert.equal(await passed(70, (at) => createFor(h, `2001:db8:0:1::${hex(at)}`)), 60)
+  assert.equal((await createFor(h, '2001:0DB8::1:0:0:0:9')).status, 429)
+  assert.equal((await createFor(h, '2001:db8:0:2::1')).status, 201)
+})
+
+test('creates at most 120 sessions a minute for one IPv6 /56, from all its /64 together', async () => {
+  await using h = await limited({ limits: ADDRESSES_ONLY })
+  assert.equal(await passed(256, (at) => createFor(h, `2001:db8:0:${hex(at)}::1`)), 120)
+  isLimited(await createFor(h, '2001:db8:0:ff::2'), 'create_address', 1)
+  assert.equal((await createFor(h, '2001:db8:0:100::1')).status, 201, 'another /56')
+})
+
+test('creates at most 480 sessions a minute for one IPv6 /48, from all its /56 together', async () => {
+  await using h = await limited({ limits: ADDRESSES_ONLY })
+  assert.equal(await passed(512, (at) => createFor(h, `2001:db8:0:${hex(at * 128)}::1`)), 480)
+  assert.equal((await createFor(h, '2001:db8:1:1::1')).status, 201, 'another /48')
+})
+
+test('rejects without taking a unit: a /64 that is over its limit leaves its /56 to neighbors', async () => {
+  await using h = await limited({ limits: ADDRESSES_ONLY })
+  assert.equal(await passed(200, (at) => createFor(h, `2001:db8:0:1::${hex(at)}`)), 60)
+  assert.equal(await passed(70, (at) => createFor(h, `2001:db8:0:2::${hex(at)}`)), 60)
+})
+
+test('counts an IPv4 address written as IPv6 together with the IPv4 address', async () => {
+  await using h = await limited({ limits: ADDRESSES_ONLY })
+  const spellings = ['10.0.0.1', '::ffff:10.0.0.1', '::ffff:0a00:1', '::FFFF:A00:1']
+  assert.equal(await passed(80, (at) => createFor(h, spellings[at % 4] as string)), 60)
+  assert.equal((await createFor(h, '::ffff:0a00:2')).status, 201)
+})
+
+test('keeps a quarter of the create limit for networks that a tenant has not seen lately', async () => {
+  await using h = await limited()
+  const home = (at: number) => createFor(h, `2001:db8:0:${hex(at % 256)}::1`)
+  // The first four come from two /64 of a /56 that is still new to the tenant.
+  assert.equal(await passed(100, home), 75)
+  isLimited(await home(7), 'create', 1)
+  for (let user = 1; user <= 25; user++)
+    assert.equal((await createFor(h, `192.0.2.${user}`)).status, 201, `user ${user}`)
+  assert.equal((await createFor(h, '192.0.2.99')).status, 429, 'the kept quarter is used up')
+})
+
+test('lets other users create for ten minutes while one home connection creates all it can', async () => {
+  await using h = await limited()
+  for (let step = 0; step < 120; step++) {
+    await passed(20, (at) => createFor(h, `2001:db8:0:${hex((step * 20 + at) % 256)}::1`))
+    const other = await createFor(h, `198.51.${step % 100}.${step}`)
+    assert.equal(other.status, 201, `after ${step * 5} s`)
+    h.clock.advance(5_000)
+  }
+})
+
+test('treats a network as new again five minutes after its creates', async () => {
+  await using h = await limited({ limits: { ...USUAL_LIMITS, ...parseLimits('create=1/4') } })
+  assert.equal(await passed(9, () => createFor(h, '192.0.2.1')), 3)
+  assert.equal((await createFor(h, '192.0.2.2')).status, 201)
+  // Five units would have come in; a bucket of four is full. Three of them are taken by others.
+  h.clock.advance(300_000)
+  for (const user of [3, 4, 5]) await createFor(h, `192.0.2.${user}`)
+  assert.equal((await createFor(h, '192.0.2.1')).status, 201)
+})
+
+test('gives a backend that names no end user address the whole create limit', async () => {
+  await using h = await limited()
+  assert.equal(await passed(120, () => post(h)), 100)
 })
 
 test('of bad credentials 20 a minute are answered, and a good one from the same address all the time', async () => {
@@ -317,6 +384,11 @@ for (const setting of ['1', '127.0.0.0/8', '::1,127.0.0.1']) {
       20,
     )
     assert.equal(await passed(25, (at) => junk(h, { 'x-forwarded-for': `2001:db8::${at}` })), 20)
+    assert.equal(
+      await passed(50, (at) => junk(h, { 'x-forwarded-for': `2001:db8:1:${at}::1` })),
+      40,
+      'a /56 has two quotas',
+    )
     assert.equal((await junk(h, { 'x-forwarded-for': '198.51.100.8:4711' })).status, 401)
     assert.equal((await junk(h, { 'x-forwarded-for': '198.51.100.7:4711' })).status, 429)
     assert.equal((await post(h)).status, 201)

@@ -1,68 +1,94 @@
-import { LIMIT_NAMES, type LimitName } from '@bonded/contract'
-import { spend } from '../../domain/gcra.ts'
-import type { Limit } from '../../domain/limits.ts'
+import { spend, type Spending } from '../../domain/gcra.ts'
+import type { CountedLimit } from '../../domain/limits.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Limiter, Taken } from '../../ports/limiter.ts'
+import type { Limiter, Take, Taken } from '../../ports/limiter.ts'
 
-/** Two generations of the longest keys are 10 MB. Whoever needs a bucket forgotten early must bring so many others in between. */
+/**
+ * Two generations of the longest keys take 10 MB. To make the limiter drop one bucket early, an
+ * attacker needs this many other keys that are granted a unit in the meantime.
+ */
 const MAX_KEYS_A_GENERATION = 20_000
 
-/** The buckets of one limit: key → when it is full again, in microseconds. */
+/** The buckets of one limit: key → when the bucket is full again, in microseconds. */
 interface Buckets {
   young: Map<string, number>
   old: Map<string, number>
   turnAtUs: number
-  /** The longest time that a bucket of this limit can take to fill. */
+  /** The longest time in which a bucket of this limit fills. */
   periodUs: number
 }
 
-/** A limiter of one process, and how many buckets it remembers. */
+/** A limiter of one process, with the number of buckets it remembers. */
 export interface MemoryLimiter extends Limiter {
   readonly size: () => number
 }
 
 /**
- * Keeps the buckets in memory, in two generations: who is heard of moves to the young one, and the old one is
- * dropped as a whole once every bucket in it must be full. So nothing is ever searched for what can be forgotten,
- * and what is kept is bounded even when every call brings a new key.
+ * Keeps the buckets in memory, in two generations. A bucket that is used moves to the young
+ * generation. The old generation is dropped as a whole once every bucket in it must be full. This
+ * needs no search for buckets to drop, and bounds memory even where every call brings a new key.
  */
 export function memoryLimiter(
   clock: Pick<Clock, 'now'>,
   { maxKeys = MAX_KEYS_A_GENERATION } = {},
 ): MemoryLimiter {
-  const limits = Object.fromEntries(
-    LIMIT_NAMES.map((name): [LimitName, Buckets] => [
-      name,
-      { young: new Map(), old: new Map(), turnAtUs: 0, periodUs: 0 },
-    ]),
-  ) as Record<LimitName, Buckets>
+  const limits = new Map<CountedLimit['name'], Buckets>()
+  const bucketsOf = (name: CountedLimit['name']): Buckets => {
+    let buckets = limits.get(name)
+    if (buckets === undefined) {
+      buckets = { young: new Map(), old: new Map(), turnAtUs: 0, periodUs: 0 }
+      limits.set(name, buckets)
+    }
+    return buckets
+  }
+  const spendOne = ({ limit, key, keep = 0 }: Take, nowUs: number) => {
+    const buckets = bucketsOf(limit.name)
+    turnWhenDue(buckets, limit, { nowUs, maxKeys })
+    const fullAtUs = buckets.young.get(key) ?? buckets.old.get(key)
+    const spending = spend({ limit, fullAtUs: fullAtUs ?? 0, keep }, nowUs)
+    return { buckets, key, known: fullAtUs !== undefined, intervalUs: limit.intervalUs, spending }
+  }
   return {
-    take(limit, key): Taken {
-      const buckets = limits[limit.name]
+    take(takes): Taken {
       const nowUs = clock.now() * 1_000
-      turnWhenDue(buckets, limit, { nowUs, maxKeys })
-      const spending = spend(buckets.young.get(key) ?? buckets.old.get(key) ?? 0, limit, nowUs)
-      buckets.young.set(key, spending.fullAtUs)
-      return spending
+      const spent = takes.map((take) => spendOne(take, nowUs))
+      const granted = spent.every(({ spending }) => spending.granted)
+      for (const { buckets, key, known, intervalUs, spending } of spent) {
+        const returnedUs = !granted && spending.granted ? intervalUs : 0
+        // A rejected call adds no key, so a flood that is rejected cannot push out other buckets.
+        if (granted || known) buckets.young.set(key, spending.fullAtUs - returnedUs)
+      }
+      return tightest(spent.map(({ spending }) => spending))
     },
     size: () =>
-      Object.values(limits).reduce(
+      [...limits.values()].reduce(
         (sum, { young, old }) => sum + new Set([...young.keys(), ...old.keys()]).size,
         0,
       ),
   }
 }
 
+function tightest(spendings: readonly Spending[]): Taken {
+  const rejecting = spendings.filter(({ granted }) => !granted)
+  const [first, ...others] = rejecting.length > 0 ? rejecting : spendings
+  if (first === undefined) throw new RangeError('a call takes from at least one bucket')
+  return others.reduce((tight, next) => {
+    const isTighter =
+      rejecting.length > 0 ? next.waitMs > tight.waitMs : next.remaining < tight.remaining
+    return isTighter ? next : tight
+  }, first)
+}
+
 function turnWhenDue(
   buckets: Buckets,
-  limit: Limit,
+  limit: CountedLimit,
   { nowUs, maxKeys }: { nowUs: number; maxKeys: number },
 ): void {
   const periodUs = limit.burst * limit.intervalUs
-  // A tenant's own limit can take longer to fill than the others'.
+  // A tenant's own limit can take longer to fill than the service's default.
   if (periodUs > buckets.periodUs) buckets.periodUs = periodUs
   if (nowUs < buckets.turnAtUs && buckets.young.size < maxKeys) return
-  // After a pause the young ones are full as well.
+  // After a pause the young buckets are full as well.
   buckets.old = nowUs >= buckets.turnAtUs + buckets.periodUs ? new Map() : buckets.young
   buckets.young = new Map()
   buckets.turnAtUs = nowUs + buckets.periodUs

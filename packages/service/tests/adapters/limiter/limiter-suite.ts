@@ -17,7 +17,7 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
   const grantedOf = async (limiter: Limiter, limit: Limit, key: string, calls: number) => {
     let granted = 0
     for (let call = 0; call < calls; call++)
-      granted += (await limiter.take(limit, key)).granted ? 1 : 0
+      granted += (await limiter.take([{ limit, key }])).granted ? 1 : 0
     return granted
   }
   const { create, device, evidence } = USUAL_LIMITS
@@ -35,7 +35,7 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
 
   test(`${adapter}: a bucket never holds more than its burst, however long it rests`, async () => {
     const { clock, limiter } = await scene()
-    await limiter.take(create, 'a')
+    await limiter.take([{ limit: create, key: 'a' }])
     clock.advance(24 * 60 * 60_000)
     assert.equal(await grantedOf(limiter, create, 'a', 200), 100)
   })
@@ -49,24 +49,24 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
 
   test(`${adapter}: it says how many are left, and when there is one more; waiting exactly so long is enough`, async () => {
     const { clock, limiter } = await scene()
-    assert.deepEqual(pick(await limiter.take(device, 'a')), {
+    assert.deepEqual(pick(await limiter.take([{ limit: device, key: 'a' }])), {
       granted: true,
       remaining: 19,
       waitMs: 3_000,
     })
     clock.advance(1_000)
-    assert.deepEqual(pick(await limiter.take(device, 'a')), {
+    assert.deepEqual(pick(await limiter.take([{ limit: device, key: 'a' }])), {
       granted: true,
       remaining: 18,
       waitMs: 2_000,
     })
     await grantedOf(limiter, device, 'a', 18)
-    const refused = await limiter.take(device, 'a')
+    const refused = await limiter.take([{ limit: device, key: 'a' }])
     assert.deepEqual(pick(refused), { granted: false, remaining: 0, waitMs: 2_000 })
     clock.advance(refused.waitMs - 1)
-    assert.equal((await limiter.take(device, 'a')).granted, false)
+    assert.equal((await limiter.take([{ limit: device, key: 'a' }])).granted, false)
     clock.advance(1)
-    assert.equal((await limiter.take(device, 'a')).granted, true)
+    assert.equal((await limiter.take([{ limit: device, key: 'a' }])).granted, true)
   })
 
   test(`${adapter}: a refusal takes nothing`, async () => {
@@ -79,7 +79,7 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
   test(`${adapter}: of calls at the same time no more are granted than there are`, async () => {
     const { limiter } = await scene()
     const all = await Promise.all(
-      Array.from({ length: 200 }, async () => limiter.take(create, 'a')),
+      Array.from({ length: 200 }, async () => limiter.take([{ limit: create, key: 'a' }])),
     )
     assert.equal(all.filter(({ granted }) => granted).length, 100)
   })
@@ -91,16 +91,56 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
     // Longer than any usual bucket of this limit takes to fill, and shorter than this one does.
     for (let second = 0; second < 100; second++) {
       clock.advance(1_000)
-      await limiter.take(create, `other ${second}`)
+      await limiter.take([{ limit: create, key: `other ${second}` }])
     }
     assert.equal(await grantedOf(limiter, larger, 'a', 400), 100)
+  })
+
+  test(`${adapter}: takes from all buckets of a call or from none`, async () => {
+    const { limiter } = await scene()
+    const both = [
+      { limit: device, key: 'narrow' },
+      { limit: create, key: 'wide' },
+    ]
+    await grantedOf(limiter, device, 'narrow', 20)
+    const { granted, waitMs } = await limiter.take(both)
+    assert.deepEqual([granted, waitMs], [false, 3_000])
+    assert.equal(await grantedOf(limiter, create, 'wide', 150), 100)
+  })
+
+  test(`${adapter}: reports the fewest units left of all buckets of a call`, async () => {
+    const { limiter } = await scene()
+    const { remaining } = await limiter.take([
+      { limit: create, key: 'a' },
+      { limit: device, key: 'a' },
+    ])
+    assert.equal(remaining, 19)
+  })
+
+  test(`${adapter}: leaves the units that a call must keep for others`, async () => {
+    const { clock, limiter } = await scene()
+    const keeping = { limit: device, key: 'a', keep: 5 }
+    const results = []
+    for (let call = 0; call < 16; call++) results.push(await limiter.take([keeping]))
+    assert.deepEqual(
+      [results[14], results[15]].map((taken) => taken && pick(taken)),
+      [
+        { granted: true, remaining: 0, waitMs: 3_000 },
+        { granted: false, remaining: 0, waitMs: 3_000 },
+      ],
+    )
+    assert.equal(await grantedOf(limiter, device, 'a', 9), 5)
+    clock.advance(15_000)
+    assert.equal((await limiter.take([keeping])).granted, false)
+    clock.advance(3_000)
+    assert.equal((await limiter.take([keeping])).granted, true)
   })
 
   test(`${adapter}: a clock set back shuts nobody out for longer than an empty bucket does`, async () => {
     const { clock, limiter } = await scene()
     await grantedOf(limiter, device, 'a', 20)
     clock.advance(-60 * 60_000)
-    assert.equal((await limiter.take(device, 'a')).waitMs, 3_000)
+    assert.equal((await limiter.take([{ limit: device, key: 'a' }])).waitMs, 3_000)
     clock.advance(60_000)
     assert.equal(await grantedOf(limiter, device, 'a', 30), 20)
   })

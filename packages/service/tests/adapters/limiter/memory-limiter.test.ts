@@ -3,7 +3,14 @@ import { test } from 'node:test'
 import { LIMIT_NAMES, LIMITS } from '@bonded/contract'
 import fc from 'fast-check'
 import { memoryLimiter } from '../../../src/adapters/limiter/memory-limiter.ts'
-import { formatLimits, type Limit, parseLimits, USUAL_LIMITS } from '../../../src/domain/limits.ts'
+import {
+  formatLimits,
+  type Limit,
+  limitOfNetwork,
+  parseLimits,
+  USUAL_LIMITS,
+} from '../../../src/domain/limits.ts'
+import { networksOf } from '../../../src/domain/network.ts'
 import type { Taken } from '../../../src/ports/limiter.ts'
 import { limiterSuite } from './limiter-suite.ts'
 import { TestClock } from '../../harness/test-clock.ts'
@@ -52,7 +59,7 @@ test('in random histories exactly what a bucket of integers grants is granted', 
       const bucket = { a: reference(of), b: reference(of) }
       for (const { afterMs, key } of history) {
         clock.advance(afterMs)
-        const { granted } = limiter.take(of, key) as Taken
+        const { granted } = limiter.take([{ limit: of, key }]) as Taken
         assert.equal(granted, bucket[key](clock.now() - begin))
       }
     }),
@@ -68,7 +75,7 @@ test('over any stretch of time no more than burst + rate × time are granted', (
       const grantedAt: number[] = []
       for (const { afterMs } of history) {
         clock.advance(afterMs)
-        if ((limiter.take(of, 'a') as Taken).granted) grantedAt.push(clock.now())
+        if ((limiter.take([{ limit: of, key: 'a' }]) as Taken).granted) grantedAt.push(clock.now())
       }
       for (const [from, begin] of grantedAt.entries()) {
         for (const [to, end] of grantedAt.entries()) {
@@ -89,14 +96,15 @@ test('full buckets are forgotten: after storms of 1,000 keys a second no more ar
   const limiter = memoryLimiter(clock)
   let most = 0
   for (let second = 0; second < 300; second++) {
-    for (let key = 0; key < 1_000; key++) void limiter.take(USUAL_LIMITS.create, `${second} ${key}`)
+    for (let key = 0; key < 1_000; key++)
+      void limiter.take([{ limit: USUAL_LIMITS.create, key: `${second} ${key}` }])
     most = Math.max(most, limiter.size())
     clock.advance(1_000)
   }
   // A bucket of `create` is full again after ten seconds, and is dropped one generation later.
   assert.ok(most >= 10_000 && most <= 21_000, `${most} kept`)
   clock.advance(60_000)
-  void limiter.take(USUAL_LIMITS.create, 'one more')
+  void limiter.take([{ limit: USUAL_LIMITS.create, key: 'one more' }])
   assert.equal(limiter.size(), 1)
 })
 
@@ -105,12 +113,51 @@ test('at one instant as many keys as anybody likes stay within the bound, and wh
   const limiter = memoryLimiter(clock, { maxKeys: 1_000 })
   let granted = 0
   for (let key = 0; key < 50_000; key++) {
-    void limiter.take(USUAL_LIMITS.register, `junk ${key}`)
+    void limiter.take([{ limit: USUAL_LIMITS.register, key: `junk ${key}` }])
     if (key % 100 === 0)
-      granted += (limiter.take(USUAL_LIMITS.register, 'greedy') as Taken).granted ? 1 : 0
+      granted += (limiter.take([{ limit: USUAL_LIMITS.register, key: 'greedy' }]) as Taken).granted
+        ? 1
+        : 0
   }
   assert.equal(granted, 10)
   assert.ok(limiter.size() <= 2_000, `${limiter.size()} kept`)
+})
+
+test('bounds its memory while callers come from ever new IPv4 and IPv6 networks', () => {
+  const clock = new TestClock()
+  const limiter = memoryLimiter(clock, { maxKeys: 1_000 })
+  const limit = USUAL_LIMITS.bad_credential
+  let most = 0
+  for (let call = 0; call < 50_000; call++) {
+    const [high, low] = [call >> 8, call & 0xff]
+    const address = call % 2 ? `10.1.${high}.${low}` : `2001:db8:${high.toString(16)}:${low}::1`
+    void limiter.take(
+      networksOf(address).map((network) => ({
+        limit: limitOfNetwork(limit, network),
+        key: network.key,
+      })),
+    )
+    if (call % 1_000 === 0) most = Math.max(most, limiter.size())
+  }
+  // A call brings at most three keys after a generation was found to be full enough to turn.
+  assert.ok(most <= 2_004, `${most} kept`)
+})
+
+test('adds no key for a rejected call, so a flood from one network drops no other bucket', () => {
+  const limiter = memoryLimiter(new TestClock(), { maxKeys: 1_000 })
+  const limit = USUAL_LIMITS.register
+  for (let call = 0; call < 10; call++) void limiter.take([{ limit, key: '192.0.2.1' }])
+  for (let call = 0; call < 20_000; call++) {
+    const address = `2001:db8:0:${call.toString(16)}::1`
+    void limiter.take(
+      networksOf(address).map((network) => ({
+        limit: limitOfNetwork(limit, network),
+        key: network.key,
+      })),
+    )
+  }
+  assert.ok(limiter.size() < 200, `${limiter.size()} kept`)
+  assert.equal((limiter.take([{ limit, key: '192.0.2.1' }]) as Taken).granted, false)
 })
 
 test('an interval is rounded so that the rate is never above what was asked for', () => {
