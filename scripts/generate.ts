@@ -12,8 +12,10 @@ import {
   REASONS,
 } from '@bonded/contract'
 import { MIGRATIONS } from '../packages/service/src/adapters/sql/migrations.ts'
+import { describeArgument, describeOption } from '../packages/service/src/cli/help.ts'
 import { bondedProgram } from '../packages/service/src/cli/program.ts'
-import { SETTINGS } from '../packages/service/src/config.ts'
+import { isSettingFlag } from '../packages/service/src/cli/setting-flags.ts'
+import { SETTINGS } from '../packages/service/src/settings.ts'
 import { CARRIER_MEMBERS } from '../packages/service/src/carriers-file.ts'
 import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { COUNTED_PREFIXES } from '../packages/service/src/domain/network.ts'
@@ -185,15 +187,18 @@ ${kept} of each \`create\` burst is kept for networks that the tenant has not se
 
 function commandLine(program: Command): string {
   const sections = leavesOf(program).map(({ path, command }) => {
-    const own = command.options.filter(({ helpGroupHeading }) => helpGroupHeading === undefined)
-    const rows = own.map(
-      ({ flags, description, mandatory, argChoices }) =>
-        `| \`${flags.replaceAll('|', '\\|')}\` | ${cell(description)}${argChoices ? ` ${argChoices.map((choice) => `\`${choice}\``).join(', ')}` : ''} | ${mandatory ? 'yes' : ''} |`,
-    )
+    const own = command.options.filter((option) => !isSettingFlag(option))
+    const rows = [
+      ...command.registeredArguments.map((argument): [string, string] => [
+        `<${argument.name()}>`,
+        describeArgument(argument),
+      ]),
+      ...own.map((option): [string, string] => [option.flags, describeOption(option)]),
+    ].map(([term, about]) => `| \`${term.replaceAll('|', '\\|')}\` | ${cell(about)} |`)
     const given = command.registeredArguments.map((argument) => ` <${argument.name()}>`).join('')
-    return `## bonded ${path}${cell(given)}\n\n${cell(command.description())}\n\n| option | | required |\n|---|---|---|\n${rows.join('\n')}\n`
+    return `## bonded ${path}${cell(given)}\n\n${cell(command.description())}.\n\n| argument or option | description |\n|---|---|\n${rows.join('\n')}\n`
   })
-  return `${NOTE}# Command line\n\nExit 0 is done, 1 refused, 2 asked wrongly. With \`--json\` every command prints one JSON document on stdout, a refusal \`{"error": …}\`. Every [setting](configuration.md) that is no secret is also a flag of every command: \`--port\` for \`BONDED_PORT\`.\n\nThe commands work on the store directly, beside a running service, which sees a change within a second.\n\n${sections.join('\n')}`
+  return `${NOTE}# Command line\n\nThe commands work on the database directly. A running service applies a change within a second.\n\n- **Help.** \`bonded help <command>\` and \`bonded <command> --help\` print the same text.\n- **Settings.** Every [setting](configuration.md) that is not secret is also a flag of every command: \`--port\` for \`BONDED_PORT\`.\n- **Exit codes.** 0 is success, 1 is failure, 2 is wrong usage or configuration.\n- **JSON.** With \`--json\` every command prints one JSON document to stdout. A failure has the member \`error\`, with a \`code\` for scripts and a \`message\` for people: \`{"error":{"code":"not_found","message":"No tenant ten_…."}}\`. Usage errors have the code \`usage\`.\n\n${sections.join('\n')}`
 }
 
 function leavesOf(

@@ -3,127 +3,15 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from './adapters/proofs/trusted-phones.ts'
-import { type Limits, LIMITS_SYNTAX, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
+import { type Limits, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
 import { parseCarriers } from './carriers-file.ts'
+import { SETTINGS, type SettingName } from './settings.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
 
-/** Every setting there is: its name in the environment, its member in the file, and what it takes. */
-export const SETTINGS = [
-  {
-    name: 'BONDED_PUBLIC_ORIGIN',
-    key: 'public_origin',
-    fallback: 'http://localhost:<port>',
-    expects: 'an origin: https://host, or http://localhost with a port',
-    secret: false,
-  },
-  {
-    name: 'BONDED_PORT',
-    key: 'port',
-    fallback: '8787',
-    expects: 'a port number, 0 to 65535',
-    secret: false,
-  },
-  {
-    name: 'BONDED_HOST',
-    key: 'host',
-    fallback: '127.0.0.1',
-    expects: 'an address to listen on',
-    secret: false,
-  },
-  {
-    name: 'BONDED_DATABASE_URL',
-    key: 'database_url',
-    fallback: 'sqlite:<data dir>/bonded.db',
-    expects: 'sqlite:<file>',
-    secret: false,
-  },
-  {
-    name: 'BONDED_ROOT_KEYS',
-    key: 'root_keys',
-    fallback: 'made once in the data folder, in a sandbox',
-    expects: 'id:<base64url of 32 bytes>, several separated by commas',
-    secret: true,
-  },
-  {
-    name: 'BONDED_APP_SCHEME',
-    key: 'app_scheme',
-    fallback: 'pulse',
-    expects: 'a URL scheme: lower-case letters, digits, + - .',
-    secret: false,
-  },
-  {
-    name: 'BONDED_DATA_DIR',
-    key: 'data_dir',
-    fallback: '.bonded',
-    expects: 'a folder',
-    secret: false,
-  },
-  {
-    name: 'BONDED_CARRIER_OPERATORS',
-    key: 'carrier_operators',
-    fallback: 'no operator is asked',
-    expects: 'a YAML file of the operators that are asked about phones',
-    secret: false,
-  },
-  {
-    name: 'BONDED_CSCA_DIR',
-    key: 'csca_dir',
-    fallback: '<data dir>/csca, where it is there',
-    expects:
-      'a folder of passport master lists (.ml) and of country certificates (.cer, .crt, .der, .pem)',
-    secret: false,
-  },
-  {
-    name: 'BONDED_METRICS_PORT',
-    key: 'metrics_port',
-    fallback: 'no metrics',
-    expects: 'a port number, 1 to 65535, for GET /metrics on 127.0.0.1',
-    secret: false,
-  },
-  {
-    name: 'BONDED_RATE_LIMITS',
-    key: 'rate_limits',
-    fallback: 'on',
-    expects: `on, off (in a sandbox), or limits in the place of the usual ones: ${LIMITS_SYNTAX}`,
-    secret: false,
-  },
-  {
-    name: 'BONDED_TRUST_PROXY',
-    key: 'trust_proxy',
-    fallback: '0',
-    expects:
-      'how many proxies stand in a row before the service, 0 to 9, or their addresses and ranges, separated by commas',
-    secret: false,
-  },
-  {
-    name: 'BONDED_PHONES',
-    key: 'phones',
-    fallback: 'browsers only',
-    expects:
-      'a YAML or JSON file of the apps whose phones may register, and of the roots to trust (below)',
-    secret: false,
-  },
-  {
-    name: 'BONDED_TEST_ROOTS',
-    key: 'test_roots',
-    fallback: '<data dir>/test-roots.json, where it is there, in a sandbox',
-    expects: 'a YAML or JSON file of test apps and roots, in a sandbox (below)',
-    secret: false,
-  },
-  {
-    name: 'BONDED_ENVIRONMENT',
-    key: 'environment',
-    fallback: 'sandbox',
-    expects: 'sandbox or production',
-    secret: false,
-  },
-] as const
-
-export type SettingName = (typeof SETTINGS)[number]['name']
 type Raw = Partial<Record<SettingName, string>>
 
-/** What a command line gave: settings by their names, and the file to read. Whatever else it holds is not looked at. */
+/** Settings given on the command line, by name, and the file to read. Other members are ignored. */
 export type SettingFlags = Raw & { readonly BONDED_CONFIG?: string }
 
 /** Where a setting's value comes from. The first of these that has one wins. */
@@ -170,7 +58,7 @@ export interface ConfigMistake {
   readonly expected: string
 }
 
-/** All that is wrong with the configuration, told at once. */
+/** Everything that is wrong with the configuration, in one error. */
 export class ConfigError extends Error {
   readonly code = 'config_invalid'
   override readonly name = 'ConfigError'
@@ -179,7 +67,7 @@ export class ConfigError extends Error {
   constructor(mistakes: readonly ConfigMistake[]) {
     super(
       [
-        'The configuration cannot be used:',
+        'The configuration is invalid:',
         ...mistakes.map(
           ({ setting, value, expected }) => `  ${setting}: ${value}. Expected ${expected}.`,
         ),

@@ -1,6 +1,7 @@
 import pino, { type Logger } from 'pino'
+import { terminalLines } from './terminal-log.ts'
 
-/** How lines look, wherever they go. */
+/** The format of log lines, for every destination. */
 export const LOG_OPTIONS = {
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
@@ -9,9 +10,10 @@ export const LOG_OPTIONS = {
 }
 
 /**
- * The log of the service: JSON lines. What is secret is a `Secret`, which prints as such wherever it
- * stands; no request is logged with its headers, its body or its query.
+ * Opens the log of the service: JSON lines, or short lines where a person reads them on a terminal.
+ * Secrets are `Secret` objects, which print as `[secret]`. No header, body or query is logged.
  */
 export function openLog(level: 'info' | 'error', to: 'stdout' | 'stderr' = 'stdout'): Logger {
-  return pino({ ...LOG_OPTIONS, level }, to === 'stderr' ? process.stderr : process.stdout)
+  const stream = to === 'stderr' ? process.stderr : process.stdout
+  return pino({ ...LOG_OPTIONS, level }, stream.isTTY ? terminalLines(stream) : stream)
 }

@@ -1,12 +1,14 @@
 import { Argument, Command } from 'commander'
 import { bashCompletion, fishCompletion, zshCompletion } from './completion-scripts.ts'
-import { type Options, print } from './open.ts'
+import { jsonOption } from './arguments.ts'
+import type { Options } from './open.ts'
+import { print } from './output.ts'
 
 const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const
 
-/** What can stand at one place of the command line. */
+/** The words that can follow at one place of the command line. */
 export interface Place {
-  /** The commands before it, as they are typed. */
+  /** The commands before it, as typed. */
   readonly path: string
   readonly commands: readonly Word[]
   readonly options: readonly (Word & {
@@ -20,17 +22,15 @@ interface Word {
   readonly means: string
 }
 
-/** `bonded completion`: a script that teaches a shell every command and option, made from the tree itself. */
+/** `bonded completion`: a script for a shell, generated from the command tree. */
 export function completionCommand(): Command {
   return new Command('completion')
-    .description(
-      'Prints a completion script: source <(bonded completion bash), or bonded completion fish | source.',
-    )
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SCRIPTS)))
-    .option('--json', 'print JSON')
+    .description('Print a shell completion script: source <(bonded completion bash)')
+    .addArgument(new Argument('<shell>', 'Shell to complete for').choices(Object.keys(SCRIPTS)))
+    .addOption(jsonOption())
     .action((shell: keyof typeof SCRIPTS, options: Options, command: Command) => {
       const root = command.parent
-      if (root === null) throw new Error('completion stands alone')
+      if (root === null) throw new Error('the completion command has no parent')
       const script = SCRIPTS[shell](placesOf(root))
       print(options, { shell, script }, [script])
     })
@@ -43,8 +43,8 @@ function placesOf(command: Command, before: readonly string[] = []): readonly Pl
     means: child.description(),
   }))
   const options = command.options.flatMap(
-    ({ long, description, argChoices, required, optional }) =>
-      long
+    ({ long, hidden, description, argChoices, required, optional }) =>
+      long && !hidden
         ? [
             {
               word: long,

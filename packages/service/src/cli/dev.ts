@@ -7,14 +7,20 @@ import { shownChallenge } from '../domain/challenge.ts'
 import { awaitsPhone, stateAt } from '../domain/session.ts'
 import { readConfig, type SettingFlags } from '../config.ts'
 import { openLog } from '../log.ts'
-import { createTenant, OperatorError } from '../operations/admin/tenants.ts'
+import { OperatorError } from '../operations/admin/operator-error.ts'
+import { createTenant } from '../operations/admin/tenants.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
-import { type Options, print } from './open.ts'
-import { phoneAt, tell } from './phone.ts'
 import type { RunningService } from '../compose.ts'
+import { VERSION } from '../version.ts'
+import { jsonOption } from './arguments.ts'
+import { explain } from './explain.ts'
+import { describeRun } from './describe-run.ts'
+import type { Options } from './open.ts'
+import { print } from './output.ts'
+import { phoneAt } from './phone.ts'
 import { closeOnSignal, serve } from './serve.ts'
 
-/** Where the demo bank listens: beside the service. */
+/** The port of the demo bank, next to the service's. */
 const BANK_PORT = 8788
 const WORKFLOW = {
   name: 'credit_application',
@@ -29,16 +35,18 @@ interface Demo {
   readonly bank_origin: string
 }
 
-/** `bonded dev`: a service, a bank and a phone on one machine. In the repository only. */
+/** `bonded dev`: a service, a demo bank and a phone on one machine. Works in the repository only. */
 export function devCommand(): Command {
   return new Command('dev')
-    .description('Runs a sandbox on this machine: the service, a demo bank, a simulated phone.')
-    .option('--json', 'print what to open as JSON; then no key is listened to')
+    .description('Run a sandbox on this machine: the service, a demo bank and a simulated phone')
+    .addOption(jsonOption('Print the addresses as JSON, and read no keys'))
     .action(async (options: Options) => {
-      // Before the configuration counts, which finds the roots beside the data: the phone's makers are trusted here.
+      // The test roots are created first: reading the configuration then trusts the simulated phone.
       const { dataDir, environment } = readConfig(process.env, options)
       if (environment === 'production')
-        throw new OperatorError('bonded dev is a sandbox: unset BONDED_ENVIRONMENT')
+        throw new OperatorError('bonded dev runs a sandbox. Unset BONDED_ENVIRONMENT', {
+          code: 'invalid',
+        })
       testAuthorityIn(dataDir)
       const config = readConfig(process.env, options)
       const running = await serve(
@@ -70,50 +78,44 @@ async function showSandbox(
     [welcome({ bank: bank.url, service: publicOrigin, keys })],
   )
   if (keys) listenForKeys(service, { demo, options })
-  closeOnSignal(running, { [Symbol.asyncDispose]: () => bank.close() })
+  closeOnSignal(options, running, { [Symbol.asyncDispose]: () => bank.close() })
 }
 
-function welcome({
-  bank,
-  service,
-  keys,
-}: {
-  bank: string
-  service: string
-  keys: boolean
-}): string {
+function welcome(facts: { bank: string; service: string; keys: boolean }): string {
+  const { bank, service, keys } = facts
+  const byCommand = 'npx bonded phone approve --qr <a screenshot, or the link behind “Can’t scan?”>'
   return [
     '',
-    '  Bonded Sessions, sandbox',
+    `  Bonded Sessions ${VERSION}, sandbox`,
     '',
     `  Open       ${bank}`,
-    '  Approve    ' +
-      (keys
-        ? 'press  a  here once the code is on the page (d declines, n says “not me”)'
-        : 'npx bonded phone approve --qr <a screenshot, or the address behind “Can’t scan?”>'),
+    '             Fill in the form and choose Continue to approval. A QR code appears.',
     ...(keys
       ? [
-          '             or: npx bonded phone approve --qr <a screenshot, or the address behind “Can’t scan?”>',
+          '  Approve    Press a here to approve, d to decline, n for “not me”.',
+          `             Or run: ${byCommand}`,
         ]
-      : []),
+      : [`  Approve    ${byCommand}`]),
     '',
-    `  Service    ${service} (pid ${process.pid}), API at ${service}/api/v1/openapi.json`,
+    `  Service    ${service}`,
+    `  API        ${service}/api/v1/openapi.json`,
+    `  Process    ${process.pid}`,
     '  Stop       Ctrl+C',
     '',
   ].join('\n')
 }
 
-/** The demo tenant: kept across starts, with its credentials where only their owner reads them. */
+/** The demo tenant. Its credentials are stored across starts, readable by their owner only. */
 async function demoTenant(
   service: Service,
   { dataDir, bankOrigin }: { dataDir: string; bankOrigin: string },
 ): Promise<Demo> {
   const file = join(dataDir, 'demo.json')
   if (existsSync(file)) {
-    const kept = JSON.parse(readFileSync(file, 'utf8')) as Demo
-    const tenantId = parseId('ten', kept.tenant_id)
+    const stored = JSON.parse(readFileSync(file, 'utf8')) as Demo
+    const tenantId = parseId('ten', stored.tenant_id)
     const known = tenantId && (await service.store.read((tables) => tables.tenants.find(tenantId)))
-    if (known !== undefined && kept.bank_origin === bankOrigin) return kept
+    if (known !== undefined && stored.bank_origin === bankOrigin) return stored
   }
   const { tenant, publishableKey, serverCredential } = await createTenant(service, {
     name: 'Harbour Bank (demo)',
@@ -129,7 +131,7 @@ async function demoTenant(
     bank_origin: bankOrigin,
   }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  // Whole or not at all, also where the disk is full.
+  // Renaming makes the write atomic, even on a full disk.
   writeFileSync(`${file}.draft`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.draft`, file)
   return demo
@@ -139,9 +141,9 @@ async function startDemoBank(
   demo: Demo,
   serviceOrigin: string,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  // Only the repository has the examples; an installed service has no bank to show.
+  // Only the repository has the examples.
   const example = await import('@bonded/example-bank').catch((cause: unknown) => {
-    throw new OperatorError('bonded dev runs in the repository only; use bonded serve', { cause })
+    throw new OperatorError('bonded dev works in the repository only. Use bonded serve', { cause })
   })
   return example.startBank({
     port: Number(new URL(demo.bank_origin).port),
@@ -154,7 +156,7 @@ async function startDemoBank(
 
 const OUTCOME_OF_KEY = { a: 'approve', d: 'decline', n: 'not-me' } as const
 
-/** The phone in the terminal: a key scans the newest code on the bank's page. */
+/** The phone in the terminal: a key scans the newest QR code on the bank's page. */
 function listenForKeys(
   service: Service,
   { demo, options }: { demo: Demo; options: SettingFlags },
@@ -167,11 +169,8 @@ function listenForKeys(
     const outcome = OUTCOME_OF_KEY[key as keyof typeof OUTCOME_OF_KEY]
     if (outcome === undefined) return
     playOnNewest(service, { tenantId: demo.tenant_id as TenantId, outcome, options }).then(
-      (line) => process.stdout.write(`  ${line}\n`),
-      (failure: unknown) =>
-        process.stdout.write(
-          `  The phone failed: ${failure instanceof Error ? failure.message : String(failure)}\n`,
-        ),
+      (lines) => process.stdout.write(lines.map((line) => `  ${line}\n`).join('')),
+      (failure: unknown) => process.stdout.write(`  ${explain(failure).message}\n`),
     )
   })
 }
@@ -183,13 +182,13 @@ async function playOnNewest(
     outcome,
     options,
   }: { tenantId: TenantId; outcome: 'approve' | 'decline' | 'not-me'; options: SettingFlags },
-): Promise<string> {
+): Promise<readonly string[]> {
   const now = service.clock.now()
   const [newest] = (
-    await service.store.read((tables) => tables.sessions.recent(tenantId, 5))
+    await service.store.read((tables) => tables.sessions.list({ tenantId, limit: 5 }))
   ).filter((session) => awaitsPhone(session, now))
   if (newest === undefined || stateAt(newest, now) !== 'pending')
-    return 'No code is on show. Fill the form and continue to the approval first.'
+    return ['No QR code is shown. Fill in the form and choose Continue to approval first.']
   const link = linkOf(service, {
     id: newest.id,
     nonce: noncesOf(service, newest).nonceAt(shownChallenge(newest, now).index),
@@ -199,7 +198,7 @@ async function playOnNewest(
     onShow: (session) =>
       void process.stdout.write(`\n${describeRequest(session).replaceAll(/^/gm, '    ')}\n\n`),
   })
-  return tell(result)
+  return describeRun(result)
 }
 
 function linkOf({ settings }: Service, { id, nonce }: { id: SessionId; nonce: string }): string {

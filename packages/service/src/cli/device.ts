@@ -1,7 +1,6 @@
-import { type DeviceId, parseId, type SubjectId } from '@bonded/contract'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import type { DeviceId, SubjectId } from '@bonded/contract'
+import { Command, Option } from 'commander'
 import type { Device } from '../domain/session.ts'
-import { OperatorError } from '../operations/admin/tenants.ts'
 import {
   DEVICE_VERBS,
   type HeldDevice,
@@ -9,11 +8,10 @@ import {
   listDevices,
   moveDevice,
 } from '../operations/admin/devices.ts'
-import { type Options, print, withService } from './open.ts'
+import { deviceArgument, jsonOption, limitOption, parseSubjectId } from './arguments.ts'
+import { type Options, withService } from './open.ts'
+import { fields, isoTime, print, table } from './output.ts'
 
-/** A screenful, and a bound on what one call prints. */
-const LISTED = 50
-const MOST_LISTED = 1_000
 const STATUSES = [
   'active',
   'suspect',
@@ -27,91 +25,82 @@ interface ListOptions extends Options {
   readonly limit: number
 }
 
-/** `bonded device`: the phones' keys, of all subjects. */
+/** `bonded device`: the registered devices of all subjects. */
 export function deviceCommand(): Command {
-  const command = new Command('device').description('The registered phones.')
+  const command = new Command('device').description('List, inspect, block and remove devices')
+  command.addCommand(listCommand())
   command
-    .command('list')
-    .description('Lists devices, the newest first.')
-    .addOption(new Option('--status <status>', 'only those that stand so').choices([...STATUSES]))
-    .option('--subject <subject>', 'only those of this subject', subjectIdOf)
-    .option('--limit <number>', `at most so many, up to ${MOST_LISTED}`, limitOf, LISTED)
-    .option('--json', 'print JSON')
-    .action(async (options: ListOptions) => {
-      const { status, subject, limit } = options
-      const wanted = { limit, ...(status && { status }), ...(subject && { subjectId: subject }) }
-      const devices = await withService(options, (service) => listDevices(service, wanted))
-      const lines = devices.map(
-        ({ id, status: stands, format, environment }) =>
-          `${id}  ${stands.padEnd(8)}  ${format.padEnd(16)}  ${environment}`,
-      )
-      print(options, devices.map(describe), lines.length === 0 ? ['No such devices.'] : lines)
+    .command('show')
+    .description('Show a device and its live sessions')
+    .addArgument(deviceArgument())
+    .addOption(jsonOption())
+    .action(async (id: DeviceId, options: Options) => {
+      const held = await withService(options, (service) => inspectDevice(service, id))
+      const sessions = held.holds.map((session) => session.id)
+      const document = { ...describe(held.device), sessions }
+      print(options, document, fields({ ...document, sessions: sessions.join(' ') || null }))
     })
   command
-    .command('show <device>')
-    .description('Shows a device and the sessions it holds.')
-    .option('--json', 'print JSON')
-    .action(async (id: string, options: Options) => {
-      const held = await withService(options, (service) => inspectDevice(service, deviceIdOf(id)))
-      const document = {
-        ...describe(held.device),
-        sessions: held.holds.map((session) => session.id),
-      }
-      print(
-        options,
-        document,
-        Object.entries(document).map(
-          ([name, value]) =>
-            `${name.padEnd(17)} ${Array.isArray(value) ? value.join(' ') : String(value)}`,
-        ),
-      )
-    })
-  command
-    .command('timeline <device>')
-    .description('Shows what became of a device.')
-    .option('--json', 'print JSON')
-    .action(async (id: string, options: Options) => {
-      const { events } = await withService(options, (service) =>
-        inspectDevice(service, deviceIdOf(id)),
-      )
+    .command('timeline')
+    .description('Show the events of a device')
+    .addArgument(deviceArgument())
+    .addOption(jsonOption())
+    .action(async (id: DeviceId, options: Options) => {
+      const { events } = await withService(options, (service) => inspectDevice(service, id))
       const entries = events.map(({ at, requestId, ...event }) => ({
         at: new Date(at).toISOString(),
         ...event,
         request_id: requestId,
       }))
-      const line = ({ at, seq, kind, step, request_id }: (typeof entries)[number]) => [
-        at,
-        String(seq).padStart(3),
-        kind,
-        step && `(${step})`,
-        request_id,
-      ]
-      print(
-        options,
-        entries,
-        entries.map((entry) =>
-          line(entry)
-            .filter((part) => part !== null)
-            .join('  '),
-        ),
-      )
+      const line = ({ at, seq, kind, step, request_id }: (typeof entries)[number]) =>
+        [at, String(seq).padStart(3), kind, step && `(${step})`, request_id]
+          .filter((part) => part !== null)
+          .join('  ')
+      print(options, entries, entries.map(line))
     })
-  addVerb(command, 'block', 'Blocks a device: its next call is refused.')
-  addVerb(command, 'unblock', 'Lets a blocked or suspect device serve again.')
-  addVerb(command, 'remove', 'Removes a device for good: its key and its token stop working.')
+  addVerb(command, 'block', 'Block a device; the service rejects its next call')
+  addVerb(command, 'unblock', 'Reactivate a blocked or suspect device')
+  addVerb(command, 'remove', 'Remove a device permanently, with its key and its token')
   return command
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('List devices, newest first')
+    .addOption(new Option('--status <status>', 'Only devices in this status').choices(STATUSES))
+    .addOption(
+      new Option('--subject <subject>', 'Only devices of this subject (sub_…)').argParser(
+        parseSubjectId,
+      ),
+    )
+    .addOption(limitOption())
+    .addOption(jsonOption())
+    .action(async (options: ListOptions) => {
+      const { status, subject, limit } = options
+      const wanted = { limit, ...(status && { status }), ...(subject && { subjectId: subject }) }
+      const devices = await withService(options, (service) => listDevices(service, wanted))
+      const rows = devices.map((device) => [
+        device.id,
+        device.status,
+        device.format,
+        device.environment,
+      ])
+      const heading = ['DEVICE', 'STATUS', 'FORMAT', 'ENVIRONMENT']
+      print(options, devices.map(describe), table(heading, rows, 'No devices.'))
+    })
 }
 
 function addVerb(parent: Command, verb: keyof typeof DEVICE_VERBS, description: string): void {
   parent
-    .command(`${verb} <device>`)
+    .command(verb)
     .description(description)
-    .option('--json', 'print JSON')
-    .action(async (id: string, options: Options) => {
+    .addArgument(deviceArgument())
+    .addOption(jsonOption())
+    .action(async (id: DeviceId, options: Options) => {
       const { device, holds } = await withService(options, (service) =>
-        moveDevice(service, deviceIdOf(id), verb),
+        moveDevice(service, id, verb),
       )
-      const stopped = verb !== 'unblock'
+      const done = DEVICE_VERBS[verb]
       print(
         options,
         {
@@ -119,21 +108,23 @@ function addVerb(parent: Command, verb: keyof typeof DEVICE_VERBS, description: 
           status: device.status,
           sessions: holds.map((session) => session.id),
         },
-        [`${DEVICE_VERBS[verb]} ${device.id}`, ...(stopped ? whatItHolds(holds) : [])],
+        [
+          `${done.charAt(0).toUpperCase()}${done.slice(1)} ${device.id}.`,
+          ...(verb === 'unblock' ? [] : liveSessions(holds)),
+        ],
       )
     })
 }
 
-function whatItHolds(holds: HeldDevice['holds']): readonly string[] {
+function liveSessions(holds: HeldDevice['holds']): readonly string[] {
   if (holds.length === 0) return []
   return [
-    'It holds sessions that live on until they end by themselves:',
-    ...holds.map(({ id }) => `  bonded session kill ${id}   ends it now`),
+    'Its live sessions continue until they end. To end one now:',
+    ...holds.map(({ id }) => `  bonded session kill ${id}`),
   ]
 }
 
 function describe(device: Device) {
-  const at = (instant: number | null) => (instant === null ? null : new Date(instant).toISOString())
   return {
     device_id: device.id,
     subject_id: device.subjectId,
@@ -142,28 +133,7 @@ function describe(device: Device) {
     environment: device.environment,
     app_id: device.appId,
     counter: device.counter,
-    created_at: at(device.createdAt),
-    last_assertion_at: at(device.lastIssuedAt),
+    created_at: isoTime(device.createdAt),
+    last_assertion_at: isoTime(device.lastIssuedAt),
   }
-}
-
-function deviceIdOf(text: string): DeviceId {
-  const id = parseId('dev', text)
-  if (id === undefined)
-    throw new OperatorError(`${text} is not a device's id: dev_ and 22 characters`)
-  return id
-}
-
-function subjectIdOf(text: string): SubjectId {
-  const id = parseId('sub', text)
-  if (id === undefined)
-    throw new InvalidArgumentError('Expected a subject’s id: sub_ and 22 characters.')
-  return id
-}
-
-function limitOf(text: string): number {
-  const limit = Number(text)
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
-    throw new InvalidArgumentError(`Expected a number from 1 to ${MOST_LISTED}.`)
-  return limit
 }

@@ -3,28 +3,30 @@ import { statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
-import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
+import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import { migrationStates } from '../adapters/sql/migrate.ts'
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing, StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { MIN_FREE_BYTES } from '../adapters/sql/sqlite-store.ts'
 import { type Config, readConfig } from '../config.ts'
-import { OperatorError } from '../operations/admin/tenants.ts'
+import { OperatorError } from '../operations/admin/operator-error.ts'
+import { jsonOption } from './arguments.ts'
 import { explain } from './explain.ts'
-import { type Options, print } from './open.ts'
+import type { Options } from './open.ts'
+import { print } from './output.ts'
 
-/** What was looked at, whether a service can work with it, and what was found or has to be mended. */
+/** The result of one check: a summary, or the problem and its remedy. */
 interface Finding {
   readonly check: string
   readonly ok: boolean
   readonly says: string
 }
 
-/** Looks at one thing. What it throws is what keeps a service from its work. */
-type Look = (config: Config) => string | Promise<string>
+/** Returns a summary. A thrown error is the problem. */
+type Check = (config: Config) => string | Promise<string>
 
-const LOOKS: readonly (readonly [check: string, look: Look])[] = [
+const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['root keys', checkRootKeys],
   ['database', checkDatabase],
   ['disk', checkDisk],
@@ -32,81 +34,87 @@ const LOOKS: readonly (readonly [check: string, look: Look])[] = [
   ['service', checkService],
 ]
 
-const BYTES_A_MIB = 1024 * 1024
-/** A service that runs answers within a round trip; one that does not is told as it is. */
+const BYTES_PER_MIB = 1024 * 1024
 const READINESS_TIMEOUT_MS = 2_000
 
-/** `bonded doctor`: all that would keep a service from its work here, at once. */
+/** `bonded doctor`: reports every problem that would stop a service on this machine. */
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description(
-      'Looks at all that a service needs here: settings, keys, database, disk, port, readiness. Changes nothing.',
+      'Check settings, keys, database, disk, port and readiness on this machine; changes nothing',
     )
-    .option('--json', 'print JSON')
+    .addOption(jsonOption())
     .action(async (options: Options) => {
-      // Without settings there is nothing to look at: their mistakes are told as for every command.
+      // Without valid settings there is nothing to check; their mistakes are reported as usual.
       const config = readConfig(process.env, options)
       const findings: Finding[] = [
         { check: 'settings', ok: true, says: `${config.environment}, ${config.publicOrigin}` },
       ]
-      for (const [check, look] of LOOKS) findings.push(await finding(check, () => look(config)))
+      for (const [name, check] of CHECKS) findings.push(await run(name, () => check(config)))
       const width = Math.max(...findings.map(({ check }) => check.length))
-      const ok = findings.every((found) => found.ok)
+      const problems = findings.filter((finding) => !finding.ok).length
+      const ok = problems === 0
+      const error = { code: 'problems_found', message: `${problems} checks found a problem.` }
       print(
         options,
-        { ok, findings },
+        { ok, findings, ...(ok ? {} : { error }) },
         findings.map(
-          (found) =>
-            `${found.ok ? 'ok     ' : 'PROBLEM'}  ${found.check.padEnd(width)}  ${found.says}`,
+          (finding) =>
+            `${finding.ok ? 'ok     ' : 'PROBLEM'}  ${finding.check.padEnd(width)}  ${finding.says}`,
         ),
       )
       if (!ok) process.exitCode = 1
     })
 }
 
-async function finding(check: string, look: () => string | Promise<string>): Promise<Finding> {
+async function run(name: string, check: () => string | Promise<string>): Promise<Finding> {
   try {
-    return { check, ok: true, says: await look() }
+    return { check: name, ok: true, says: await check() }
   } catch (failure) {
-    return { check, ok: false, says: explain(failure).text }
+    return { check: name, ok: false, says: explain(failure).message }
   }
 }
 
 function checkRootKeys(config: Config): string {
-  // Asking for keys that are not there would make them.
+  // Reading missing keys would generate them.
   if (config.rootKeys === undefined && !existsSync(join(config.dataDir, 'root.key')))
-    return `none yet: the first start makes one in ${config.dataDir}`
-  const keys = rootKeysOf(config)
-  return `${keys.map(({ id }) => id).join(', ')}; the first makes, all verify`
+    return `No root key yet. The first start generates one in ${config.dataDir}.`
+  const [active, ...others] = rootKeysOf(config).map(({ id }) => id)
+  if (others.length === 0) return `Active key: ${active}.`
+  return `Active key: ${active}. Verification only: ${others.join(', ')}.`
 }
 
 function checkDatabase({ databaseFile }: Config): string {
-  if (!existsSync(databaseFile)) return `none yet: the first start makes ${databaseFile}`
+  if (!existsSync(databaseFile)) return `No database yet. The first start creates ${databaseFile}.`
   quickCheck(databaseFile)
   const pending = migrationStates(databaseFile).filter(({ appliedAt }) => appliedAt === null)
-  return `${databaseFile} hangs together; ${pending.length === 0 ? 'its schema is current' : `${pending.length} steps to apply: the next start does`}`
+  const schema =
+    pending.length === 0
+      ? 'The schema is current.'
+      : `${pending.length} migrations are pending; the next start applies them.`
+  return `Database integrity check passed for ${databaseFile}. ${schema}`
 }
 
 async function checkDisk({ databaseFile }: Config): Promise<string> {
   let folder = dirname(databaseFile)
   while (!existsSync(folder)) folder = dirname(folder)
   const { bavail, bsize } = await statfs(folder)
-  const free = `${Math.floor((bavail * bsize) / BYTES_A_MIB)} MiB free in ${folder}`
+  const free = `${Math.floor((bavail * bsize) / BYTES_PER_MIB)} MiB free in ${folder}`
   if (bavail * bsize < MIN_FREE_BYTES)
     throw new OperatorError(
-      `Only ${free}: a service wants ${MIN_FREE_BYTES / BYTES_A_MIB} MiB. Make room, or move BONDED_DATA_DIR.`,
+      `Only ${free}; a service needs ${MIN_FREE_BYTES / BYTES_PER_MIB} MiB. Free some space, or set BONDED_DATA_DIR to another disk.`,
     )
-  return free
+  return `${free}.`
 }
 
 async function checkPassportTrust({ cscaDir }: Config): Promise<string> {
-  if (!existsSync(cscaDir)) return `no folder ${cscaDir}: passports prove nothing`
+  if (!existsSync(cscaDir)) return `No folder ${cscaDir}. Passport evidence is not verified.`
   const { readTrustFolder } = await import('../adapters/proofs/passport/trust-folder.ts')
   readTrustFolder(cscaDir, systemClock.now())
-  return `${cscaDir} can be read`
+  return `${cscaDir} is readable.`
 }
 
-/** A service that runs on this file is asked itself; without one, its place must be free. */
+/** Queries the service that runs on this database; without one, its port must be free. */
 async function checkService(config: Config): Promise<string> {
   const { host, port } = config
   if (isServed(config)) {
@@ -115,20 +123,20 @@ async function checkService(config: Config): Promise<string> {
     }).catch(() => undefined)
     if (answer === undefined)
       throw new OperatorError(
-        `A service works on this database, but does not answer on ${host}:${port}. Is it started with other settings?`,
+        `A service runs on this database but does not answer on ${host}:${port}. Run bonded doctor with the settings of that service.`,
       )
     if (!answer.ok)
       throw new OperatorError(
-        `The service on ${host}:${port} runs and is not ready: ${await answer.text()}`,
+        `The service on ${host}:${port} runs but is not ready: ${await answer.text()}`,
       )
-    return `runs on ${host}:${port} and is ready`
+    return `The service on ${host}:${port} is ready.`
   }
   await listenOnce(host, port)
-  return `none runs here; ${host}:${port} is free`
+  return `No service is running. ${host}:${port} is free.`
 }
 
 function isServed({ databaseFile }: Config): boolean {
-  // Taking the lock makes its file, so it is tried only where somebody has made it.
+  // Taking the lock creates its file, so it is tried only where a service has created it.
   if (!existsSync(`${databaseFile}.lock`)) return false
   try {
     lockForServing(databaseFile)[Symbol.dispose]()

@@ -3,28 +3,33 @@ interface SystemFailure extends NodeJS.ErrnoException {
   readonly address?: string
 }
 
-/** A failure of the operating system in words; anything else is a bug, and shows its stack. */
-export function explainSystem(failure: unknown): string {
+/**
+ * Explains an error of the operating system. Its code is the lower-case errno. Anything else is a
+ * defect of this program, and keeps its stack.
+ */
+export function explainSystem(failure: unknown): { code: string; message: string } {
   const { code, syscall } = failure as SystemFailure
-  const explained =
+  const message =
     syscall === 'listen'
       ? explainListening(failure as SystemFailure)
-      : explainFile(failure as SystemFailure, code)
-  return (
-    explained ?? (failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
-  )
+      : explainFile(failure as SystemFailure)
+  if (message !== undefined) return { code: code?.toLowerCase() ?? 'system', message }
+  return {
+    code: 'internal',
+    message: failure instanceof Error ? (failure.stack ?? failure.message) : String(failure),
+  }
 }
 
 function explainListening({ code, port, address }: SystemFailure): string | undefined {
   const setting = settingOfPort(String(port))
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} is in use. Stop what listens there, or set ${setting} to another.`
+      return `Port ${port} is in use. Stop the program that listens on it, or set ${setting} to another port.`
     case 'EACCES':
-      return `This user may not listen on port ${port}. Set ${setting} to one above 1023, and put a proxy before it.`
+      return `This account may not listen on port ${port}. Set ${setting} to a port above 1023, and run a proxy in front of it.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `This machine has no address ${address}. Set BONDED_HOST to one it has: 127.0.0.1, or 0.0.0.0 for all.`
+      return `This machine has no address ${address}. Set BONDED_HOST to one that it has: 127.0.0.1, or 0.0.0.0 for all.`
     default:
       return undefined
   }
@@ -35,25 +40,22 @@ function settingOfPort(port: string): string {
   return port === (process.env.BANK_PORT ?? '8788') ? 'BANK_PORT' : 'BONDED_PORT'
 }
 
-function explainFile(
-  { path, message }: SystemFailure,
-  code: string | undefined,
-): string | undefined {
+function explainFile({ code, path, message }: SystemFailure): string | undefined {
   const where = path ?? message
   const elsewhere =
-    'Set BONDED_DATA_DIR (and BONDED_DATABASE_URL, if it is set) to a folder that can.'
+    'Set BONDED_DATA_DIR (and BONDED_DATABASE_URL, if you use it) to another location.'
   switch (code) {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return `${where} cannot be written by this user. ${elsewhere}`
+      return `${where} cannot be written by this account. ${elsewhere}`
     case 'ENOSPC':
     case 'EDQUOT':
-      return `The disk that holds ${where} is full. Make room on it, and try again.`
+      return `The disk that holds ${where} is full. Free some space on it, and try again.`
     case 'EISDIR':
     case 'ENOTDIR':
     case 'EEXIST':
-      return `${where} is not what it should be: a file stands where a folder is needed, or the other way round. ${elsewhere}`
+      return `${where} has the wrong type: a file is in the place of a folder, or a folder in the place of a file. ${elsewhere}`
     default:
       return undefined
   }

@@ -1,51 +1,77 @@
 import { PhoneError } from '@bonded/simulator'
 import { RootKeyError } from '../adapters/keys/root-keys.ts'
-import { MigrationError } from '../adapters/sql/migrate.ts'
 import { PassportTrustError } from '../adapters/proofs/passport/passport-trust.ts'
+import { MigrationError } from '../adapters/sql/migrate.ts'
 import { StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { ConfigError } from '../config.ts'
-import { OperatorError } from '../operations/admin/tenants.ts'
-import { StoreError } from '../ports/store.ts'
+import { OperatorError } from '../operations/admin/operator-error.ts'
+import { StoreError, type StoreFailure } from '../ports/store.ts'
+import { explainPhone } from './explain-phone.ts'
 import { explainStore } from './explain-store.ts'
 import { explainSystem } from './explain-system.ts'
 
-/** A failure in the words of whoever has to mend it, and whether they asked wrongly or were refused. */
-export function explain(failure: unknown): { text: string; usage: boolean } {
-  if (failure instanceof ConfigError || failure instanceof PassportTrustError)
-    return { text: failure.message, usage: true }
-  if (failure instanceof RootKeyError)
-    return { text: explainRootKeys(failure), usage: failure.file === undefined }
-  return { text: explainRefusal(failure), usage: false }
+/** A failure for the terminal and for `--json`. */
+export interface Explained {
+  /** What a script branches on. */
+  readonly code: string
+  /** What happened, the likely cause, and what to do. */
+  readonly message: string
+  /** Whether the command or the configuration is wrong (exit 2), rather than rejected (exit 1). */
+  readonly usage: boolean
 }
 
-function explainRefusal(failure: unknown): string {
-  if (failure instanceof PhoneError) return explainPhone(failure)
-  if (failure instanceof OperatorError) return failure.message
+const DATABASE_CODES: Readonly<Record<StoreFailure, string>> = {
+  full: 'disk_full',
+  locked: 'database_locked',
+  read_only: 'database_read_only',
+  cannot_open: 'database_cannot_open',
+  not_a_database: 'not_a_database',
+  damaged: 'database_damaged',
+  input_output: 'database_io_error',
+}
+
+/** Explains a failure to the operator. A defect of this program keeps its stack. */
+export function explain(failure: unknown): Explained {
+  if (failure instanceof ConfigError || failure instanceof PassportTrustError)
+    return { code: 'configuration_invalid', message: failure.message, usage: true }
+  if (failure instanceof RootKeyError)
+    return {
+      code: 'root_key_invalid',
+      message: explainRootKeys(failure),
+      usage: failure.file === undefined,
+    }
+  return { ...explainFailure(failure), usage: false }
+}
+
+function explainFailure(failure: unknown): { code: string; message: string } {
+  if (failure instanceof PhoneError) return { code: failure.code, message: explainPhone(failure) }
+  if (failure instanceof OperatorError)
+    return { code: failure.code, message: asSentence(failure.message) }
   if (failure instanceof MigrationError)
-    return `${failure.message}. Nothing was changed. Use the version that made it, or another BONDED_DATABASE_URL.`
+    return {
+      code: 'schema_mismatch',
+      message: `${asSentence(failure.message)} Nothing was changed. Run the version of bonded that created the database, or set BONDED_DATABASE_URL to another file.`,
+    }
   if (failure instanceof StoreInUse)
-    return `Another bonded serve or bonded dev works on ${failure.file}. Stop that one first, or give this one a file of its own with BONDED_DATABASE_URL.`
-  if (failure instanceof StoreError) return explainStore(failure)
+    return {
+      code: 'database_in_use',
+      message: `Another bonded serve or bonded dev is running on ${failure.file}. Stop it first, or set BONDED_DATABASE_URL to another file.`,
+    }
+  if (failure instanceof StoreError)
+    return {
+      code: failure.trouble === undefined ? failure.code : DATABASE_CODES[failure.trouble],
+      message: explainStore(failure),
+    }
   return explainSystem(failure)
 }
 
 function explainRootKeys({ message, file }: RootKeyError): string {
   if (file === undefined)
-    return `BONDED_ROOT_KEYS: ${message}. Expected id:<base64url of 32 bytes>, several separated by commas. openssl rand -base64 32 | tr +/ -_ | tr -d = makes one.`
-  return `The root key in ${file} cannot be used: ${message}. Restore the file from a copy. Without one, remove it: the next start makes a new key, and the sessions made under the old one can no longer be read.`
+    return `BONDED_ROOT_KEYS: ${message}. Expected id:<base64url of 32 bytes>, several separated by commas. To generate one: openssl rand -base64 32 | tr +/ -_ | tr -d =`
+  return `The root key in ${file} is not usable: ${message}. Restore the file from a backup. Without a backup, delete it: the next start generates a new key, and sessions created under the old key become unreadable.`
 }
 
-function explainPhone({ code, reason }: PhoneError): string {
-  switch (code) {
-    case 'handoff_unreadable':
-      return reason === 'no_code'
-        ? 'There is no code to read in this picture. Make it sharper or larger.'
-        : 'This is not a code or a link of a session.'
-    case 'unreachable':
-      return 'The service cannot be reached. Is it running, and is its origin right? --origin names another.'
-    default:
-      if (reason === 'format_not_enabled' || reason === 'attestation_invalid')
-        return `The service does not take this phone’s key (${reason}). A sandbox service does once it was started with the phone’s test-roots.json as BONDED_TEST_ROOTS; --format software needs none.`
-      return `The phone could not go on: ${reason ?? code}.`
-  }
+function asSentence(text: string): string {
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.?!]$/.test(capitalized) ? capitalized : `${capitalized}.`
 }

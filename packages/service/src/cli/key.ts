@@ -1,135 +1,159 @@
+import type { TenantId } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Scope } from '../domain/tenant.ts'
-import { issueKey, listKeys, revokeKey } from '../operations/admin/tenants.ts'
+import { issueKey, listKeys, revokeKey } from '../operations/admin/keys.ts'
 import { rollKey } from '../operations/admin/roll-key.ts'
+import { findTenant } from '../operations/admin/tenants.ts'
 import type { KeyListing } from '../ports/store.ts'
-import { graceMsOf } from './grace.ts'
-import { type Options, print, withService } from './open.ts'
-import { tenantIdOf } from './tenant-id.ts'
+import { jsonOption, parseTenantId } from './arguments.ts'
+import { describeEnd, describeKey } from './describe-tenant.ts'
+import { parseDuration } from './duration.ts'
+import { type Options, withService } from './open.ts'
+import { fields, isoTime, print, table } from './output.ts'
 
-/** A day, so that every deployment of the customer comes by. */
-const DEFAULT_GRACE_MS = graceMsOf('24h')
+/** Long enough for every deployment of the backend to pick up the new credential. */
+const DEFAULT_GRACE = '24h'
+/** One line of a terminal, and nothing that could hide or reorder text. */
+const KEY_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/
 
 type Entry = NonNullable<Scope>[number]
 
-/** `bonded key`: the keys of a tenant. */
+interface IssueOptions extends Options {
+  readonly tenant: TenantId
+  readonly kind: KeyListing['kind']
+  readonly name?: string
+  readonly workflow: readonly Entry[]
+}
+
+/** `bonded key`: server credentials and publishable keys. */
 export function keyCommand(): Command {
-  const command = new Command('key').description('The keys of a tenant.')
+  const command = new Command('key').description('Manage the keys of a tenant')
+  command.addCommand(issueCommand())
+  command.addCommand(rollCommand())
   command
-    .command('issue')
-    .description('Issues a key. A server credential is shown this once.')
-    .requiredOption('--tenant <tenant>', 'whose key')
-    .addOption(new Option('--kind <kind>').choices(['server', 'publishable']).makeOptionMandatory())
-    .option(
-      '--workflow <name[:action]>',
-      'what it may be used for; may be repeated; without it, everything',
-      collectScope,
-      [],
-    )
-    .option('--json', 'print JSON')
-    .action(
-      async (
-        options: Options & {
-          tenant: string
-          kind: 'server' | 'publishable'
-          workflow: readonly Entry[]
-        },
-      ) => {
-        const wanted = {
-          tenantId: tenantIdOf(options.tenant),
-          kind: options.kind,
-          scope: options.workflow.length === 0 ? null : options.workflow,
-        }
-        const { key, secret } = await withService(options, (service) => issueKey(service, wanted))
-        const document = {
-          kind: options.kind,
-          key,
-          [options.kind === 'server' ? 'server_credential' : 'publishable_key']: secret.reveal(),
-        }
-        print(options, document, [
-          secret.reveal(),
-          ...(options.kind === 'server' ? ['It is not shown again.'] : []),
-        ])
-      },
-    )
-  command
-    .command('revoke <key>')
-    .description('Revokes a server credential (by its key id) or a publishable key.')
-    .option('--json', 'print JSON')
-    .action(async (key: string, options: Options) => {
-      const id = keyIdOf(key)
+    .command('revoke')
+    .description('Revoke a key at once')
+    .argument('<key>', KEY_HELP, keyIdOf)
+    .addOption(jsonOption())
+    .action(async (id: string, options: Options) => {
       await withService(options, (service) => revokeKey(service, id))
-      print(options, { revoked: id }, [`revoked ${id}`])
-    })
-  command
-    .command('roll <key>')
-    .description(
-      'Makes a new key in place of an old one, which works until the grace period is over.',
-    )
-    .option('--grace <time>', 'how long both work: 90s, 30m, 24h, 7d', graceMsOf, DEFAULT_GRACE_MS)
-    .option('--json', 'print JSON')
-    .action(async (key: string, options: Options & { grace: number }) => {
-      const replaced = keyIdOf(key)
-      const rolled = await withService(options, (service) =>
-        rollKey(service, { key: replaced, graceMs: options.grace }),
-      )
-      const endsAt = new Date(rolled.endsAt).toISOString()
-      const shown = {
-        [rolled.kind === 'server' ? 'server_credential' : 'publishable_key']:
-          rolled.secret.reveal(),
-      }
-      print(
-        options,
-        {
-          kind: rolled.kind,
-          key: rolled.key,
-          ...shown,
-          replaces: replaced,
-          replaced_works_until: endsAt,
-        },
-        [
-          rolled.secret.reveal(),
-          ...(rolled.kind === 'server' ? ['It is not shown again.'] : []),
-          `${replaced} works until ${endsAt}.`,
-        ],
-      )
+      print(options, { revoked: id }, [`Revoked ${id}.`])
     })
   command
     .command('list')
-    .description('Lists the keys of a tenant.')
-    .requiredOption('--tenant <tenant>', 'whose keys')
-    .option('--json', 'print JSON')
-    .action(async (options: Options & { tenant: string }) => {
-      const keys = await withService(options, (service) =>
-        listKeys(service, tenantIdOf(options.tenant)),
-      )
-      print(
-        options,
-        keys.map(describeKey),
-        keys.map(
-          (listed) =>
-            `${listed.kind.padEnd(11)}  ${listed.key}  …${listed.last4}${tellEnd(listed)}`,
-        ),
-      )
+    .description('List the keys of a tenant')
+    .addOption(tenantOption())
+    .addOption(jsonOption())
+    .action(async (options: Options & { tenant: TenantId }) => {
+      const keys = await withService(options, async (service) => {
+        await findTenant(service, options.tenant)
+        return listKeys(service, options.tenant)
+      })
+      const rows = keys.map((key) => [
+        key.kind,
+        key.key,
+        key.name ?? '-',
+        `…${key.last4}`,
+        formatScope(key.scope),
+        describeEnd(key),
+      ])
+      const lines = table(['KIND', 'KEY', 'NAME', 'ENDS IN', 'SCOPE', ''], rows, 'No keys.')
+      print(options, keys.map(describeKey), lines)
     })
   return command
 }
 
-/** When a key ends or ended, if it does. */
-export function tellEnd({ revokedAt }: KeyListing): string {
-  if (revokedAt === null) return ''
-  return `  ${revokedAt > Date.now() ? 'works until' : 'revoked'} ${new Date(revokedAt).toISOString()}`
+function issueCommand(): Command {
+  return new Command('issue')
+    .description('Issue a key; a server credential is shown once')
+    .addOption(tenantOption())
+    .addOption(
+      new Option('--kind <kind>', 'Credential of the backend, or key of the web page')
+        .choices(['server', 'publishable'])
+        .makeOptionMandatory(),
+    )
+    .option('--name <name>', 'Name to recognize the key by, such as "production"', keyNameOf)
+    .option(
+      '--workflow <name[:action]>',
+      'Restrict the key to a workflow or action; repeatable',
+      collectScope,
+      [],
+    )
+    .addOption(jsonOption())
+    .action(async (options: IssueOptions) => {
+      const { tenant: tenantId, kind, name, workflow } = options
+      const scope = workflow.length === 0 ? null : workflow
+      const { key, secret } = await withService(options, (service) =>
+        issueKey(service, { tenantId, kind, name, scope }),
+      )
+      const shown = { [secretName(kind)]: secret.reveal() }
+      const document = { kind, key, name: name ?? null, ...shown }
+      print(options, document, [...fields(shown), ...onceOnly(kind)])
+    })
 }
 
-/** A whole credential is taken too: it is what is at hand when one has leaked. */
+function rollCommand(): Command {
+  return new Command('roll')
+    .description('Replace a key; the old one works until the grace period ends')
+    .argument('<key>', KEY_HELP, keyIdOf)
+    .addOption(
+      new Option('--grace <time>', 'Time during which both keys work: 90s, 30m, 24h, 7d or 0')
+        .argParser(parseDuration)
+        .default(parseDuration(DEFAULT_GRACE), '24 h'),
+    )
+    .addOption(jsonOption())
+    .action(async (replaces: string, options: Options & { grace: number }) => {
+      const { kind, key, secret, endsAt } = await withService(options, (service) =>
+        rollKey(service, { key: replaces, graceMs: options.grace }),
+      )
+      const until = isoTime(endsAt)
+      const shown = { [secretName(kind)]: secret.reveal() }
+      print(options, { kind, key, ...shown, replaces, replaced_works_until: until }, [
+        ...fields(shown),
+        ...onceOnly(kind),
+        options.grace === 0 ? `Revoked ${replaces}.` : `${replaces} works until ${until}.`,
+      ])
+    })
+}
+
+const KEY_HELP = 'Key id of a server credential, or a publishable key'
+
+function tenantOption(): Option {
+  return new Option('--tenant <tenant>', 'Tenant id (ten_…)')
+    .argParser(parseTenantId)
+    .makeOptionMandatory()
+}
+
+function secretName(kind: KeyListing['kind']): string {
+  return kind === 'server' ? 'server_credential' : 'publishable_key'
+}
+
+function onceOnly(kind: KeyListing['kind']): readonly string[] {
+  return kind === 'server'
+    ? ['Store it in the backend’s secret store now. It is not shown again.']
+    : []
+}
+
+function formatScope(scope: Scope): string {
+  if (scope === null) return 'all workflows'
+  return scope
+    .flatMap(
+      ({ workflow, actions }) => actions?.map((action) => `${workflow}:${action}`) ?? workflow,
+    )
+    .join(' ')
+}
+
+/** A whole credential is accepted too: it is what the operator has at hand when one has leaked. */
 function keyIdOf(text: string): string {
   return /^sk_beta_([0-9A-Za-z]{10})_/.exec(text)?.[1] ?? text
 }
 
-/** A key as JSON tells it. */
-export function describeKey({ kind, key, last4, createdAt, revokedAt }: KeyListing) {
-  const at = (instant: number | null) => (instant === null ? null : new Date(instant).toISOString())
-  return { kind, key, last4, created_at: at(createdAt), revoked_at: at(revokedAt) }
+function keyNameOf(text: string): string {
+  if (!KEY_NAME.test(text))
+    throw new InvalidArgumentError(
+      'Expected up to 64 letters, digits, spaces, dots, dashes and underscores.',
+    )
+  return text
 }
 
 function collectScope(text: string, earlier: readonly Entry[]): readonly Entry[] {

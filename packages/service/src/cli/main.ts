@@ -2,41 +2,50 @@ import { existsSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { dirname, join } from 'node:path'
 import { CommanderError } from 'commander'
+import { helpArguments } from './help.ts'
 import { bondedProgram } from './program.ts'
 
-/** 0 done, 1 refused, 2 usage. */
-const EXIT = { refused: 1, usage: 2 } as const
+/** Exit codes beside 0, success. */
+const EXIT = { failed: 1, usage: 2 } as const
 
-// A reader that went away (`| head`), or a log on a full disk, is no reason for a service to end.
+// A closed reader (`| head`) or a log on a full disk must not end a running service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-keepCompiled()
+enableSharedCompileCache()
 
+const words = process.argv.slice(2)
 try {
-  const program = await bondedProgram(process.argv[2])
-  await program.parseAsync()
+  const program = await bondedProgram(words[0])
+  await program.parseAsync(helpArguments(program, words) ?? words, { from: 'user' })
 } catch (failure) {
   if (failure instanceof CommanderError) {
     process.exitCode = failure.exitCode === 0 ? 0 : EXIT.usage
-    if (process.exitCode === EXIT.usage) tellAsJson(failure.message.replace(/^error: /, ''))
+    if (process.exitCode === EXIT.usage)
+      printJsonError({ code: 'usage', message: withoutPrefix(failure) })
   } else {
     const { explain } = await import('./explain.ts')
-    const { text, usage } = explain(failure)
-    tellAsJson(text)
-    process.stderr.write(`${text}\n`)
-    process.exitCode = usage ? EXIT.usage : EXIT.refused
+    const { usage, ...error } = explain(failure)
+    printJsonError(error)
+    process.stderr.write(`error: ${error.message}\n`)
+    process.exitCode = usage ? EXIT.usage : EXIT.failed
   }
 }
 
-function tellAsJson(error: string): void {
-  if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ error })}\n`)
+/** The message without the prefix that commander adds for a terminal. */
+function withoutPrefix({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '')
+}
+
+function printJsonError(error: { readonly code: string; readonly message: string }): void {
+  if (words.includes('--json')) process.stdout.write(`${JSON.stringify({ error })}\n`)
 }
 
 /**
- * Keeps what the runtime made of our sources, types stripped and compiled, beside the packages they come from: whoever
- * can write there can change the code itself. Where it cannot be written, everything is only slower.
+ * Stores compiled code beside the packages it came from, so that the next start is faster. An
+ * account that can write there can change the code itself. Without write access nothing is stored.
  */
-function keepCompiled(): void {
-  for (let folder = import.meta.dirname; dirname(folder) !== folder; folder = dirname(folder)) {
+function enableSharedCompileCache(): void {
+  let folder = import.meta.dirname
+  for (; dirname(folder) !== folder; folder = dirname(folder)) {
     const modules = join(folder, 'node_modules')
     if (existsSync(modules)) return void enableCompileCache(join(modules, '.cache/bonded'))
   }

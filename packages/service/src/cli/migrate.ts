@@ -4,17 +4,17 @@ import { Command } from 'commander'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { migrate, migrationStates } from '../adapters/sql/migrate.ts'
 import { readConfig } from '../config.ts'
-import { type Options, print } from './open.ts'
+import { jsonOption } from './arguments.ts'
+import type { Options } from './open.ts'
+import { print, table } from './output.ts'
 
-/** `bonded migrate`: the schema of the database. */
+/** `bonded migrate`: the database schema. */
 export function migrateCommand(): Command {
-  const command = new Command('migrate').description(
-    'Brings the database to the schema of this version.',
-  )
+  const command = new Command('migrate').description('Apply and inspect schema migrations')
   command
     .command('up')
-    .description('Applies the steps that are missing, all or none.')
-    .option('--json', 'print JSON')
+    .description('Apply all pending migrations in one transaction')
+    .addOption(jsonOption())
     .action((options: Options) => {
       const { databaseFile } = readConfig(process.env, options)
       mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
@@ -23,22 +23,28 @@ export function migrateCommand(): Command {
         options,
         { applied },
         applied.length === 0
-          ? ['Nothing to do: the schema is current.']
-          : applied.map((step) => `applied ${step}`),
+          ? ['The schema is current.']
+          : applied.map((step) => `Applied ${step}.`),
       )
     })
   command
     .command('status')
-    .description('Lists the steps and when each was applied.')
-    .option('--json', 'print JSON')
+    .description('List all migrations and when each was applied')
+    .addOption(jsonOption())
     .action((options: Options) => {
       const { databaseFile } = readConfig(process.env, options)
       const states = migrationStates(databaseFile)
       print(
         options,
         states.map(({ number, name, appliedAt }) => ({ number, name, applied_at: appliedAt })),
-        states.map(
-          ({ number, name, appliedAt }) => `${number}  ${name}  ${appliedAt ?? 'pending'}`,
+        table(
+          ['STEP', 'APPLIED', 'NAME'],
+          states.map(({ number, name, appliedAt }) => [
+            String(number),
+            appliedAt ?? 'pending',
+            name,
+          ]),
+          'No migrations.',
         ),
       )
     })

@@ -12,17 +12,17 @@ import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
 import { closeService, composeService } from '../compose.ts'
 
-/** What every command is given. */
+/** The options of every command. */
 export interface Options extends SettingFlags {
   readonly json?: boolean
 }
 
-/** A command that nobody waits behind can wait its turn beside a service that writes all the time. */
+/** No caller waits for a command, so it may wait longer than a service for its turn to write. */
 const WAIT_FOR_LOCK_MS = 5_000
 
-interface GivenParts {
+interface ServiceParts {
   readonly waitForLockMs?: number
-  /** Only a service that listens has these. */
+  /** Only a service that listens needs these. */
   readonly meter?: Meter
   readonly carrier?: CarrierProvider
   readonly passportTrust?: PassportTrust
@@ -30,7 +30,7 @@ interface GivenParts {
 }
 
 /** The service that the configuration describes, without listening. */
-export function openService(config: Config, given: GivenParts = {}): Service {
+export function openService(config: Config, given: ServiceParts = {}): Service {
   const { log, ...parts } = given
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return composeService({
@@ -51,14 +51,14 @@ export function openService(config: Config, given: GivenParts = {}): Service {
       onFetchFailure: (failure) =>
         log?.warn(
           { err: failure },
-          'the list of revoked Android certificates is unavailable or incomplete',
+          'the revocation list of Android certificates is unavailable or incomplete',
         ),
     }),
     ...parts,
   })
 }
 
-/** Does something on the store that the configuration names, and closes it again. A service may be running on it. */
+/** Runs `work` on the configured database and closes it. A service may be running on the same file. */
 export async function withService<T>(
   options: SettingFlags,
   work: (service: Service) => Promise<T>,
@@ -69,15 +69,4 @@ export async function withService<T>(
   } finally {
     await closeService(service)
   }
-}
-
-/** Prints one JSON document, or the lines for a person. */
-export function print(
-  options: { readonly json?: boolean | undefined },
-  document: unknown,
-  lines: readonly string[],
-): void {
-  process.stdout.write(
-    options.json === true ? `${JSON.stringify(document, null, 2)}\n` : `${lines.join('\n')}\n`,
-  )
 }

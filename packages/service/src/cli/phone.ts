@@ -4,19 +4,20 @@ import {
   createSimulatedPhone,
   describeRequest,
   type HandoffInput,
-  OUTCOMES,
   type Outcome,
   PHONE_FORMATS,
   type PhoneFormat,
-  type RunResult,
   type SimulatedPhone,
   testAuthorityIn,
   testRootsIn,
 } from '@bonded/simulator'
 import { Command, Option } from 'commander'
 import { readConfig, type SettingFlags } from '../config.ts'
-import { OperatorError } from '../operations/admin/tenants.ts'
-import { type Options, print } from './open.ts'
+import { OperatorError } from '../operations/admin/operator-error.ts'
+import { jsonOption } from './arguments.ts'
+import { describeRejection, describeRun } from './describe-run.ts'
+import type { Options } from './open.ts'
+import { fields, print } from './output.ts'
 
 interface RunOptions extends Options {
   readonly qr: string
@@ -25,79 +26,103 @@ interface RunOptions extends Options {
   readonly wait: boolean
 }
 
-/** `bonded phone`: a phone with real keys, against any service. Its keys are kept in the data folder. */
+/** A command of the phone. `variants` are what `--as` accepts: none of them contradicts the verb. */
+interface Run {
+  readonly verb: 'approve' | 'decline'
+  readonly description: string
+  readonly variants: Readonly<Partial<Record<Outcome, string>>>
+}
+
+const RUNS: readonly Run[] = [
+  {
+    verb: 'approve',
+    description: 'Scan a QR code, show the request and approve it',
+    variants: {
+      approve: 'Approve with strong evidence',
+      'step-up': 'Approve with weak evidence first, then answer the step-up',
+      replay: 'Approve, then send the same assertion again',
+      'stale-counter': 'Approve with a counter that did not increase',
+      'other-device': 'Claim the session, then try to claim it from another device',
+    },
+  },
+  {
+    verb: 'decline',
+    description: 'Scan a QR code, show the request and decline it',
+    variants: {
+      decline: 'Decline the request',
+      'not-me': 'Decline, and report that the user did not start the request',
+    },
+  },
+]
+
+/** `bonded phone`: a phone with real keys, which are stored in the data folder. */
 export function phoneCommand(): Command {
-  const command = new Command('phone').description(
-    'A simulated phone with real keys, against any service.',
-  )
+  const command = new Command('phone').description('Simulate a phone with real keys')
   command
     .command('register')
-    .description('Registers the phone’s key with a service.')
-    .option('--origin <origin>', 'the service; by default the configured one')
+    .description('Register the key of the simulated phone with a service')
+    .addOption(originOption())
     .addOption(
-      new Option(
-        '--format <format>',
-        'what kind of key; a phone that had another gets a new one',
-      ).choices([...PHONE_FORMATS]),
+      new Option('--format <format>', 'Format of the key; changing it creates a new key').choices(
+        PHONE_FORMATS,
+      ),
     )
-    .option('--json', 'print JSON')
+    .addOption(jsonOption())
     .action(async (options: Options & { origin?: string; format?: PhoneFormat }) => {
       const { device_id, subject_id, format } = await phoneAt(options).register()
-      print(options, { device_id, subject_id, format }, [
-        `registered ${device_id} (${format}) for ${subject_id}`,
-      ])
+      const document = { device_id, subject_id, format }
+      print(options, document, fields(document))
     })
-  addRun(command, {
-    name: 'approve',
-    outcome: 'approve',
-    description: 'Scans a code, shows what is asked, and approves it.',
-  })
-  addRun(command, { name: 'decline', outcome: 'decline', description: 'Scans a code and says no.' })
+  for (const run of RUNS) command.addCommand(runCommand(run))
   return command
 }
 
-function addRun(
-  parent: Command,
-  { name, outcome, description }: { name: string; outcome: Outcome; description: string },
-): void {
-  parent
-    .command(name)
+function runCommand({ verb, description, variants }: Run): Command {
+  const names = Object.keys(variants)
+  const width = Math.max(...names.map(({ length }) => length))
+  const lines = Object.entries(variants).map(([name, does]) => `  ${name.padEnd(width)}  ${does}`)
+  return new Command(verb)
     .description(description)
-    .requiredOption('--qr <payload>', 'what the code says, its link, or a PNG or SVG file of it')
-    .addOption(new Option('--as <outcome>', 'what the phone does instead').choices([...OUTCOMES]))
-    .option('--origin <origin>', 'the service of an app payload; by default the configured one')
-    .option('--no-wait', 'do not stay until the action is completed')
-    .option('--json', 'print JSON')
+    .addHelpText('after', `\nVariants:\n${lines.join('\n')}`)
+    .requiredOption('--qr <payload>', 'Content of the QR code, its link, or a PNG or SVG file')
+    .addOption(
+      new Option('--as <variant>', 'Behave as one of the variants below')
+        .choices(names)
+        .default(undefined, verb),
+    )
+    .addOption(originOption())
+    .option('--no-wait', 'Exit without waiting for the backend to complete the session')
+    .addOption(jsonOption())
     .action(async (options: RunOptions) => {
-      const result = await phoneAt(options).run(handoffOf(options.qr), options.as ?? outcome, {
+      const result = await phoneAt(options).run(handoffOf(options.qr), options.as ?? verb, {
         waitForCompletion: options.wait,
         onShow: (session) =>
           void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
       })
-      print(options, result, [tell(result)])
-      if (result.refusal !== undefined) process.exitCode = 1
+      const { refusal } = result
+      const error = refusal && { code: refusal.code, message: describeRejection(refusal) }
+      print(options, { ...result, ...(error && { error }) }, describeRun(result))
+      if (error !== undefined) process.exitCode = 1
     })
 }
 
-/** How a run went, in a sentence. */
-export function tell({ state, refusal, completed }: RunResult): string {
-  if (refusal !== undefined) return `The service refused: ${refusal.reason ?? refusal.code}.`
-  if (completed) return 'Approved, and the action is done.'
-  return state === 'bonded'
-    ? 'Approved. The session is bonded.'
-    : `The session is ${state ?? 'unknown'}.`
+function originOption(): Option {
+  return new Option('--origin <origin>', 'Origin of the service').default(
+    undefined,
+    'the configured public origin',
+  )
 }
 
 /**
- * The phone whose keys lie in the data folder. Beside a service that trusts the folder's test roots it is an iPhone
- * unless it is told otherwise.
+ * The phone whose keys are in the data folder. With a service that trusts the folder's test roots it
+ * is an iPhone unless the options say otherwise.
  */
 export function phoneAt(
   options: SettingFlags & { readonly origin?: string; readonly format?: PhoneFormat },
 ): SimulatedPhone {
   const { publicOrigin, dataDir } = readConfig(process.env, options)
   const { origin, format } = options
-  // Also where the service cannot be asked yet: it may be started with these roots next.
+  // Even where no service runs yet: it may be started with these roots next.
   if (format !== undefined && format !== 'software') testAuthorityIn(dataDir)
   const besideItsService = origin === undefined && testRootsIn(dataDir) !== undefined
   return createSimulatedPhone({
@@ -111,7 +136,10 @@ export function phoneAt(
 
 function handoffOf(text: string): HandoffInput {
   if (/^[a-z][a-z0-9+.-]*:/.test(text)) return text
-  if (!existsSync(text)) throw new OperatorError(`${text} is neither a payload, a link, nor a file`)
+  if (!existsSync(text))
+    throw new OperatorError(`${text} is not a QR code payload, a link or an existing file`, {
+      code: 'invalid',
+    })
   const bytes = readFileSync(text)
   return text.endsWith('.svg') ? bytes.toString('utf8') : bytes
 }

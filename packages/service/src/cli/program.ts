@@ -1,8 +1,9 @@
 import { Command } from 'commander'
 import { VERSION } from '../version.ts'
+import { HELP_FORMAT } from './help.ts'
 import { addSettingFlags } from './setting-flags.ts'
 
-/** Loaded when asked for: the service does not wait for the phone, nor a key for the service. */
+/** Each command is loaded when it is needed: `serve` does not wait for the phone simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   dev: async () => (await import('./dev.ts')).devCommand(),
   serve: async () => (await import('./serve.ts')).serveCommand(),
@@ -11,39 +12,49 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import('./migrate.ts')).migrateCommand(),
   tenant: async () => (await import('./tenant.ts')).tenantCommand(),
   key: async () => (await import('./key.ts')).keyCommand(),
-  device: async () => (await import('./device.ts')).deviceCommand(),
   session: async () => (await import('./session.ts')).sessionCommand(),
+  device: async () => (await import('./device.ts')).deviceCommand(),
   phone: async () => (await import('./phone.ts')).phoneCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(),
 }
-/** It tells of all the others. */
+/** Its script names all the others. */
 const NEEDS_ALL = 'completion'
 
+const EPILOGUE = `
+Exit codes: 0 success, 1 failure, 2 wrong usage or configuration.
+With --json a command prints one JSON document, a failure as {"error":{"code","message"}}.
+
+Run "bonded help <command>" for the options of a command.`
+
 /**
- * The tree of all commands, or of the one that is asked for. What is made from it (help, completion, the reference)
- * cannot say anything else.
+ * The tree of all commands, or of the one that is named. Help, completion and the reference page are
+ * generated from this tree.
  */
-export async function bondedProgram(asked = ''): Promise<Command> {
+export async function bondedProgram(name = ''): Promise<Command> {
   const program = new Command('bonded')
-    .description(
-      'Gates one high-risk action in a browser behind proof from the person’s own phone.',
-    )
-    .version(VERSION)
-    .configureHelp({ showGlobalOptions: true })
-  // Help and a typing error need them all.
-  for (const name of Object.hasOwn(COMMANDS, asked) && asked !== NEEDS_ALL
-    ? [asked]
+    .description('Gates a high-risk web action behind proof from the user’s own phone.')
+    .version(VERSION, '-V, --version', 'Print the version')
+    .addHelpText('after', EPILOGUE)
+  // Help and a mistyped command need them all.
+  for (const wanted of Object.hasOwn(COMMANDS, name) && name !== NEEDS_ALL
+    ? [name]
     : Object.keys(COMMANDS)) {
-    const command = await COMMANDS[name]?.()
+    const command = await COMMANDS[wanted]?.()
     if (command !== undefined) program.addCommand(command)
   }
   addSettingFlags(program)
-  inheritExit(program)
+  configure(program)
   return program
 }
 
-/** commander ends the process itself unless every command is told not to. */
-function inheritExit(command: Command): void {
-  command.exitOverride().showHelpAfterError('(--help shows how to use it)')
-  for (const child of command.commands) inheritExit(child)
+/** Applies to the command and all below it; commander would end the process itself otherwise. */
+function configure(command: Command, path = 'bonded'): void {
+  command
+    .exitOverride()
+    .helpCommand(false)
+    .helpOption('-h, --help', 'Show this help')
+    .configureHelp(HELP_FORMAT)
+    .showHelpAfterError(`Run "${path} --help" for usage.`)
+  if (command.commands.length > 0) command.usage('<command> [options]')
+  for (const child of command.commands) configure(child, `${path} ${child.name()}`)
 }

@@ -16,18 +16,17 @@ import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/proofs.ts'
 import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../compose.ts'
+import { jsonOption } from './arguments.ts'
 import { type Options, openService } from './open.ts'
 
-/** `bonded serve`: the service alone. */
+/** `bonded serve`: runs the service. */
 export function serveCommand(): Command {
   return new Command('serve')
-    .description(
-      'Runs the service. Settings come from flags, the environment, or the file that BONDED_CONFIG names.',
-    )
-    .option('--json', 'print the ready line as JSON')
+    .description('Run the service')
+    .addOption(jsonOption('Print the ready message as JSON, and the log to stderr'))
     .action(async (options: Options) => {
       const config = readConfig(process.env, options)
-      // With --json, stdout is one document; the log goes beside it.
+      // With --json, stdout is one document, so the log goes to stderr.
       const running = await serve(
         config,
         openLog('info', options.json === true ? 'stderr' : 'stdout'),
@@ -44,11 +43,11 @@ export function serveCommand(): Command {
           ? `${JSON.stringify(ready)}\n`
           : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`,
       )
-      closeOnSignal(running)
+      closeOnSignal(options, running)
     })
 }
 
-/** Starts the configured service as the only one on its file, and writes its pid where whoever must stop it finds it. */
+/** Starts the configured service as the only one on its database, and writes `service.pid`. */
 export async function serve(
   config: Config,
   log: ReturnType<typeof openLog>,
@@ -81,19 +80,19 @@ export async function serve(
   const pidFile = join(config.dataDir, 'service.pid')
   started.defer(() => rmSync(pidFile, { force: true }))
   writeFileSync(pidFile, `${process.pid}\n`)
-  // It runs: what was started is ended by whoever ends it, in the opposite order.
+  // The caller disposes everything, in the opposite order.
   const parts = started.move()
   return { ...running, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 async function trustIn(cscaDir: string): Promise<PassportTrust> {
   if (!existsSync(cscaDir)) return NO_PASSPORT_TRUST
-  // Here, not above: who has no such folder does not wait for its readers to load.
+  // Loaded here, because a service without this folder does not need the readers.
   const { readTrustFolder } = await import('../adapters/proofs/passport/trust-folder.ts')
   return readTrustFolder(cscaDir, systemClock.now())
 }
 
-/** The widget's script, made when the first page asks for it and kept. */
+/** The widget's script, built at the first request and cached. */
 function hostedScript(): ScriptSource {
   let made: Promise<HostedScript> | undefined
   const make = async (): Promise<HostedScript> => {
@@ -115,14 +114,14 @@ function hostedScript(): ScriptSource {
 const METRICS_HOST = '127.0.0.1'
 
 async function carrierOf(operators: readonly CarrierSettings[]): Promise<CarrierProvider> {
-  // Here, not above: who asks no operator does not wait for the library to load.
+  // Loaded here, because a service without carriers does not need the library.
   const { camaraCarrier } = await import('../adapters/carrier/camara.ts')
   return camaraCarrier(operators, { clock: systemClock })
 }
 
-/** The meter, and the listener that shows it. */
+/** The meter, and the listener that serves it. */
 async function openFigures(port: number): Promise<{ readonly meter: Meter } & AsyncDisposable> {
-  // Here, not above: who asked for no figures does not wait for the library to load.
+  // Loaded here, because a service without metrics does not need the library.
   const { prometheusMeter } = await import('../adapters/meter/prometheus-meter.ts')
   const { listenForMetrics } = await import('../adapters/meter/metrics-listener.ts')
   const meter = prometheusMeter({ version: VERSION })
@@ -136,15 +135,27 @@ async function openFigures(port: number): Promise<{ readonly meter: Meter } & As
   }
 }
 
-/** Ends orderly on the first SIGTERM or SIGINT; a second one ends at once. */
-export function closeOnSignal(...running: readonly AsyncDisposable[]): void {
+/**
+ * Shuts down on the first SIGTERM or SIGINT; a second one ends the process at once. On a terminal it
+ * prints that it waits, because open requests are completed first.
+ */
+export function closeOnSignal(
+  { json }: Pick<Options, 'json'>,
+  ...running: readonly AsyncDisposable[]
+): void {
+  const say = (text: string) =>
+    void (process.stdout.isTTY && json !== true && process.stdout.write(text))
   const close = () => {
+    say('\nStopping: completing open requests. Press Ctrl+C again to stop at once.\n')
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
     Promise.all(running.map((part) => part[Symbol.asyncDispose]())).then(
-      () => process.exit(0),
+      () => {
+        say('Stopped.\n')
+        process.exit(0)
+      },
       (failure: unknown) => {
         process.stderr.write(
-          `It did not end orderly: ${failure instanceof Error ? failure.message : String(failure)}\n`,
+          `error: shutdown failed: ${failure instanceof Error ? failure.message : String(failure)}\n`,
         )
         process.exit(1)
       },

@@ -1,81 +1,145 @@
-import { parseId, type SessionId, type TimelineEntry } from '@bonded/contract'
-import { Command } from 'commander'
-import { inspectSession, OperatorError } from '../operations/admin/tenants.ts'
+import {
+  SESSION_STATES,
+  type SessionId,
+  type SessionState,
+  type TenantId,
+  type TimelineEntry,
+} from '@bonded/contract'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Session } from '../domain/session.ts'
 import { killSessionAsOperator } from '../operations/admin/kill-session.ts'
-import { type Options, print, withService } from './open.ts'
+import { listSessions, type SessionCursor } from '../operations/admin/list-sessions.ts'
+import { inspectSession } from '../operations/admin/tenants.ts'
+import {
+  jsonOption,
+  limitOption,
+  parseSessionId,
+  parseTenantId,
+  sessionArgument,
+} from './arguments.ts'
+import { type Options, withService } from './open.ts'
+import { fields, isoTime, print, table } from './output.ts'
 
-/** `bonded session`: what happened to a session. */
+interface ListOptions extends Options {
+  readonly tenant?: TenantId
+  readonly state?: SessionState
+  readonly limit: number
+  readonly after?: SessionCursor
+}
+
+/** `bonded session`: sessions of any tenant. */
 export function sessionCommand(): Command {
-  const command = new Command('session').description('What happened to a session.')
+  const command = new Command('session').description('List, inspect and end sessions')
+  command.addCommand(listCommand())
   command
-    .command('show <session>')
-    .description('Shows a session of any tenant. No nonce and no secret is among it.')
-    .option('--json', 'print JSON')
-    .action(async (id: string, options: Options) => {
+    .command('show')
+    .description('Show a session. Nonces and secrets are never shown')
+    .addArgument(sessionArgument())
+    .addOption(jsonOption())
+    .action(async (id: SessionId, options: Options) => {
       const { session, state } = await withService(options, (service) =>
-        inspectSession(service, sessionIdOf(id)),
+        inspectSession(service, id),
       )
-      const at = (instant: number | null) =>
-        instant === null ? null : new Date(instant).toISOString()
-      const document = {
-        session_id: session.id,
-        tenant_id: session.tenantId,
-        state,
-        seq: session.seq,
-        workflow: session.workflow,
-        action: session.action,
-        created_at: at(session.createdAt),
-        expires_at: at(session.expiresAt),
-        bonded_at: at(session.bondedAt),
-        completed_at: at(session.completedAt),
-        ended_at: at(session.endedAt),
-        ended_reason: session.endedReason,
-        device_id: session.deviceId,
-        subject_ref: session.subjectRef,
-        verification: session.verification,
-        step_up: session.stepUp,
-      }
-      const lines = Object.entries(document).map(
-        ([name, value]) =>
-          `${name.padEnd(13)} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
-      )
-      print(options, document, lines)
+      const document = describeSession(session, state)
+      print(options, document, fields(document))
     })
   command
-    .command('timeline <session>')
-    .description('Shows what happened to a session, with the exact step of each refusal.')
-    .option('--json', 'print JSON')
-    .action(async (id: string, options: Options) => {
-      const { timeline } = await withService(options, (service) =>
-        inspectSession(service, sessionIdOf(id)),
-      )
-      print(options, timeline, timeline.map(line))
+    .command('timeline')
+    .description('Show the events of a session, with the exact reason of each rejection')
+    .addArgument(sessionArgument())
+    .addOption(jsonOption())
+    .action(async (id: SessionId, options: Options) => {
+      const { timeline } = await withService(options, (service) => inspectSession(service, id))
+      print(options, timeline, timeline.map(timelineLine))
     })
   command
-    .command('kill <session>')
-    .description('Ends a live session. Whoever watches it is told.')
-    .option('--json', 'print JSON')
-    .action(async (id: string, options: Options) => {
-      const session = await withService(options, (service) =>
-        killSessionAsOperator(service, sessionIdOf(id)),
+    .command('kill')
+    .description('End a live session at once; its page and its phone are notified')
+    .addArgument(sessionArgument())
+    .addOption(jsonOption())
+    .action(async (id: SessionId, options: Options) => {
+      const { state, endedReason } = await withService(options, (service) =>
+        killSessionAsOperator(service, id),
       )
-      const { state, endedReason } = session
-      print(options, { session_id: session.id, state, ended_reason: endedReason }, [
-        `${session.id} is ${state} (${endedReason}).`,
-      ])
+      const document = { session_id: id, state, ended_reason: endedReason }
+      print(options, document, [`Killed ${id} (${endedReason}).`])
     })
   return command
 }
 
-function line({ at, seq, kind, reason, step, request_id }: TimelineEntry): string {
+function listCommand(): Command {
+  return new Command('list')
+    .description('List sessions, newest first')
+    .addOption(
+      new Option('--tenant <tenant>', 'Only sessions of this tenant').argParser(parseTenantId),
+    )
+    .addOption(
+      new Option('--state <state>', 'Only sessions in this state').choices([...SESSION_STATES]),
+    )
+    .addOption(limitOption())
+    .option('--after <cursor>', 'Continue after the previous page', parseCursor)
+    .addOption(jsonOption())
+    .action(async (options: ListOptions) => {
+      const { tenant: tenantId, state, limit, after } = options
+      const { sessions, next } = await withService(options, (service) =>
+        listSessions(service, { tenantId, state, limit, after }),
+      )
+      const rows = sessions.map((entry) => [
+        entry.session.id,
+        entry.state,
+        isoTime(entry.session.createdAt) ?? '',
+        entry.session.tenantId,
+        `${entry.session.workflow}:${entry.session.action}`,
+      ])
+      const cursor = next && formatCursor(next)
+      print(
+        options,
+        {
+          sessions: sessions.map((entry) => describeSession(entry.session, entry.state)),
+          next: cursor ?? null,
+        },
+        [
+          ...table(['SESSION', 'STATE', 'CREATED', 'TENANT', 'ACTION'], rows, 'No sessions.'),
+          ...(cursor === undefined ? [] : ['', `More sessions: repeat with --after ${cursor}`]),
+        ],
+      )
+    })
+}
+
+function describeSession(session: Session, state: SessionState) {
+  return {
+    session_id: session.id,
+    tenant_id: session.tenantId,
+    state,
+    seq: session.seq,
+    workflow: session.workflow,
+    action: session.action,
+    created_at: isoTime(session.createdAt),
+    expires_at: isoTime(session.expiresAt),
+    bonded_at: isoTime(session.bondedAt),
+    completed_at: isoTime(session.completedAt),
+    ended_at: isoTime(session.endedAt),
+    ended_reason: session.endedReason,
+    device_id: session.deviceId,
+    subject_ref: session.subjectRef,
+    verification: session.verification,
+    step_up: session.stepUp,
+  }
+}
+
+function timelineLine({ at, seq, kind, reason, step, request_id }: TimelineEntry): string {
   return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`, request_id]
     .filter((part) => part !== null)
     .join('  ')
 }
 
-function sessionIdOf(text: string): SessionId {
-  const id = parseId('sess', text)
-  if (id === undefined)
-    throw new OperatorError(`${text} is not a session's id: sess_ and 22 characters`)
-  return id
+function formatCursor({ id, createdAt }: SessionCursor): string {
+  return `${createdAt}-${id}`
+}
+
+function parseCursor(text: string): SessionCursor {
+  const [, at, id = ''] = /^(\d{1,15})-(.+)$/.exec(text) ?? []
+  if (at === undefined)
+    throw new InvalidArgumentError('Expected the cursor that the previous page printed.')
+  return { createdAt: Number(at), id: parseSessionId(id) }
 }

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { Workflow } from '@bonded/contract'
+import type { TenantId, Workflow } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { Compile } from 'typebox/compile'
 import {
   formatLimits,
   LIMITS_SYNTAX,
@@ -10,19 +8,14 @@ import {
   TENANT_LIMITS,
 } from '../domain/limits.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import {
-  createTenant,
-  findTenant,
-  limitTenant,
-  listKeys,
-  listTenants,
-  OperatorError,
-} from '../operations/admin/tenants.ts'
-import { describeKey, tellEnd } from './key.ts'
-import { type Options, print, withService } from './open.ts'
-import { tenantIdOf } from './tenant-id.ts'
-
-const workflowSchema = Compile(Workflow)
+import { listKeys } from '../operations/admin/keys.ts'
+import { createTenant, findTenant, limitTenant, listTenants } from '../operations/admin/tenants.ts'
+import { jsonOption, tenantArgument } from './arguments.ts'
+import { describeEnd, describeKey, describeTenant, integrationOf } from './describe-tenant.ts'
+import { type Options, withService } from './open.ts'
+import { fields, print, table } from './output.ts'
+import { tenantUpdateCommand } from './tenant-update.ts'
+import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-option.ts'
 
 interface CreateOptions extends Options {
   readonly name: string
@@ -34,37 +27,58 @@ interface CreateOptions extends Options {
   readonly demo?: boolean
 }
 
-/** `bonded tenant`: the customers of the service. */
+/** `bonded tenant`: the organizations that use the service. */
 export function tenantCommand(): Command {
-  const command = new Command('tenant').description('The customers of the service.')
+  const command = new Command('tenant').description('Manage tenants')
+  command.addCommand(createCommand())
+  command.addCommand(tenantUpdateCommand())
+  command.addCommand(limitsCommand())
   command
-    .command('create')
-    .description('Creates a tenant and shows its keys, the server credential this once.')
-    .requiredOption('--name <name>', 'as the phone shows it')
+    .command('list')
+    .description('List all tenants')
+    .addOption(jsonOption())
+    .action(async (options: Options) => {
+      const tenants = await withService(options, listTenants)
+      const rows = tenants.map(({ id, environment, name }) => [id, environment, name])
+      const lines = table(['TENANT', 'ENVIRONMENT', 'NAME'], rows, 'No tenants.')
+      print(options, tenants.map(describeTenant), lines)
+    })
+  command
+    .command('show')
+    .description('Show the configuration, keys and rate limits of a tenant')
+    .addArgument(tenantArgument())
+    .addOption(jsonOption())
+    .action(showTenant)
+  return command
+}
+
+function createCommand(): Command {
+  return new Command('create')
+    .description('Create a tenant and its first keys; the server credential is shown once')
+    .requiredOption('--name <name>', 'Name that the phone shows to the user')
     .addOption(
-      new Option('--environment <environment>')
+      new Option('--environment <environment>', 'Environment of the tenant')
         .choices(['sandbox', 'production'])
         .makeOptionMandatory(),
     )
-    .option('--origin <url...>', 'an origin of its pages', [])
+    .option('--origin <origin...>', 'Origin of the tenant’s pages; repeatable', [])
     .option(
-      '--workflow <name:action[,action…][:passport=…]>',
-      'a workflow and its actions; may be repeated',
+      `--workflow ${WORKFLOW_SYNTAX}`,
+      'Workflow with its actions; repeatable',
       collectWorkflow,
       [],
     )
-    .option('--workflow-file <file>', 'a JSON list of workflows with their policies')
+    .option('--workflow-file <file>', 'JSON list of workflows with their policies')
     .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
-    .option('--demo', 'allow localhost origins; sandbox only')
-    .option('--json', 'print JSON')
+    .option('--demo', 'Allow localhost origins; sandbox only')
+    .addOption(jsonOption())
     .action(async (options: CreateOptions) => {
-      const fromFile = options.workflowFile === undefined ? [] : readWorkflows(options.workflowFile)
       const { name, environment, origin: origins } = options
       const wanted = {
         name,
         environment,
         origins,
-        workflows: [...options.workflow, ...fromFile],
+        workflows: [...options.workflow, ...readWorkflows(options.workflowFile)],
         limits: options.limit,
         demo: options.demo === true,
       }
@@ -77,117 +91,74 @@ export function tenantCommand(): Command {
         server_credential: serverCredential.reveal(),
       }
       print(options, document, [
-        `tenant             ${document.tenant_id}`,
-        `publishable key    ${document.publishable_key}`,
-        `server credential  ${document.server_credential}`,
-        'Keep the server credential in your backend’s secret store. It is not shown again.',
+        ...fields(document),
+        '',
+        'Store the server credential in the backend’s secret store now. It is not shown again.',
       ])
     })
-  command
-    .command('list')
-    .description('Lists the tenants.')
-    .option('--json', 'print JSON')
-    .action(async (options: Options) => {
-      const tenants = await withService(options, listTenants)
-      print(
-        options,
-        tenants.map(describe),
-        tenants.length === 0
-          ? ['No tenants yet.']
-          : tenants.map(({ id, environment, name }) => `${id}  ${environment.padEnd(10)}  ${name}`),
-      )
-    })
-  command
-    .command('show <tenant>')
-    .description('Shows a tenant, its workflows and its keys.')
-    .option('--json', 'print JSON')
-    .action(async (id: string, options: Options) => {
-      const { tenant, keys } = await withService(options, async (service) => {
-        const tenantId = tenantIdOf(id)
-        return {
-          tenant: await findTenant(service, tenantId),
-          keys: await listKeys(service, tenantId),
-        }
-      })
-      const listed = keys.map(describeKey)
-      print(options, { ...describe(tenant), keys: listed }, [
-        `${tenant.name} (${tenant.id}), ${tenant.environment}${tenant.demo ? ', demo' : ''}`,
-        ...tenant.origins.map((origin) => `origin    ${origin}`),
-        ...tenant.workflows.map(({ name, actions }) => `workflow  ${name}: ${actions.join(', ')}`),
-        ...(tenant.limits ? [`limits    ${formatLimits(tenant.limits)}`] : []),
-        ...keys.map((key) => `key       ${key.kind} ${key.key} …${key.last4}${tellEnd(key)}`),
-      ])
-    })
-  command
-    .command('limits <id>')
-    .description(
-      'Gives a tenant limits of its own, in the place of those it had; without any, the service’s.',
-    )
-    .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
-    .option('--json', 'print JSON')
-    .action(async (id: string, options: Options & { limit: SomeLimits }) => {
-      const { limit } = options
-      const tenantId = tenantIdOf(id)
-      await withService(options, (service) => limitTenant(service, tenantId, limit))
-      const limits = formatLimits(limit)
-      print(options, { tenant_id: tenantId, limits }, [
-        limits === '' ? 'The limits of the service.' : limits,
-      ])
-    })
-  return command
 }
 
-const LIMIT_HELP = `a limit of its own (${TENANT_LIMITS.join(', ')}), quota a minute; may be repeated`
+async function showTenant(id: TenantId, options: Options): Promise<void> {
+  const { tenant, keys, origin } = await withService(options, async (service) => ({
+    tenant: await findTenant(service, id),
+    keys: await listKeys(service, id),
+    origin: service.settings.publicOrigin,
+  }))
+  const integration = integrationOf(tenant, { keys, origin, now: Date.now() })
+  const { workflows, allowedOrigins, ...single } = integration
+  const rows = keys.map((key) => [
+    key.kind,
+    key.key,
+    key.name ?? '-',
+    `…${key.last4}`,
+    describeEnd(key),
+  ])
+  print(
+    options,
+    { ...describeTenant(tenant), keys: keys.map(describeKey), configuration: integration },
+    [
+      ...fields({
+        ...single,
+        allowedOrigins: allowedOrigins.join(' ') || null,
+        workflows:
+          workflows
+            .map(
+              ({ name, actions, passport }) => `${name}:${actions.join(',')}:passport=${passport}`,
+            )
+            .join(' ') || null,
+        limits: formatLimits(tenant.limits ?? {}) || 'service defaults',
+      }),
+      '',
+      ...table(['KIND', 'KEY', 'NAME', 'ENDS IN', ''], rows, 'No keys.'),
+    ],
+  )
+}
+
+function limitsCommand(): Command {
+  return new Command('limits')
+    .description('Set a tenant’s rate limits. Omit --limit to restore the service defaults')
+    .addArgument(tenantArgument())
+    .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
+    .addOption(jsonOption())
+    .action(async (id: TenantId, options: Options & { limit: SomeLimits }) => {
+      const { limit } = options
+      const tenant = await withService(options, async (service) => {
+        await limitTenant(service, id, limit)
+        return findTenant(service, id)
+      })
+      const { tenant_id, limits } = describeTenant(tenant)
+      print(options, { tenant_id, limits }, [
+        limits === null
+          ? `Restored the service defaults for ${id}.`
+          : `Set for ${id}: ${formatLimits(limit)}.`,
+      ])
+    })
+}
+
+const LIMIT_HELP = `Requests per minute and burst of ${TENANT_LIMITS.join(', ')}; repeatable`
 
 function collectLimit(text: string, earlier: SomeLimits): SomeLimits {
   const limits = parseLimits(text)
   if (limits === undefined) throw new InvalidArgumentError(`Expected ${LIMITS_SYNTAX}.`)
   return { ...earlier, ...limits }
-}
-
-function describe({ id, name, environment, demo, origins, workflows, limits = {} }: Tenant) {
-  return {
-    tenant_id: id,
-    name,
-    environment,
-    demo,
-    origins,
-    workflows,
-    limits: formatLimits(limits),
-  }
-}
-
-function collectWorkflow(text: string, earlier: readonly Workflow[]): readonly Workflow[] {
-  const [name = '', actions = '', ...settings] = text.split(':')
-  const passport = settings.map(
-    (setting) => /^passport=(none|optional|required)$/.exec(setting)?.[1],
-  )
-  const workflow = {
-    name,
-    actions: actions.split(','),
-    ...(passport[0] === undefined ? {} : { passport: passport[0] }),
-  }
-  if (settings.length > 1 || passport.includes(undefined) || !workflowSchema.Check(workflow)) {
-    throw new InvalidArgumentError(
-      'Expected name:action[,action…][:passport=required|optional|none] in lower case.',
-    )
-  }
-  return [...earlier, workflow]
-}
-
-function readWorkflows(file: string): readonly Workflow[] {
-  let list: unknown
-  try {
-    list = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new OperatorError(`${file} is not a JSON file`, { cause })
-  }
-  if (!Array.isArray(list)) throw new OperatorError(`${file} is not a JSON list of workflows`)
-  return list.map((entry: unknown, at) => {
-    if (workflowSchema.Check(entry)) return entry
-    const [first] = workflowSchema.Errors(entry)
-    throw new OperatorError(
-      `${file}: workflow ${at + 1}${first ? `: ${first.instancePath} ${first.message}` : ' is not a workflow'}`,
-    )
-  })
 }

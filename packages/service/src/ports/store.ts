@@ -113,6 +113,16 @@ export interface PhoneStanding {
   readonly continuity: number | undefined
 }
 
+/** Which sessions an operator lists. */
+export interface SessionQuery {
+  readonly tenantId?: TenantId | undefined
+  /** Sessions that are in this state at this instant, whether or not their expiry is stored yet. */
+  readonly state?: { readonly is: SessionState; readonly at: Instant } | undefined
+  /** Only sessions older than this one: the next page after it. */
+  readonly before?: Pick<Session, 'id' | 'createdAt'> | undefined
+  readonly limit: number
+}
+
 /**
  * The sessions. Each change is one guarded statement that replaces the session the unit has read by what follows
  * from it: where anything else was stored in between, nothing is, and the answer is undefined.
@@ -163,8 +173,8 @@ export interface SessionTable {
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The sessions pinned to a device that have not ended yet. */
   heldBy(deviceId: DeviceId): Work<readonly Session[]>
-  /** The tenant's newest sessions, newest first. For operators: it reads the whole table. */
-  recent(tenantId: TenantId, limit: number): Work<readonly Session[]>
+  /** Sessions for an operator, newest first. It reads the whole table. */
+  list(query: SessionQuery): Work<readonly Session[]>
   rememberContinuity(row: {
     tenantId: TenantId
     deviceId: DeviceId
@@ -239,15 +249,25 @@ export interface PublishableKey {
   readonly revokedAt: Instant | null
 }
 
+/** What an operator can change about a tenant. */
+export type TenantSettings = Pick<Tenant, 'name' | 'origins' | 'workflows'>
+
 export interface TenantTable {
   create(tenant: Tenant, now: Instant): Work<void>
   find(id: TenantId): Work<Tenant | undefined>
-  /** Gives the tenant these limits of its own, and no others. @returns whether there is such a tenant */
+  /**
+   * Replaces the name, origins and workflows of a tenant in one guarded statement.
+   *
+   * @returns false where they differ from `before` in the meantime; nothing was written
+   */
+  update(before: Tenant, after: TenantSettings): Work<boolean>
+  /** Replaces the limits of a tenant. @returns whether the tenant exists */
   setLimits(id: TenantId, limits: SomeLimits): Work<boolean>
   list(): Work<readonly Tenant[]>
   addServerCredential(row: {
     keyId: string
     tenantId: TenantId
+    name?: string | undefined
     hash: Uint8Array
     last4: string
     scope: Scope
@@ -256,6 +276,7 @@ export interface TenantTable {
   addPublishableKey(row: {
     key: string
     tenantId: TenantId
+    name?: string | undefined
     scope: Scope
     now: Instant
   }): Work<void>
@@ -275,6 +296,8 @@ export interface KeyListing {
   readonly kind: 'server' | 'publishable'
   /** The key id of a server credential, or the publishable key itself. */
   readonly key: string
+  /** What the operator calls the key. */
+  readonly name: string | null
   readonly last4: string
   readonly scope: Scope
   readonly createdAt: Instant

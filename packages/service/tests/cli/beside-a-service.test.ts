@@ -145,7 +145,7 @@ test('a rolled key works beside its successor, and a revoked one stops working w
     [404, 404],
   )
   const again = m.run('key', 'roll', issued.key)
-  assert.deepEqual([again.status, /being rolled already/.test(again.stderr)], [1, true])
+  assert.deepEqual([again.status, /already being rolled/.test(again.stderr)], [1, true])
   m.json('key', 'revoke', issued.key)
   await until(
     async () => ((await statusWith(issued.server_credential)) === 401 ? true : undefined),

@@ -8,7 +8,8 @@ import { bondedProgram } from '../../src/cli/program.ts'
 import { machine } from '../harness/process.ts'
 
 const RELIED_ON = [
-  'dev|serve|completion|migrate up|migrate status|config check|config print|tenant create|tenant list|tenant show',
+  'dev|serve|doctor|completion|migrate up|migrate status|config check|config print',
+  'tenant create|tenant update|tenant limits|tenant list|tenant show|session list',
   'key issue|key roll|key revoke|key list|device list|device show|device timeline|device block|device unblock|device remove',
   'session show|session timeline|session kill|phone register|phone approve|phone decline',
 ].flatMap((line) => line.split('|'))
@@ -55,7 +56,7 @@ test('a flag beats the environment, which beats the file, and each value is told
   assert.deepEqual(told.BONDED_HOST, ['::1', 'environment'])
   assert.deepEqual(told.BONDED_APP_SCHEME, ['acme', 'file'])
   assert.deepEqual(told.BONDED_PUBLIC_ORIGIN, ['http://localhost:1003', 'default'])
-  assert.deepEqual(told.BONDED_ROOT_KEYS, ['new (keys not shown)', 'environment'])
+  assert.deepEqual(told.BONDED_ROOT_KEYS, ['new (keys hidden)', 'environment'])
   assert.ok(
     !JSON.stringify(printed).includes(key) && !m.run('config', 'print').stdout.includes(key),
   )
@@ -96,7 +97,8 @@ test('with --json also a mistake in the command line is one JSON document, and e
   ]) {
     const { status, stdout } = m.run(...args, '--json')
     assert.equal(status, 2, args.join(' '))
-    assert.equal(typeof (JSON.parse(stdout) as { error: string }).error, 'string')
+    const { error } = JSON.parse(stdout) as { error: { code: string; message: string } }
+    assert.deepEqual([error.code, typeof error.message], ['usage', 'string'])
   }
 })
 
@@ -127,7 +129,7 @@ test('bash completes commands, options and the values of an option', {
     return spawnSync('bash', ['-c', asked], { encoding: 'utf8' }).stdout.trim().split(' ')
   }
   assert.deepEqual(complete('dev'), ['dev', 'device'])
-  assert.deepEqual(complete('key', 'r'), ['revoke', 'roll'])
+  assert.deepEqual(complete('key', 'r'), ['roll', 'revoke'])
   assert.deepEqual(complete('key', 'issue', '--kind', ''), ['server', 'publishable'])
   assert.deepEqual(complete('device', 'list', '--status', 'b'), ['blocked'])
   assert.deepEqual(complete('session', 'kill', '--js'), ['--json'])

@@ -54,7 +54,7 @@ test('a file that is not a database is named and left as it is', () => {
   for (const command of [['serve'], ['tenant', 'list'], ['migrate', 'up'], ['migrate', 'status']]) {
     assertRefused(
       m.run(...command),
-      /bonded\.db is not a SQLite database\. It was left as it is\. Name another file in BONDED_DATABASE_URL/,
+      /bonded\.db is not a SQLite database\. The file was not changed\. Set BONDED_DATABASE_URL to another file/,
     )
     assert.deepEqual(readFileSync(m.databaseFile), before, command.join(' '))
   }
@@ -70,7 +70,7 @@ test('a damaged database is not served, and not changed', () => {
   const before = readFileSync(m.databaseFile)
   assertRefused(
     m.run('serve'),
-    /bonded\.db is damaged \(.+\)\. It was left as it is\. Restore a backup, or .* \.recover/,
+    /bonded\.db is damaged \(.+\)\. The file was not changed\. Restore a backup, or .* \.recover/,
   )
   assert.deepEqual(readFileSync(m.databaseFile), before)
 })
@@ -86,7 +86,7 @@ test('a database of a newer program is refused by every command, and not changed
   for (const command of [['serve'], ['tenant', 'list'], ['migrate', 'up'], ['migrate', 'status']]) {
     assertRefused(
       m.run(...command),
-      /from the future.*made by a newer version\. Nothing was changed\. Use the version that made it/,
+      /from the future.*a newer version created it\. Nothing was changed\. Run the version/,
     )
   }
   assert.deepEqual(readFileSync(m.databaseFile), before)
@@ -114,7 +114,7 @@ test('a second service on the same file is refused, under another name of the fi
       const second = m.run('serve', '--port', '0', ...args)
       assertRefused(
         second,
-        /Another bonded serve or bonded dev works on .*bonded\.db\. Stop that one first.*BONDED_DATABASE_URL/,
+        /Another bonded serve or bonded dev is running on .*bonded\.db\. Stop it first.*BONDED_DATABASE_URL/,
       )
     }
     assertRefused(m.run('dev', '--port', '0'), /Another bonded serve/)
@@ -149,7 +149,7 @@ test('a database that another program holds locked is told to a command, answere
   assert.equal(await ready(), 503)
   assertRefused(
     m.run(...TENANT),
-    /bonded\.db is locked: another program has it open.*Close it there/,
+    /bonded\.db is locked: another program is writing to it.*Close the file there/,
   )
   holder.exec('rollback')
   assert.equal(await ready(), 200)
@@ -219,7 +219,7 @@ for (const [what, keys, told] of [
       const ran = m.run(...command)
       assert.equal(ran.status, 2)
       assert.match(ran.stderr, told)
-      assert.match(ran.stderr, /^BONDED_ROOT_KEYS: .*openssl rand/)
+      assert.match(ran.stderr, /^error: BONDED_ROOT_KEYS: .*openssl rand/)
       assert.ok(!ran.stderr.includes(GOOD_KEY))
     }
     assert.ok(!existsSync(m.databaseFile))
@@ -242,7 +242,7 @@ test('a spoilt root.key is named as the file it is, and not replaced', () => {
   writeFileSync(join(m.folder, 'root.key'), '')
   assertRefused(
     m.run('serve', '--port', '0'),
-    /The root key in .*root\.key cannot be used.*Restore the file/,
+    /The root key in .*root\.key is not usable.*Restore the file/,
   )
   assert.equal(readFileSync(join(m.folder, 'root.key'), 'utf8'), '')
 })

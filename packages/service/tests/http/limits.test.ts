@@ -55,7 +55,9 @@ test('a server credential creates 100 at once and then ten a second, and another
 test('a limited create writes nothing: no session, no Idempotency-Key', async () => {
   await using h = await limited({ limits: { ...USUAL_LIMITS, ...parseLimits('create=60/1') } })
   const stored = () =>
-    h.service.store.read((tables) => tables.sessions.recent(h.shop.tenant.id, 1_000))
+    h.service.store.read((tables) =>
+      tables.sessions.list({ tenantId: h.shop.tenant.id, limit: 1_000 }),
+    )
   await post(h)
   const before = await stored()
   const refused = await h.api('POST', '/sessions', {

@@ -132,4 +132,12 @@ export const MIGRATIONS: readonly {
       'create index idempotency_by_session on idempotency (session_began_at, session_id)',
     ],
   },
+  {
+    number: 10,
+    name: 'names of keys',
+    statements: [
+      'alter table server_credential add column name text',
+      'alter table publishable_key add column name text',
+    ],
+  },
 ]

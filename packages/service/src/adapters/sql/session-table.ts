@@ -4,6 +4,7 @@ import { claimed, hinted, missed, moved } from '../../domain/changes.ts'
 import type { SessionTable, Work } from '../../ports/store.ts'
 import type { Writing } from './event-publisher.ts'
 import type { CachedBonds, RowCaches } from './row-cache.ts'
+import { listStatement } from './session-list.ts'
 import {
   columnsOf,
   differenceOf,
@@ -260,12 +261,9 @@ export function sessionTable(
       return found.map(sessionFromRow)
     },
 
-    *recent(tenantId, limit) {
-      const found = yield* rows(
-        'select * from session where tenant_id = $1 order by created_at desc limit $2',
-        [tenantId, limit],
-      )
-      return found.map(sessionFromRow)
+    *list(query) {
+      const { text, values } = listStatement(query)
+      return (yield* rows(text, values)).map(sessionFromRow)
     },
 
     *rememberContinuity({ tenantId, deviceId, mean, now }) {

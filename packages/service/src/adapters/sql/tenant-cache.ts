@@ -41,6 +41,7 @@ export function tenantCache(
     findPublishableKey: (key) => lookUp(publishableKeys, key, () => table.findPublishableKey(key)),
     knowsOrigin: (origin) => lookUp(origins, origin, () => table.knowsOrigin(origin)),
     create: (tenant, now) => dropping(table.create(tenant, now)),
+    update: (before, after) => dropping(table.update(before, after)),
     setLimits: (id, limits) => dropping(table.setLimits(id, limits)),
     addServerCredential: (row) => dropping(table.addServerCredential(row)),
     addPublishableKey: (row) => dropping(table.addPublishableKey(row)),

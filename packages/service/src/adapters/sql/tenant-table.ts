@@ -1,6 +1,7 @@
+import type { TenantId } from '@bonded/contract'
 import { formatLimits, type SomeLimits } from '../../domain/limits.ts'
 import type { Scope } from '../../domain/tenant.ts'
-import type { KeyListing, TenantTable } from '../../ports/store.ts'
+import type { KeyListing, TenantSettings, TenantTable } from '../../ports/store.ts'
 import { type Row, row, rows, type SqlValue } from './statement.ts'
 import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
 
@@ -20,17 +21,30 @@ export const tenantTable: TenantTable = {
         limitsText(tenant.limits),
       ],
     )
-    for (const origin of tenant.origins) {
-      yield* row('insert into tenant_origin (tenant_id, origin) values ($1, $2)', [
-        tenant.id,
-        origin,
-      ])
-    }
+    for (const origin of tenant.origins) yield* addOrigin(tenant.id, origin)
   },
 
   *find(id) {
     const found = yield* row('select * from tenant where id = $1', [id])
     return found && tenantFromRow(found)
+  },
+
+  *update(before, after) {
+    const updated = yield* row(
+      `update tenant set name = $5, origins = $6, workflows = $7
+       where id = $1 and name = $2 and origins = $3 and workflows = $4 returning id`,
+      [before.id, ...settingsColumns(before), ...settingsColumns(after)],
+    )
+    if (updated === undefined) return false
+    for (const origin of before.origins.filter((known) => !after.origins.includes(known))) {
+      yield* row('delete from tenant_origin where tenant_id = $1 and origin = $2', [
+        before.id,
+        origin,
+      ])
+    }
+    for (const origin of after.origins.filter((wanted) => !before.origins.includes(wanted)))
+      yield* addOrigin(before.id, origin)
+    return true
   },
 
   *setLimits(id, limits) {
@@ -46,17 +60,21 @@ export const tenantTable: TenantTable = {
     return (yield* rows('select * from tenant order by created_at, id', [])).map(tenantFromRow)
   },
 
-  *addServerCredential({ keyId, tenantId, hash, last4, scope, now }) {
+  *addServerCredential({ keyId, tenantId, name, hash, last4, scope, now }) {
     yield* row(
-      'insert into server_credential (key_id, tenant_id, hash, last4, scope, created_at, revoked_at) values ($1, $2, $3, $4, $5, $6, null)',
-      [keyId, tenantId, hash, last4, scopeText(scope), now],
+      `insert into server_credential
+         (key_id, tenant_id, hash, last4, scope, created_at, revoked_at, name)
+       values ($1, $2, $3, $4, $5, $6, null, $7)`,
+      [keyId, tenantId, hash, last4, scopeText(scope), now, name ?? null],
     )
   },
 
-  *addPublishableKey({ key, tenantId, scope, now }) {
+  *addPublishableKey({ key, tenantId, name, scope, now }) {
     yield* row(
-      'insert into publishable_key (publishable_key, tenant_id, scope, created_at, revoked_at) values ($1, $2, $3, $4, null)',
-      [key, tenantId, scopeText(scope), now],
+      `insert into publishable_key
+         (publishable_key, tenant_id, scope, created_at, revoked_at, name)
+       values ($1, $2, $3, $4, null, $5)`,
+      [key, tenantId, scopeText(scope), now, name ?? null],
     )
   },
 
@@ -134,6 +152,14 @@ export const tenantTable: TenantTable = {
   },
 }
 
+function addOrigin(tenantId: TenantId, origin: string) {
+  return row('insert into tenant_origin (tenant_id, origin) values ($1, $2)', [tenantId, origin])
+}
+
+function settingsColumns({ name, origins, workflows }: TenantSettings): readonly string[] {
+  return [name, JSON.stringify(origins), JSON.stringify(workflows)]
+}
+
 function limitsText(limits: SomeLimits = {}): string | null {
   return formatLimits(limits) || null
 }
@@ -160,10 +186,13 @@ function publishableListing(found: Row): KeyListing {
   return { kind: 'publishable', key, last4: key.slice(-4), ...common(found) }
 }
 
-function common(found: Row): Pick<KeyListing, 'tenantId' | 'scope' | 'createdAt' | 'revokedAt'> {
+function common(
+  found: Row,
+): Pick<KeyListing, 'tenantId' | 'name' | 'scope' | 'createdAt' | 'revokedAt'> {
   const tenantId = found.tenant_id as KeyListing['tenantId']
   return {
     tenantId,
+    name: found.name as string | null,
     scope: parseScope(found.scope),
     createdAt: Number(found.created_at),
     revokedAt: revokedAt(found),

@@ -1,11 +1,11 @@
 import type { DeviceId, SubjectId } from '@bonded/contract'
 import { DEVICE_MOVES, type DeviceEvent } from '../../domain/device-moves.ts'
 import type { Device, Session } from '../../domain/session.ts'
-import { OperatorError } from './tenants.ts'
+import { deviceNotFound, OperatorError } from './operator-error.ts'
 import type { Service } from '../service.ts'
 import { recordDeviceChange } from '../record-device-change.ts'
 
-/** Devices as an operator sees them: newest first, of all subjects or of one. */
+/** Devices, newest first, of all subjects or of one. */
 export function listDevices(
   service: Service,
   wanted: {
@@ -17,14 +17,14 @@ export function listDevices(
   return service.store.read((tables) => tables.devices.recent(wanted))
 }
 
-/** A device, the sessions it holds that have not ended, and what became of it. */
+/** A device, its live sessions, and its timeline. */
 export interface HeldDevice {
   readonly device: Device
   readonly holds: readonly Session[]
   readonly events: readonly DeviceEvent[]
 }
 
-/** @throws {OperatorError} where there is none */
+/** @throws {OperatorError} where the device does not exist */
 export async function inspectDevice(service: Service, id: DeviceId): Promise<HeldDevice> {
   const found = await service.store.read(function* (tables) {
     const device = yield* tables.devices.find(id)
@@ -36,16 +36,19 @@ export async function inspectDevice(service: Service, id: DeviceId): Promise<Hel
       }
     )
   })
-  if (found === undefined) throw new OperatorError('there is no such device')
+  if (found === undefined) throw deviceNotFound(id)
   return found
 }
 
-/** What an operator does to a device, and what it is called afterwards. */
+/** What an operator can do to a device, and the event that records it. */
 export const DEVICE_VERBS = { block: 'blocked', unblock: 'unblocked', remove: 'removed' } as const
 
 /**
- * Blocks a device, lets a blocked or suspect one serve again, or removes one for good. A stopped one is refused with
- * its next call. The sessions it holds live on, and say in their timelines what happened.
+ * Blocks a device, unblocks a blocked or suspect one, or removes one permanently. The service rejects
+ * the next call of a blocked or removed device. Its live sessions continue; their timelines record
+ * the change.
+ *
+ * @throws {OperatorError} where the device does not exist, or cannot change in this way
  */
 export async function moveDevice(
   service: Service,
@@ -54,10 +57,10 @@ export async function moveDevice(
 ): Promise<HeldDevice> {
   return service.store.write(function* (tables) {
     const device = yield* tables.devices.find(id)
-    if (device === undefined) throw new OperatorError('there is no such device')
+    if (device === undefined) throw deviceNotFound(id)
     const move = DEVICE_MOVES[verb]
     if (!(yield* tables.devices.move(id, move)))
-      throw new OperatorError(`the device is ${device.status} already`)
+      throw new OperatorError(`the device is already ${device.status}`, { code: 'conflict' })
     const holds = yield* recordDeviceChange(tables, id, {
       at: service.clock.now(),
       kind: DEVICE_VERBS[verb],

@@ -2,10 +2,11 @@ import { Secret } from '../../domain/secret.ts'
 import type { Instant } from '../../domain/session.ts'
 import { isRevoked } from '../../domain/tenant.ts'
 import type { KeyListing } from '../../ports/store.ts'
-import { createCredential, OperatorError } from './tenants.ts'
+import { createCredential } from './credential.ts'
+import { keyNotFound, OperatorError } from './operator-error.ts'
 import type { Service } from '../service.ts'
 
-/** A key that is replaced: until `endsAt` both work. */
+/** The successor of a key. Both work until `endsAt`. */
 export interface RolledKey {
   readonly kind: KeyListing['kind']
   readonly key: string
@@ -13,7 +14,11 @@ export interface RolledKey {
   readonly endsAt: Instant
 }
 
-/** Makes a new key for the same tenant and scope, and ends the old one when the grace period is over. */
+/**
+ * Issues a key with the same tenant, scope and name, and revokes the old one after the grace period.
+ *
+ * @throws {OperatorError} where the key does not exist, is revoked, or is already being rolled
+ */
 export async function rollKey(
   service: Service,
   { key, graceMs }: { key: string; graceMs: number },
@@ -22,25 +27,26 @@ export async function rollKey(
   const endsAt = now + graceMs
   return service.store.write(function* (tables) {
     const old = yield* tables.tenants.findKey(key)
-    if (old === undefined)
-      throw new OperatorError(
-        'there is no such key; bonded key list --tenant shows which there are',
-      )
+    if (old === undefined) throw keyNotFound()
     if (isRevoked(old, now))
-      throw new OperatorError('the key is revoked already: issue a new one with bonded key issue')
-    // A second roll would leave two new keys, and nobody would know which of them is the one in use.
+      throw new OperatorError('the key is already revoked. Issue a new one with bonded key issue', {
+        code: 'conflict',
+      })
+    // A second roll would leave two successors, and the operator could not tell which is in use.
     if (old.revokedAt !== null || !(yield* tables.tenants.revoke(key, endsAt)))
       throw new OperatorError(
-        'the key is being rolled already: bonded key list --tenant shows until when it works; bonded key revoke ends it now',
+        'the key is already being rolled. See bonded key list --tenant <tenant> for its end, or end it now with bonded key revoke',
+        { code: 'conflict' },
       )
     const { tenantId, scope, kind } = old
+    const name = old.name ?? undefined
     if (kind === 'server') {
       const { row, secret } = createCredential(service)
-      yield* tables.tenants.addServerCredential({ ...row, tenantId, scope, now })
+      yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now })
       return { kind, key: row.keyId, secret, endsAt }
     }
     const publishable = `pk_beta_${service.random.base62(22)}`
-    yield* tables.tenants.addPublishableKey({ key: publishable, tenantId, scope, now })
+    yield* tables.tenants.addPublishableKey({ key: publishable, tenantId, name, scope, now })
     return { kind, key: publishable, secret: new Secret(publishable), endsAt }
   })
 }

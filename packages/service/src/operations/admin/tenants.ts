@@ -1,23 +1,17 @@
 import {
-  credentialChecksum,
   makeId,
   type SessionId,
   type TenantId,
   type Timeline,
   type Workflow,
 } from '@bonded/contract'
-import { Secret } from '../../domain/secret.ts'
+import type { Secret } from '../../domain/secret.ts'
 import { type Session, stateAt } from '../../domain/session.ts'
 import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
-import type { Scope, Tenant } from '../../domain/tenant.ts'
-import type { KeyListing } from '../../ports/store.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import type { Service } from '../service.ts'
-
-/** Something an operator asked for that cannot be done. Its message is for the operator. */
-export class OperatorError extends Error {
-  readonly code = 'refused'
-  override readonly name = 'OperatorError'
-}
+import { createCredential } from './credential.ts'
+import { OperatorError, sessionNotFound, tenantNotFound } from './operator-error.ts'
 
 export interface NewTenant {
   readonly name: string
@@ -34,7 +28,11 @@ export interface TenantKeys {
   readonly serverCredential: Secret
 }
 
-/** Creates a tenant with its first two keys. The credential is shown once and stored as a hash. */
+/**
+ * Creates a tenant with its first two keys. The server credential is shown once and stored as a hash.
+ *
+ * @throws {OperatorError} where the tenant is not valid
+ */
 export async function createTenant(service: Service, wanted: NewTenant): Promise<TenantKeys> {
   judgeTenant(wanted)
   judgeLimits(wanted.limits ?? {})
@@ -60,79 +58,40 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   return { tenant, publishableKey, serverCredential: credential.secret }
 }
 
-/** Protocol 3: `localhost` only for a sandbox tenant marked demo; everything else is an exact https origin. */
-function judgeTenant({ environment, origins, workflows, demo }: NewTenant): void {
+/**
+ * Rejects a tenant that breaks protocol 3: `localhost` is only for a sandbox tenant marked demo, and
+ * every other origin is an exact https origin.
+ */
+export function judgeTenant({ environment, origins, workflows, demo }: NewTenant): void {
   if (demo && environment !== 'sandbox')
-    throw new OperatorError('only a sandbox tenant can be a demo')
+    throw new OperatorError('only a sandbox tenant can be a demo tenant', { code: 'invalid' })
   for (const origin of origins) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new OperatorError(`${origin} is not an origin: scheme, host and port, nothing behind`)
+      throw new OperatorError(
+        `${origin} is not an origin. Expected scheme, host and port only, as in https://bank.example`,
+        { code: 'invalid' },
+      )
     const { protocol, hostname } = new URL(origin)
     const local = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
     if (local && !demo)
       throw new OperatorError(
         `${origin} is this machine: only a demo tenant of the sandbox may use it`,
+        { code: 'invalid' },
       )
-    if (!local && protocol !== 'https:') throw new OperatorError(`${origin} is not https`)
+    if (!local && protocol !== 'https:')
+      throw new OperatorError(`${origin} does not use https`, { code: 'invalid' })
   }
-  if (workflows.length === 0) throw new OperatorError('a tenant needs at least one workflow')
+  if (workflows.length === 0)
+    throw new OperatorError('a tenant needs at least one workflow', { code: 'invalid' })
   const names = workflows.map(({ name }) => name)
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice !== undefined) throw new OperatorError(`the workflow ${twice} is named twice`)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined)
+    throw new OperatorError(`the tenant would have two workflows named ${twice}`, {
+      code: 'invalid',
+    })
 }
 
-/** A new server credential: what is stored of it, and what is shown once. */
-export function createCredential({ random, keys }: Service) {
-  const keyId = random.base62(10)
-  const bare = `sk_beta_${keyId}_${random.base62(43)}`
-  const text = bare + credentialChecksum(bare)
-  return {
-    row: { keyId, hash: keys.digest(text), last4: text.slice(-4) },
-    secret: new Secret(text),
-  }
-}
-
-/** Issues one more key. */
-export async function issueKey(
-  service: Service,
-  { tenantId, kind, scope }: { tenantId: TenantId; kind: 'server' | 'publishable'; scope: Scope },
-): Promise<{ key: string; secret: Secret }> {
-  const tenant = await findTenant(service, tenantId)
-  for (const entry of scope ?? []) {
-    const workflow = tenant.workflows.find(({ name }) => name === entry.workflow)
-    if (workflow === undefined)
-      throw new OperatorError(`the tenant has no workflow ${entry.workflow}`)
-    const unknown = entry.actions?.find((action) => !workflow.actions.includes(action))
-    if (unknown !== undefined)
-      throw new OperatorError(`the workflow ${entry.workflow} has no action ${unknown}`)
-  }
-  const now = service.clock.now()
-  if (kind === 'publishable') {
-    const key = `pk_beta_${service.random.base62(22)}`
-    await service.store.write((tables) =>
-      tables.tenants.addPublishableKey({ key, tenantId, scope, now }),
-    )
-    return { key, secret: new Secret(key) }
-  }
-  const { row, secret } = createCredential(service)
-  await service.store.write((tables) =>
-    tables.tenants.addServerCredential({ ...row, tenantId, scope, now }),
-  )
-  return { key: row.keyId, secret }
-}
-
-/** Revokes a server credential (by key id) or a publishable key. It stops working at once. */
-export async function revokeKey(service: Service, key: string): Promise<void> {
-  const revoked = await service.store.write((tables) =>
-    tables.tenants.revoke(key, service.clock.now()),
-  )
-  if (!revoked)
-    throw new OperatorError(
-      'there is no such key, or it is revoked already; bonded key list --tenant shows which there are',
-    )
-}
-
-/** Gives a tenant limits of its own, in the place of those it had; none: the service's. They count from the next call on. */
+/** Replaces the rate limits of a tenant. Limits that are not named are the service's. */
 export async function limitTenant(
   service: Service,
   id: TenantId,
@@ -140,21 +99,22 @@ export async function limitTenant(
 ): Promise<void> {
   judgeLimits(limits)
   if (!(await service.store.write((tables) => tables.tenants.setLimits(id, limits))))
-    throw new OperatorError('there is no such tenant')
+    throw tenantNotFound(id)
 }
 
 function judgeLimits(limits: SomeLimits): void {
   const other = Object.values(limits).find(({ name }) => !TENANT_LIMITS.includes(name))
   if (other !== undefined)
     throw new OperatorError(
-      `${other.name} is no limit of a tenant: ${TENANT_LIMITS.join(', ')} are`,
+      `${other.name} cannot be set for a tenant. Use ${TENANT_LIMITS.join(', ')}`,
+      { code: 'invalid' },
     )
 }
 
-/** @throws {OperatorError} where there is none */
+/** @throws {OperatorError} where the tenant does not exist */
 export async function findTenant(service: Service, id: TenantId): Promise<Tenant> {
   const tenant = await service.store.read((tables) => tables.tenants.find(id))
-  if (tenant === undefined) throw new OperatorError('there is no such tenant')
+  if (tenant === undefined) throw tenantNotFound(id)
   return tenant
 }
 
@@ -162,11 +122,7 @@ export function listTenants(service: Service): Promise<readonly Tenant[]> {
   return service.store.read((tables) => tables.tenants.list())
 }
 
-export function listKeys(service: Service, tenantId: TenantId): Promise<readonly KeyListing[]> {
-  return service.store.read((tables) => tables.tenants.listKeys(tenantId))
-}
-
-/** A session as an operator sees it: of any tenant, as long as it is kept. */
+/** A session of any tenant, until retention deletes it. */
 export async function inspectSession(
   service: Service,
   id: SessionId,
@@ -182,6 +138,6 @@ export async function inspectSession(
       }
     )
   })
-  if (found === undefined) throw new OperatorError('there is no such session')
+  if (found === undefined) throw sessionNotFound(id)
   return found
 }

@@ -74,7 +74,7 @@ test('on a full disk a service refuses with 503, loses nothing, and goes on by i
 
     const command = m.run(...TENANT)
     assert.equal(command.status, 1)
-    assert.match(command.stderr, /The disk that holds .* is full.*Make room/)
+    assert.match(command.stderr, /The disk that holds .* is full.*Free some space/)
 
     disk.makeRoom()
     await until(async () => ((await cannotWrite()) ? undefined : true), 5_000)

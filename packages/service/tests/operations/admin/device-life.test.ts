@@ -223,12 +223,12 @@ test('a device that was blocked or suspect by mistake serves again once an opera
   }
   await assert.rejects(
     moveDevice(h.service, phone.device_id as never, 'unblock'),
-    /is active already/,
+    /is already active/,
   )
   await moveDevice(h.service, phone.device_id as never, 'remove')
   await assert.rejects(
     moveDevice(h.service, phone.device_id as never, 'unblock'),
-    /is removed already/,
+    /is already removed/,
   )
 })
 

@@ -1,0 +1,69 @@
+import {
+  type DeviceId,
+  type IdPrefix,
+  parseId,
+  type SessionId,
+  type SubjectId,
+  type TenantId,
+} from '@bonded/contract'
+import { Argument, InvalidArgumentError, Option } from 'commander'
+
+/** Upper bound of what one call prints. */
+const MAX_LISTED = 1_000
+/** A screenful. */
+const DEFAULT_LISTED = 50
+
+/** The argument `<tenant>`, parsed to a TenantId. */
+export const tenantArgument = () =>
+  new Argument('<tenant>', 'Tenant id (ten_…)').argParser(parseTenantId)
+
+/** The argument `<session>`, parsed to a SessionId. */
+export const sessionArgument = () =>
+  new Argument('<session>', 'Session id (sess_…)').argParser(parseSessionId)
+
+/** The argument `<device>`, parsed to a DeviceId. */
+export const deviceArgument = () =>
+  new Argument('<device>', 'Device id (dev_…)').argParser(parseDeviceId)
+
+/** The option `--limit`. */
+export const limitOption = () =>
+  new Option('--limit <number>', `Maximum number of results, up to ${MAX_LISTED}`)
+    .argParser(parseLimit)
+    .default(DEFAULT_LISTED, String(DEFAULT_LISTED))
+
+/** The option `--json`, which every command has. */
+export const jsonOption = (description = 'Print one JSON document') =>
+  new Option('--json', description)
+
+/** @throws {InvalidArgumentError} where the text is not the id of a tenant */
+export function parseTenantId(text: string): TenantId {
+  return parsed(parseId('ten', text), 'ten')
+}
+
+/** @throws {InvalidArgumentError} where the text is not the id of a session */
+export function parseSessionId(text: string): SessionId {
+  return parsed(parseId('sess', text), 'sess')
+}
+
+/** @throws {InvalidArgumentError} where the text is not the id of a device */
+export function parseDeviceId(text: string): DeviceId {
+  return parsed(parseId('dev', text), 'dev')
+}
+
+/** @throws {InvalidArgumentError} where the text is not the id of a subject */
+export function parseSubjectId(text: string): SubjectId {
+  return parsed(parseId('sub', text), 'sub')
+}
+
+function parsed<Id>(id: Id | undefined, prefix: IdPrefix): Id {
+  if (id === undefined)
+    throw new InvalidArgumentError(`Expected ${prefix}_ followed by 22 letters and digits.`)
+  return id
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text)
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED)
+    throw new InvalidArgumentError(`Expected a whole number from 1 to ${MAX_LISTED}.`)
+  return limit
+}

@@ -1,0 +1,41 @@
+import { REASONS } from '@bonded/contract'
+import type { RunResult, Step } from '@bonded/simulator'
+
+/** The result of a simulated run, in sentences. */
+export function describeRun(result: RunResult): readonly string[] {
+  const { steps, refusal } = result
+  const replayed = steps.find(({ step }) => step === 'replayed')
+  return [
+    ...steps.filter(({ required }) => required !== undefined).map(describeStepUp),
+    refusal === undefined ? describeEnd(result) : describeRejection(refusal),
+    ...(replayed === undefined ? [] : [describeReplay(replayed)]),
+  ]
+}
+
+/** Why the run was rejected, in a sentence. */
+export function describeRejection({ reason, code }: NonNullable<RunResult['refusal']>): string {
+  const name = reason ?? code
+  return Object.hasOwn(REASONS, name)
+    ? `The service rejected the request (${name}). ${REASONS[name as keyof typeof REASONS].message}`
+    : `The phone rejected the request (${name}).`
+}
+
+function describeEnd({ state, completed, steps }: RunResult): string {
+  if (steps.some(({ step }) => step === 'declined')) return 'Declined. Nothing was approved.'
+  if (completed) return 'Approved, and the backend has completed the action.'
+  return state === 'bonded'
+    ? 'Approved. The session is bonded.'
+    : `The session is ${state ?? 'unknown'}.`
+}
+
+function describeStepUp({ required = [] }: Step): string {
+  return `The service requested a step-up: ${required.join(', ')}.`
+}
+
+function describeReplay({ status, state, reason }: Step): string {
+  const answer =
+    reason === undefined
+      ? `${status} with state ${state ?? 'unknown'}. Nothing was bonded twice.`
+      : `${status} (${reason}).`
+  return `Replayed the same assertion. The service returned HTTP ${answer}`
+}

@@ -1,0 +1,21 @@
+import { InvalidArgumentError } from 'commander'
+
+const MS_PER_UNIT: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+/** Longer than this, two keys would work side by side and nobody would remember to end the old one. */
+const MAX_MS = 30 * 86_400_000
+
+/** Parses `90s`, `30m`, `24h`, `7d` or `0` to milliseconds. */
+export function parseDuration(text: string): number {
+  const [, digits, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  const ms = text === '0' ? 0 : Number(digits) * (MS_PER_UNIT[unit ?? ''] ?? Number.NaN)
+  if (Number.isNaN(ms) || ms > MAX_MS)
+    throw new InvalidArgumentError(
+      'Expected a time such as 90s, 30m, 24h or 7d, at most 30d, or 0.',
+    )
+  return ms
+}

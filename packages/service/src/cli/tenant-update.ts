@@ -1,0 +1,83 @@
+import type { TenantId, Workflow } from '@bonded/contract'
+import { Command } from 'commander'
+import { isRevoked, type Tenant } from '../domain/tenant.ts'
+import { listKeys } from '../operations/admin/keys.ts'
+import { updateTenant } from '../operations/admin/update-tenant.ts'
+import type { KeyListing } from '../ports/store.ts'
+import { jsonOption, tenantArgument } from './arguments.ts'
+import { describeTenant } from './describe-tenant.ts'
+import { type Options, withService } from './open.ts'
+import { print } from './output.ts'
+import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-option.ts'
+
+interface UpdateOptions extends Options {
+  readonly name?: string
+  readonly addOrigin: readonly string[]
+  readonly removeOrigin: readonly string[]
+  readonly addWorkflow: readonly Workflow[]
+  readonly addWorkflowFile?: string
+  readonly removeWorkflow: readonly string[]
+}
+
+/** `bonded tenant update`. */
+export function tenantUpdateCommand(): Command {
+  return new Command('update')
+    .description(
+      'Change a tenant’s name, origins or workflows; a running service applies it within a second',
+    )
+    .addArgument(tenantArgument())
+    .option('--name <name>', 'Name that the phone shows to the user')
+    .option('--add-origin <origin>', 'Add an origin; repeatable', collect, [])
+    .option('--remove-origin <origin>', 'Remove an origin; repeatable', collect, [])
+    .option(
+      `--add-workflow ${WORKFLOW_SYNTAX}`,
+      'Add a workflow; repeatable. With --remove-workflow of the same name, replace it',
+      collectWorkflow,
+      [],
+    )
+    .option('--add-workflow-file <file>', 'Add a JSON list of workflows with their policies')
+    .option('--remove-workflow <name>', 'Remove a workflow; repeatable', collect, [])
+    .addOption(jsonOption())
+    .action(async (id: TenantId, options: UpdateOptions, command: Command) => {
+      const change = {
+        name: options.name,
+        addOrigins: options.addOrigin,
+        removeOrigins: options.removeOrigin,
+        addWorkflows: [...options.addWorkflow, ...readWorkflows(options.addWorkflowFile)],
+        removeWorkflows: options.removeWorkflow,
+      }
+      const changes = [change.name ?? [], ...Object.values(change).slice(1)].flat()
+      if (changes.length === 0)
+        command.error('error: nothing to change: name at least one of the options')
+      const { tenant, keys } = await withService(options, async (service) => ({
+        tenant: await updateTenant(service, id, change),
+        keys: await listKeys(service, id),
+      }))
+      const orphans = keysWithoutWorkflow(tenant, keys)
+      print(
+        options,
+        { ...describeTenant(tenant), keys_without_workflow: orphans.map(({ key }) => key) },
+        [`Updated ${id}.`, ...orphans.map(describeOrphan)],
+      )
+    })
+}
+
+/** Keys that are restricted to a workflow the tenant does not have: the service rejects their use. */
+function keysWithoutWorkflow(
+  { workflows }: Tenant,
+  keys: readonly KeyListing[],
+): readonly KeyListing[] {
+  const names = workflows.map(({ name }) => name)
+  return keys.filter(
+    (key) =>
+      !isRevoked(key, Date.now()) && key.scope?.some(({ workflow }) => !names.includes(workflow)),
+  )
+}
+
+function describeOrphan({ key, name }: KeyListing): string {
+  return `Warning: key ${name ?? key} is restricted to a workflow that the tenant does not have. Revoke it with bonded key revoke ${key}.`
+}
+
+function collect(text: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, text]
+}

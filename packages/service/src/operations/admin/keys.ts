@@ -1,0 +1,73 @@
+import type { TenantId } from '@bonded/contract'
+import { Secret } from '../../domain/secret.ts'
+import type { Scope } from '../../domain/tenant.ts'
+import type { KeyListing } from '../../ports/store.ts'
+import type { Service } from '../service.ts'
+import { createCredential } from './credential.ts'
+import { keyNotFound, OperatorError } from './operator-error.ts'
+import { findTenant } from './tenants.ts'
+
+/** A key to issue. */
+export interface NewKey {
+  readonly tenantId: TenantId
+  readonly kind: KeyListing['kind']
+  readonly scope: Scope
+  /** What the operator calls it. */
+  readonly name?: string | undefined
+}
+
+/**
+ * Issues one more key for a tenant.
+ *
+ * @throws {OperatorError} where the tenant does not exist, or has no such workflow or action
+ */
+export async function issueKey(
+  service: Service,
+  { tenantId, kind, scope, name }: NewKey,
+): Promise<{ key: string; secret: Secret }> {
+  const tenant = await findTenant(service, tenantId)
+  for (const entry of scope ?? []) {
+    const workflow = tenant.workflows.find((candidate) => candidate.name === entry.workflow)
+    if (workflow === undefined)
+      throw new OperatorError(`the tenant has no workflow ${entry.workflow}`, { code: 'not_found' })
+    const unknown = entry.actions?.find((action) => !workflow.actions.includes(action))
+    if (unknown !== undefined)
+      throw new OperatorError(`the workflow ${entry.workflow} has no action ${unknown}`, {
+        code: 'not_found',
+      })
+  }
+  const now = service.clock.now()
+  if (kind === 'publishable') {
+    const key = `pk_beta_${service.random.base62(22)}`
+    await service.store.write((tables) =>
+      tables.tenants.addPublishableKey({ key, tenantId, name, scope, now }),
+    )
+    return { key, secret: new Secret(key) }
+  }
+  const { row, secret } = createCredential(service)
+  await service.store.write((tables) =>
+    tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now }),
+  )
+  return { key: row.keyId, secret }
+}
+
+/**
+ * Revokes a server credential (by key id) or a publishable key. It stops working at once.
+ *
+ * @throws {OperatorError} where the key does not exist or is revoked already
+ */
+export async function revokeKey(service: Service, key: string): Promise<void> {
+  const now = service.clock.now()
+  const known = await service.store.write(function* (tables) {
+    if (yield* tables.tenants.revoke(key, now)) return 'revoked' as const
+    return (yield* tables.tenants.findKey(key)) === undefined ? 'unknown' : 'before'
+  })
+  if (known === 'unknown') throw keyNotFound()
+  if (known === 'before')
+    throw new OperatorError('the key is already revoked', { code: 'conflict' })
+}
+
+/** The keys of a tenant, server credentials first, each kind oldest first. */
+export function listKeys(service: Service, tenantId: TenantId): Promise<readonly KeyListing[]> {
+  return service.store.read((tables) => tables.tenants.listKeys(tenantId))
+}

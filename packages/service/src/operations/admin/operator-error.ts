@@ -1,0 +1,42 @@
+import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
+
+/** What a script can branch on when an operator's command is rejected. */
+export type OperatorErrorCode = 'not_found' | 'conflict' | 'invalid' | 'rejected'
+
+/** A command of the operator that cannot be carried out. The message is for the operator. */
+export class OperatorError extends Error {
+  readonly code: OperatorErrorCode
+  override readonly name = 'OperatorError'
+
+  constructor(
+    message: string,
+    { code = 'rejected', cause }: { code?: OperatorErrorCode; cause?: unknown } = {},
+  ) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+/** The error for a tenant that does not exist. */
+export function tenantNotFound(id: TenantId): OperatorError {
+  return new OperatorError(`no tenant ${id}`, { code: 'not_found' })
+}
+
+/** The error for a session that does not exist. */
+export function sessionNotFound(id: SessionId): OperatorError {
+  return new OperatorError(`no session ${id}. Sessions are deleted 24 hours after they end`, {
+    code: 'not_found',
+  })
+}
+
+/** The error for a device that does not exist. */
+export function deviceNotFound(id: DeviceId): OperatorError {
+  return new OperatorError(`no device ${id}`, { code: 'not_found' })
+}
+
+/** The error for a key that does not exist. */
+export function keyNotFound(): OperatorError {
+  return new OperatorError('no such key. List the keys with bonded key list --tenant <tenant>', {
+    code: 'not_found',
+  })
+}

@@ -1,0 +1,69 @@
+import type { TenantId, Workflow } from '@bonded/contract'
+import type { Tenant } from '../../domain/tenant.ts'
+import type { TenantSettings } from '../../ports/store.ts'
+import type { Service } from '../service.ts'
+import { OperatorError, tenantNotFound } from './operator-error.ts'
+import { judgeTenant } from './tenants.ts'
+
+/** What to change. Removals come first, so that one call can replace a workflow. */
+export interface TenantChange {
+  readonly name?: string | undefined
+  readonly addOrigins: readonly string[]
+  readonly removeOrigins: readonly string[]
+  readonly addWorkflows: readonly Workflow[]
+  /** Names of workflows. */
+  readonly removeWorkflows: readonly string[]
+}
+
+/** Another process may change the tenant between reading and writing; more often than this is no accident. */
+const MAX_ATTEMPTS = 5
+
+/**
+ * Changes the name, origins and workflows of a tenant. A running service applies it within a second.
+ * Sessions that already exist keep the policy of their workflow.
+ *
+ * @throws {OperatorError} where the tenant does not exist or the result is not a valid tenant
+ */
+export async function updateTenant(
+  service: Service,
+  id: TenantId,
+  change: TenantChange,
+): Promise<Tenant> {
+  return service.store.write(function* (tables) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const before = yield* tables.tenants.find(id)
+      if (before === undefined) throw tenantNotFound(id)
+      const after = { ...before, ...changed(before, change) }
+      // What the tenant already has was valid when it was added, and must stay removable.
+      judgeTenant({ ...after, origins: change.addOrigins })
+      if (yield* tables.tenants.update(before, after)) return after
+    }
+    throw new OperatorError(
+      'the tenant was changed by another command at the same time: try again',
+      {
+        code: 'conflict',
+      },
+    )
+  })
+}
+
+function changed(before: Tenant, change: TenantChange): TenantSettings {
+  const { removeOrigins, addOrigins, removeWorkflows, addWorkflows } = change
+  const unknownOrigin = removeOrigins.find((origin) => !before.origins.includes(origin))
+  if (unknownOrigin !== undefined)
+    throw new OperatorError(`the tenant has no origin ${unknownOrigin}`, { code: 'not_found' })
+  const names = before.workflows.map(({ name }) => name)
+  const unknownWorkflow = removeWorkflows.find((name) => !names.includes(name))
+  if (unknownWorkflow !== undefined)
+    throw new OperatorError(`the tenant has no workflow ${unknownWorkflow}`, { code: 'not_found' })
+  const origins = before.origins.filter((origin) => !removeOrigins.includes(origin))
+  return {
+    name: change.name ?? before.name,
+    // Adding an origin that is there changes nothing, so that a script can run twice.
+    origins: [...new Set([...origins, ...addOrigins])],
+    workflows: [
+      ...before.workflows.filter(({ name }) => !removeWorkflows.includes(name)),
+      ...addWorkflows,
+    ],
+  }
+}
