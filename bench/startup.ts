@@ -5,19 +5,21 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
+import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
 import { median } from './process.ts'
 
 /**
- * How long `bonded serve` takes from the start of the runtime until it listens, and what it holds in memory when it
- * has been idle for a second; beside a bare process with node:http and node:sqlite, in turns. With what
- * earlier starts have compiled; with what an installation has (`prepare` in package.json); and with nothing. `--json`
- * prints one document.
+ * How long `bonded serve` takes from the start of the runtime until it listens, and how much memory
+ * it uses after one idle second: from the sources and compiled (`npm run build`), each with an empty
+ * compile cache and with a filled one, in turns with a bare process on node:http and node:sqlite.
+ * `--json` prints one document.
  */
 const RUNS = 9
 const IDLE_MS = 1_000
 const BYTES_A_KIB = 1_024
 
-const BIN = resolve(import.meta.dirname, '../packages/service/bin/bonded.js')
+const SERVICE = resolve(import.meta.dirname, '../packages/service')
+const COMPILED = resolve(SERVICE, 'dist/cli/main.js')
 const BARE = `
   import { createServer } from 'node:http'
   import { DatabaseSync } from 'node:sqlite'
@@ -62,62 +64,43 @@ function residentBytes({ pid }: ChildProcess): number {
   return Number(String(kib)) * BYTES_A_KIB
 }
 
-const kept = mkdtempSync(join(tmpdir(), 'bonded-compiled-'))
-const serve = [BIN, 'serve', '--json']
-const bare = ['--input-type=module', '-e', BARE]
-type Kind = 'later' | 'first' | 'unprepared' | 'bare'
-const starts: Record<Kind, Start>[] = []
-// The first fills what is kept, and is not counted.
-await start(serve, kept)
-for (let run = 0; run < RUNS; run++) {
-  const [empty, installed] = [
-    mkdtempSync(join(tmpdir(), 'bonded-compiled-')),
-    mkdtempSync(join(tmpdir(), 'bonded-compiled-')),
-  ]
-  execFileSync(process.execPath, [BIN, '--version'], {
-    env: { ...process.env, NODE_COMPILE_CACHE: installed, NODE_OPTIONS: '' },
-  })
-  starts.push({
-    unprepared: await start(serve, empty),
-    first: await start(serve, installed),
-    later: await start(serve, kept),
-    bare: await start(bare, empty),
-  })
-  for (const folder of [empty, installed]) rmSync(folder, { recursive: true, force: true })
-}
-rmSync(kept, { recursive: true, force: true })
+if (!existsSync(COMPILED)) throw new Error('run `npm run build` first')
+const COMMANDS = {
+  source: [resolve(SERVICE, 'bin/bonded.js'), 'serve', '--json'],
+  compiled: [...RUNTIME_FLAGS, COMPILED, 'serve', '--json'],
+  bare: ['--input-type=module', '-e', BARE],
+} as const
+const KINDS = ['source', 'compiled', 'bare'] as const
+type Kind = (typeof KINDS)[number]
+const CACHES = ['first', 'later'] as const
+type Case = `${Kind}_${(typeof CACHES)[number]}`
 
-const middle = (which: Kind, figure: keyof Start) =>
-  Math.round(median(starts.map((run) => run[which][figure])))
-const ratio = (figure: keyof Start) =>
-  Math.round(median(starts.map((run) => run.later[figure] / run.bare[figure])) * 100) / 100
-const figures = {
-  runs: RUNS,
-  service_ms: middle('later', 'afterMs'),
-  service_first_start_ms: middle('first', 'afterMs'),
-  service_unprepared_ms: middle('unprepared', 'afterMs'),
-  bare_ms: middle('bare', 'afterMs'),
-  ratio_ms: ratio('afterMs'),
-  service_mb: middle('later', 'rssMb'),
-  service_first_start_mb: middle('first', 'rssMb'),
-  service_unprepared_mb: middle('unprepared', 'rssMb'),
-  bare_mb: middle('bare', 'rssMb'),
-  ratio_mb: ratio('rssMb'),
+const starts: Record<Case, Start>[] = []
+for (let run = 0; run < RUNS; run++) {
+  const round: Partial<Record<Case, Start>> = {}
+  for (const kind of KINDS) {
+    const cache = mkdtempSync(join(tmpdir(), 'bonded-compiled-'))
+    for (const when of CACHES) round[`${kind}_${when}`] = await start(COMMANDS[kind], cache)
+    rmSync(cache, { recursive: true, force: true })
+  }
+  starts.push(round as Record<Case, Start>)
 }
-if (process.argv.includes('--json')) console.log(JSON.stringify({ ...figures, all: starts }))
+
+const middle = (which: Case, figure: keyof Start) =>
+  Math.round(median(starts.map((run) => run[which][figure])))
+const figures = Object.fromEntries(
+  KINDS.flatMap((kind) =>
+    CACHES.map((when) => {
+      const which: Case = `${kind}_${when}`
+      return [which, { ms: middle(which, 'afterMs'), mb: middle(which, 'rssMb') }]
+    }),
+  ),
+)
+if (process.argv.includes('--json'))
+  console.log(JSON.stringify({ runs: RUNS, ...figures, all: starts }))
 else {
   console.log(
     `from the start of the runtime until it listens, and resident after ${IDLE_MS / 1_000} s idle; medians of ${RUNS}`,
   )
-  console.log(`  service              ${figures.service_ms} ms  ${figures.service_mb} MB`)
-  console.log(
-    `  service, first start ${figures.service_first_start_ms} ms  ${figures.service_first_start_mb} MB   (compiled by npm ci)`,
-  )
-  console.log(
-    `  service, unprepared  ${figures.service_unprepared_ms} ms  ${figures.service_unprepared_mb} MB   (nothing compiled)`,
-  )
-  console.log(
-    `  bare                 ${figures.bare_ms} ms  ${figures.bare_mb} MB   (node:http, node:sqlite)`,
-  )
-  console.log(`  ratio                ${figures.ratio_ms}    ${figures.ratio_mb}`)
+  console.table(figures)
 }

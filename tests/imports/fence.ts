@@ -145,6 +145,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 /** Tests, benchmarks and scripts look into every folder, but only into packages that are declared. */
 const UNFENCED = /^(?:(?:packages|examples)\/[^/]+\/)?(?:tests|scripts|bench)\//
 
+/** Runs before a package is packed, so it may use development dependencies. */
+const BUILD_TIME = /^packages\/[^/]+\/build\//
+
 /** The members of a `package.json` that name other packages. */
 export interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
@@ -211,7 +214,9 @@ function undeclared({ specifier }: Import, { file, manifest }: Source): string |
   const [own, root] = [manifest(ownerOf(file)), manifest('')]
   const declared = UNFENCED.test(file)
     ? [own.dependencies, own.devDependencies, root.devDependencies]
-    : [own.dependencies, own.peerDependencies]
+    : BUILD_TIME.test(file)
+      ? [own.dependencies, own.devDependencies]
+      : [own.dependencies, own.peerDependencies]
   const isWorkspace = UNFENCED.test(file) && name.startsWith('@bonded/')
   return isWorkspace || declared.some((names) => names !== undefined && Object.hasOwn(names, name))
     ? undefined

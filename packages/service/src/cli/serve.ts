@@ -18,6 +18,7 @@ import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../compose.ts'
 import { jsonOption } from './arguments.ts'
 import { type Options, openService } from './open.ts'
+import { StartedParts } from './started-parts.ts'
 
 /** `bonded serve`: runs the service. */
 export function serveCommand(): Command {
@@ -52,7 +53,7 @@ export async function serve(
   config: Config,
   log: ReturnType<typeof openLog>,
 ): Promise<RunningService> {
-  await using started = new AsyncDisposableStack()
+  await using started = new StartedParts()
   for (const folder of [config.dataDir, dirname(config.databaseFile)])
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   started.use(lockForServing(config.databaseFile))
@@ -82,7 +83,7 @@ export async function serve(
   writeFileSync(pidFile, `${process.pid}\n`)
   // The caller disposes everything, in the opposite order.
   const parts = started.move()
-  return { ...running, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+  return { ...running, [Symbol.asyncDispose]: () => parts[Symbol.asyncDispose]() }
 }
 
 async function trustIn(cscaDir: string): Promise<PassportTrust> {

@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/**
+ * `npm run build`: compiles each package into its `dist`, with types and source maps, in the order
+ * of their dependencies. `npm run build -- service` builds one package and what it depends on.
+ */
+const ROOT = resolve(import.meta.dirname, '..')
+const PACKAGES = join(ROOT, 'packages')
+const SCOPE = '@bonded/'
+const COMPILER = join(ROOT, 'node_modules/typescript/bin/tsc')
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+const wanted = process.argv.slice(2)
+for (const name of inOrder(wanted.length === 0 ? readdirSync(PACKAGES) : wanted)) {
+  const startedMs = performance.now()
+  await build(name)
+  console.log(`built ${SCOPE}${name} in ${Math.round(performance.now() - startedMs)} ms`)
+}
+
+/** The packages and their own dependencies, each after what it needs. */
+function inOrder(names: readonly string[], ordered: string[] = []): readonly string[] {
+  for (const name of names) {
+    if (ordered.includes(name)) continue
+    inOrder(dependenciesOf(name), ordered)
+    ordered.push(name)
+  }
+  return ordered
+}
+
+function dependenciesOf(name: string): readonly string[] {
+  const { dependencies = {} } = JSON.parse(
+    readFileSync(join(PACKAGES, name, 'package.json'), 'utf8'),
+  ) as Manifest
+  return Object.keys(dependencies).flatMap((dependency) =>
+    dependency.startsWith(SCOPE) ? [dependency.slice(SCOPE.length)] : [],
+  )
+}
+
+async function build(name: string): Promise<void> {
+  const folder = join(PACKAGES, name)
+  const dist = join(folder, 'dist')
+  rmSync(dist, { recursive: true, force: true })
+  compile(folder)
+  if (existsSync(join(folder, 'build/tsconfig.json'))) compile(join(folder, 'build'))
+  nameCompiledTypes(dist)
+  if (name === 'widget') await writePulseScript(dist)
+  // npm packs the licence of the package's own folder only.
+  copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
+}
+
+function compile(folder: string): void {
+  const config = existsSync(join(folder, 'tsconfig.build.json')) ? 'tsconfig.build.json' : '.'
+  const { status } = spawnSync(process.execPath, [COMPILER, '-p', join(folder, config)], {
+    stdio: 'inherit',
+  })
+  if (status !== 0) throw new Error(`${folder} does not compile`)
+}
+
+/** The compiler rewrites `./x.ts` to `./x.js` in code, but leaves it in types. */
+function nameCompiledTypes(dist: string): void {
+  for (const file of globSync('**/*.d.ts', { cwd: dist })) {
+    const path = join(dist, file)
+    const text = readFileSync(path, 'utf8')
+    const named = text.replace(
+      /((?:from|import)\s*\(?\s*)(["'])(\.{1,2}\/[^"'\n]+)\.ts\2/g,
+      '$1$2$3.js$2',
+    )
+    if (named !== text) writeFileSync(path, named)
+  }
+}
+
+/** The service of a published package serves this file, and needs no bundler. */
+async function writePulseScript(dist: string): Promise<void> {
+  const { loadPulseScript } = await import('../packages/widget/build/bundle.ts')
+  const { source } = await loadPulseScript()
+  writeFileSync(join(dist, 'pulse.js'), source)
+}

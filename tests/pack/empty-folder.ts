@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const PACKAGES = readdirSync(join(ROOT, 'packages')).toSorted()
+const RUNTIMES = join(import.meta.dirname, 'runtimes')
+/** Kept between runs: the binaries are 400 MB, and their checksums are in the lockfile. */
+const INSTALLED_RUNTIMES = join(ROOT, 'node_modules/.cache/pack-runtimes')
+
+/** Nothing of the test's own process: no source condition, no test context, no npm settings. */
+const ENVIRONMENT = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) => !/^(?:NODE_|npm_|BONDED_|INIT_CWD)/.test(name) || name === 'NODE_EXTRA_CA_CERTS',
+  ),
+)
+
+export interface Ran {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A folder with nothing in it but the tarballs, installed. */
+export class EmptyFolder implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), 'bonded-pack-'))
+  readonly tarballs: readonly string[]
+
+  /** Builds and packs every package, and installs the tarballs. */
+  constructor() {
+    succeed(npm(['run', 'build'], ROOT))
+    const folder = join(this.path, 'tarballs')
+    mkdirSync(folder)
+    for (const name of PACKAGES)
+      succeed(
+        npm(
+          ['pack', '--ignore-scripts', '--pack-destination', folder],
+          join(ROOT, 'packages', name),
+        ),
+      )
+    this.tarballs = readdirSync(folder)
+    writeFileSync(join(this.path, 'package.json'), '{"private": true, "type": "module"}')
+    const files = this.tarballs.map((name) => `./tarballs/${name}`)
+    succeed(npm(['install', '--ignore-scripts', '--prefer-offline', ...files], this.path))
+    cpSync(join(import.meta.dirname, 'consumer'), this.path, { recursive: true })
+  }
+
+  /** Runs a program in the folder to its end. */
+  run(command: readonly string[], env: Record<string, string> = {}): Ran {
+    return run(command, { cwd: this.path, env })
+  }
+
+  /** Starts `bonded serve` with the installed bin under a runtime. */
+  async serve(node: string): Promise<Served> {
+    const data = mkdtempSync(join(this.path, 'data-'))
+    const env = { BONDED_DATA_DIR: data, BONDED_PORT: String(await freePort()) }
+    const origin = `http://localhost:${env.BONDED_PORT}`
+    const child = spawn(node, [this.bin, 'serve', '--json'], {
+      cwd: this.path,
+      env: { ...ENVIRONMENT, ...env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const exited = once(child, 'exit')
+    const [line] = (await Promise.race([
+      once(createInterface(child.stdout), 'line'),
+      exited.then(([code]) => assert.fail(`bonded serve ended with ${code}`)),
+    ])) as [string]
+    assert.equal((JSON.parse(line) as { ready: string }).ready, origin)
+    return {
+      origin,
+      bonded: (...args) => this.run([node, this.bin, ...args], env),
+      async [Symbol.asyncDispose]() {
+        child.kill('SIGTERM')
+        await exited
+      },
+    }
+  }
+
+  get bin(): string {
+    return join(this.path, 'node_modules/.bin/bonded')
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+export interface Served extends AsyncDisposable {
+  readonly origin: string
+  readonly bonded: (...args: string[]) => Ran
+}
+
+/** The command of each runtime beside this one; undefined where it cannot be had here. */
+export function runtimes():
+  | Readonly<Record<'node-22' | 'node-24' | 'deno' | 'bun', string[]>>
+  | undefined {
+  const lock = readFileSync(join(RUNTIMES, 'package-lock.json'), 'utf8')
+  const installedLock = join(INSTALLED_RUNTIMES, 'package-lock.json')
+  const isInstalled = () =>
+    existsSync(installedLock) &&
+    readFileSync(installedLock, 'utf8') === lock &&
+    existsSync(join(INSTALLED_RUNTIMES, 'node_modules/deno'))
+  if (!isInstalled()) {
+    rmSync(INSTALLED_RUNTIMES, { recursive: true, force: true })
+    cpSync(RUNTIMES, INSTALLED_RUNTIMES, { recursive: true })
+    npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund'], INSTALLED_RUNTIMES)
+    if (!isInstalled()) return undefined
+  }
+  const at = (path: string) => join(INSTALLED_RUNTIMES, 'node_modules', path)
+  return {
+    'node-22': [at('node-22/bin/node')],
+    'node-24': [at('node-24/bin/node')],
+    deno: [at('deno/deno'), 'run', '--allow-all'],
+    bun: [at('bun/bin/bun')],
+  }
+}
+
+/** The result of a program that succeeds. */
+export function succeed({ status, stdout, stderr }: Ran): string {
+  assert.equal(status, 0, `${stdout}\n${stderr}`)
+  return stdout
+}
+
+/** The compiler of the repository. */
+export const COMPILER = join(ROOT, 'node_modules/typescript/bin/tsc')
+export const TYPE_ROOTS = join(ROOT, 'node_modules/@types')
+
+function npm(args: readonly string[], cwd: string): Ran {
+  return run(['npm', ...args], { cwd })
+}
+
+function run(
+  [command = '', ...args]: readonly string[],
+  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+): Ran {
+  return spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...ENVIRONMENT, ...env },
+    timeout: 300_000,
+  })
+}
+
+/** The service must know its port before it starts: its origin is what a phone signs. */
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net')
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}

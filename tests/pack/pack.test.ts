@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { COMPILER, EmptyFolder, runtimes, succeed, TYPE_ROOTS } from './empty-folder.ts'
+
+const found = runtimes()
+if (found === undefined)
+  console.warn('LOUD: Node 22, Node 24, Deno and Bun cannot be installed here: skipped.')
+const folder = new EmptyFolder()
+after(() => folder[Symbol.dispose]())
+
+const NODES = {
+  'node-22': found?.['node-22'],
+  'node-24': found?.['node-24'],
+  node: [process.execPath],
+}
+const OTHERS = { deno: found?.deno, bun: found?.bun }
+const TENANT =
+  'tenant create --name Shop --environment sandbox --demo --json --origin http://localhost:8788 --workflow credit_application:submit_application'
+
+for (const [name, command] of Object.entries(NODES))
+  test(`installed tarballs serve, bond and verify under ${name}`, { skip: !command }, async () => {
+    const [node = ''] = command ?? []
+    await using served = await folder.serve(node)
+    const { server_credential } = JSON.parse(
+      succeed(served.bonded(...TENANT.split(' '))),
+    ) as Credential
+    const bond = [node, 'bond.mjs', served.origin, server_credential]
+    assert.deepEqual(JSON.parse(succeed(folder.run(bond))), BONDED)
+    // The simulated phone of the command line, against the same service.
+    const created = await fetch(`${served.origin}/api/v1/sessions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server_credential}` },
+    })
+    const { universal_link } = (await created.json()) as { universal_link: string }
+    const approve = ['phone', 'approve', '--qr', universal_link, '--no-wait']
+    assert.match(succeed(served.bonded(...approve)), /Approved/)
+    // The prebuilt script: a published package has no bundler.
+    const script = await fetch(`${served.origin}/v1/pulse.js`)
+    assert.match(await script.text(), /^\/\*! Pulse /)
+  })
+
+for (const [name, command] of Object.entries(OTHERS))
+  test(`installed tarballs bond and verify under ${name}`, { skip: !command }, async () => {
+    await using served = await folder.serve(process.execPath)
+    const { server_credential } = JSON.parse(
+      succeed(served.bonded(...TENANT.split(' '))),
+    ) as Credential
+    const bond = [...(command ?? []), 'bond.mjs', served.origin, server_credential]
+    assert.deepEqual(JSON.parse(succeed(folder.run(bond))), BONDED)
+  })
+
+const RESOLUTIONS = [
+  ['--module', 'nodenext'],
+  ['--module', 'esnext', '--moduleResolution', 'bundler'],
+]
+for (const resolution of RESOLUTIONS)
+  test(`the types of installed tarballs resolve with ${resolution.at(-1)}`, () => {
+    const usual = ['--ignoreConfig', '--noEmit', '--strict', '--target', 'es2024', ...resolution]
+    const compile = [process.execPath, COMPILER, ...usual]
+    succeed(folder.run([...compile, 'types.ts', '--types', '']))
+    succeed(folder.run([...compile, 'node-types.ts', '--types', 'node', '--typeRoots', TYPE_ROOTS]))
+  })
+
+test('every package is in a tarball of its own, with its license', () => {
+  assert.equal(folder.tarballs.length, new Set(folder.tarballs).size)
+  for (const tarball of folder.tarballs) {
+    const listed = succeed(folder.run(['tar', '-tzf', `tarballs/${tarball}`]))
+    assert.match(listed, /^package\/LICENSE$/m, tarball)
+    assert.match(listed, /^package\/dist\/index\.d\.ts$|^package\/bin\/bonded\.js$/m, tarball)
+    assert.doesNotMatch(listed, /^package\/(?:src|tests)\//m, tarball)
+  }
+})
+
+interface Credential {
+  readonly server_credential: string
+}
+
+const BONDED = {
+  shown: [{ label: 'Amount', value: '€12,500' }],
+  forged: 'rejected',
+  outcome: 'completed',
+  phone: 'completed',
+}
