@@ -4,7 +4,11 @@ import { LIMIT_NAMES, type Workflow } from '@bonded/contract'
 import pino from 'pino'
 import type { PassportTrust } from '../packages/service/src/adapters/proofs/passport/passport-trust.ts'
 import type { Proofs } from '../packages/service/src/adapters/proofs/proofs.ts'
-import { parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
+import {
+  type ConnectionLimits,
+  DEFAULT_CONNECTION_LIMITS,
+} from '../packages/service/src/domain/connection-limits.ts'
+import { type Limits, parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { createTenant } from '../packages/service/src/operations/admin/tenants.ts'
 import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { startService, composeService } from '../packages/service/src/compose.ts'
@@ -17,16 +21,26 @@ export interface BenchService {
   readonly proofs: Proofs
   readonly passportTrust?: PassportTrust
   readonly workflow: Workflow
+  /** Absent: every call is counted, and none is rejected. */
+  readonly limits?: Limits
+  /** Absent: as many as a bench opens from one address. */
+  readonly connections?: ConnectionLimits
+}
+
+const MANY_CONNECTIONS: ConnectionLimits = {
+  ...DEFAULT_CONNECTION_LIMITS,
+  total: 100_000,
+  network: 100_000,
+}
+const NEVER_REJECTED: Limits = {
+  ...USUAL_LIMITS,
+  ...parseLimits(LIMIT_NAMES.map((name) => `${name}=600000`).join(',')),
 }
 
 /** The service itself, durable, with a tenant. Tells the parent when it listens, and ends when the parent does. */
-export async function serveBench({ workflow, ...parts }: BenchService): Promise<void> {
+export async function serveBench(bench: BenchService): Promise<void> {
+  const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...parts } = bench
   const folder = workFolder()
-  // Counted as in production, but never refused.
-  const limits = {
-    ...USUAL_LIMITS,
-    ...parseLimits(LIMIT_NAMES.map((name) => `${name}=600000`).join(',')),
-  }
   const service = composeService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
@@ -36,6 +50,7 @@ export async function serveBench({ workflow, ...parts }: BenchService): Promise<
       version: 'bench',
       limits,
       trustedProxies: 0,
+      connections,
     },
     ...parts,
   })

@@ -60,6 +60,16 @@ export class Child implements Disposable {
     })
   }
 
+  /** The id of the process. */
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
+  /** Resolves when the process has ended. */
+  get ended(): Promise<void> {
+    return new Promise((resolve) => this.#process.once('exit', () => resolve()))
+  }
+
   next<T>(): Promise<T> {
     const { promise, resolve: done, reject } = Promise.withResolvers<T>()
     const failed = (code: number | null) => reject(new Error(`a bench process ended with ${code}`))
@@ -79,7 +89,8 @@ export class Child implements Disposable {
 
   [Symbol.dispose](): void {
     this.#process.removeAllListeners('exit')
-    this.#process.disconnect()
+    // A process that has ended has no channel to close.
+    if (this.#process.connected) this.#process.disconnect()
   }
 }
 

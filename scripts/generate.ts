@@ -18,6 +18,8 @@ import { isSettingFlag } from '../packages/service/src/cli/setting-flags.ts'
 import { SETTINGS } from '../packages/service/src/settings.ts'
 import { CARRIER_MEMBERS } from '../packages/service/src/carriers-file.ts'
 import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
+import { CLOSE_HANDSHAKE_MS } from '../packages/service/src/channel/close-channel.ts'
+import { CONNECTION_LIMITS } from '../packages/service/src/domain/connection-limits.ts'
 import { COUNTED_PREFIXES } from '../packages/service/src/domain/network.ts'
 import {
   ASSERTION_WEIGHTS,
@@ -157,6 +159,9 @@ function limits(): string {
     ({ bits, quotas }) =>
       `| IPv6 /${bits} | ${quotas === 1 ? 'the quota' : `${quotas} × the quota`} |`,
   )
+  const connections = Object.entries(CONNECTION_LIMITS).map(
+    ([name, { fallback, meaning }]) => `| \`${name}\` | ${fallback} | ${meaning} |`,
+  )
   const kept = `${NEWCOMER_SHARE * 100} %`
   return `${NOTE}# Limits
 
@@ -182,6 +187,20 @@ An IPv4 address that is written as IPv6 (\`::ffff:10.0.0.1\`, \`::ffff:a00:1\`) 
 ## Units kept for new networks
 
 ${kept} of each \`create\` burst is kept for networks that the tenant has not seen lately, so that one network cannot use up the quota of all users. A network is new to a tenant for ${NEWCOMER_CREATES} creates within ${NEWCOMER_PERIOD_MINUTES} minutes, and wider networks for as many times more as in the table above. The service knows a user's network only where the backend sends \`end_user_address\`. A create without it can use the whole quota.
+
+## Connections
+
+\`BONDED_CONNECTION_LIMITS=total=20000,reserve=2000\` sets these limits; those that it does not name keep their defaults.
+
+| name | default | limits |
+|---|---|---|
+${connections.join('\n')}
+
+- A connection is a client's until it presents a valid server credential. Connections from \`BONDED_BACKEND_ADDRESSES\` are a backend's from the start. Set it where many users and a backend share one address.
+- At a limit, a new connection replaces the client's connection that has been idle for the longest time: of its network at the \`network\` limit, of all clients beyond \`total\` less \`reserve\`. Where no connection is idle, the service closes the new one at the \`network\` limit. Beyond \`total\` less \`reserve\` it accepts the new one into the reserve, so that a backend can present its credential, and rejects channels of clients with 503.
+- A channel beyond \`session\` closes the oldest channel of the session with 4429. The service terminates a channel whose client does not answer a close within ${CLOSE_HANDSHAKE_MS / 1_000} seconds, or earlier where more than \`session\` closed channels of the session wait.
+- A trusted proxy (\`BONDED_TRUST_PROXY\`) speaks for many clients: its connections count for no network and stay open while idle. Its channels count for the network of the client that it names. Limit the connections of each client in the proxy.
+- \`total\` is never more than the system's limit of open files allows, less 200. A connection takes about 20 KB of memory.
 `
 }
 

@@ -6,6 +6,7 @@ import pino from 'pino'
 import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
 import { type Proofs, proofsOf } from '../../packages/service/src/adapters/proofs/proofs.ts'
 import { NO_APPS } from '../../packages/service/src/adapters/proofs/trusted-phones.ts'
+import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/connection-limits.ts'
 import { createTenant } from '../../packages/service/src/operations/admin/tenants.ts'
 import type { Service, Settings } from '../../packages/service/src/operations/service.ts'
 import type { Clock } from '../../packages/service/src/ports/clock.ts'
@@ -29,6 +30,7 @@ export const SETTINGS: Settings = {
   version: '0.0.0',
   limits: 'off',
   trustedProxies: 0,
+  connections: { ...DEFAULT_CONNECTION_LIMITS, total: 100_000, network: 100_000 },
 }
 
 /** No app's phones: keys of software only. */

@@ -16,10 +16,12 @@ import { startMaintenance } from './maintenance.ts'
 import { Channel, isChannelPath } from './channel/channel.ts'
 import type { ScriptSource } from './http/pages.ts'
 import { requestLogger } from './http/request-line.ts'
+import { ConnectionCaps } from './http/connection-caps.ts'
 import { buildServer } from './http/server.ts'
 import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
 import { type Meter, noMeter } from './ports/meter.ts'
+import { connectionsThatFilesAllow } from './open-files.ts'
 import type { CarrierProvider } from './ports/proofs.ts'
 
 export interface ServiceDependencies {
@@ -98,8 +100,15 @@ export async function startService(
 ): Promise<RunningService> {
   const { log, script } = options
   const tell = requestLogger(log, service.meter)
-  const app = buildServer(service, { script, log, tell, takesUpgrade: isChannelPath })
-  const channel = new Channel(service, { http: app.server, tell })
+  const { settings } = service
+  const caps = new ConnectionCaps({
+    limits: settings.connections,
+    trustedProxies: settings.trustedProxies,
+    backendAddresses: settings.backendAddresses,
+    systemLimit: connectionsThatFilesAllow(),
+  })
+  const app = buildServer(service, { script, log, tell, caps, takesUpgrade: isChannelPath })
+  const channel = new Channel(service, { http: app.server, tell, caps })
   service.meter.watch({ openChannels: () => channel.size })
   const stopBackground = startMaintenance(service, log)
   try {

@@ -1,10 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import type { BlockList } from 'node:net'
 import { join } from 'node:path'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from './adapters/proofs/trusted-phones.ts'
+import {
+  type ConnectionLimits,
+  DEFAULT_CONNECTION_LIMITS,
+  parseConnectionLimits,
+} from './domain/connection-limits.ts'
 import { type Limits, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
-import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
+import { parseAddresses, parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
 import { parseCarriers } from './carriers-file.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
@@ -44,6 +50,8 @@ export interface Config {
   readonly limits: Limits | 'off'
   /** Whose X-Forwarded-For is believed. */
   readonly trustedProxies: TrustedProxies
+  readonly connections: ConnectionLimits
+  readonly backendAddresses: BlockList | undefined
   /** Who is asked about phones; nobody where there is none. */
   readonly operators: readonly CarrierSettings[]
   /** Whose phones may register. */
@@ -134,6 +142,16 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (limits === undefined) wrong('BONDED_RATE_LIMITS')
   const trustedProxies = parseTrustedProxies(given('BONDED_TRUST_PROXY') ?? '0')
   if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
+  const namedConnections = given('BONDED_CONNECTION_LIMITS')
+  const connections =
+    namedConnections === undefined
+      ? DEFAULT_CONNECTION_LIMITS
+      : parseConnectionLimits(namedConnections)
+  if (connections === undefined) wrong('BONDED_CONNECTION_LIMITS')
+  const namedBackends = given('BONDED_BACKEND_ADDRESSES')
+  const backendAddresses = namedBackends === undefined ? undefined : parseAddresses(namedBackends)
+  if (namedBackends !== undefined && backendAddresses === undefined)
+    wrong('BONDED_BACKEND_ADDRESSES')
   const operatorsFile = given('BONDED_CARRIER_OPERATORS')
   const operators =
     operatorsFile === undefined
@@ -198,6 +216,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,
     trustedProxies: trustedProxies ?? 0,
+    connections: connections ?? DEFAULT_CONNECTION_LIMITS,
+    backendAddresses,
     operators,
     phones: trusted.phones,
   })

@@ -1,3 +1,4 @@
+import { CONNECTION_LIMITS_SYNTAX, DEFAULT_CONNECTION_LIMITS } from './domain/connection-limits.ts'
 import { LIMITS_SYNTAX } from './domain/limits.ts'
 
 /**
@@ -101,6 +102,24 @@ export const SETTINGS = [
     fallback: '0',
     expects:
       'the number of proxies in front of the service, 0 to 9, or their addresses and ranges, separated by commas',
+    secret: false,
+  },
+  {
+    name: 'BONDED_CONNECTION_LIMITS',
+    key: 'connection_limits',
+    about: 'Limits of open connections',
+    fallback: Object.entries(DEFAULT_CONNECTION_LIMITS)
+      .map(([name, number]) => `${name}=${number}`)
+      .join(','),
+    expects: CONNECTION_LIMITS_SYNTAX,
+    secret: false,
+  },
+  {
+    name: 'BONDED_BACKEND_ADDRESSES',
+    key: 'backend_addresses',
+    about: 'Backends whose connections use the reserve from the start',
+    fallback: 'none',
+    expects: 'addresses and ranges, separated by commas',
     secret: false,
   },
   {

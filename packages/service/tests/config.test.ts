@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError, readConfig } from '../src/config.ts'
+import { DEFAULT_CONNECTION_LIMITS } from '../src/domain/connection-limits.ts'
 import { USUAL_LIMITS } from '../src/domain/limits.ts'
 
 const fileOf = (text: string) => {
@@ -138,4 +139,21 @@ test('the folder of passport certificates lies in the data folder, unless anothe
       error.mistakes.length === 1 &&
       error.mistakes[0]?.setting === 'BONDED_CSCA_DIR',
   )
+})
+
+test('reads connection limits with defaults for those that are not named', () => {
+  const config = readConfig({ BONDED_CONNECTION_LIMITS: 'total=500, reserve=50' })
+  assert.deepEqual(config.connections, { ...DEFAULT_CONNECTION_LIMITS, total: 500, reserve: 50 })
+  assert.deepEqual(readConfig({}).connections, DEFAULT_CONNECTION_LIMITS)
+  for (const wrong of ['', 'total', 'total=0', 'total=5,total=6', 'totals=5', 'total=5,reserve=5'])
+    assert.throws(() => readConfig({ BONDED_CONNECTION_LIMITS: wrong }), ConfigError, wrong)
+})
+
+test('reads the addresses of backends', () => {
+  const { backendAddresses } = readConfig({ BONDED_BACKEND_ADDRESSES: '10.0.0.0/8, fd00::1' })
+  assert.deepEqual(
+    ['10.1.2.3', '192.0.2.1'].map((address) => backendAddresses?.check(address)),
+    [true, false],
+  )
+  assert.throws(() => readConfig({ BONDED_BACKEND_ADDRESSES: 'backend.example' }), ConfigError)
 })

@@ -11,6 +11,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { allowsOrigin } from '../domain/tenant.ts'
+import type { ConnectionCaps } from '../http/connection-caps.ts'
 import { rejectOnSocket } from '../http/raw-response.ts'
 import { type RequestLine, requestIdOf, type TellRequest, traceIdOf } from '../http/request-line.ts'
 import { alignResponse } from '../http/response-timing.ts'
@@ -18,6 +19,7 @@ import { rememberOrigin } from '../operations/read-session.ts'
 import type { Service } from '../operations/service.ts'
 import type { Cancel } from '../ports/clock.ts'
 import type { StoredEvent } from '../ports/store.ts'
+import { closeChannel } from './close-channel.ts'
 import { challengeFrame, eventFrame, HEARTBEAT_MS, helloFrame } from './frames.ts'
 import { SessionBroadcaster } from './session-broadcaster.ts'
 
@@ -60,7 +62,10 @@ export class Channel implements AsyncDisposable {
   #cancelHeartbeat: Cancel
   #draining = false
 
-  constructor(service: Service, { http, tell }: { http: Server; tell: TellRequest }) {
+  constructor(
+    service: Service,
+    { http, tell, caps }: { http: Server; tell: TellRequest; caps: ConnectionCaps },
+  ) {
     this.#service = service
     this.#cancelHeartbeat = this.#scheduleHeartbeat()
     // What it does not take is answered below, in our shape: without a listener it would answer by itself.
@@ -91,6 +96,7 @@ export class Channel implements AsyncDisposable {
         await alignResponse(refusal.reason, arrivedMs)
         answered(rejectOnSocket(socket, { refusal, requestId, headers }), { refusal })
       }
+      if (!caps.admitsChannel(socket)) return void refused({ reason: 'overloaded' })
       this.#admit(request).then(
         (admitted) => {
           if (this.#draining) return refused({ reason: 'overloaded' })
@@ -181,7 +187,7 @@ export class Channel implements AsyncDisposable {
     this.#sockets.set(socket, { missed: 0 })
     socket.on('error', () => socket.terminate())
     socket.on('pong', () => this.#sockets.set(socket, { missed: 0 }))
-    socket.on('message', () => socket.close(CLOSE.badFrame))
+    socket.on('message', () => closeChannel(this.#service.clock, socket, CLOSE.badFrame))
     socket.once('close', () => this.#sockets.delete(socket))
 
     if (events === undefined) socket.send(JSON.stringify(helloFrame(this.#service, session)))

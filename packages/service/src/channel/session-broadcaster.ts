@@ -8,10 +8,8 @@ import type { Service } from '../operations/service.ts'
 import type { Announcement } from '../ports/bus.ts'
 import type { Cancel } from '../ports/clock.ts'
 import type { StoredEvent } from '../ports/store.ts'
+import { closeChannel } from './close-channel.ts'
 import { challengeFrame, eventFrame } from './frames.ts'
-
-/** Protocol 9: a ninth channel of a session closes the oldest. */
-export const MAX_CHANNELS_PER_SESSION = 8
 
 /**
  * The channels of one session. It sends what the store has recorded, in order of `seq`, the new code whenever
@@ -22,6 +20,8 @@ export class SessionBroadcaster implements Disposable {
   readonly #id: SessionId
   /** Each channel, and the `seq` up to which it has been told. */
   readonly #sockets = new Map<WebSocket, number>()
+  /** Closed in favor of a newer channel, and not yet answered by the client. */
+  readonly #superseded = new Set<WebSocket>()
   readonly #unsubscribe: () => void
   readonly #empty: () => void
   #session: Session
@@ -44,11 +44,7 @@ export class SessionBroadcaster implements Disposable {
   join(socket: WebSocket, session: Session): void {
     this.#sockets.set(socket, session.seq)
     socket.once('close', () => this.#leave(socket))
-    if (this.#sockets.size > MAX_CHANNELS_PER_SESSION) {
-      const [oldest] = this.#sockets.keys()
-      if (oldest) this.#sockets.delete(oldest)
-      oldest?.close(CLOSE.superseded)
-    }
+    if (this.#sockets.size > this.#maxChannels) this.#supersedeOldest()
     // The newcomer was told what was read before anybody listened for it: something may have happened since.
     this.#changed()
     this.#closeIfEnded()
@@ -60,7 +56,25 @@ export class SessionBroadcaster implements Disposable {
     this.#empty()
   }
 
+  get #maxChannels(): number {
+    return this.#service.settings.connections.session
+  }
+
+  #supersedeOldest(): void {
+    const [oldest] = this.#sockets.keys()
+    if (oldest === undefined) return
+    this.#sockets.delete(oldest)
+    this.#superseded.add(oldest)
+    closeChannel(this.#service.clock, oldest, CLOSE.superseded)
+    // A flood opens channels faster than a close handshake times out.
+    if (this.#superseded.size <= this.#maxChannels) return
+    const [unanswered] = this.#superseded
+    unanswered?.terminate()
+  }
+
   #leave(socket: WebSocket): void {
+    this.#superseded.delete(socket)
+
     // One that was superseded is out already, and may close after this room was left by all and another one opened.
     if (this.#sockets.delete(socket) && this.#sockets.size === 0) this[Symbol.dispose]()
   }
@@ -172,6 +186,7 @@ export class SessionBroadcaster implements Disposable {
   }
 
   #closeAll(): void {
-    for (const socket of this.#sockets.keys()) socket.close(CLOSE.ended)
+    for (const socket of this.#sockets.keys())
+      closeChannel(this.#service.clock, socket, CLOSE.ended)
   }
 }

@@ -42,6 +42,8 @@ export function openService(config: Config, given: ServiceParts = {}): Service {
       version: VERSION,
       limits: config.limits,
       trustedProxies: config.trustedProxies,
+      connections: config.connections,
+      backendAddresses: config.backendAddresses,
     },
     clock: systemClock,
     proofs: proofsOf(config.phones, {

@@ -94,6 +94,8 @@ export function serve<const E extends Endpoint>(
               reply,
             ),
           )
+        if (caller.value.kind === 'backend')
+          request.server.connectionCaps.recognizeBackend(request.raw.socket)
         noteAsked(request, caller.value)
         if (endpoint.limits !== undefined) {
           const over = await countCall(

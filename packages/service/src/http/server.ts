@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Service } from '../operations/service.ts'
+import type { ConnectionCaps } from './connection-caps.ts'
 import { answerBrokenRequests, answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
 import { acceptStrictJson } from './json-body.ts'
@@ -21,8 +22,7 @@ const REQUEST_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 5_000
 /** How often Node looks for requests that are too slow; its default of 30 s would make the limits above mean little. */
 const SLOW_REQUEST_CHECK_MS = 1_000
-/** Longer than the idle time of the usual load balancers, so that they are the ones to close. */
-const KEEP_ALIVE_MS = 72_000
+const MS_A_SECOND = 1_000
 /** The longest path parameter there is, and room for a typing error. */
 const MAX_PARAM_LENGTH = 100
 
@@ -32,12 +32,13 @@ export interface HttpOptions {
   readonly tell: TellRequest
   /** Which upgrade requests the channel takes; all others are answered as plain requests. */
   readonly takesUpgrade: (path: string) => boolean
+  readonly caps: ConnectionCaps
 }
 
 /** The HTTP side of the service, not yet listening. */
 export function buildServer(
   service: Service,
-  { script, log, tell, takesUpgrade }: HttpOptions,
+  { script, log, tell, takesUpgrade, caps }: HttpOptions,
 ): FastifyInstance {
   const app = Fastify({
     // We write the one line a request ourselves: fastify would make a logger for each.
@@ -47,7 +48,8 @@ export function buildServer(
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Of endpoints without a body too, and before anybody is asked who they are.
     bodyLimit: BODY_LIMIT_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Of clients. `ConnectionCaps` gives backends and proxies longer.
+    keepAliveTimeout: service.settings.connections.idle_seconds * MS_A_SECOND,
     forceCloseConnections: 'idle',
     // What comes over a connection that is being given up is served as ever, and told to close it.
     return503OnClosing: false,
@@ -83,6 +85,8 @@ export function buildServer(
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 
+  caps.watch(app.server)
+  app.decorate('connectionCaps', caps)
   setHeaders(app, service)
   app.addHook('onRequest', (request, _reply, done) =>
     done(

@@ -1,6 +1,7 @@
 import type { BlockList } from 'node:net'
 import type { EvidenceContext, RequestId } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
+import type { ConnectionLimits } from '../domain/connection-limits.ts'
 import type { Limits } from '../domain/limits.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Bus } from '../ports/bus.ts'
@@ -42,8 +43,12 @@ export interface Settings {
   readonly version: string
   /** Where no tenant has its own. */
   readonly limits: Limits | 'off'
-  /** So many proxies in a row, or those of these addresses, say truly whom they speak for. */
+  /** A number of proxies in a row, or the addresses of proxies, trusted to name their clients. */
   readonly trustedProxies: number | BlockList
+  /** Caps on open connections. */
+  readonly connections: ConnectionLimits
+  /** Addresses whose connections always count as a backend's. */
+  readonly backendAddresses?: BlockList | undefined
 }
 
 /** A caller that has shown who it is. */

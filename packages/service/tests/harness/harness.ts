@@ -16,12 +16,16 @@ import { systemRandom } from '../../src/adapters/keys/random.ts'
 import type { RootKey } from '../../src/adapters/keys/root-keys.ts'
 import { type Proofs, proofsOf } from '../../src/adapters/proofs/proofs.ts'
 import { NO_APPS } from '../../src/adapters/proofs/trusted-phones.ts'
+import {
+  type ConnectionLimits,
+  DEFAULT_CONNECTION_LIMITS,
+} from '../../src/domain/connection-limits.ts'
 import type { Limits } from '../../src/domain/limits.ts'
 import type { PassportTrust } from '../../src/adapters/proofs/passport/passport-trust.ts'
 import type { Scope, Tenant } from '../../src/domain/tenant.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { Meter } from '../../src/ports/meter.ts'
-import type { TrustedProxies } from '../../src/http/client-address.ts'
+import { parseAddresses, type TrustedProxies } from '../../src/http/client-address.ts'
 import type { CarrierProvider, PassportVerifier } from '../../src/ports/proofs.ts'
 import { type RunningService, startService, composeService } from '../../src/compose.ts'
 import { Canary } from './canary.ts'
@@ -47,6 +51,13 @@ export const WORKFLOWS: readonly Workflow[] = [
   { name: 'strict', actions: ['act'], require: ['local_auth', 'sensor_continuity'] },
   { name: 'named', actions: ['act'], subject: 'required' },
 ]
+
+/** All connections of a test come from one address. */
+export const MANY_CONNECTIONS: ConnectionLimits = {
+  ...DEFAULT_CONNECTION_LIMITS,
+  total: 100_000,
+  network: 100_000,
+}
 
 export interface Reply {
   readonly status: number
@@ -77,6 +88,9 @@ export interface HarnessOptions {
   /** Off unless asked for: the clock stands still, so no bucket would ever fill again. */
   readonly limits?: Limits | 'off'
   readonly trustedProxies?: TrustedProxies
+  /** Without it, tests open as many connections as they like. */
+  readonly connections?: Partial<ConnectionLimits>
+  readonly backendAddresses?: string
   readonly meter?: Meter
   /** Nobody is asked without one. It is given the clock that is moved. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
@@ -107,6 +121,10 @@ export async function harness(options: HarnessOptions = {}) {
       version: '0.0.0',
       limits: options.limits ?? 'off',
       trustedProxies: options.trustedProxies ?? 0,
+      connections: { ...MANY_CONNECTIONS, ...options.connections },
+      ...(options.backendAddresses === undefined
+        ? {}
+        : { backendAddresses: parseAddresses(options.backendAddresses) }),
     },
     clock,
     proofs:

@@ -18,6 +18,7 @@ import { proofsOf } from '../../src/adapters/proofs/proofs.ts'
 import { readConfig } from '../../src/config.ts'
 import { createTenant } from '../../src/operations/admin/tenants.ts'
 import { startService, composeService } from '../../src/compose.ts'
+import { MANY_CONNECTIONS } from '../harness/harness.ts'
 
 /** A service that trusts the test roots in its data folder, and the phone that keeps its keys there. */
 async function besideEachOther(environment: 'sandbox' | 'production') {
@@ -40,6 +41,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
       version: '0.0.0',
       limits: 'off',
       trustedProxies: 0,
+      connections: MANY_CONNECTIONS,
     },
     clock: systemClock,
     proofs: proofsOf(phones, {

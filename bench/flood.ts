@@ -1,0 +1,141 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
+import type { AttackTask } from './flood/attack-process.ts'
+import type { Tally } from './flood/attacker.ts'
+import { type AttackName, ATTACKS } from './flood/attacks.ts'
+import type { BackendTask, Creates } from './flood/backend-process.ts'
+import { Child, type Ready, sharedNowMs } from './process.ts'
+import { PeakMemory } from './flood/peak-memory.ts'
+
+/**
+ * How long a backend's creates take while anonymous clients flood the service, beside the same
+ * creates while nobody does, and how much memory the service takes. Service, backend and attacker
+ * are processes of their own; each flood has a new service. Exits with 1 when a target is missed.
+ *
+ * `--json` prints one document. `--only "idle sockets"` runs one flood.
+ */
+const WARM_UP_MS = 3_000
+const IDLE_MS = Number(process.env.BENCH_IDLE_MS ?? 8_000)
+const FLOOD_MS = Number(process.env.BENCH_FLOOD_MS ?? 15_000)
+const CREATE_EVERY_MS = 10
+const MAX_RATIO = 5
+const MAX_GROWTH_MB = 150
+const BYTES_A_MB = 1e6
+
+interface Outcome {
+  readonly attack: AttackName
+  readonly alive: boolean
+  readonly idle: Percentiles
+  readonly flood: Percentiles
+  readonly ratio: number
+  readonly failed: number
+  readonly idle_mb: number
+  readonly peak_mb: number
+  readonly tally: Tally
+  readonly missed: readonly string[]
+}
+interface Percentiles {
+  readonly p50_ms: number
+  readonly p99_ms: number
+}
+
+const only = process.argv[process.argv.indexOf('--only') + 1]
+const names = (Object.keys(ATTACKS) as AttackName[]).filter(
+  (name) => !process.argv.includes('--only') || name === only,
+)
+const outcomes: Outcome[] = []
+for (const name of names) outcomes.push(await underAttack(name))
+if (process.argv.includes('--json')) console.log(JSON.stringify(outcomes))
+else print(outcomes)
+// The children end with this process.
+process.exit(outcomes.every(({ missed }) => missed.length === 0) ? 0 : 1)
+
+async function underAttack(attack: AttackName): Promise<Outcome> {
+  using service = new Child('flood/service-process.ts', RUNTIME_FLAGS)
+  using backend = new Child('flood/backend-process.ts')
+  using attacker = new Child('flood/attack-process.ts')
+  const ready = await service.next<Ready>()
+  let alive = true
+  void service.ended.then(() => (alive = false))
+  const ask = (task: BackendTask) => backend.ask<Creates>(task)
+
+  await ask({ step: 'begin', service: ready, everyMs: CREATE_EVERY_MS })
+  await wait(WARM_UP_MS)
+  using memory = new PeakMemory(service.pid)
+  const window = async (work: Promise<Tally | undefined>) => {
+    const fromMs = sharedNowMs()
+    const tally = await work
+    const creates = await ask({ step: 'report', fromMs, untilMs: sharedNowMs() })
+    return { tally, creates, peakBytes: memory.take() }
+  }
+  const idle = await window(wait(IDLE_MS, undefined))
+  const task: AttackTask = { attack, service: ready, forMs: FLOOD_MS }
+  const flood = await window(attacker.ask<Tally>(task))
+  return judge({
+    attack,
+    alive,
+    idle: percentilesOf(idle.creates),
+    flood: percentilesOf(flood.creates),
+    failed: flood.creates.failed,
+    idle_mb: idle.peakBytes / BYTES_A_MB,
+    peak_mb: flood.peakBytes / BYTES_A_MB,
+    tally: flood.tally as Tally,
+  })
+}
+
+function judge(measured: Omit<Outcome, 'ratio' | 'missed'>): Outcome {
+  const { alive, idle, flood, idle_mb, peak_mb } = measured
+  const ratio = flood.p99_ms / idle.p99_ms
+  const missed = [
+    ...(alive ? [] : ['the process ended']),
+    ...(ratio <= MAX_RATIO ? [] : [`p99 above ${MAX_RATIO}× idle`]),
+    ...(peak_mb - idle_mb <= MAX_GROWTH_MB ? [] : [`RSS above idle + ${MAX_GROWTH_MB} MB`]),
+  ]
+  return { ...measured, ratio, missed }
+}
+
+/** A create that failed counts as one that took for ever. */
+function percentilesOf({ ms, failed }: Creates): Percentiles {
+  const sorted = [...ms.toSorted((a, b) => a - b), ...Array<number>(failed).fill(Infinity)]
+  const quantile = (part: number) => sorted[Math.ceil(part * sorted.length) - 1] ?? Infinity
+  return { p50_ms: quantile(0.5), p99_ms: quantile(0.99) }
+}
+
+function print(rows: readonly Outcome[]): void {
+  const ms = (figure: number) => figure.toFixed(1)
+  const cells = rows.map(({ attack, alive, idle, flood, ratio, failed, tally, ...row }) => [
+    attack,
+    `${ms(idle.p50_ms)} / ${ms(idle.p99_ms)}`,
+    `${ms(flood.p50_ms)} / ${ms(flood.p99_ms)}`,
+    `${ratio.toFixed(1)}×`,
+    String(failed),
+    `${row.idle_mb.toFixed(0)} → ${row.peak_mb.toFixed(0)}`,
+    String(tally.opened),
+    String(tally.closed),
+    String(tally.held),
+    Object.entries(tally.statuses)
+      .map(([status, count]) => `${status}: ${count}`)
+      .join(' '),
+    alive ? 'yes' : 'no',
+    row.missed.join(', ') || 'met',
+  ])
+  const header = [
+    'flood',
+    'idle p50 / p99 ms',
+    'flood p50 / p99 ms',
+    'ratio',
+    'failed',
+    'RSS MB',
+    'opened',
+    'closed',
+    'held',
+    'responses',
+    'alive',
+    'targets',
+  ]
+  const widths = header.map((title, column) =>
+    Math.max(...[header, ...cells].map((row) => row[column]?.length ?? title.length)),
+  )
+  for (const row of [header, ...cells])
+    console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+}

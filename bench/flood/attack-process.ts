@@ -1,0 +1,30 @@
+import { setPriority } from 'node:os'
+import { obey, send } from '../http-calls.ts'
+import type { Ready } from '../process.ts'
+import { type AttackedService, Attacker, type Tally } from './attacker.ts'
+import { type AttackName, ATTACKS } from './attacks.ts'
+
+/** What the parent asks for: one attack, for so many milliseconds. */
+export interface AttackTask {
+  readonly attack: AttackName
+  readonly service: Ready
+  readonly forMs: number
+}
+
+const SESSIONS = 100
+/** In reality the attack runs on other machines: here it must not take the service's processor. */
+const PRIORITY = 10
+
+setPriority(PRIORITY)
+obey(async ({ attack, service, forMs }: AttackTask): Promise<Tally> => {
+  const sessions = await Promise.all(Array.from({ length: SESSIONS }, () => create(service)))
+  using attacker = new Attacker({ port: service.port, forMs })
+  await ATTACKS[attack](attacker, { port: service.port, sessions })
+  return attacker.tally()
+})
+
+async function create({ port, credential }: Ready): Promise<AttackedService['sessions'][number]> {
+  const headers = { authorization: `Bearer ${credential}`, 'content-type': 'application/json' }
+  const request = { port, method: 'POST', path: '/api/v1/sessions', headers, payload: '{}' }
+  return JSON.parse(await send(request)) as AttackedService['sessions'][number]
+}

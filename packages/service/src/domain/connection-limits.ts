@@ -1,0 +1,50 @@
+/** The limits of connections, with their defaults. */
+export const CONNECTION_LIMITS = {
+  total: { fallback: 6_000, most: 1_000_000, meaning: 'open connections, channels included' },
+  reserve: {
+    fallback: 1_000,
+    most: 1_000_000,
+    meaning: 'how many of the total only backends can hold',
+  },
+  network: {
+    fallback: 256,
+    most: 1_000_000,
+    meaning: 'connections of one IPv4 address or IPv6 /64; a /56 can have 2 × as many, a /48 8 ×',
+  },
+  session: { fallback: 8, most: 1_000, meaning: 'channels of one session' },
+  idle_seconds: {
+    fallback: 10,
+    most: 600,
+    meaning: 'how long a connection without a request stays open, except that of a backend',
+  },
+} as const
+
+export type ConnectionLimitName = keyof typeof CONNECTION_LIMITS
+export type ConnectionLimits = Readonly<Record<ConnectionLimitName, number>>
+
+const NAMES = Object.keys(CONNECTION_LIMITS) as ConnectionLimitName[]
+
+export const DEFAULT_CONNECTION_LIMITS = Object.fromEntries(
+  NAMES.map((name) => [name, CONNECTION_LIMITS[name].fallback]),
+) as ConnectionLimits
+
+/** The syntax of connection limits: `total=20000,reserve=2000`. */
+export const CONNECTION_LIMITS_SYNTAX = `name=number, several separated by commas; names ${NAMES.join(', ')}; reserve below total`
+
+/**
+ * Parses connection limits. A limit that the text does not name has its default.
+ *
+ * @returns undefined where the text does not follow the syntax, or names a limit twice
+ */
+export function parseConnectionLimits(text: string): ConnectionLimits | undefined {
+  const given: Partial<Record<ConnectionLimitName, number>> = {}
+  for (const part of text.split(',')) {
+    const [, word, digits] = /^ *([a-z_]+)=([1-9]\d{0,6}) *$/.exec(part) ?? []
+    const name = NAMES.find((known) => known === word)
+    if (name === undefined || name in given) return undefined
+    if (Number(digits) > CONNECTION_LIMITS[name].most) return undefined
+    given[name] = Number(digits)
+  }
+  const limits = { ...DEFAULT_CONNECTION_LIMITS, ...given }
+  return limits.reserve < limits.total ? limits : undefined
+}

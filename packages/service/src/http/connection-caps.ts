@@ -1,0 +1,213 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { type BlockList, isIPv4, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { ConnectionLimits } from '../domain/connection-limits.ts'
+import { networksOf } from '../domain/network.ts'
+import {
+  bareAddress,
+  clientAddress,
+  isTrustedProxy,
+  type TrustedProxies,
+} from './client-address.ts'
+import { type Connection, ConnectionGroup } from './connection-group.ts'
+
+/** Longer than the idle time of common load balancers, so that they close first. */
+export const BACKEND_KEEP_ALIVE_MS = 72_000
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly connectionCaps: ConnectionCaps
+  }
+}
+
+/** How many connections there are, and how many the caps have cost. */
+export interface ConnectionCounts {
+  readonly open: number
+  /** Closed as soon as they were opened. */
+  readonly rejected: number
+  /** Closed in favor of a newer connection. */
+  readonly evicted: number
+}
+
+export interface ConnectionCapsOptions {
+  readonly limits: ConnectionLimits
+  readonly trustedProxies: TrustedProxies
+  /** Addresses whose connections are a backend's before they present a credential. */
+  readonly backendAddresses: BlockList | undefined
+  /** How many connections the system allows; undefined where it does not say. */
+  readonly systemLimit: number | undefined
+}
+
+/**
+ * Caps the open connections per network and in total, with a reserve for backends.
+ *
+ * A connection is anonymous until it has presented a valid server credential. When the anonymous
+ * connections fill their part, each new connection takes a place of the reserve, and the anonymous
+ * connection that has been idle for the longest time is closed. A backend therefore always gets
+ * in: its request makes it a backend before the next new connections evict it.
+ */
+export class ConnectionCaps {
+  readonly #options: ConnectionCapsOptions
+  readonly #connections = new Map<Duplex, Connection>()
+  readonly #networks = new Map<string, ConnectionGroup>()
+  readonly #all: ConnectionGroup
+  readonly #anonymous: ConnectionGroup
+  #rejected = 0
+  #evicted = 0
+
+  constructor(options: ConnectionCapsOptions) {
+    const { limits, systemLimit = limits.total } = options
+    this.#options = options
+    const total = Math.min(limits.total, systemLimit)
+    const reserve = Math.min(limits.reserve, Math.floor(total / 2))
+    this.#all = new ConnectionGroup(total)
+    this.#anonymous = new ConnectionGroup(total - reserve)
+  }
+
+  get counts(): ConnectionCounts {
+    return { open: this.#connections.size, rejected: this.#rejected, evicted: this.#evicted }
+  }
+
+  /** Counts the connections of a server, and closes those that are too many. */
+  watch(server: Server): void {
+    server.on('connection', (socket: Socket) => this.#open(socket))
+    server.prependListener('request', (request, response) => this.#begin(request, response))
+    server.prependListener('upgrade', (request: IncomingMessage) => this.#upgrade(request))
+  }
+
+  /** Moves a connection that has presented a valid server credential into the reserve. */
+  recognizeBackend(socket: Duplex): void {
+    const connection = this.#connections.get(socket)
+    // The next request of a proxy's connection can be another client's.
+    if (connection === undefined || connection.isBackend || connection.fromProxy) return
+    this.#leave(connection)
+    connection.isBackend = true
+    this.#join(connection, [this.#all])
+  }
+
+  /** Whether a connection may become a channel. No anonymous channel holds a place of the reserve. */
+  admitsChannel(socket: Duplex): boolean {
+    const connection = this.#connections.get(socket)
+    if (connection === undefined) return false
+    return connection.groups.every((group) => group.size <= group.max)
+  }
+
+  #open(socket: Socket): void {
+    const { trustedProxies, backendAddresses } = this.#options
+    const address = bareAddress(socket.remoteAddress ?? '')
+    const isBackend = backendAddresses?.check(address, isIPv4(address) ? 'ipv4' : 'ipv6') ?? false
+    const fromProxy = isTrustedProxy(address, trustedProxies)
+    const networks = isBackend || fromProxy ? [] : this.#networksOf(address)
+    const groups = isBackend ? [this.#all] : [...networks, this.#anonymous, this.#all]
+    if (!this.#makeRoom(groups)) {
+      this.#rejected += 1
+      socket.destroy()
+      return
+    }
+    const connection: Connection = {
+      socket,
+      fromProxy,
+      isBackend,
+      groups: [],
+      openRequests: 0,
+      latestRequest: undefined,
+    }
+    this.#connections.set(socket, connection)
+    this.#join(connection, groups)
+    socket.once('close', () => this.#remove(connection))
+  }
+
+  /** Evicts where a group is full. False where a new connection finds no room. */
+  #makeRoom(groups: readonly ConnectionGroup[]): boolean {
+    for (const group of groups) {
+      if (!group.isFull) continue
+      const victim = group === this.#all ? this.#leastUseful() : group.longestIdle()
+      if (victim !== undefined) this.#evict(victim)
+      // Where no anonymous connection is idle, a new one takes a place of the reserve.
+      else if (group !== this.#anonymous) return false
+    }
+    return true
+  }
+
+  /** An idle client, one that has not sent its request in full, or an idle backend, in this order. */
+  #leastUseful(): Connection | undefined {
+    const idle = this.#anonymous.longestIdle()
+    if (idle !== undefined) return idle
+    for (const connection of this.#connections.values()) {
+      const { isBackend, latestRequest } = connection
+      if (!isBackend && latestRequest?.complete === false) return connection
+    }
+    return this.#all.longestIdle()
+  }
+
+  #evict(connection: Connection): void {
+    this.#evicted += 1
+    this.#remove(connection)
+    connection.socket.destroy()
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(request.socket)
+    if (connection === undefined) return
+    this.#addRequest(connection)
+    connection.latestRequest = request
+    response.once('close', () => this.#end(connection))
+  }
+
+  #end(connection: Connection): void {
+    connection.openRequests -= 1
+    // An idle connection would keep all that belongs to its last request in memory.
+    if (connection.openRequests === 0) connection.latestRequest = undefined
+    if (connection.openRequests > 0 || !this.#connections.has(connection.socket)) return
+    for (const group of connection.groups) group.idle.add(connection)
+    // Node has set the idle time of a client by now.
+    if (connection.isBackend || connection.fromProxy)
+      connection.socket.setTimeout(BACKEND_KEEP_ALIVE_MS)
+  }
+
+  /** A channel behind a proxy counts for the network of the client that the proxy names. */
+  #upgrade(request: IncomingMessage): void {
+    const connection = this.#connections.get(request.socket)
+    if (connection === undefined) return
+    this.#addRequest(connection)
+    connection.latestRequest = undefined
+    if (!connection.fromProxy) return
+    const address = clientAddress(request, this.#options.trustedProxies)
+    this.#join(connection, [...connection.groups, ...this.#networksOf(address)])
+  }
+
+  #addRequest(connection: Connection): void {
+    connection.openRequests += 1
+    for (const group of connection.groups) group.idle.delete(connection)
+  }
+
+  #networksOf(address: string): ConnectionGroup[] {
+    const { network } = this.#options.limits
+    return networksOf(address).map(
+      ({ key, quotas }) => this.#networks.get(key) ?? new ConnectionGroup(quotas * network, key),
+    )
+  }
+
+  #join(connection: Connection, groups: readonly ConnectionGroup[]): void {
+    for (const group of groups) {
+      if (!connection.groups.includes(group)) group.size += 1
+      if (connection.openRequests === 0) group.idle.add(connection)
+      if (group.network !== undefined) this.#networks.set(group.network, group)
+    }
+    connection.groups = groups
+  }
+
+  #leave(connection: Connection): void {
+    for (const group of connection.groups) {
+      group.size -= 1
+      group.idle.delete(connection)
+      if (group.network !== undefined && group.size === 0) this.#networks.delete(group.network)
+    }
+    connection.groups = []
+  }
+
+  #remove(connection: Connection): void {
+    this.#connections.delete(connection.socket)
+    this.#leave(connection)
+  }
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** One open connection. */
+export interface Connection {
+  readonly socket: Socket
+  /** A trusted proxy speaks for many clients, so its connections count for no network. */
+  readonly fromProxy: boolean
+  /** Whether it has presented a valid server credential, or comes from a backend's address. */
+  isBackend: boolean
+  /** Every group that counts it. */
+  groups: readonly ConnectionGroup[]
+  /** How many requests have no complete response. A channel is a request without end. */
+  openRequests: number
+  /** Undefined before the first request, and for a channel. */
+  latestRequest: IncomingMessage | undefined
+}
+
+/** Connections that are counted together, such as those of one network. */
+export class ConnectionGroup {
+  readonly max: number
+  /** The key of the network, where the group is one. */
+  readonly network: string | undefined
+  /** In the order in which they became idle. */
+  readonly idle = new Set<Connection>()
+  size = 0
+
+  constructor(max: number, network?: string) {
+    this.max = max
+    this.network = network
+  }
+
+  get isFull(): boolean {
+    return this.size >= this.max
+  }
+
+  /** The connection that has had no request for the longest time. */
+  longestIdle(): Connection | undefined {
+    return this.idle.values().next().value
+  }
+}

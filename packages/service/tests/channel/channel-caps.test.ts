@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { type Harness, harness } from '../harness/harness.ts'
+
+const upgradeOf = ({ id, watch_token }: { id: string; watch_token: string }) =>
+  `GET /sessions/${id} HTTP/1.1\r\nHost: bond\r\nConnection: upgrade\r\nUpgrade: websocket\r\n` +
+  `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\n` +
+  `Sec-WebSocket-Protocol: bonded.v1, watch.${watch_token}\r\n\r\n`
+
+/** Channels of one session whose clients never answer a close. */
+async function unansweringChannels(own: Harness, count: number) {
+  const open = new Set<object>()
+  own.running.app.server.on('upgrade', (_request, socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  const session = await own.create()
+  const sockets = []
+  for (let index = 0; index < count; index++) {
+    const socket = connect(own.running.port, '127.0.0.1')
+    sockets.push(socket)
+    socket.write(upgradeOf(session))
+    const [head] = await once(socket, 'data')
+    assert.match(String(head), /^HTTP\/1\.1 101 /)
+    // Reads, so that it sees the end of its connection.
+    socket.resume()
+  }
+  return {
+    session,
+    sockets,
+    until: async (count: number) => {
+      while (open.size !== count) await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+test('terminates superseded channels: a client that never answers a close holds no more than twice the cap', async () => {
+  await using own = await harness()
+  const { sockets, until } = await unansweringChannels(own, 100)
+  await until(16)
+  own.clock.advance(3_000)
+  await until(8)
+  for (const socket of sockets) socket.destroy()
+})
+
+test('terminates a channel whose client does not answer the close of an ended session', async () => {
+  await using own = await harness()
+  const { session, until } = await unansweringChannels(own, 3)
+  await own.kill(session)
+  own.clock.advance(3_000)
+  await until(0)
+})
+
+test('takes the number of channels of a session from its setting', async () => {
+  await using own = await harness({ connections: { session: 2 } })
+  const { sockets, until } = await unansweringChannels(own, 20)
+  await until(4)
+  for (const socket of sockets) socket.destroy()
+})
