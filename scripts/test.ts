@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { appendFileSync, existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { FUZZ_SECONDS, filesOf, TIERS } from './tiers.ts'
 
 /**
- * `npm test`: gets a browser where it can, then runs every test file. Arguments are passed on to the runner,
- * so `npm test -- packages/contract/tests/encoding.test.ts` runs one file.
+ * `npm test`, `npm run test:e2e`, `npm run test:soak`: runs the files of one tier (`tiers.ts`), after
+ * installing a browser where it can. Other arguments go to the runner, so that
+ * `npm test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const BROWSERS = [
@@ -22,28 +25,47 @@ if (!existsSync(VECTORS))
     `LOUD: the recorded vectors are not at ${VECTORS}; the cases that read them are counted as skipped.`,
   )
 
-const given = process.argv.slice(2)
-const files = given.some((argument) => argument.endsWith('.ts'))
-  ? []
-  : ['packages/*/tests/**/*.test.ts', 'examples/*/tests/**/*.test.ts', 'tests/**/*.test.ts']
+const [tierName = 'test', ...given] = process.argv.slice(2)
+const tier = TIERS.find((one) => one === tierName)
+if (tier === undefined) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
+const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesOf(tier)
+const { TEST_TOTALS } = process.env
+const totalsBefore = totalsWritten()
 const run = spawnSync(
   process.execPath,
-  // Two files at once: each may hold a browser, and the machines this runs on are small.
+  // Two files at once: each may start a browser, and small machines have two cores.
   [
     '--conditions=@bonded/source',
     '--test',
     '--test-concurrency=2',
     '--test-timeout=600000',
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    `--test-reporter=${pathToFileURL(resolve(import.meta.dirname, 'test-reporter.ts')).href}`,
+    '--test-reporter-destination=stdout',
     ...given,
     ...files,
   ],
   {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, NODE_OPTIONS: '--conditions=@bonded/source' },
+    env: {
+      FUZZ_SECONDS: String(FUZZ_SECONDS[tier]),
+      // Most of a short file's time is type stripping and compiling.
+      NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/tests'),
+      ...process.env,
+      NODE_OPTIONS: '--conditions=@bonded/source',
+    },
   },
 )
 process.exitCode = run.status ?? 1
+// A run that ended without a summary is a failure that nobody counted.
+if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
+  appendFileSync(TEST_TOTALS, `${JSON.stringify({ passed: 0, failed: 1, skipped: 0 })}\n`)
+
+function totalsWritten(): number {
+  return TEST_TOTALS !== undefined && existsSync(TEST_TOTALS) ? statSync(TEST_TOTALS).size : 0
+}
 
 function ensureBrowser(): void {
   if (BROWSERS.some((path) => path !== undefined && existsSync(path))) return

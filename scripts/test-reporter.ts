@@ -1,0 +1,51 @@
+import { appendFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import type { TestEvent } from 'node:test/reporters'
+
+const SLOWEST = 10
+
+/**
+ * Ends a run: the slowest files, every skipped test with its reason, and the totals in one line,
+ * `N passed, N failed, N skipped`. Appends the totals as JSON to the file that `TEST_TOTALS` names.
+ */
+export default async function* totals(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const skipped: string[] = []
+  const files: { name: string; seconds: number }[] = []
+  for await (const { type, data } of source) {
+    if (type === 'test:pass' && data.skip !== undefined && data.skip !== false) {
+      const reason = data.skip === true ? '' : `: ${data.skip}`
+      skipped.push(`SKIPPED ${nameOf(data.file)}: ${data.name}${reason}\n`)
+    }
+    if (type !== 'test:summary') continue
+    if (data.file !== undefined) {
+      files.push({ name: nameOf(data.file), seconds: data.duration_ms / 1_000 })
+      continue
+    }
+    const { tests, passed, todo, skipped: count } = data.counts
+    const sum = { passed, failed: tests - passed - todo - count, skipped: count }
+    yield '\nslowest files\n'
+    for (const { name, seconds } of files
+      .toSorted((a, b) => b.seconds - a.seconds)
+      .slice(0, SLOWEST))
+      yield `${seconds.toFixed(1).padStart(7)} s  ${name}\n`
+    yield skipped.join('')
+    yield `in ${(data.duration_ms / 1_000).toFixed(0)} s: ${lineOf(sum)}\n`
+    const { TEST_TOTALS } = process.env
+    if (TEST_TOTALS !== undefined) appendFileSync(TEST_TOTALS, `${JSON.stringify(sum)}\n`)
+  }
+}
+
+export interface Totals {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+/** What a program that reads the log looks for. */
+export function lineOf({ passed, failed, skipped }: Totals): string {
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`
+}
+
+function nameOf(file = ''): string {
+  return relative(process.cwd(), file)
+}

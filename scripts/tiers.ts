@@ -1,0 +1,58 @@
+import { globSync } from 'node:fs'
+import { matchesGlob, resolve } from 'node:path'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** `test` takes every file that no pattern of another tier matches. */
+export const TIERS = ['test', 'e2e', 'soak'] as const
+export type Tier = (typeof TIERS)[number]
+
+/** Every test file of the repository is under one of these. */
+const EVERY_TEST = [
+  'packages/*/tests/**/*.test.ts',
+  'examples/*/tests/**/*.test.ts',
+  'tests/**/*.test.ts',
+]
+
+/**
+ * The files that are too slow for every change, by measurement. One browser bond stays in `test`:
+ * `tests/first-bond.test.ts`.
+ */
+export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = {
+  /** Real browsers, real processes, installed tarballs. */
+  e2e: [
+    'packages/service/tests/adapters/sql/full-disk.test.ts',
+    'packages/service/tests/cli/beside-a-service.test.ts',
+    'packages/service/tests/cli/cli.test.ts',
+    'packages/service/tests/cli/command-tree.test.ts',
+    'packages/service/tests/cli/serve-*.test.ts',
+    'packages/service/tests/operations/attested-lifecycle.test.ts',
+    'packages/widget/tests/{accessibility,bond,network,page}.test.ts',
+    'tests/pack/*.test.ts',
+  ],
+  /** Many random histories, inputs and mutants; kills and storms. */
+  soak: [
+    'packages/*/tests/**/*{fuzz,mutation}*.test.ts',
+    'packages/*/tests/**/{model,*-model}.test.ts',
+    'tests/continuity.test.ts',
+    'tests/pressure/*.test.ts',
+  ],
+}
+
+/** How long each fuzzed verifier is given, in seconds. */
+export const FUZZ_SECONDS: Readonly<Record<Tier, number>> = { test: 1, e2e: 1, soak: 20 }
+
+/** The test files of a tier, by their path from the root. */
+export function filesOf(tier: Tier): readonly string[] {
+  return globSync(EVERY_TEST, { cwd: ROOT })
+    .filter((file) => tiersOf(file).includes(tier))
+    .toSorted()
+}
+
+/** The tiers of a test file: exactly one, or the table is wrong. */
+export function tiersOf(file: string): readonly Tier[] {
+  const slow = (Object.keys(SLOW) as (keyof typeof SLOW)[]).filter((tier) =>
+    SLOW[tier].some((pattern) => matchesGlob(file, pattern)),
+  )
+  return slow.length === 0 ? ['test'] : slow
+}
