@@ -2,7 +2,7 @@ import { type Static, Type } from './schemas/type.ts'
 import { closed, word } from './schemas/primitives.ts'
 import { UNREADINESS, type Unreadiness } from './schemas/service.ts'
 
-/** What an integrator's code branches on. */
+/** The codes that an integrator branches on. */
 export const ERROR_CODES = [
   'invalid_request',
   'unauthorized',
@@ -16,25 +16,28 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 
 interface ReasonEntry {
   readonly code: ErrorCode
-  /** What the caller reads. It says what to do and tells no secret. */
+  /** Says what happened and, where it is not obvious, what to do. Contains no secret. */
   readonly message: string
 }
 
 /**
- * Every reason a refusal can carry, with the code it belongs to. Closed: a reason that is not here
- * cannot be answered. Each has a page in docs/reference/reasons.
+ * Every reason that a rejection can carry, with its code. The list is closed: the service cannot
+ * return another one. Each has a page in docs/reference/reasons.
  */
 export const REASONS = {
   // The request as bytes
   malformed_request: {
     code: 'invalid_request',
-    message: 'The request is not HTTP that this service reads.',
+    message: 'The request is not valid HTTP/1.1.',
   },
   headers_too_large: { code: 'invalid_request', message: 'The request headers are too large.' },
-  request_timeout: { code: 'invalid_request', message: 'The request did not arrive in time.' },
+  request_timeout: {
+    code: 'invalid_request',
+    message: 'The request did not arrive completely in time.',
+  },
   expectation_unsupported: {
     code: 'invalid_request',
-    message: 'The Expect header asks for something this service does not do.',
+    message: 'The Expect header names an expectation that this service does not support.',
   },
   unknown_endpoint: {
     code: 'invalid_request',
@@ -42,7 +45,7 @@ export const REASONS = {
   },
   method_not_allowed: {
     code: 'invalid_request',
-    message: 'This endpoint does not take this method. See the Allow header.',
+    message: 'This endpoint does not support this method. See the Allow header.',
   },
   unsupported_media_type: {
     code: 'invalid_request',
@@ -50,16 +53,16 @@ export const REASONS = {
   },
   body_too_large: {
     code: 'invalid_request',
-    message: 'The body is larger than this endpoint takes.',
+    message: 'The body is larger than this endpoint accepts.',
   },
-  missing_body: { code: 'invalid_request', message: 'This endpoint needs a JSON body.' },
+  missing_body: { code: 'invalid_request', message: 'This endpoint requires a JSON body.' },
   unexpected_body: {
     code: 'invalid_request',
-    message: 'This endpoint takes no body. Send none, or an empty object.',
+    message: 'This endpoint accepts no body. Send none, or an empty object.',
   },
   invalid_utf8: { code: 'invalid_request', message: 'The body is not valid UTF-8.' },
   malformed_json: { code: 'invalid_request', message: 'The body is not valid JSON.' },
-  duplicate_member: { code: 'invalid_request', message: 'A member of the body is named twice.' },
+  duplicate_member: { code: 'invalid_request', message: 'A member of the body occurs twice.' },
   nesting_too_deep: {
     code: 'invalid_request',
     message: 'The body is nested deeper than 16 levels.',
@@ -70,21 +73,21 @@ export const REASONS = {
   },
   unknown_member: {
     code: 'invalid_request',
-    message: 'The body has a member that this endpoint does not know.',
+    message: 'The body has a member that this endpoint does not define.',
   },
   missing_member: { code: 'invalid_request', message: 'The body lacks a required member.' },
   invalid_member: {
     code: 'invalid_request',
-    message: 'A member of the body has a value that this endpoint does not take.',
+    message: 'A member of the body has a value that this endpoint does not accept.',
   },
   invalid_parameter: {
     code: 'invalid_request',
-    message: 'A query parameter has a value that this endpoint does not take.',
+    message: 'A query parameter has a value that this endpoint does not accept.',
   },
-  duplicate_parameter: { code: 'invalid_request', message: 'A query parameter is given twice.' },
+  duplicate_parameter: { code: 'invalid_request', message: 'A query parameter occurs twice.' },
   invalid_header: {
     code: 'invalid_request',
-    message: 'A header has a value that this endpoint does not take.',
+    message: 'A header has a value that this endpoint does not accept.',
   },
   // Creating
   workflow_unknown: { code: 'invalid_request', message: 'The tenant has no such workflow.' },
@@ -99,22 +102,25 @@ export const REASONS = {
   },
   subject_required: {
     code: 'invalid_request',
-    message: 'This workflow is for known customers. Send subject_ref.',
+    message: 'This workflow is for known users. Send subject_ref.',
   },
   idempotency_mismatch: {
     code: 'invalid_request',
-    message: 'This Idempotency-Key was used with another body.',
+    message: 'This Idempotency-Key was already used with another body.',
   },
   // Phone
   session_not_live: {
     code: 'invalid_request',
-    message: 'There is no session waiting for this. Scan the code again.',
+    message: 'No live session matches this call. Scan the QR code again.',
   },
-  session_claimed: { code: 'invalid_request', message: 'Another phone has taken this session.' },
-  nonce_mismatch: { code: 'invalid_request', message: 'The nonce is not one of this session’s.' },
+  session_claimed: { code: 'invalid_request', message: 'Another phone has claimed this session.' },
+  nonce_mismatch: {
+    code: 'invalid_request',
+    message: 'The nonce does not belong to this session.',
+  },
   challenge_expired: {
     code: 'invalid_request',
-    message: 'The code shown has been replaced. Scan the new one.',
+    message: 'This QR code has expired. Scan the current one.',
   },
   device_not_usable: {
     code: 'invalid_request',
@@ -126,20 +132,24 @@ export const REASONS = {
   },
   evidence_expired: {
     code: 'invalid_request',
-    message: 'The evidence is out of date. Fetch it anew.',
+    message: 'The evidence has expired. Request new evidence.',
   },
   policy_not_met: {
     code: 'invalid_request',
-    message: 'The proofs do not meet what this action asks for.',
+    message: 'The evidence does not meet the policy of this action.',
   },
-  assertion_invalid: { code: 'invalid_request', message: 'The assertion does not verify.' },
+  assertion_invalid: {
+    code: 'invalid_request',
+    message:
+      'The assertion is not valid for this session and device. Rebuild the payload and sign again.',
+  },
   challenge_not_usable: {
     code: 'invalid_request',
-    message: 'The registration challenge is unknown, used or out of date. Ask for a new one.',
+    message: 'The registration challenge is unknown, used or expired. Request a new one.',
   },
   format_not_enabled: {
     code: 'invalid_request',
-    message: 'This service takes no keys of this format.',
+    message: 'This service does not accept keys of this format.',
   },
   public_key_invalid: {
     code: 'invalid_request',
@@ -147,11 +157,11 @@ export const REASONS = {
   },
   attestation_invalid: {
     code: 'invalid_request',
-    message: 'The attestation of the key does not verify.',
+    message: 'The attestation of the key could not be verified.',
   },
   key_already_registered: {
     code: 'invalid_request',
-    message: 'This key belongs to a device already. Make a new key.',
+    message: 'This key is already registered. Create a new key.',
   },
   // Completing
   completion_secret_missing: {
@@ -160,7 +170,7 @@ export const REASONS = {
   },
   completion_secret_mismatch: {
     code: 'invalid_request',
-    message: 'The completion secret is not this session’s.',
+    message: 'The completion secret does not belong to this session.',
   },
   session_not_bonded: {
     code: 'invalid_request',
@@ -168,17 +178,17 @@ export const REASONS = {
   },
   context_mismatch: {
     code: 'invalid_request',
-    message: 'The context digest is not the one the phone approved.',
+    message: 'The context digest differs from the one that the user approved.',
   },
   // Credentials
   credential_missing: {
     code: 'unauthorized',
-    message: 'Send a credential as Authorization: Bearer.',
+    message: 'Send a credential in the header Authorization: Bearer.',
   },
   credential_invalid: { code: 'unauthorized', message: 'The credential is not valid.' },
   credential_not_accepted: {
     code: 'unauthorized',
-    message: 'This kind of credential is not accepted here.',
+    message: 'This endpoint does not accept this kind of credential.',
   },
   origin_not_allowed: {
     code: 'forbidden',
@@ -186,7 +196,7 @@ export const REASONS = {
   },
   key_of_another_tenant: {
     code: 'forbidden',
-    message: 'The publishable key is not one of this tenant’s.',
+    message: 'The publishable key does not belong to this tenant.',
   },
   workflow_not_enabled: {
     code: 'forbidden',
@@ -197,27 +207,37 @@ export const REASONS = {
     message: 'The action is not enabled for this credential.',
   },
   // What is not there
-  session_not_found: { code: 'not_found', message: 'There is no such session here.' },
-  device_not_found: { code: 'not_found', message: 'There is no such device here.' },
-  page_not_found: { code: 'not_found', message: 'There is nothing here.' },
+  session_not_found: {
+    code: 'not_found',
+    message: 'No session with this id is available to this caller.',
+  },
+  device_not_found: {
+    code: 'not_found',
+    message: 'No device with this id is available to this caller.',
+  },
+  page_not_found: { code: 'not_found', message: 'There is no page at this address.' },
   // The service itself
   rate_limited: {
     code: 'rate_limited',
-    message: 'Too many requests. Wait as long as Retry-After says.',
+    message: 'Too many requests. Retry after the time in Retry-After.',
   },
   internal_error: {
     code: 'internal_error',
-    message: 'Something failed on our side. The request id helps us find it.',
+    message: 'The service failed unexpectedly. Report the request id to the operator.',
   },
   store_unavailable: {
     code: 'unavailable',
-    message: 'The service cannot write just now. Nothing was changed. Try again.',
+    message:
+      'The service cannot write to its database at the moment. Nothing was changed. Retry later.',
   },
   not_ready: {
     code: 'unavailable',
-    message: 'The service cannot do its work just now. What keeps it from it stands in unready.',
+    message: 'The service is not ready. See unready for the failing checks.',
   },
-  overloaded: { code: 'unavailable', message: 'The service is busy. Try again.' },
+  overloaded: {
+    code: 'unavailable',
+    message: 'The service is overloaded. Retry after the time in Retry-After.',
+  },
 } as const satisfies Record<string, ReasonEntry>
 
 /** A reason of the closed list. */
@@ -235,7 +255,7 @@ export const ErrorResponse = closed({
     param: Type.Optional(Type.String({ description: 'The member, parameter or header at fault.' })),
     unready: Type.Optional(
       Type.Array(word(Object.keys(UNREADINESS) as Unreadiness[]), {
-        description: 'With not_ready: the part first, then what is wrong with it.',
+        description: 'With not_ready: the failing part and its problem.',
       }),
     ),
     server_time: Type.Optional(

@@ -1,17 +1,16 @@
 import { type Static, Type } from './type.ts'
 import { closed, Timestamp } from './primitives.ts'
 
-/** What can keep the service from doing its work: the part first, then what is wrong with it. */
+/** Why the service is not ready: the failing part and its problem. */
 export const UNREADINESS = {
   store_unreadable: 'The database cannot be read.',
   store_unwritable:
-    'The last transaction could not be written: the database is locked, read-only, or its disk fails.',
-  migrations_pending: 'The database lacks a step of this program’s schema.',
-  migrations_unknown:
-    'The database has a step that this program does not know: a newer version has migrated it.',
-  disk_full: 'The disk of the database is full, or nearly.',
-  keys_unknown: 'Another node makes sessions with a root key that this one does not have.',
-  clock_behind: 'The clock is more than a second behind that of a stored session.',
+    'The last transaction could not be written: the database is locked or read-only, or its disk fails.',
+  migrations_pending: 'A schema migration of this version is not applied.',
+  migrations_unknown: 'A newer version has migrated the database.',
+  disk_full: 'The disk of the database is full or nearly full.',
+  keys_unknown: 'Another node creates sessions with a root key that this node does not have.',
+  clock_behind: 'The clock is more than 1 s behind the latest stored session.',
 } as const
 export type Unreadiness = keyof typeof UNREADINESS
 

@@ -30,13 +30,13 @@ import {
 } from '@bonded/contract'
 import { statusOf } from './refusal-to-wire.ts'
 
-/** Refusals that any endpoint can give, whatever it does. */
+/** Rejections that any endpoint can return. */
 const EVERYWHERE: readonly Reason[] = ['malformed_request', 'internal_error', 'store_unavailable']
-/** One that takes none is sent one all the same. */
+/** An endpoint without a body can be sent one all the same. */
 const WITH_BODY: readonly Reason[] = ['malformed_json', 'unsupported_media_type', 'body_too_large']
 const WITH_CREDENTIAL: readonly Reason[] = ['credential_missing', 'origin_not_allowed']
 
-/** What is sent and answered, by the names that clients made from the document give their types. */
+/** Request and response schemas, by the names that generated clients give their types. */
 const SCHEMAS = {
   BondedPairAssertion,
   ClaimRequest,
@@ -64,13 +64,13 @@ const NAMES = new Map<object, string>(
   Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
 )
 
-/** By its name, where it has one. */
+/** A reference to the schema where it has a name, else the schema itself. */
 function named(schema: object): object {
   const name = NAMES.get(schema)
   return name === undefined ? schema : { $ref: `#/components/schemas/${name}` }
 }
 
-/** The OpenAPI 3.1 document of the endpoint table. Nothing in it is written by hand a second time. */
+/** The OpenAPI 3.1 document, generated from the endpoint table. */
 export function openApiDocument({ origin, version }: { origin: string; version: string }): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const [operationId, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
@@ -84,7 +84,9 @@ export function openApiDocument({ origin, version }: { origin: string; version: 
     info: {
       title: 'Bonded Sessions',
       version,
-      summary: 'Gates one high-risk action in a browser behind proof from the person’s own phone.',
+      summary: 'Gates a high-risk web action behind proof from the user’s own phone.',
+      description:
+        'Private beta. Credentials are not self-serve: an operator issues them after review.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: origin }],
@@ -96,7 +98,7 @@ export function openApiDocument({ origin, version }: { origin: string; version: 
         serverCredential: {
           type: 'http',
           scheme: 'bearer',
-          description: 'sk_beta_…: the customer’s backend.',
+          description: 'sk_beta_…: the tenant’s backend.',
         },
         publishableKey: {
           type: 'http',
@@ -115,21 +117,21 @@ const SCHEMES = {
   phone: 'deviceToken',
 } as const
 
-/** Headers that every endpoint reads and none refuses. */
+/** Headers that every endpoint reads and none rejects. */
 const CORRELATION = [
   {
     name: 'X-Request-Id',
     in: 'header',
     required: false,
     schema: { type: 'string' },
-    description: `The id to give this request, if it has the form ${idPattern('req')}; otherwise the service makes one.`,
+    description: `Request id, of the form ${idPattern('req')}. The service generates one if it is missing or has another form.`,
   },
   {
     name: 'traceparent',
     in: 'header',
     required: false,
     schema: { type: 'string' },
-    description: 'W3C Trace Context; the trace id is logged.',
+    description: 'W3C Trace Context. The service logs the trace id.',
   },
 ]
 
@@ -176,28 +178,26 @@ function parameters(where: 'path' | 'query' | 'header', schema: Endpoint['params
   }))
 }
 
-/** As it is where the operator says nothing else. */
+/** The default of a limit. */
 function describeLimit(name: LimitName): string {
   const { quota, every, per, ...rest } = LIMITS[name]
   const often =
     every === 'session'
-      ? `${quota} in all`
-      : `${quota} a minute${'burst' in rest ? `, ${rest.burst} at once` : ''}`
+      ? `${quota} in total`
+      : `${quota} per minute${'burst' in rest ? `, bursts of ${rest.burst}` : ''}`
   return `\`${name}\`: ${often}, for each ${per}`
 }
 
-/** Written once below `components`, and named wherever an answer carries them. */
+/** Defined once in `components`, and referenced by every response that carries them. */
 const HEADERS = {
-  'X-Request-Id': text('The id to name when asking about this answer.'),
+  'X-Request-Id': text('Request id. Name it when you report a problem with this response.'),
   RateLimit: text(
-    'How each limit stands: `"name";r=<calls left>;t=<seconds until one more>`. Absent where nothing was counted.',
+    'Remaining quota of each limit: `"name";r=<calls left>;t=<seconds until one more>`. Absent where nothing was counted.',
   ),
-  'RateLimit-Policy': text(
-    'The limits that were counted: `"name";q=<quota>;w=<seconds>;burst=<at once>`.',
-  ),
+  'RateLimit-Policy': text('The limits that apply: `"name";q=<quota>;w=<seconds>;burst=<burst>`.'),
   'Retry-After': {
     schema: { type: 'integer', minimum: 1 },
-    description: 'Seconds after which to try again.',
+    description: 'Seconds to wait before the next attempt.',
   },
 } as const
 const LIMIT_HEADERS = ['RateLimit', 'RateLimit-Policy'] as const
@@ -250,7 +250,7 @@ function failures(endpoint: Endpoint): Record<string, object> {
   )
 }
 
-/** A call that was counted tells so whatever becomes of it; a bad credential is counted at any endpoint that takes one. */
+/** Every counted call reports its limits. Endpoints with a credential count invalid ones. */
 function failureHeaders({ limits }: Endpoint, status: number): readonly (keyof typeof HEADERS)[] {
   const counted = limits !== undefined || status === 401 || status === 429
   return [

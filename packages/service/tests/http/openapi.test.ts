@@ -116,3 +116,8 @@ test('the handoff page shows only a link in its exact form, and opening it chang
     ['pending', 1],
   )
 })
+
+test('the OpenAPI document says that an operator issues credentials after review', async () => {
+  const { body } = await h.call('GET', '/api/v1/openapi.json')
+  assert.match(body.info.description, /Private beta\. .*an operator issues them after review/)
+})

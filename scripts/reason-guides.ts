@@ -1,0 +1,352 @@
+import type { Reason } from '@bonded/contract'
+
+/** Whether the caller may send the request again. */
+export type Retry = 'unchanged' | 'corrected' | 'no'
+
+/** The parts of a reason page beside the message: the likely cause, the remedy, and retrying. */
+export interface ReasonGuide {
+  readonly retry: Retry
+  readonly cause: string
+  readonly remedy: string
+}
+
+/** How a page answers "Retryable". */
+export const RETRY_TEXT: Readonly<Record<Retry, string>> = {
+  unchanged: 'yes, unchanged, after the time in `Retry-After` where the response has one',
+  corrected: 'only with a corrected request',
+  no: 'no',
+}
+
+/** One guide for each reason. A reason without a guide does not compile. */
+export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
+  malformed_request: {
+    retry: 'corrected',
+    cause: 'A proxy or a hand-written client sent a malformed request line, header or chunk.',
+    remedy: 'Use an HTTP library, and check proxies between the client and the service.',
+  },
+  headers_too_large: {
+    retry: 'corrected',
+    cause: 'The client sends large cookies or many forwarded headers.',
+    remedy: 'Send only the headers that the endpoint documents. Cookies are never needed.',
+  },
+  request_timeout: {
+    retry: 'unchanged',
+    cause: 'The connection is slow or was interrupted while the body was sent.',
+    remedy: 'Send the request again on a new connection.',
+  },
+  expectation_unsupported: {
+    retry: 'corrected',
+    cause: 'Some HTTP clients add `Expect` to requests with a body.',
+    remedy: 'Remove the `Expect` header.',
+  },
+  unknown_endpoint: {
+    retry: 'corrected',
+    cause: 'The path has a typing error, or the base URL lacks `/api/v1`.',
+    remedy: 'Compare the path with the OpenAPI document at `/api/v1/openapi.json`.',
+  },
+  method_not_allowed: {
+    retry: 'corrected',
+    cause: 'The request uses another method than the endpoint, such as GET in place of POST.',
+    remedy: 'Use a method that the `Allow` header of the response lists.',
+  },
+  unsupported_media_type: {
+    retry: 'corrected',
+    cause: 'The `Content-Type` header is missing, or names another type or character set.',
+    remedy: 'Send `Content-Type: application/json` and encode the body in UTF-8.',
+  },
+  body_too_large: {
+    retry: 'corrected',
+    cause: 'The request carries data that the endpoint does not need, such as raw sensor data.',
+    remedy:
+      'Send only the members that the endpoint documents. Reduce `context.display` and evidence to their documented limits.',
+  },
+  missing_body: {
+    retry: 'corrected',
+    cause: 'The client sent no body, or an HTTP library dropped it.',
+    remedy: 'Send a JSON object with the documented members.',
+  },
+  unexpected_body: {
+    retry: 'corrected',
+    cause:
+      'The request has a body with members that belong in the path, a query parameter or a header.',
+    remedy: 'Remove the body, or send `{}`.',
+  },
+  invalid_utf8: {
+    retry: 'corrected',
+    cause: 'The client encoded the body in another character set.',
+    remedy: 'Encode the body in UTF-8.',
+  },
+  malformed_json: {
+    retry: 'corrected',
+    cause: 'The body is cut off, or was assembled by hand with a wrong quote or comma.',
+    remedy: 'Serialize the body with a JSON library.',
+  },
+  duplicate_member: {
+    retry: 'corrected',
+    cause:
+      'The body was assembled from parts that contain the same member. Parsers disagree about which one counts, so the service rejects both.',
+    remedy: 'Send each member once.',
+  },
+  nesting_too_deep: {
+    retry: 'corrected',
+    cause: 'The body contains a structure that no endpoint accepts.',
+    remedy: 'Send only the documented members.',
+  },
+  lone_surrogate: {
+    retry: 'corrected',
+    cause:
+      'Text was cut in the middle of a character, usually by limiting its length in UTF-16 units.',
+    remedy: 'Cut text at character boundaries.',
+  },
+  unknown_member: {
+    retry: 'corrected',
+    cause: 'A member is misspelled or belongs to another endpoint. `error.param` names it.',
+    remedy: 'Remove or rename the member.',
+  },
+  missing_member: {
+    retry: 'corrected',
+    cause: 'The client omits a required member. `error.param` names it.',
+    remedy: 'Add the member.',
+  },
+  invalid_member: {
+    retry: 'corrected',
+    cause: 'The value has the wrong type, form or length. `error.param` names the member.',
+    remedy: 'Compare the value with the schema in the OpenAPI document.',
+  },
+  invalid_parameter: {
+    retry: 'corrected',
+    cause: 'The parameter is unknown, or its value is out of range. `error.param` names it.',
+    remedy: 'Compare the parameter with the OpenAPI document.',
+  },
+  duplicate_parameter: {
+    retry: 'corrected',
+    cause: 'The URL was assembled from parts that contain the same parameter.',
+    remedy: 'Send each query parameter once.',
+  },
+  invalid_header: {
+    retry: 'corrected',
+    cause: 'The header is malformed or occurs twice. `error.param` names it.',
+    remedy:
+      'Correct the header. `Idempotency-Key` is 1 to 255 printable ASCII characters without spaces.',
+  },
+  workflow_unknown: {
+    retry: 'corrected',
+    cause: 'The workflow is misspelled, or the operator has not configured it for your tenant.',
+    remedy: 'Use a configured workflow, or ask the operator to add it.',
+  },
+  action_unknown: {
+    retry: 'corrected',
+    cause: 'The action is misspelled, or the operator has not configured it for the workflow.',
+    remedy: 'Use a configured action, or ask the operator to add it.',
+  },
+  workflow_required: {
+    retry: 'corrected',
+    cause: 'The request names no workflow, and the credential may use more than one.',
+    remedy: 'Send `workflow`.',
+  },
+  action_required: {
+    retry: 'corrected',
+    cause: 'The request names no action, and the workflow has more than one.',
+    remedy: 'Send `action`.',
+  },
+  subject_required: {
+    retry: 'corrected',
+    cause:
+      'The workflow accepts the phone of one specific user only, and the request does not name the user.',
+    remedy:
+      'Send the `subject_ref` of an earlier bond of this user. For a first bond use a workflow without this requirement.',
+  },
+  idempotency_mismatch: {
+    retry: 'corrected',
+    cause:
+      'Two different requests share one key, usually because the key is derived from the user instead of the request.',
+    remedy: 'Use a new key for each session, and reuse it only to repeat the identical request.',
+  },
+  session_not_live: {
+    retry: 'no',
+    cause:
+      'The session has ended or expired, or the session id or nonce does not belong to a live session.',
+    remedy: 'Reload the page to create a new session, and scan its QR code.',
+  },
+  session_claimed: {
+    retry: 'no',
+    cause: 'Two phones scanned the same QR code. The first one keeps the session.',
+    remedy: 'Continue on the phone that scanned first, or create a new session.',
+  },
+  nonce_mismatch: {
+    retry: 'corrected',
+    cause: 'The phone combined the session id of one QR code with the nonce of another.',
+    remedy: 'Take both from the same QR code, and send the nonce that the claim accepted.',
+  },
+  challenge_expired: {
+    retry: 'corrected',
+    cause:
+      'The QR code changes every few seconds, and the phone used an older one, for example from a photo.',
+    remedy: 'Scan the QR code that the page shows now.',
+  },
+  device_not_usable: {
+    retry: 'no',
+    cause:
+      'The device is blocked or suspect, belongs to another user than the session, or has a format or environment that the workflow does not accept.',
+    remedy: 'Use another registered phone. The session timeline gives the operator the exact rule.',
+  },
+  issued_at_out_of_range: {
+    retry: 'corrected',
+    cause:
+      'The clock of the phone is wrong by more than 30 seconds, or the assertion was signed more than two minutes ago.',
+    remedy: 'Set the time from `error.server_time`, and sign again.',
+  },
+  evidence_expired: {
+    retry: 'corrected',
+    cause: 'The user waited too long between evidence and approval.',
+    remedy: 'Call the evidence endpoint again, and sign the new evidence.',
+  },
+  policy_not_met: {
+    retry: 'no',
+    cause:
+      'A requirement such as local authentication, a passport chip or a confidence band is missing, also after the step-up.',
+    remedy: 'Create a new session, and collect the evidence that `step_up.required` listed.',
+  },
+  assertion_invalid: {
+    retry: 'corrected',
+    cause:
+      'The signature does not match the key that is registered for this device. Usually the app signed a different payload than the one in section 5 of the protocol, or its counter did not increase.',
+    remedy:
+      'Rebuild the payload from the claim response, increase the counter and sign again. After five failed assertions the session ends.',
+  },
+  challenge_not_usable: {
+    retry: 'corrected',
+    cause: 'A challenge works once and for a short time.',
+    remedy: 'Request a new challenge, create the attestation over it and register again.',
+  },
+  format_not_enabled: {
+    retry: 'no',
+    cause: 'The operator has not configured an app for this attestation format.',
+    remedy: 'Ask the operator to configure the app in `BONDED_PHONES`, or use another format.',
+  },
+  public_key_invalid: {
+    retry: 'corrected',
+    cause: 'The key is on another curve, compressed, or not encoded as DER SubjectPublicKeyInfo.',
+    remedy: 'Export an uncompressed P-256 key as DER SubjectPublicKeyInfo, in base64url.',
+  },
+  attestation_invalid: {
+    retry: 'corrected',
+    cause:
+      'The attestation was created over another challenge, for another app, or by a certificate chain that the service does not trust. One reason covers every failure, so that it reveals no detail.',
+    remedy:
+      'Check the app id, the environment and the challenge. Create a new key, and register it with a new challenge.',
+  },
+  key_already_registered: {
+    retry: 'no',
+    cause: 'The app registered the same key twice, for example after losing its device token.',
+    remedy: 'Create a new key, and register that one.',
+  },
+  completion_secret_missing: {
+    retry: 'corrected',
+    cause: 'The backend calls form-completed without the secret from the create response.',
+    remedy:
+      'Store `completion_secret` when you create the session, and send it in `X-Bond-Completion-Secret`.',
+  },
+  completion_secret_mismatch: {
+    retry: 'corrected',
+    cause: 'The backend sent the secret of another session.',
+    remedy: 'Store the secret together with the session id.',
+  },
+  session_not_bonded: {
+    retry: 'no',
+    cause: 'The user has not approved the request, or has declined it.',
+    remedy:
+      'Get the session first, and complete it only after it is `bonded` and your action has committed.',
+  },
+  context_mismatch: {
+    retry: 'no',
+    cause:
+      'The form was changed after the user approved it, or the digest was computed over other data.',
+    remedy:
+      'Reject the form. Compute the digest from the submitted form in the same way as at creation.',
+  },
+  credential_missing: {
+    retry: 'corrected',
+    cause: 'The header is missing, or a proxy removed it.',
+    remedy:
+      'Send `Authorization: Bearer <credential>`. An operator issues credentials after review.',
+  },
+  credential_invalid: {
+    retry: 'corrected',
+    cause: 'The credential is misspelled, revoked or from another environment.',
+    remedy: 'Check the stored value. Ask the operator for a new credential if it was revoked.',
+  },
+  credential_not_accepted: {
+    retry: 'corrected',
+    cause:
+      'A publishable key was used in place of a server credential, or a server credential in place of a device token.',
+    remedy: 'Use the kind of credential that the OpenAPI document lists for this endpoint.',
+  },
+  origin_not_allowed: {
+    retry: 'corrected',
+    cause:
+      'The page is served from an origin that is not configured for the tenant, or a server sends an `Origin` header.',
+    remedy: 'Ask the operator to add the exact origin (`bonded tenant update --add-origin`).',
+  },
+  key_of_another_tenant: {
+    retry: 'corrected',
+    cause: 'The page uses the publishable key of another tenant or environment, or a revoked one.',
+    remedy: 'Use the publishable key that `bonded tenant show` lists for your tenant.',
+  },
+  workflow_not_enabled: {
+    retry: 'corrected',
+    cause: 'The operator restricted the key to other workflows.',
+    remedy: 'Use another key, or ask the operator for one with this workflow.',
+  },
+  action_not_enabled: {
+    retry: 'corrected',
+    cause: 'The operator restricted the key to other actions.',
+    remedy: 'Use another key, or ask the operator for one with this action.',
+  },
+  session_not_found: {
+    retry: 'no',
+    cause:
+      'The session expired or was deleted, was created on another service or by another tenant, or the watch token is wrong. One reason covers all of them, so that it reveals no detail.',
+    remedy:
+      'Check that the request goes to `api_base_url` of the session. Create a new session if this one has expired.',
+  },
+  device_not_found: {
+    retry: 'no',
+    cause: 'The device was removed, or the device token belongs to another device.',
+    remedy: 'Register the phone again.',
+  },
+  page_not_found: {
+    retry: 'no',
+    cause:
+      'The address has a typing error, or the QR code image belongs to a session that has ended.',
+    remedy: 'Check the address. Reload the page to create a new session.',
+  },
+  rate_limited: {
+    retry: 'unchanged',
+    cause:
+      'The caller, its network or its tenant sent more requests than the limit in `RateLimit-Policy`.',
+    remedy:
+      'Wait for the number of seconds in `Retry-After`. Ask the operator for a higher limit if this happens in normal use.',
+  },
+  internal_error: {
+    retry: 'unchanged',
+    cause: 'A defect of the service.',
+    remedy:
+      'Retry once. If the error persists, report `error.requestId`, which the log of the service contains.',
+  },
+  store_unavailable: {
+    retry: 'unchanged',
+    cause: 'The disk is full, or another program has locked the database.',
+    remedy: 'Retry after the time in `Retry-After`. Operators: run `bonded doctor`.',
+  },
+  not_ready: {
+    retry: 'unchanged',
+    cause: 'A part of the service does not work, such as its database or a root key.',
+    remedy: 'Operators: fix the checks that `error.unready` lists, or run `bonded doctor`.',
+  },
+  overloaded: {
+    retry: 'unchanged',
+    cause: 'More requests arrived at once than the service processes.',
+    remedy: 'Retry after the time in `Retry-After`, with exponential backoff.',
+  },
+}
