@@ -139,6 +139,9 @@ function sentenceFor({ state, reason }) {
     return 'The approval was ended. Nothing was sent. Continue again for a new code.'
   if (reason === 'container_hidden')
     return 'The code must stay visible on this page. Nothing was sent. Continue again.'
+  // A mistake in the bank's setup. Trying again does not help; the console has the cause.
+  if (reason?.startsWith('key_') || reason === 'origin_not_allowed')
+    return 'Approving by phone is not available on this page. Nothing was sent. Please call us.'
   return 'Approving by phone does not work just now. Nothing was sent. Try again in a minute.'
 }
 

@@ -34,7 +34,10 @@ export interface Endpoint {
   readonly path: string
   readonly summary: string
   readonly callers: readonly Caller[]
-  /** Only an app, which sends no Origin, or the service's own page may call it. Phones' endpoints are so anyway. */
+  /**
+   * No tenant's page may call it: the request has no Origin, or, from a phone, the service's own.
+   * A device token demands that everywhere.
+   */
   readonly ownOriginOnly?: true
   /** What a call is counted by, in this order: the first that is used up refuses, and those behind it are not counted. */
   readonly limits?: readonly LimitName[]
@@ -168,6 +171,21 @@ export const ENDPOINTS = {
     answers: { timeline: Timeline },
     refusals: ['session_not_found'],
   }),
+  checkPublishableKey: define({
+    method: 'GET',
+    path: `${API}/publishable-key`,
+    summary:
+      'Checks whether this publishable key may be used from this origin, for this tenant, workflow and action.',
+    callers: ['browser'],
+    limits: ['get'],
+    query: Type.Object({
+      tenant_id: Type.Optional(id('ten')),
+      workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      action: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    }),
+    status: 204,
+    refusals: ['key_of_another_tenant', 'workflow_not_enabled', 'action_not_enabled'],
+  }),
   claimSession: define({
     method: 'POST',
     path: `${API}/sessions/{session_id}/claim`,
@@ -208,6 +226,7 @@ export const ENDPOINTS = {
     path: `${API}/attestations`,
     summary: 'Submits a bonded pair assertion.',
     callers: ['phone', 'backend'],
+    ownOriginOnly: true,
     limits: ['device'],
     body: { schema: BondedPairAssertion, limitBytes: BODY_LIMIT_BYTES },
     status: 200,

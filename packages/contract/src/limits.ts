@@ -16,7 +16,7 @@ export const LIMITS = {
   create: { per: 'server credential', quota: 600, every: 'minute', burst: 100 },
   create_address: { per: 'tenant and network of `end_user_address`', quota: 60, every: 'minute' },
   get: {
-    per: 'session and caller: a watch token or a device. A backend is not limited',
+    per: 'session and caller: a watch token or a device; a check of a publishable key by network. A backend is not limited',
     quota: 120,
     every: 'minute',
   },

@@ -6,12 +6,12 @@ import { fakeService } from './fake-service.ts'
 
 const session = fakeService().session
 
-test('a request reads as who asks, on which page, for what', () => {
+test('describes which tenant asks, on which page as the browser reports it, and for what', () => {
   assert.equal(
     describeRequest(session),
     [
       'Example Bank asks for your approval.',
-      '  Page:     https://bank.example',
+      '  Page:     https://bank.example (reported by the browser)',
       '  Purpose:  wire transfer (approve wire)',
       '  Amount:   € 12,500.00',
       '  To:       Café Ünïcode ✓',
@@ -20,7 +20,7 @@ test('a request reads as who asks, on which page, for what', () => {
   )
 })
 
-test('a page that is not known is said to be so', () => {
+test('says that the page is not known until one has shown itself', () => {
   const bare = describeRequest({
     ...session,
     requesting_origin: null,

@@ -1,6 +1,7 @@
-import { isObject, isWebAddress } from './session/read.ts'
+import { type Members, ownMembers } from './session/members.ts'
+import { isWebAddress } from './session/read.ts'
 
-/** What a page's code can branch on when it called `Pulse` wrongly. */
+/** What a page's code can branch on after a wrong call of `Pulse`. */
 export type PulseErrorCode =
   | 'not_initialised'
   | 'publishable_key_invalid'
@@ -15,7 +16,7 @@ export type PulseErrorCode =
   | 'context_invalid'
 
 /**
- * A wrong call, told at once. Branch on `code`; the message names the fix.
+ * A wrong call, thrown at once. Branch on `code`; the message names the fix.
  *
  * @example new PulseError('action_invalid', 'Pass `action`.').code // 'action_invalid'
  */
@@ -34,31 +35,35 @@ export interface Setup {
   /** The browser key, `pk_beta_…`. Not a secret. */
   readonly publishableKey: string
   readonly workflow: string
-  /** The container's id. Without it the first `[data-pulse-widget]` is taken. */
+  /** The container's id. By default the first `[data-pulse-widget]` is used. */
   readonly containerId?: string | undefined
-  /** The address on your own backend that creates a session and answers with its public form. */
+  /** The address on your own backend that creates a session and returns its public form. */
   readonly sessionEndpoint?: string | undefined
 }
 
 /** What `Pulse.requireBond` takes. */
 export interface BondRequest {
   readonly action: string
-  /** A public session your page has already. Without it the widget asks your `sessionEndpoint`. */
+  /** A public session that your page already has. By default the widget asks `sessionEndpoint`. */
   readonly session?: object | undefined
   /** A hint for your backend, which builds the context that the phone shows from its own record. */
   readonly context?: unknown
 }
 
+/** What a value that is no object has. */
+const NONE: Members = Object.freeze(Object.create(null))
+/** A key of this form can be sent as a header and as a subprotocol. The service judges the rest. */
+const SENDABLE_KEY = /^pk_beta_[0-9A-Za-z]+$/
+
 /** The checked setup, or a PulseError. */
 export function checkSetup(setup: Setup): Setup {
-  const given: Record<string, unknown> = isObject(setup) ? setup : {}
-  const { publishableKey, workflow, containerId, sessionEndpoint } = given
+  const { publishableKey, workflow, containerId, sessionEndpoint } = ownMembers(setup) ?? NONE
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
     throw new PulseError(
       'server_credential_exposed',
       'This is a server credential. Revoke it now, and pass the publishable key (pk_beta_…) instead.',
     )
-  if (typeof publishableKey !== 'string' || !publishableKey.startsWith('pk_beta_'))
+  if (typeof publishableKey !== 'string' || !SENDABLE_KEY.test(publishableKey))
     throw new PulseError(
       'publishable_key_invalid',
       'Pass `publishableKey`: the browser key of your tenant, which begins with pk_beta_.',
@@ -81,32 +86,42 @@ export function checkSetup(setup: Setup): Setup {
   return { publishableKey, workflow, containerId, sessionEndpoint }
 }
 
+/** A request whose members are the page's own. */
+export interface CheckedRequest {
+  readonly action: string
+  readonly session: Members | undefined
+  readonly context: unknown
+}
+
 /** The checked request, or a PulseError. */
-export function checkRequest(setup: Setup | undefined, request: BondRequest): BondRequest {
+export function checkRequest(setup: Setup | undefined, request: BondRequest): CheckedRequest {
   if (!setup)
     throw new PulseError(
       'not_initialised',
       'Call Pulse.init({ publishableKey, workflow, sessionEndpoint }) before Pulse.requireBond.',
     )
-  const given: Record<string, unknown> = isObject(request) ? request : {}
-  const { action, session, context } = given
+  const { action, session: givenSession, context } = ownMembers(request) ?? NONE
   if (!isName(action))
     throw new PulseError(
       'action_invalid',
       'Pass `action`: the one protected action this bond is for, such as submit_application.',
     )
-  if (session !== undefined) checkSession(session, { workflow: setup.workflow, action })
-  else if (setup.sessionEndpoint === undefined)
+  const session =
+    givenSession === undefined
+      ? undefined
+      : checkSession(givenSession, { workflow: setup.workflow, action })
+  if (session === undefined && setup.sessionEndpoint === undefined)
     throw new PulseError(
       'session_endpoint_invalid',
       'Pass `session` to requireBond, or `sessionEndpoint` to init.',
     )
-  return { action, session: session as object | undefined, context: plainJson(context) }
+  return { action, session, context: plainJson(context) }
 }
 
-function checkSession(session: unknown, asked: { workflow: string; action: string }): void {
+function checkSession(given: unknown, asked: { workflow: string; action: string }): Members {
+  const session = ownMembers(given)
   if (
-    !isObject(session) ||
+    session === undefined ||
     typeof session['id'] !== 'string' ||
     typeof session['watch_token'] !== 'string'
   )
@@ -124,20 +139,18 @@ function checkSession(session: unknown, asked: { workflow: string; action: strin
       'session_mismatch',
       `This session is for ${String(session['workflow'])}/${String(session['action'])}, not ${asked.workflow}/${asked.action}.`,
     )
+  return session
 }
 
 /** Whether a session is for the workflow and action that the page asked for. */
-export function isFor(
-  session: Record<string, unknown>,
-  asked: { workflow: string; action: string },
-): boolean {
+export function isFor(session: Members, asked: { workflow: string; action: string }): boolean {
   return (
     (session['workflow'] ?? asked.workflow) === asked.workflow &&
     (session['action'] ?? asked.action) === asked.action
   )
 }
 
-/** What JSON makes of a value: what cannot be sent is told now, not as a failed request later. */
+/** A value as JSON. One that cannot be sent fails now, not later as a failed request. */
 function plainJson(context: unknown): unknown {
   try {
     const text = JSON.stringify(context)

@@ -1,4 +1,4 @@
-import type { BondRequest, Setup } from './arguments.ts'
+import type { CheckedRequest, Setup } from './arguments.ts'
 import { breachOf, findContainer, settledBreachOf } from './container-contract.ts'
 import { UNAVAILABLE_SCREENS } from './messages.ts'
 import { unavailable, type BondOutcome, type UnavailableReason } from './outcome.ts'
@@ -10,20 +10,20 @@ import { isOver } from './session/standing.ts'
 import { watch } from './session/watch.ts'
 import { openView, type View } from './view/view.ts'
 
-/** How often the container is looked at and the countdown drawn. */
+/** How often the container is checked and the countdown drawn. */
 const TICK_MS = 1_000
-/** Longer than any session may wait for its bond (900 s): whatever a service says, the promise settles. */
+/** Longer than any session may wait for its bond (900 s): the promise settles in any case. */
 export const LONGEST_WAIT_MS = 960_000
 
 /** One bond of a page, from its request to its outcome, and on to the completion. */
 export interface Bond {
   readonly outcome: Promise<BondOutcome>
-  /** Ends it for another bond. An outcome not yet told is `unavailable`. */
+  /** Ends it for another bond. An outcome that is still open becomes `unavailable`. */
   readonly supersede: () => void
 }
 
-/** Starts one. The outcome always comes, and is never a rejection. */
-export function startBond(setup: Setup, request: BondRequest): Bond {
+/** Starts a bond. Its outcome always resolves and never rejects. */
+export function startBond(setup: Setup, request: CheckedRequest): Bond {
   const purpose = { workflow: setup.workflow, ...request }
   const container = findContainer(setup.containerId)
   const view = container && openView(container)
@@ -42,8 +42,8 @@ export function startBond(setup: Setup, request: BondRequest): Bond {
   }
   const close = (reason: UnavailableReason) => {
     stop()
-    // After its outcome the widget keeps showing it: a page that hides the container then does no harm.
-    if (!told) view?.show(plain(UNAVAILABLE_SCREENS[reason] ?? 'unavailable'))
+    // The widget keeps showing an outcome: a page that hides the container then does no harm.
+    if (!told) view?.show(plain(UNAVAILABLE_SCREENS[reason]))
     settle(unavailable(reason))
   }
 
@@ -54,10 +54,13 @@ export function startBond(setup: Setup, request: BondRequest): Bond {
     if (breach) return closeForBreach(breach)
     const found = await findSession(setup, request)
     if (told) return
-    if ('reason' in found) return close(found.reason)
+    if (found.kind === 'none') return close(found.reason)
     remember(purpose, found.address)
-    let standing = found.standing
-    const draw = () => shown.show(screenOf(standing, performance.now()))
+    // What the page or its backend passed along is not drawn: a QR code appears once the service
+    // has shown this session to this page's key.
+    let standing = found.confirmed ? found.standing : undefined
+    const draw = () =>
+      shown.show(standing ? screenOf(standing, performance.now()) : plain('starting'))
     const tick = () => {
       const broken = told ? undefined : breachOf(on)
       if (broken) closeForBreach(broken)
@@ -66,9 +69,9 @@ export function startBond(setup: Setup, request: BondRequest): Bond {
     const learn = (news: Standing) => {
       standing = news
       draw()
-      const result = outcomeOf(found.address.id, standing)
+      const result = outcomeOf(found.address.id, news)
       if (result) settle(result)
-      if (isOver(standing)) stop()
+      if (isOver(news)) stop()
     }
     const ticking = setInterval(tick, TICK_MS)
     const longest = setTimeout(() => !told && close('network'), LONGEST_WAIT_MS)
@@ -80,6 +83,7 @@ export function startBond(setup: Setup, request: BondRequest): Bond {
       watch({
         ...found,
         publishableKey: setup.publishableKey,
+        purpose,
         onStanding: learn,
         onUnavailable: close,
       }),
@@ -102,7 +106,7 @@ export function startBond(setup: Setup, request: BondRequest): Bond {
   return { outcome, supersede: () => close('superseded') }
 }
 
-/** The outcome that a standing means for the page; undefined while the phone can still answer. */
+/** The outcome for the page; undefined while the phone can still answer. */
 function outcomeOf(sessionId: string, { state, endedReason }: Standing): BondOutcome | undefined {
   if (state === 'bonded') return { state, sessionId }
   if (state === 'pending' || state === 'step_up_required') return undefined

@@ -23,7 +23,7 @@ export interface Messages {
 
 const nothingApproved = 'Nothing was approved.'
 
-/** Which screen tells each end that has a reason. */
+/** The screen of each end that has a reason. */
 export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   user_declined: 'declined',
   user_unexpected: 'unexpected',
@@ -31,10 +31,22 @@ export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   killed: 'killed',
 }
 
-/** Which screen tells why the widget closed. */
-export const UNAVAILABLE_SCREENS: Partial<Record<UnavailableReason, ScreenName>> = {
+/** The screen of each reason for which the widget closes. */
+export const UNAVAILABLE_SCREENS: Record<UnavailableReason, ScreenName> = {
   network: 'unreachable',
   container_hidden: 'obstructed',
+  key_invalid: 'not_set_up',
+  origin_not_allowed: 'not_set_up',
+  key_of_another_tenant: 'not_set_up',
+  key_out_of_scope: 'not_set_up',
+  service_refused: 'not_set_up',
+  session_not_found: 'unavailable',
+  session_endpoint_failed: 'unavailable',
+  session_mismatch: 'unavailable',
+  completion_secret_exposed: 'unavailable',
+  unknown_answer: 'unavailable',
+  superseded: 'unavailable',
+  internal_error: 'unavailable',
 }
 
 /** English. */
@@ -81,6 +93,10 @@ export const en: Messages = {
     unavailable: {
       title: 'Not available',
       body: `Phone confirmation did not start or was stopped. ${nothingApproved} You can start again.`,
+    },
+    not_set_up: {
+      title: 'Not available here',
+      body: `This page cannot ask your phone for confirmation. ${nothingApproved} Please contact the site's support.`,
     },
     unreachable: {
       title: 'No connection',

@@ -1,26 +1,35 @@
 import type { PublicEndedReason, SessionState } from '@bonded/contract'
 
 /**
- * Why the widget closed without an answer of the session.
+ * Why the widget closed without an answer of the session. These are for the developer of the page;
+ * the user reads a sentence in the widget.
  *
  * | reason | what happened |
  * |---|---|
  * | `container_hidden` | the container is missing, or breaks the container contract |
- * | `network` | the service, or the customer's endpoint, could not be reached for too long |
- * | `service_refused` | the service refused this page: key, origin or watch token |
- * | `session_not_found` | the service does not know the session |
- * | `session_endpoint_failed` | the customer's endpoint did not answer with a public session |
- * | `session_mismatch` | the endpoint answered with a session of another workflow or action |
- * | `completion_secret_exposed` | the endpoint handed the browser the completion secret |
- * | `unknown_answer` | the service said something this version does not know: it fails closed |
- * | `superseded` | the page asked for another bond meanwhile |
- * | `internal_error` | the widget itself failed; the console says how |
+ * | `network` | the service, or your session endpoint, could not be reached for too long |
+ * | `key_invalid` | the service does not know the publishable key, or it is revoked |
+ * | `origin_not_allowed` | the origin of the page is not enabled for the publishable key |
+ * | `key_of_another_tenant` | the session belongs to another tenant than the publishable key |
+ * | `key_out_of_scope` | the key's scope lacks the workflow or the action of the session |
+ * | `session_not_found` | the service does not know the session, or the watch token is wrong |
+ * | `service_refused` | the service rejected this page for another reason; see the console |
+ * | `session_endpoint_failed` | your session endpoint did not return a public session |
+ * | `session_mismatch` | the endpoint returned a session of another workflow or action |
+ * | `completion_secret_exposed` | the endpoint sent the completion secret to the browser |
+ * | `unknown_answer` | the service sent what this version does not know: it fails closed |
+ * | `superseded` | the page asked for another bond in between |
+ * | `internal_error` | the widget itself failed; see the console |
  */
 export type UnavailableReason =
   | 'container_hidden'
   | 'network'
-  | 'service_refused'
+  | 'key_invalid'
+  | 'origin_not_allowed'
+  | 'key_of_another_tenant'
+  | 'key_out_of_scope'
   | 'session_not_found'
+  | 'service_refused'
   | 'session_endpoint_failed'
   | 'session_mismatch'
   | 'completion_secret_exposed'

@@ -33,12 +33,7 @@ export function makePulse(version: string): Pulse {
     async requireBond(given: BondRequest) {
       const request = checkRequest(setup, given)
       // A second press of the same button gets the bond that is running.
-      const same = JSON.stringify([
-        setup,
-        request.action,
-        request.context,
-        (request.session as { id: string } | undefined)?.id,
-      ])
+      const same = JSON.stringify([setup, request.action, request.context, request.session?.['id']])
       if (current?.request === same) return current.bond.outcome
       current?.bond.supersede()
       const bond = startBond(setup as Setup, request)

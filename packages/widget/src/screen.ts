@@ -16,6 +16,7 @@ export type ScreenName =
   | 'killed'
   | 'expired'
   | 'unavailable'
+  | 'not_set_up'
   | 'unreachable'
   | 'obstructed'
 

@@ -7,6 +7,7 @@ import {
   init,
   noBrowser,
   outcome,
+  PUBLISHABLE_KEY,
   require,
   screen,
   until,
@@ -31,7 +32,7 @@ async function passTime(
 }
 
 test(
-  'the channel offers bonded.v1 and the watch token, and comes back with the seq it knows',
+  'offers bonded.v1, the watch token and the key, and reconnects with the seq that it knows',
   browserTest,
   async () => {
     const page = await h.waiting()
@@ -39,6 +40,7 @@ test(
     assert.deepEqual(worker.callsOf('socket', session)[0]?.protocols, [
       'bonded.v1',
       `watch.${session.watchToken}`,
+      `key.${PUBLISHABLE_KEY}`,
     ])
     session.hinted('scanned')
     await screen(page, 'scanned')
@@ -47,6 +49,7 @@ test(
     assert.deepEqual(worker.callsOf('socket', session)[1]?.protocols, [
       'bonded.v1',
       `watch.${session.watchToken}`,
+      `key.${PUBLISHABLE_KEY}`,
       'after.2',
     ])
     assert.ok(worker.callsOf('get', session).length > 0, 'a lost channel asks GET for the reason')

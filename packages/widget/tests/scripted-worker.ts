@@ -42,7 +42,8 @@ export class ScriptedWorker implements AsyncDisposable {
         worker.sockets === 'refuse' ||
         !session ||
         !protocols.includes('bonded.v1') ||
-        !protocols.includes(`watch.${session.watchToken}`)
+        !protocols.includes(`watch.${session.watchToken}`) ||
+        !protocols.some((protocol) => protocol.startsWith('key.pk_beta_'))
       )
         return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n')
       worker.#channel.handleUpgrade(request, socket, head, (ws) => worker.#serve(session, ws))

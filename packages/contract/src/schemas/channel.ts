@@ -2,10 +2,13 @@ import { type Static, Type } from './type.ts'
 import { closed, id, Milliseconds, nullable, Timestamp } from './primitives.ts'
 import { PublicEndedReason, PublicSession, SessionHint, SessionState } from './session.ts'
 
-/** The subprotocol the server selects. */
+/** The subprotocol that the service selects. */
 export const CHANNEL_PROTOCOL = 'bonded.v1'
-/** A client offers `watch.<watch token>` and, when it comes back, `after.<seq>`. */
+/** Every client offers `watch.<watch token>`. */
 export const WATCH_PREFIX = 'watch.'
+/** A browser also offers `key.<publishable key>`. */
+export const KEY_PREFIX = 'key.'
+/** A client that reconnects also offers `after.<seq>` of the last event that it received. */
 export const AFTER_PREFIX = 'after.'
 
 /** Close codes of the channel. */
@@ -51,7 +54,10 @@ export const StateFrame = closed({
   data: closed({ ended_reason: nullable(PublicEndedReason) }),
 })
 
-/** Every frame the server sends. The client sends none. Frames notify; whoever needs the truth asks GET. */
+/**
+ * Every frame that the service sends. Clients send none. Frames are notifications: GET returns the
+ * session itself.
+ */
 export type ServerFrame =
   | Static<typeof HelloFrame>
   | Static<typeof ChallengeFrame>

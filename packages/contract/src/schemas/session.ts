@@ -116,7 +116,12 @@ export const PhoneSession = closed({
   ...countdown,
   verification: nullable(PulseVerification),
   tenant_name: Type.String(),
-  requesting_origin: nullable(Type.String()),
+  requesting_origin: nullable(
+    Type.String({
+      description:
+        'The origin of the first page that presented the watch token, as reported by the browser. Null until then.',
+    }),
+  ),
   context: nullable(SessionContext),
   created_at: Timestamp,
   step_up: nullable(StepUp),

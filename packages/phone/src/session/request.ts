@@ -1,14 +1,17 @@
 import type { PhoneSession } from '@bonded/contract'
 
-/** What a person decides on: who asks, on which page, for what. Safe to show: invisible characters are replaced. */
+/**
+ * What the user decides on: which tenant asks, on which page, for what. Safe to show: invisible
+ * characters are replaced.
+ */
 export interface ShownRequest {
   readonly tenant_name: string
-  /** The page's origin, as the service saw it; null where none is known. */
+  /** The page's origin, as reported by the browser; null until a page has shown itself. */
   readonly requesting_origin: string | null
   readonly workflow: string | null
   readonly action: string | null
   readonly display: readonly { readonly label: string; readonly value: string }[]
-  /** How long there is to decide, milliseconds. */
+  /** How long the user has left to decide, in milliseconds. */
   readonly expires_in_ms: number
 }
 
@@ -42,7 +45,7 @@ export function requestOf(session: PhoneSession): ShownRequest {
  * @example
  * describeRequest(session)
  * // Example Bank asks for your approval.
- * //   Page:     https://bank.example
+ * //   Page:     https://bank.example (reported by the browser)
  * //   Purpose:  wire transfer (approve wire)
  * //   Amount:   € 12,500.00
  * // Approve only if you started this yourself, just now, on that page.
@@ -51,7 +54,10 @@ export function describeRequest(session: PhoneSession): string {
   const { tenant_name, requesting_origin, workflow, action, display } = requestOf(session)
   const purpose = [workflow, action && `(${action})`].filter(Boolean).join(' ').replaceAll('_', ' ')
   const rows: [string, string][] = [
-    ['Page', requesting_origin ?? 'not known'],
+    [
+      'Page',
+      requesting_origin === null ? 'not known' : `${requesting_origin} (reported by the browser)`,
+    ],
     ...(purpose === '' ? [] : [['Purpose', purpose] as [string, string]]),
     ...display.map(({ label, value }): [string, string] => [label, value]),
   ]

@@ -3,20 +3,21 @@ import {
   AFTER_PREFIX,
   CHANNEL_PROTOCOL,
   CLOSE,
+  KEY_PREFIX,
   parseId,
   type SessionId,
   WATCH_PREFIX,
 } from '@bonded/contract'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
-import { isReadable, type Session } from '../domain/session.ts'
-import { allowsOrigin } from '../domain/tenant.ts'
+import { type Refusal, type Result, refuse } from '../domain/refusal.ts'
+import type { Session } from '../domain/session.ts'
 import type { ConnectionCaps } from '../http/connection-caps.ts'
 import { rejectOnSocket } from '../http/raw-response.ts'
 import { type RequestLine, requestIdOf, type TellRequest, traceIdOf } from '../http/request-line.ts'
 import { alignResponse } from '../http/response-timing.ts'
-import { rememberOrigin } from '../operations/read-session.ts'
+import { authenticateChannel } from '../operations/authenticate.ts'
 import type { Service } from '../operations/service.ts'
+import { type Watched, watchSession } from '../operations/watch-session.ts'
 import type { Cancel } from '../ports/clock.ts'
 import type { StoredEvent } from '../ports/store.ts'
 import { closeChannel } from './close-channel.ts'
@@ -41,8 +42,10 @@ export function isChannelPath(path: string): boolean {
 /** A client that heard 1012 answers within a round trip; one that is gone must not hold up a restart. */
 const DRAIN_MS = 2_000
 
-/** What a client asks for by its subprotocols. */
+/** What a client offers in its subprotocols. */
 interface Offer {
+  /** The publishable key, which a browser must offer. */
+  readonly key: string | undefined
   readonly watchToken: string
   readonly after: number | undefined
 }
@@ -149,38 +152,14 @@ export class Channel implements AsyncDisposable {
     this.#server.close()
   }
 
-  async #admit(
-    request: IncomingMessage,
-  ): Promise<Result<{ session: Session; events: readonly StoredEvent[] | undefined }>> {
-    const { keys, store, clock, settings } = this.#service
+  async #admit(request: IncomingMessage): Promise<Result<Watched>> {
     const offer = parseOffer(request.headers['sec-websocket-protocol'])
     if (offer === undefined) return refuse('credential_missing')
-    const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
-    if (id === undefined) return refuse('session_not_found')
     const { origin } = request.headers
-
-    const found = await store.read(function* (tables) {
-      const session = yield* tables.sessions.find(id)
-      const tenant = session && (yield* tables.tenants.find(session.tenantId))
-      const missed = session && offer.after !== undefined && offer.after <= session.seq
-      return {
-        session,
-        tenant,
-        events: missed ? yield* tables.sessions.eventsAfter(id, offer.after ?? 0) : undefined,
-      }
-    })
-    const { session, tenant, events } = found
-    if (session === undefined || tenant === undefined) return refuse('session_not_found')
-    if (!isReadable(session, clock.now()) || !keys.holds(session.rootKeyId))
-      return refuse('session_not_found')
-    if (!keys.same(keys.watchToken(session.rootKeyId, id).reveal(), offer.watchToken))
-      return refuse('session_not_found')
-    if (origin !== undefined) {
-      if (origin !== settings.publicOrigin && !allowsOrigin(tenant, origin))
-        return refuse('origin_not_allowed')
-      await rememberOrigin(this.#service, session, origin)
-    }
-    return accept({ session, events })
+    const caller = await authenticateChannel(this.#service, { key: offer.key, origin })
+    if (!caller.ok) return caller
+    const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
+    return watchSession(this.#service, caller.value, { ...offer, id })
   }
 
   #open(socket: WebSocket, session: Session, events: readonly StoredEvent[] | undefined): void {
@@ -228,13 +207,14 @@ export class Channel implements AsyncDisposable {
 
 function parseOffer(header: string | undefined): Offer | undefined {
   const offered = (header ?? '').split(',').map((protocol) => protocol.trim())
-  const watch = offered.find((protocol) => protocol.startsWith(WATCH_PREFIX))
-  if (watch === undefined || !offered.includes(CHANNEL_PROTOCOL)) return undefined
-  const after = offered
-    .find((protocol) => protocol.startsWith(AFTER_PREFIX))
-    ?.slice(AFTER_PREFIX.length)
+  const valueOf = (prefix: string) =>
+    offered.find((protocol) => protocol.startsWith(prefix))?.slice(prefix.length)
+  const watchToken = valueOf(WATCH_PREFIX)
+  if (watchToken === undefined || !offered.includes(CHANNEL_PROTOCOL)) return undefined
+  const seq = valueOf(AFTER_PREFIX)
   return {
-    watchToken: watch.slice(WATCH_PREFIX.length),
-    after: after !== undefined && /^\d{1,9}$/.test(after) ? Number(after) : undefined,
+    watchToken,
+    key: valueOf(KEY_PREFIX),
+    after: seq !== undefined && /^\d{1,9}$/.test(seq) ? Number(seq) : undefined,
   }
 }

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Service } from '../operations/service.ts'
+import { isOpenToPages } from './cors.ts'
 
-/** On every answer: nothing of it is stored, framed, guessed at or sent on. */
+/** On every answer: browsers do not store it, frame it, sniff its type or send its address on. */
 const FIXED = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -13,8 +14,9 @@ const FIXED = {
 const ONE_YEAR_OF_HTTPS = 'max-age=31536000; includeSubDomains'
 
 /**
- * Sets what every answer carries, refusals included: the request id, the fixed headers, and CORS for the
- * union of all tenants' origins, so that an answer tells nothing about one tenant.
+ * Sets the headers of every answer, rejections included: the request id and the fixed headers. On
+ * the paths that pages may read it also allows the origins of all tenants alike, so that an answer
+ * reveals nothing about one tenant.
  */
 export function setHeaders(app: FastifyInstance, service: Service): void {
   const { publicOrigin } = service.settings
@@ -26,6 +28,7 @@ export function setHeaders(app: FastifyInstance, service: Service): void {
     const { origin } = request.headers
     if (origin === undefined) return done()
     reply.header('vary', 'Origin')
+    if (!isOpenToPages(request.url.split('?', 1)[0] ?? '')) return done()
     allowOrigin(service, reply, origin).then(() => done(), done)
   })
 }
@@ -46,10 +49,3 @@ async function allowOrigin(
     'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
   )
 }
-
-/** What a preflight may be told, for an origin that some tenant has. */
-export const PREFLIGHT = {
-  'access-control-allow-methods': 'GET, POST, DELETE',
-  'access-control-allow-headers': 'Authorization, Content-Type, X-Bond-Watch, Idempotency-Key',
-  'access-control-max-age': '600',
-} as const

@@ -34,8 +34,11 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     const user = endUserOf(call)
     return user && takesOfNetworks(limit, user)
   },
-  get({ caller, request }, limit) {
-    const { session_id } = request.params as { session_id: string }
+  get({ service, caller, request }, limit) {
+    const { session_id } = request.params as { session_id?: string }
+    // A check of a publishable key names no session: each network has its own bucket.
+    if (caller?.kind === 'browser' && session_id === undefined)
+      return takesOfCaller({ service, request, caller }, limit, `${caller.key.key} `)
     // A wrong watch token has its own bucket, and an unknown session is counted like a known one.
     if (caller?.kind === 'browser')
       return one(limit, `${session_id} ${String(request.headers['x-bond-watch'])}`)
@@ -66,9 +69,9 @@ function one(limit: Limit, key: string): readonly Take[] {
 }
 
 /** The networks of the caller. An IPv6 caller needs a unit of its /64, its /56 and its /48. */
-function takesOfCaller({ service, request }: Counted, limit: Limit): readonly Take[] {
+function takesOfCaller({ service, request }: Counted, limit: Limit, scope = ''): readonly Take[] {
   const address = clientAddress(request.raw, service.settings.trustedProxies)
-  return takesOfNetworks(limit, { address, scope: '' })
+  return takesOfNetworks(limit, { address, scope })
 }
 
 /** @param of whose network it is: only callers of one scope share its buckets */

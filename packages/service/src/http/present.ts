@@ -73,9 +73,7 @@ export function presentPhone(
     ...sharedMembers(service, session, { now, nonce: shown, pinned }),
     verification: proved ? session.verification : null,
     tenant_name: tenant.name,
-    requesting_origin:
-      session.requestingOrigin ??
-      (tenant.origins.length === 1 ? (tenant.origins[0] ?? null) : null),
+    requesting_origin: session.requestingOrigin,
     context: session.context,
     created_at: iso(session.createdAt),
     step_up: state === 'step_up_required' && pinned ? session.stepUp : null,

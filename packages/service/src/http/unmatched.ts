@@ -1,7 +1,8 @@
 import { ENDPOINTS, type Endpoint } from '@bonded/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { PREFLIGHT } from './headers.ts'
+import { preflightHeaders } from './cors.ts'
 import { PAGE_PATHS } from './pages.ts'
+import { pathPattern } from './path-pattern.ts'
 import { Refused } from './refused.ts'
 
 /** A path of the table, as what a request's path must look like, and the method it takes. */
@@ -12,16 +13,17 @@ const TABLE: readonly {
 }[] = [
   ...(Object.values(ENDPOINTS) as Endpoint[]).map(({ method, path }) => ({
     path,
-    pattern: patternOf(path),
+    pattern: pathPattern(path),
     method,
   })),
-  ...PAGE_PATHS.map((path) => ({ path, pattern: patternOf(path), method: 'GET' })),
+  ...PAGE_PATHS.map((path) => ({ path, pattern: pathPattern(path), method: 'GET' })),
 ]
 
 /** Answers whatever no route took: a preflight, a wrong method, or a path that is not there. */
 export function answerUnmatched(app: FastifyInstance): void {
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '')
+    const path = request.url.split('?', 1)[0] ?? ''
+    const allowed = allowedMethods(path)
     const { origin, 'access-control-request-method': asked } = request.headers
     if (
       request.method === 'OPTIONS' &&
@@ -29,7 +31,8 @@ export function answerUnmatched(app: FastifyInstance): void {
       asked !== undefined &&
       allowed.length > 0
     ) {
-      if (reply.hasHeader('access-control-allow-origin')) reply.headers(PREFLIGHT)
+      if (reply.hasHeader('access-control-allow-origin'))
+        reply.headers(preflightHeaders(path) ?? {})
       return reply.code(204).send()
     }
     if (allowed.length === 0) throw new Refused({ reason: 'unknown_endpoint' })
@@ -52,8 +55,4 @@ function allowedMethods(path: string): readonly string[] {
   const fixed = TABLE.filter((entry) => entry.path === path)
   const entries = fixed.length > 0 ? fixed : TABLE.filter(({ pattern }) => pattern.test(path))
   return [...new Set(entries.map(({ method }) => method))]
-}
-
-function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 }

@@ -20,6 +20,7 @@ import { stepUpFor } from '../domain/step-up.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { VerifiedAssertion } from '../ports/proofs.ts'
 import type { Tables, Work } from '../ports/store.ts'
+import { findKeptSession } from './find-session.ts'
 import type { PhoneReading } from './read-session.ts'
 import { loadAttempt, noteInvalidAssertion, raiseCounter, refuseNoted } from './phone-attempt.ts'
 import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
@@ -45,11 +46,13 @@ export async function attest(
 
   return service.store.write(function* (tables): Work<Result<PhoneReading>> {
     const now = service.clock.now()
-    // Session known.
+    // Session known, and to a backend one that its credential may read.
+    if (caller.kind === 'backend') {
+      const own = yield* findKeptSession(tables, { id, key: caller.credential })
+      if (!own.ok) return refuse('session_not_live')
+    }
     const first = yield* loadAttempt(service, tables, { id, device, nonce })
     if (first === undefined) return refuse('session_not_live')
-    if (caller.kind === 'backend' && first.session.tenantId !== caller.credential.tenant.id)
-      return refuse('session_not_live')
 
     const payload = rebuildPayload(service, first.session, request)
     const digest = service.keys.sha256(payload)

@@ -8,18 +8,19 @@ import {
 } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { allowsOrigin, isRevoked } from '../domain/tenant.ts'
-import type { Caller, Service } from './service.ts'
+import type { BrowserCaller, Caller, Service } from './service.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 
-/** What a request shows of its sender. */
+/** What a request presents about its sender. */
 export interface Presented {
   readonly authorization: string | undefined
   readonly origin: string | undefined
 }
 
 /**
- * Who is calling (protocol 3). A credential of a kind that the endpoint does not take is `unauthorized`, as one
- * that does not exist is; an Origin that the credential does not allow is `forbidden`.
+ * Identifies the caller (protocol 3). A credential of a kind that the endpoint does not accept is
+ * `unauthorized`, like one that does not exist. An Origin that the credential does not allow is
+ * `forbidden`.
  */
 export async function authenticate(
   service: Service,
@@ -31,26 +32,42 @@ export async function authenticate(
     ownOriginOnly === true
       ? fromOwnOrigin(service, origin, { kind: 'anybody' })
       : accept({ kind: 'anybody' })
-  // Where nobody needs a credential, one that is sent along is not looked at.
+  // An endpoint that needs no credential ignores one.
   if (callers.every((caller) => caller === 'anybody')) return anybody
   if (authorization === undefined)
     return callers.includes('anybody') ? anybody : refuse('credential_missing')
 
   const token = /^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? ''
-  const no = refuse('credential_not_accepted')
+  const rejected = refuse('credential_not_accepted')
   if (isServerCredential(token))
-    return callers.includes('backend') ? backend(service, token, origin) : no
+    return callers.includes('backend')
+      ? backend(service, token, { origin, ownOriginOnly })
+      : rejected
   if (PUBLISHABLE_KEY.test(token))
-    return callers.includes('browser') ? browser(service, token, origin) : no
+    return callers.includes('browser') ? browser(service, token, origin) : rejected
   if (DEVICE_TOKEN.test(token))
-    return callers.includes('phone') ? phone(service, token, origin) : no
+    return callers.includes('phone') ? phone(service, token, origin) : rejected
   return refuse('credential_invalid')
+}
+
+/**
+ * Identifies who opens a channel (protocol 9): a browser by its publishable key and Origin. An app
+ * sends no Origin, and a page of the service's own origin acts for a phone: both are null, and the
+ * watch token alone admits them.
+ */
+export async function authenticateChannel(
+  service: Service,
+  { key, origin }: { readonly key: string | undefined; readonly origin: string | undefined },
+): Promise<Result<BrowserCaller | null>> {
+  if (origin === undefined || origin === service.settings.publicOrigin) return accept(null)
+  if (key === undefined) return refuse('credential_missing', { param: 'Sec-WebSocket-Protocol' })
+  return PUBLISHABLE_KEY.test(key) ? browser(service, key, origin) : refuse('credential_invalid')
 }
 
 async function backend(
   service: Service,
   token: string,
-  origin: string | undefined,
+  { origin, ownOriginOnly }: { origin: string | undefined; ownOriginOnly: true | undefined },
 ): Promise<Result<Caller>> {
   const keyId = SERVER_CREDENTIAL.exec(token)?.[1] ?? ''
   const credential = await service.store.read((tables) =>
@@ -59,7 +76,8 @@ async function backend(
   if (credential === undefined || !service.keys.same(service.keys.digest(token), credential.hash))
     return refuse('credential_invalid')
   if (isRevoked(credential, service.clock.now())) return refuse('credential_invalid')
-  if (origin !== undefined && !allowsOrigin(credential.tenant, origin))
+  // A server credential in a page has leaked. Only some endpoints tolerate the tenant's own pages.
+  if (origin !== undefined && (ownOriginOnly || !allowsOrigin(credential.tenant, origin)))
     return refuse('origin_not_allowed')
   return accept({ kind: 'backend', credential })
 }
@@ -68,10 +86,10 @@ async function browser(
   service: Service,
   token: string,
   origin: string | undefined,
-): Promise<Result<Caller>> {
+): Promise<Result<BrowserCaller>> {
   const key = await service.store.read((tables) => tables.tenants.findPublishableKey(token))
   if (key === undefined || isRevoked(key, service.clock.now())) return refuse('credential_invalid')
-  // The key is public: only the Origin a browser vouches for says that the tenant's own page shows it.
+  // The key is public: only the Origin, which a browser sets, shows that it is the tenant's page.
   if (origin === undefined || !allowsOrigin(key.tenant, origin)) return refuse('origin_not_allowed')
   return accept({ kind: 'browser', key, origin })
 }
@@ -91,7 +109,11 @@ async function phone(
   return fromOwnOrigin(service, origin, { kind: 'phone', device: found.device })
 }
 
-/** The first use of a new token ends the old one: the phone has it. False where a still newer one was offered meanwhile. */
+/**
+ * Ends the old token at the first use of a new one, which proves that the phone received it.
+ *
+ * @returns false if a newer token has been offered in between
+ */
 function beginToken(service: Service, id: DeviceId, tokenId: string): Promise<boolean> {
   return service.store.write(function* (tables) {
     const begun = yield* tables.devices.useToken(id, tokenId)
@@ -105,7 +127,7 @@ function beginToken(service: Service, id: DeviceId, tokenId: string): Promise<bo
   })
 }
 
-/** An app sends no Origin; a page that speaks for a phone is the service's own. */
+/** Accepts no Origin, as an app sends it, or the service's own, whose page acts for a phone. */
 function fromOwnOrigin(
   { settings }: Service,
   origin: string | undefined,

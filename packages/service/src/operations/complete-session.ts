@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { mayMove, type Session, stateAt } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
-import { findOwn } from './find-session.ts'
+import { findSession } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
 export interface CompleteInput {
@@ -12,8 +12,9 @@ export interface CompleteInput {
 }
 
 /**
- * Closes the bond once the action has durably succeeded. Judged in the order: existence and expiry, secret,
- * context, state. Completing a completed session again is the retry of a lost answer.
+ * Closes the bond once the action has durably succeeded. The checks run in this order: existence
+ * and expiry, secret, context, state. Completing a completed session again succeeds, so a retry
+ * after a lost answer is safe.
  */
 export async function completeSession(
   service: Service,
@@ -23,9 +24,9 @@ export async function completeSession(
   return service.store.write(function* (tables) {
     const now = service.clock.now()
     for (;;) {
-      const found = yield* findOwn(service, tables, {
+      const found = yield* findSession(service, tables, {
         id: input.id,
-        tenant: caller.credential.tenant,
+        key: caller.credential,
         now,
       })
       if (!found.ok) return found

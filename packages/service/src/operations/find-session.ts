@@ -1,24 +1,70 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
-import type { Tenant } from '../domain/tenant.ts'
-import type { Tables, Work } from '../ports/store.ts'
+import { inScope } from '../domain/tenant.ts'
+import type { PublishableKey, ServerCredential, Tables, Work } from '../ports/store.ts'
 import type { Service } from './service.ts'
 
+/** A server credential or a publishable key: its tenant and scope decide which sessions it reads. */
+export type TenantKey = Pick<ServerCredential | PublishableKey, 'tenant' | 'scope'>
+
+interface Wanted {
+  readonly id: SessionId | undefined
+  readonly key: TenantKey
+  readonly now: number
+}
+
 /**
- * A session of this tenant that can still be read. A foreign one, an unknown one and a forgotten one read the
- * same, so a guesser learns nothing (protocol 3). So does one whose root key is gone.
+ * Returns a session that this key may read now. This is the only place that decides it: an unknown
+ * session, another tenant's, one outside the key's scope, one that ended over an hour ago and one
+ * whose root key is gone all read as not found, so that guessing reveals nothing (protocol 3).
  */
-export function* findOwn(
+export function* findSession(
   service: Service,
   tables: Tables,
-  of: { id: SessionId | undefined; tenant: Tenant; now: number },
+  wanted: Wanted,
 ): Work<Result<Session>> {
-  const session = of.id && (yield* tables.sessions.find(of.id))
-  const own =
-    session &&
-    session.tenantId === of.tenant.id &&
-    isReadable(session, of.now) &&
-    service.keys.holds(session.rootKeyId)
-  return own ? accept(session) : refuse('session_not_found')
+  const found = yield* findKeptSession(tables, wanted)
+  return found.ok && !isAvailable(service, found.value, wanted.now)
+    ? refuse('session_not_found')
+    : found
+}
+
+/** Like {@link findSession}, until the session is purged: for its timeline and for a replay. */
+export function* findKeptSession(
+  tables: Tables,
+  { id, key }: Pick<Wanted, 'id' | 'key'>,
+): Work<Result<Session>> {
+  const session = id && (yield* tables.sessions.find(id))
+  return session && isVisible(session, key) ? accept(session) : refuse('session_not_found')
+}
+
+/**
+ * Returns the session that a watch token opens. A browser must also present a key that may read
+ * the session. For a phone, which received the token with its claim, the key is null.
+ */
+export function* findWatchedSession(
+  service: Service,
+  tables: Tables,
+  wanted: Omit<Wanted, 'key'> & {
+    readonly key: TenantKey | null
+    readonly watchToken: string | undefined
+  },
+): Work<Result<Session>> {
+  const { id, key, now, watchToken } = wanted
+  const session = id && (yield* tables.sessions.find(id))
+  if (!session || !isAvailable(service, session, now)) return refuse('session_not_found')
+  if (key !== null && !isVisible(session, key)) return refuse('session_not_found')
+  const token = service.keys.watchToken(session.rootKeyId, session.id).reveal()
+  return watchToken !== undefined && service.keys.same(token, watchToken)
+    ? accept(session)
+    : refuse('session_not_found')
+}
+
+function isVisible(session: Session, { tenant, scope }: TenantKey): boolean {
+  return session.tenantId === tenant.id && inScope(scope, session.workflow, session.action)
+}
+
+function isAvailable({ keys }: Service, session: Session, now: number): boolean {
+  return isReadable(session, now) && keys.holds(session.rootKeyId)
 }

@@ -2,10 +2,13 @@ import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { mayMove, type Session, stateAt } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
-import { findOwn } from './find-session.ts'
+import { findSession } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
-/** Ends a session for the tenant. Killing a killed one again is fine; one that completed or expired is not there to kill. */
+/**
+ * Ends a session for its tenant. Killing a killed session again succeeds, so a retry is safe. A
+ * session that has completed or expired reads as not found.
+ */
 export async function killSession(
   service: Service,
   caller: BackendCaller,
@@ -14,7 +17,7 @@ export async function killSession(
   return service.store.write(function* (tables) {
     const now = service.clock.now()
     for (;;) {
-      const found = yield* findOwn(service, tables, { id, tenant: caller.credential.tenant, now })
+      const found = yield* findSession(service, tables, { id, key: caller.credential, now })
       if (!found.ok) return found
       if (stateAt(found.value, now) === MOVES.kill.to) return found
       if (!mayMove(found.value, MOVES.kill, now)) return refuse('session_not_found')

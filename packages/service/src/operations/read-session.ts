@@ -9,11 +9,11 @@ import { judgeDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { findOwn } from './find-session.ts'
+import { findSession, findWatchedSession } from './find-session.ts'
 import { loadAttempt } from './phone-attempt.ts'
 import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from './service.ts'
 
-/** What the customer's backend reads. */
+/** Returns a session to its tenant's backend. */
 export function readAsBackend(
   service: Service,
   caller: BackendCaller,
@@ -21,31 +21,32 @@ export function readAsBackend(
 ): Promise<Result<Session>> {
   const now = service.clock.now()
   return service.store.read((tables) =>
-    findOwn(service, tables, { id, tenant: caller.credential.tenant, now }),
+    findSession(service, tables, { id, key: caller.credential, now }),
   )
 }
 
-/** What a browser reads that shows the watch token. The first Origin to show it is what the phone will be told. */
+/** Returns a session to a browser that presents its watch token, and records the page's origin. */
 export async function readAsBrowser(
   service: Service,
-  caller: Pick<BrowserCaller, 'origin'> & { readonly tenant: Tenant },
+  { key, origin }: Pick<BrowserCaller, 'key' | 'origin'>,
   { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
 ): Promise<Result<Session>> {
   const read = () =>
     service.store.read((tables) =>
-      findOwn(service, tables, { id, tenant: caller.tenant, now: service.clock.now() }),
+      findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() }),
     )
   const found = await read()
   if (!found.ok) return found
-  const session = found.value
-  const token = service.keys.watchToken(session.rootKeyId, session.id).reveal()
-  if (watchToken === undefined || !service.keys.same(token, watchToken))
-    return refuse('session_not_found')
-  // What was read before a write is old by the time it is shown: its time could seem to be up where a bond gave it more.
-  return (await rememberOrigin(service, session, caller.origin)) ? read() : found
+  // The write takes time, in which a bond may have extended the session: return it as it is now.
+  return (await rememberOrigin(service, found.value, origin)) ? read() : found
 }
 
-/** Stored once; a service's own page is no requester. @returns whether it was the first */
+/**
+ * Records the origin of the first page that presented the watch token: what the phone shows. The
+ * service's own page acts for a phone, so its origin is not recorded.
+ *
+ * @returns whether this origin was recorded
+ */
 export async function rememberOrigin(
   service: Service,
   session: Session,

@@ -1,9 +1,10 @@
 import type { SessionId, Timeline } from '@bonded/contract'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result } from '../domain/refusal.ts'
 import { stateAt } from '../domain/session.ts'
+import { findKeptSession } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
-/** What happened to a session of this tenant, as long as it is kept. */
+/** Returns the history of a session of this tenant, until the session is purged. */
 export async function readTimeline(
   service: Service,
   caller: BackendCaller,
@@ -11,9 +12,9 @@ export async function readTimeline(
 ): Promise<Result<Timeline>> {
   const now = service.clock.now()
   return service.store.read(function* (tables) {
-    const session = id && (yield* tables.sessions.find(id))
-    if (!session || session.tenantId !== caller.credential.tenant.id)
-      return refuse('session_not_found')
+    const found = yield* findKeptSession(tables, { id, key: caller.credential })
+    if (!found.ok) return found
+    const session = found.value
     return accept({
       session_id: session.id,
       state: stateAt(session, now),

@@ -4,64 +4,26 @@ import { connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { ServerFrame } from '@bonded/contract'
-import { WebSocket } from 'ws'
 import { noMeter } from '../../src/ports/meter.ts'
 import { Canary } from '../harness/canary.ts'
+import { type ChannelOptions, openChannel } from '../harness/channel.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../harness/harness.ts'
 
 const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30 }] })
 after(() => h[Symbol.asyncDispose]())
 
-/** A channel that hands out its frames one by one, in the order they came. */
 function watch(
   session: { id: string; watch_token: string },
-  options: { protocols?: string[]; origin?: string; port?: number } = {},
+  { port = h.running.port, ...options }: ChannelOptions & { port?: number } = {},
 ) {
-  const protocols = options.protocols ?? ['bonded.v1', `watch.${session.watch_token}`]
-  const socket = new WebSocket(
-    `ws://127.0.0.1:${options.port ?? h.running.port}/sessions/${session.id}`,
-    protocols,
-    options.origin ? { origin: options.origin } : {},
-  )
-  const frames: ServerFrame[] = []
-  const waiting: ((frame: ServerFrame) => void)[] = []
-  socket.on('message', (data) => {
-    const frame = JSON.parse(String(data)) as ServerFrame
-    const next = waiting.shift()
-    if (next) next(frame)
-    else frames.push(frame)
-  })
-  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
-  const refused = new Promise<{
-    status: number
-    body: { error: { code: string; reason: string } }
-  }>((resolve) => {
-    socket.once('unexpected-response', (_request, response) => {
-      let text = ''
-      response.on('data', (chunk) => {
-        text += String(chunk)
-      })
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }),
-      )
-    })
-  })
-  socket.on('error', () => {})
-  return {
-    socket,
-    closed,
-    refused,
-    next: () =>
-      frames.length > 0
-        ? Promise.resolve(frames.shift() as ServerFrame)
-        : new Promise<ServerFrame>((resolve) => waiting.push(resolve)),
-  }
+  return openChannel(port, session, options)
 }
+const ofBrowser = { key: h.shop.publishable }
 
 test('a watcher hears hello, scanned, evaluating, bonded and completed, in order of seq, and then 1000', async () => {
   const session = await h.create({})
   const phone = await h.register()
-  const channel = watch(session, { origin: SHOP_ORIGIN })
+  const channel = watch(session, ofBrowser)
   const hello = await channel.next()
   assert.equal(channel.socket.protocol, 'bonded.v1')
   assert.deepEqual(
@@ -186,14 +148,14 @@ test('who comes back with after.<seq> hears what it missed, and the code on show
   const phone = await h.register()
   await h.claim(phone, session)
   const back = watch(session, {
-    protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.1'],
+    after: 1,
   })
   assert.deepEqual(brief(await back.next()), ['hint', 2, 'pending', 'scanned'])
   assert.equal((await back.next()).type, 'challenge')
   await h.attest(phone, await h.view(phone, session))
   assert.equal((await back.next()).seq, 3)
   const beyond = watch(session, {
-    protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.99'],
+    after: 99,
   })
   assert.equal((await beyond.next()).type, 'hello')
   for (const channel of [back, beyond]) channel.socket.close()
@@ -205,7 +167,7 @@ test('who comes back late hears each event as it was when it happened, in order 
   await h.claim(phone, session)
   await h.attest(phone, await h.view(phone, session))
   const back = watch(session, {
-    protocols: ['bonded.v1', `watch.${session.watch_token}`, 'after.1'],
+    after: 1,
   })
   assert.deepEqual(
     [brief(await back.next()), brief(await back.next()), brief(await back.next())],
@@ -226,12 +188,12 @@ test('a browser is told that a session was killed, and not by whom', async () =>
   assert.deepEqual((await channel.next()).data, { ended_reason: 'killed' })
 })
 
-test('the service’s own page opens a channel and is not told as the one that asks', async () => {
+test('admits the service’s own page like a phone, and does not show its origin as the requester', async () => {
   const session = await h.create({})
   const phone = await h.register()
   const channel = watch(session, { origin: PUBLIC_ORIGIN })
   assert.equal((await channel.next()).type, 'hello')
-  assert.equal((await h.view(phone, session)).requesting_origin, SHOP_ORIGIN)
+  assert.equal((await h.view(phone, session)).requesting_origin, null)
   channel.socket.close()
 })
 
@@ -265,8 +227,8 @@ test('refusals before the upgrade have the error shape', async () => {
     [{ protocols: [`watch.${session.watch_token}`] }, 401, 'credential_missing'],
     [{ protocols: ['bonded.v1', 'watch.bwt_wrong'] }, 404, 'session_not_found'],
     [{ protocols: ['bonded.v1', `watch.${another.watch_token}`] }, 404, 'session_not_found'],
-    [{ origin: 'https://evil.example' }, 403, 'origin_not_allowed'],
-    [{ origin: 'null' }, 403, 'origin_not_allowed'],
+    [{ ...ofBrowser, origin: 'https://evil.example' }, 403, 'origin_not_allowed'],
+    [{ ...ofBrowser, origin: 'null' }, 403, 'origin_not_allowed'],
   ]
   for (const [options, status, reason] of cases) {
     const refused = await watch(session, options).refused
@@ -443,7 +405,7 @@ test('what happens while a channel is being opened is not lost', async () => {
     await h.claim(phone, session)
     return written
   }
-  const channel = watch(session, { origin: SHOP_ORIGIN })
+  const channel = watch(session, ofBrowser)
   const hello = await channel.next()
   assert.equal(hello.seq, 1)
   assert.deepEqual(brief(await channel.next()), ['hint', 2, 'pending', 'scanned'])

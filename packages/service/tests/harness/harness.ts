@@ -26,6 +26,7 @@ import type { Scope, Tenant } from '../../src/domain/tenant.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { Meter } from '../../src/ports/meter.ts'
 import { parseAddresses, type TrustedProxies } from '../../src/http/client-address.ts'
+import type { ScriptSource } from '../../src/http/pages.ts'
 import type { CarrierProvider, PassportVerifier } from '../../src/ports/proofs.ts'
 import { type RunningService, startService, composeService } from '../../src/compose.ts'
 import { Canary } from './canary.ts'
@@ -85,6 +86,8 @@ export interface CallOptions {
 export interface HarnessOptions {
   readonly workflows?: readonly Workflow[]
   readonly environment?: Tenant['environment']
+  /** For a real browser: the port to listen on, which the public origin names, and the widget. */
+  readonly hosting?: { readonly port: number; readonly script: ScriptSource }
   /** Off unless asked for: the clock stands still, so no bucket would ever fill again. */
   readonly limits?: Limits | 'off'
   readonly trustedProxies?: TrustedProxies
@@ -112,11 +115,13 @@ export async function harness(options: HarnessOptions = {}) {
     { level: 'info' },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   )
+  const { hosting } = options
+  const publicOrigin = hosting ? `http://127.0.0.1:${hosting.port}` : PUBLIC_ORIGIN
   const wired = composeService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: options.rootKeys ?? [ROOT_KEY],
     settings: {
-      publicOrigin: PUBLIC_ORIGIN,
+      publicOrigin,
       appScheme: 'pulse',
       version: '0.0.0',
       limits: options.limits ?? 'off',
@@ -129,17 +134,22 @@ export async function harness(options: HarnessOptions = {}) {
     clock,
     proofs:
       options.proofs?.(clock) ??
-      proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch: nobodyAnswers }),
+      proofsOf(NO_APPS, { origin: publicOrigin, clock, fetch: nobodyAnswers }),
     ...(options.meter ? { meter: options.meter } : {}),
     ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
     ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
   })
   const service = options.passports ? { ...wired, passports: options.passports } : wired
-  const script = {
+  const script = hosting?.script ?? {
     version: '0.0.0',
     load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }),
   }
-  const running = await startService(service, { host: '127.0.0.1', port: 0, log, script })
+  const running = await startService(service, {
+    host: '127.0.0.1',
+    port: hosting?.port ?? 0,
+    log,
+    script,
+  })
   const shop = await addTenant(running, {
     workflows: options.workflows ?? WORKFLOWS,
     environment: options.environment ?? 'sandbox',

@@ -125,10 +125,12 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
     return [400, 'device_not_usable']
   }
   const itsOrigin = foreign ? 'other' : 'shop'
-  const originPasses = origin === itsOrigin || (kind === 'backend' && origin === 'none')
+  // Attestations come from phones: a server credential there with an Origin has leaked into a page.
+  const fromPage = origin === itsOrigin && name !== 'attest'
+  const originPasses = fromPage || (kind === 'backend' && origin === 'none')
   if (!originPasses) return [403, 'origin_not_allowed']
   if (!foreign) return name === 'completeSession' ? [400, 'session_not_bonded'] : ok(endpoint)
-  if (name === 'createSession') return ok(endpoint)
+  if (name === 'createSession' || name === 'checkPublishableKey') return ok(endpoint)
   return name === 'attest' ? [400, 'session_not_live'] : [404, 'session_not_found']
 }
 
@@ -282,22 +284,27 @@ test('a missing, a wrong and another session’s watch token read like a session
   }
 })
 
-test('the first Origin that shows the watch token is what the phone is told; before that, the only one there is', async () => {
+test('shows the phone no origin until a page has presented the watch token, then the first one', async () => {
   const two = await h.addTenant({
     name: 'Two',
     origins: ['https://a.two.example', 'https://b.two.example'],
   })
   const session = await h.create({ workflow: 'credit_application' }, two)
   const phone = await h.register()
-  assert.equal((await h.view(phone, session)).requesting_origin, null)
-  for (const origin of ['https://b.two.example', 'https://a.two.example']) {
-    await h.api('GET', `/sessions/${session.id}`, {
+  const originShown = async () => (await h.view(phone, session)).requesting_origin
+  const poll = (origin: string, token: string) =>
+    h.api('GET', `/sessions/${session.id}`, {
       token: two.publishable,
-      headers: { origin, 'x-bond-watch': session.watch_token },
+      headers: { origin, 'x-bond-watch': token },
     })
-  }
-  assert.equal((await h.view(phone, session)).requesting_origin, 'https://b.two.example')
-  assert.equal((await h.view(phone, await h.create())).requesting_origin, SHOP_ORIGIN)
+  assert.equal(await originShown(), null)
+  await poll('https://a.two.example', 'bwt_wrong')
+  assert.equal(await originShown(), null)
+  for (const origin of ['https://b.two.example', 'https://a.two.example'])
+    await poll(origin, session.watch_token)
+  assert.equal(await originShown(), 'https://b.two.example')
+  // Not even the only origin that a tenant has stands in for a page.
+  assert.equal((await h.view(phone, await h.create())).requesting_origin, null)
 })
 
 test('a preflight is answered for the union of all tenants’ origins, and tells a stranger nothing', async () => {
@@ -326,5 +333,53 @@ test('a preflight is answered for the union of all tenants’ origins, and tells
       [204, undefined, undefined],
     )
     assert.equal(reply.headers.vary, 'Origin', 'a cache keeps a stranger’s answer apart too')
+  }
+})
+
+test('allows cross-origin exactly the calls that a page may make, by the endpoint table', async () => {
+  for (const { method, path, callers, headers } of Object.values(ENDPOINTS) as Endpoint[]) {
+    const at = path
+      .replace('{session_id}', `sess_${'0'.repeat(22)}`)
+      .replace('{device_id}', `dev_${'0'.repeat(22)}`)
+    const reply = await h.call('OPTIONS', at, {
+      headers: { origin: SHOP_ORIGIN, 'access-control-request-method': method },
+    })
+    assert.equal(reply.status, 204)
+    const { 'access-control-allow-methods': methods, 'access-control-allow-headers': allowed } =
+      reply.headers
+    // A path is shared by methods: only the one with a browser among its callers is allowed.
+    const browsers = (Object.values(ENDPOINTS) as Endpoint[]).filter(
+      (endpoint) => endpoint.path === path && endpoint.callers.includes('browser'),
+    )
+    if (browsers.length === 0) {
+      assert.deepEqual([methods, allowed], [undefined, undefined], `${method} ${path}`)
+      if (!callers.includes('anybody'))
+        assert.equal(reply.headers['access-control-allow-origin'], undefined, `${method} ${path}`)
+      continue
+    }
+    assert.equal(methods, browsers.map((endpoint) => endpoint.method).join(', '), path)
+    for (const name of headerNames(headers))
+      assert.ok(String(allowed).toLowerCase().includes(name), `${path}: ${name}`)
+    assert.doesNotMatch(String(allowed), /Idempotency|Completion|Content-Type/)
+  }
+})
+
+function headerNames(schema: object | undefined): readonly string[] {
+  const { properties = {} }: { properties?: object } = { ...schema }
+  return Object.keys(properties)
+}
+
+test('lets no page read an answer of an endpoint that pages may not call', async () => {
+  const session = await h.create()
+  for (const [method, path] of [
+    ['POST', '/sessions'],
+    ['POST', '/attestations'],
+    ['POST', `/sessions/${session.id}/form-completed`],
+    ['POST', '/devices/challenges'],
+    ['GET', `/sessions/${session.id}/timeline`],
+  ] as const) {
+    const { headers } = await h.api(method, path, { headers: { origin: SHOP_ORIGIN } })
+    assert.equal(headers['access-control-allow-origin'], undefined, path)
+    assert.equal(headers.vary, 'Origin', path)
   }
 })

@@ -88,9 +88,11 @@ test('a channel that opens and one that is refused are a line each', async () =>
   const session = await h.create()
   const url = `ws://127.0.0.1:${h.running.port}/sessions/${session.id}`
   const lines = await linesOf(async () => {
-    const open = new WebSocket(url, ['bonded.v1', `watch.${session.watch_token}`], {
-      origin: SHOP_ORIGIN,
-    })
+    const open = new WebSocket(
+      url,
+      ['bonded.v1', `watch.${session.watch_token}`, `key.${h.shop.publishable}`],
+      { origin: SHOP_ORIGIN },
+    )
     await new Promise((resolve) => open.once('message', resolve))
     open.terminate()
     const refused = new WebSocket(url, ['bonded.v1', 'watch.wrong'])

@@ -104,12 +104,13 @@ test('an assertion takes effect before the end of its time, or not at all', asyn
   assert.deepEqual(outcome, refused)
 })
 
-test('a browser whose Origin is remembered first is shown the session as it is after that, not before', async () => {
+test('returns the session to a browser as it is after its Origin was recorded, not before', async () => {
   const { id, session, backend } = await prepare('bonded')
+  const key = { key: h.shop.publishable, tenant: h.shop.tenant, scope: null, revokedAt: null }
   const found = { id, watchToken: session.watch_token }
   const [, reading] = await Promise.all([
     killSession(service, backend, id),
-    readAsBrowser(service, { origin: SHOP_ORIGIN, tenant: h.shop.tenant }, found),
+    readAsBrowser(service, { origin: SHOP_ORIGIN, key }, found),
   ])
   assert.equal(reading.ok && reading.value.state, 'killed')
 })

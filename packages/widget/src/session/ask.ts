@@ -1,29 +1,32 @@
-import { isObject, readStanding, type SessionAddress, type Standing } from './read.ts'
+import type { UnavailableReason } from '../outcome.ts'
+import { bare, type Members, ownMembers } from './members.ts'
+import { readStanding, type SessionAddress, type Standing } from './read.ts'
+import { reportRejection } from './rejection.ts'
 
-/** An answer that takes longer, beyond the time asked to wait, is lost. */
+/** An answer that takes longer than this, beyond the time asked to wait, is lost. */
 const ANSWER_LIMIT_MS = 8_000
 
-/** What GET said. `later`: nothing for now, ask again; not before the time that the service names, where it does. */
+/** What GET answered. */
 export type Answer =
-  | {
-      readonly kind: 'standing'
-      readonly standing: Standing
-      readonly view: Record<string, unknown>
-    }
+  | { readonly kind: 'standing'; readonly standing: Standing; readonly view: Members }
+  /** The service does not show this session to this key. */
   | { readonly kind: 'gone' }
-  | { readonly kind: 'refused' }
+  | { readonly kind: 'rejected'; readonly reason: UnavailableReason }
   | { readonly kind: 'unreadable' }
-  | { readonly kind: 'later'; readonly retryAfterMs?: number }
+  /** Nothing for now: ask again, but not before the time that the service names. */
+  | { readonly kind: 'later'; readonly retryAfterMs: number }
+  /** No answer that this page may read: the network failed, or the service does not allow its origin. */
+  | { readonly kind: 'blocked' }
 
 interface Question {
-  readonly address: Pick<SessionAddress, 'id' | 'apiBaseUrl' | 'watchToken'>
+  readonly address: SessionAddress
   readonly publishableKey: string
-  /** Wait for the next change after `seq`, at most so long. */
-  readonly wait?: { readonly ms: number; readonly after: number } | undefined
-  readonly signal?: AbortSignal | undefined
+  /** Wait for the next change after `seq`, at most so long. Null: answer at once. */
+  readonly wait: { readonly ms: number; readonly after: number } | null
+  readonly signal: AbortSignal | null
 }
 
-/** Asks the service where the session stands: the truth, as far as a browser may know it. */
+/** Asks the service for the session, as far as a browser may know it. */
 export async function ask({ address, publishableKey, wait, signal }: Question): Promise<Answer> {
   const url = new URL(`/api/v1/sessions/${encodeURIComponent(address.id)}`, address.apiBaseUrl)
   if (wait) url.search = `wait_ms=${Math.round(wait.ms)}&after=${wait.after}`
@@ -32,28 +35,34 @@ export async function ask({ address, publishableKey, wait, signal }: Question): 
   const timer = setTimeout(stop, ANSWER_LIMIT_MS + (wait?.ms ?? 0))
   signal?.addEventListener('abort', stop)
   try {
-    const response = await fetch(url, {
-      headers: { Authorization: `Bearer ${publishableKey}`, 'X-Bond-Watch': address.watchToken },
-      cache: 'no-store',
-      credentials: 'omit',
-      referrerPolicy: 'no-referrer',
-      signal: limit.signal,
-    })
+    const response = await fetch(
+      url,
+      fromNowhere({
+        headers: { Authorization: `Bearer ${publishableKey}`, 'X-Bond-Watch': address.watchToken },
+        signal: limit.signal,
+      }),
+    )
     if (response.ok) return understand(await response.json(), address.id)
     if (response.status === 404) return { kind: 'gone' }
     if (response.status === 429 || response.status >= 500)
       return { kind: 'later', retryAfterMs: retryAfterMs(response) }
-    console.error(
-      `Pulse: the service refused this page (${response.status}).`,
-      await response.text(),
-    )
-    return { kind: 'refused' }
+    return { kind: 'rejected', reason: reportRejection(response.status, await response.text()) }
   } catch {
-    return { kind: 'later' }
+    return limit.signal.aborted ? { kind: 'later', retryAfterMs: 0 } : { kind: 'blocked' }
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', stop)
   }
+}
+
+/** Options of a request to the service: nothing of the page's goes along, and nothing is stored. */
+export function fromNowhere(init: RequestInit): RequestInit {
+  return bare({
+    ...init,
+    cache: 'no-store',
+    credentials: 'omit',
+    referrerPolicy: 'no-referrer',
+  } satisfies RequestInit)
 }
 
 function retryAfterMs({ headers }: Response): number {
@@ -61,9 +70,10 @@ function retryAfterMs({ headers }: Response): number {
   return /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : 0
 }
 
-function understand(view: unknown, id: string): Answer {
+function understand(answer: unknown, id: string): Answer {
+  const view = ownMembers(answer)
   const standing = readStanding(view, performance.now())
-  return standing && isObject(view) && view['id'] === id
+  return standing && view?.['id'] === id
     ? { kind: 'standing', standing, view }
     : { kind: 'unreadable' }
 }

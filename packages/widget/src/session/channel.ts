@@ -4,7 +4,7 @@ import type { SessionAddress, Standing } from './read.ts'
 /** A channel that has not opened by then is blocked somewhere on the way. */
 const OPENING_LIMIT_MS = 8_000
 
-/** What the channel tells. After `closed`, or after it was closed from here, it is silent. */
+/** What the channel reports. After `closed`, or after it was closed from here, it is silent. */
 export interface ChannelEvents {
   readonly opened: () => void
   readonly news: (news: Standing) => void
@@ -13,13 +13,19 @@ export interface ChannelEvents {
   readonly closed: (code: number) => void
 }
 
-/** Opens the session's channel. `after` is the last `seq` heard, where one comes back. Returns what closes it. */
+/** What a channel is opened for. `after` is the last `seq` received, on a reconnect. */
+interface Opening {
+  readonly address: SessionAddress
+  readonly publishableKey: string
+  readonly after: number | undefined
+}
+
+/** Opens the session's channel with the key that the service checks. Returns what closes it. */
 export function openChannel(
-  address: SessionAddress,
-  after: number | undefined,
+  { address, publishableKey, after }: Opening,
   events: ChannelEvents,
 ): () => void {
-  const protocols = ['bonded.v1', `watch.${address.watchToken}`]
+  const protocols = ['bonded.v1', `watch.${address.watchToken}`, `key.${publishableKey}`]
   if (after !== undefined) protocols.push(`after.${after}`)
   let socket: WebSocket | undefined
   let silent = false
@@ -37,7 +43,8 @@ export function openChannel(
   try {
     socket = new WebSocket(address.websocketUrl, protocols)
   } catch {
-    // A Content Security Policy or a token with a strange byte throws here; said later, as all else is.
+    // A Content Security Policy or a token with a strange byte throws here. Reported asynchronously
+    // like everything else.
     queueMicrotask(lost)
     return () => end(() => {})
   }

@@ -1,3 +1,4 @@
+import { type Members, ownMembers } from './members.ts'
 import type { PublicEndedReason, SessionHint, SessionState } from '@bonded/contract'
 
 /** A point of `performance.now()`, in milliseconds. The wall clock of a PC can be anything. */
@@ -18,6 +19,8 @@ export interface SessionAddress {
   readonly apiBaseUrl: string
   readonly websocketUrl: string
   readonly watchToken: string
+  /** Null where the backend left it out: it serves to explain a rejection only. */
+  readonly tenantId: string | null
 }
 
 /** What was last heard of a session. */
@@ -29,6 +32,9 @@ export interface Standing {
   readonly expiresAt: Instant
   readonly code: Code | null
 }
+
+/** What a value that is no object has. */
+const NONE: Members = Object.freeze(Object.create(null))
 
 const STATES: readonly SessionState[] = [
   'pending',
@@ -51,15 +57,15 @@ const REASONS: readonly unknown[] = [
   'killed',
 ] satisfies PublicEndedReason[]
 
-/** How to watch the session that a backend or the service answered with; undefined where it does not say. */
+/** How to watch the session that a backend or the service returned; undefined if it lacks members. */
 export function readAddress(view: unknown): SessionAddress | undefined {
-  if (!isObject(view)) return undefined
   const {
     id,
     api_base_url: apiBaseUrl,
     websocket_url: websocketUrl,
     watch_token: watchToken,
-  } = view
+    tenant_id: tenantId,
+  } = ownMembers(view) ?? NONE
   if (
     typeof id !== 'string' ||
     typeof watchToken !== 'string' ||
@@ -67,7 +73,13 @@ export function readAddress(view: unknown): SessionAddress | undefined {
     !isSocketAddress(websocketUrl)
   )
     return undefined
-  return { id, apiBaseUrl, websocketUrl, watchToken }
+  return {
+    id,
+    apiBaseUrl,
+    websocketUrl,
+    watchToken,
+    tenantId: typeof tenantId === 'string' ? tenantId : null,
+  }
 }
 
 /**
@@ -75,8 +87,9 @@ export function readAddress(view: unknown): SessionAddress | undefined {
  * cannot read, above all for a state it does not know: then the widget fails closed.
  */
 export function readStanding(view: unknown, now: Instant): Standing | undefined {
-  if (!isObject(view)) return undefined
-  const { seq, state, hint, ended_reason: endedReason, expires_in_ms: expiresInMs } = view
+  const members = ownMembers(view)
+  if (members === undefined) return undefined
+  const { seq, state, hint, ended_reason: endedReason, expires_in_ms: expiresInMs } = members
   if (!isCount(seq) || !isCount(expiresInMs) || !STATES.includes(state as SessionState))
     return undefined
   return {
@@ -86,11 +99,11 @@ export function readStanding(view: unknown, now: Instant): Standing | undefined 
     hint: HINTS.includes(hint) ? (hint as SessionHint) : null,
     endedReason: REASONS.includes(endedReason) ? (endedReason as PublicEndedReason) : null,
     expiresAt: now + expiresInMs,
-    code: readCode(view, now),
+    code: readCode(members, now),
   }
 }
 
-function readCode(view: Record<string, unknown>, now: Instant): Code | null {
+function readCode(view: Members, now: Instant): Code | null {
   const {
     qr_payload: payload,
     universal_link: link,
@@ -105,11 +118,6 @@ function readCode(view: Record<string, unknown>, now: Instant): Code | null {
   )
     return null
   return { payload, link, rotatesAt: now + rotatesInMs, expiresAt: now + expiresInMs }
-}
-
-/** Whether a value is an object with members. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether a text is an http or https address: nothing else may become the target of a link or a fetch. */

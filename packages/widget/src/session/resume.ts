@@ -1,4 +1,5 @@
-import { isObject, isWebAddress, readAddress, type SessionAddress } from './read.ts'
+import { ownMembers } from './members.ts'
+import { isWebAddress, readAddress, type SessionAddress } from './read.ts'
 
 interface Purpose {
   readonly workflow: string
@@ -22,9 +23,9 @@ export function remember(purpose: Purpose, address: SessionAddress): void {
 /** The session kept for the same purpose; undefined where there is none. The service must be asked about it. */
 export function recall(purpose: Purpose): SessionAddress | undefined {
   return inStorage((storage) => {
-    const kept: unknown = JSON.parse(storage.getItem(key(purpose)) ?? 'null')
+    const kept = ownMembers(JSON.parse(storage.getItem(key(purpose)) ?? 'null'))
     if (
-      !isObject(kept) ||
+      kept === undefined ||
       kept['context'] !== fingerprint(purpose.context) ||
       !isWebAddress(kept['apiBaseUrl'])
     )
@@ -34,6 +35,7 @@ export function recall(purpose: Purpose): SessionAddress | undefined {
       watch_token: kept['watchToken'],
       api_base_url: kept['apiBaseUrl'],
       websocket_url: kept['websocketUrl'],
+      tenant_id: kept['tenantId'],
     })
   })
 }

@@ -32,6 +32,7 @@ const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
   killed: ['calm', 'cross'],
   expired: ['calm', 'clock'],
   unavailable: ['warn', 'mark'],
+  not_set_up: ['warn', 'mark'],
   unreachable: ['warn', 'mark'],
   obstructed: ['stop', 'shield'],
 }

@@ -1,4 +1,5 @@
 import { encode } from 'uqr'
+import { bare } from '../session/members.ts'
 import { drawing } from './dom.ts'
 
 /** The quiet zone that ISO 18004 asks for, in modules. Part of the drawing, so that no page can crop it. */
@@ -27,7 +28,7 @@ export function qrCode(label: string): QrCode {
     draw(payload) {
       if (payload === drawn) return
       drawn = payload
-      const { size, data } = encode(payload, { ecc: 'M', border: QUIET_ZONE })
+      const { size, data } = encode(payload, bare({ ecc: 'M' as const, border: QUIET_ZONE }))
       node.setAttribute('viewBox', `0 0 ${size} ${size}`)
       ground.setAttribute('d', `M0 0h${size}v${size}H0z`)
       modules.setAttribute('d', data.map(rowPath).join(''))

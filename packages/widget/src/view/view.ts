@@ -1,4 +1,5 @@
 import { timeLeft } from '../countdown.ts'
+import { bare } from '../session/members.ts'
 import { en, type Messages } from '../messages.ts'
 import type { Screen, ScreenName } from '../screen.ts'
 import { badge, toneOf } from './badge.ts'
@@ -15,7 +16,7 @@ export interface View {
 /** Draws in the container's shadow root; undefined where the container cannot have one. */
 export function openView(container: HTMLElement, messages: Messages = en): View | undefined {
   try {
-    const root = container.shadowRoot ?? container.attachShadow({ mode: 'open' })
+    const root = container.shadowRoot ?? container.attachShadow(bare({ mode: 'open' }))
     root.adoptedStyleSheets = [sheet()]
     const { card, show } = drawCard(messages)
     root.replaceChildren(card)

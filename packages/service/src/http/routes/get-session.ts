@@ -12,7 +12,7 @@ export const getSessionRoute = serve(ENDPOINTS.getSession, async (call) => {
   const id = parseId('sess', params.session_id ?? '')
   const first = await read(call, id)
   const waitMs = Number(query.wait_ms ?? 0)
-  // Only who may read may wait, so the wait comes after a reading and another one follows it.
+  // Only a caller that may read the session may wait for it, so a read comes before the wait.
   if (!first.ok || waitMs === 0 || id === undefined) return first
   const known = Number(query.after ?? first.value[1].seq)
   const changed = await awaitChange(service, {
@@ -35,12 +35,8 @@ async function read(
       return found.ok ? accept(['full', presentFull(service, found.value)]) : found
     }
     case 'browser': {
-      const { origin, key } = caller
-      const found = await readAsBrowser(
-        service,
-        { origin, tenant: key.tenant },
-        { id, watchToken: headers['x-bond-watch'] },
-      )
+      const watchToken = headers['x-bond-watch']
+      const found = await readAsBrowser(service, caller, { id, watchToken })
       return found.ok ? accept(['public', presentPublic(service, found.value)]) : found
     }
     case 'phone': {

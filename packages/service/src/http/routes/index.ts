@@ -1,5 +1,6 @@
 import type { Route } from '../serve.ts'
 import { attestRoute } from './attest.ts'
+import { checkPublishableKeyRoute } from './check-publishable-key.ts'
 import { claimSessionRoute } from './claim-session.ts'
 import { completeSessionRoute } from './complete-session.ts'
 import { createSessionRoute } from './create-session.ts'
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   deleteSessionRoute,
   completeSessionRoute,
   readTimelineRoute,
+  checkPublishableKeyRoute,
   claimSessionRoute,
   declineSessionRoute,
   fetchEvidenceRoute,

@@ -11,6 +11,7 @@ import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
+import { judgeOrigin } from './judge-origin.ts'
 import { OperatorError, sessionNotFound, tenantNotFound } from './operator-error.ts'
 
 export interface NewTenant {
@@ -58,28 +59,13 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   return { tenant, publishableKey, serverCredential: credential.secret }
 }
 
-/**
- * Rejects a tenant that breaks protocol 3: `localhost` is only for a sandbox tenant marked demo, and
- * every other origin is an exact https origin.
- */
+/** Rejects a tenant that breaks protocol 3: each origin must be one that only its own pages have. */
 export function judgeTenant({ environment, origins, workflows, demo }: NewTenant): void {
   if (demo && environment !== 'sandbox')
     throw new OperatorError('only a sandbox tenant can be a demo tenant', { code: 'invalid' })
   for (const origin of origins) {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new OperatorError(
-        `${origin} is not an origin. Expected scheme, host and port only, as in https://bank.example`,
-        { code: 'invalid' },
-      )
-    const { protocol, hostname } = new URL(origin)
-    const local = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
-    if (local && !demo)
-      throw new OperatorError(
-        `${origin} is this machine: only a demo tenant of the sandbox may use it`,
-        { code: 'invalid' },
-      )
-    if (!local && protocol !== 'https:')
-      throw new OperatorError(`${origin} does not use https`, { code: 'invalid' })
+    const problem = judgeOrigin(origin, { environment, demo })
+    if (problem !== undefined) throw new OperatorError(problem, { code: 'invalid' })
   }
   if (workflows.length === 0)
     throw new OperatorError('a tenant needs at least one workflow', { code: 'invalid' })

@@ -1,0 +1,61 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Addresses of this machine: a page there is served by whoever uses the browser. */
+const LOOPBACK = blockList(['127.0.0.0', 8, 'ipv4'], ['::1', 128, 'ipv6'])
+const UNSPECIFIED = blockList(['0.0.0.0', 8, 'ipv4'], ['::', 128, 'ipv6'])
+/** RFC 1918, shared (RFC 6598), link-local and unique local addresses: another network, another page. */
+const PRIVATE = blockList(
+  ['10.0.0.0', 8, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['fe80::', 10, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+)
+
+/** Whose origin it is to be. */
+interface Owner {
+  readonly environment: 'sandbox' | 'production'
+  readonly demo: boolean
+}
+
+/**
+ * Judges an origin that an operator wants to allow for a tenant's pages.
+ *
+ * @returns why it is rejected, as a sentence for the operator; undefined where it is fine
+ */
+export function judgeOrigin(origin: string, { environment, demo }: Owner): string | undefined {
+  // The URL parser normalizes: a path, userinfo, capitals, a default port or an odd spelling of an
+  // address makes its origin differ from the text. Browsers send the normalized form only.
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin)
+    return `${origin} is not an origin. Write scheme, host and port only, as a browser sends it: https://shop.example`
+  const { protocol, hostname } = new URL(origin)
+  if (hostname.includes('*'))
+    return `${origin} has a wildcard. Name each origin: they are compared exactly`
+  if (hostname.endsWith('.')) return `${origin} ends in a dot. Write the host without it`
+  if (hostname.endsWith('.localhost'))
+    return `${origin} is a name of this machine: only localhost itself is possible, for a demo tenant`
+  if (isWithin(UNSPECIFIED, hostname))
+    return `${origin} is the unspecified address, which no page has`
+  const local = hostname === 'localhost' || isWithin(LOOPBACK, hostname)
+  if (local && !demo)
+    return `${origin} is this machine: only a demo tenant of the sandbox may use it`
+  if (!local && protocol !== 'https:') return `${origin} is not https`
+  if (environment === 'production' && isWithin(PRIVATE, hostname))
+    return `${origin} is a private address. A production tenant's pages have public ones`
+  return undefined
+}
+
+/** An IPv4 address in IPv6 form is judged as the IPv4 address that it reaches. */
+function isWithin(list: BlockList, hostname: string): boolean {
+  const address = hostname.replace(/^\[(.*)\]$/, '$1')
+  const version = isIP(address)
+  return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+function blockList(...subnets: [net: string, prefix: number, type: 'ipv4' | 'ipv6'][]): BlockList {
+  const list = new BlockList()
+  for (const [net, prefix, type] of subnets) list.addSubnet(net, prefix, type)
+  return list
+}

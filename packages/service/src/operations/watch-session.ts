@@ -1,0 +1,45 @@
+import type { SessionId } from '@bonded/contract'
+import { accept, type Result } from '../domain/refusal.ts'
+import type { Session } from '../domain/session.ts'
+import type { StoredEvent } from '../ports/store.ts'
+import { findWatchedSession } from './find-session.ts'
+import { rememberOrigin } from './read-session.ts'
+import type { BrowserCaller, Service } from './service.ts'
+
+export interface WatchInput {
+  readonly id: SessionId | undefined
+  readonly watchToken: string
+  /** The `seq` of the last event that a returning client received. */
+  readonly after: number | undefined
+}
+
+/** What a channel starts from. */
+export interface Watched {
+  readonly session: Session
+  /** The events that a returning client missed. Undefined: it starts from the session itself. */
+  readonly events: readonly StoredEvent[] | undefined
+}
+
+/**
+ * Admits a channel to a session by its watch token: a browser's with its key, a phone's without.
+ * The first browser to be admitted sets the origin that the phone is shown.
+ */
+export async function watchSession(
+  service: Service,
+  caller: BrowserCaller | null,
+  { id, watchToken, after }: WatchInput,
+): Promise<Result<Watched>> {
+  const key = caller === null ? null : caller.key
+  const watched = await service.store.read(function* (tables) {
+    const now = service.clock.now()
+    const found = yield* findWatchedSession(service, tables, { id, key, watchToken, now })
+    if (!found.ok) return found
+    const session = found.value
+    const resumes = after !== undefined && after <= session.seq
+    const events = resumes ? yield* tables.sessions.eventsAfter(session.id, after) : undefined
+    return accept({ session, events })
+  })
+  if (watched.ok && caller !== null)
+    await rememberOrigin(service, watched.value.session, caller.origin)
+  return watched
+}

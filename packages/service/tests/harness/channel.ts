@@ -1,0 +1,66 @@
+import type { ServerFrame } from '@bonded/contract'
+import { WebSocket } from 'ws'
+import { SHOP_ORIGIN } from './harness.ts'
+
+/** How a test's channel differs from the phone's, which sends the watch token alone. */
+export interface ChannelOptions {
+  /** Makes it a browser's: the key is offered, and the Origin is the shop's unless given. */
+  readonly key?: string
+  readonly origin?: string
+  /** In place of all other subprotocols. */
+  readonly protocols?: readonly string[]
+  readonly after?: number
+}
+
+/** A channel that returns its frames one by one, in the order in which they arrived. */
+export function openChannel(
+  port: number,
+  session: { readonly id: string; readonly watch_token: string },
+  { key, origin, protocols, after }: ChannelOptions = {},
+) {
+  const offered = [
+    'bonded.v1',
+    `watch.${session.watch_token}`,
+    ...(key === undefined ? [] : [`key.${key}`]),
+    ...(after === undefined ? [] : [`after.${after}`]),
+  ]
+  const from = origin ?? (key === undefined ? undefined : SHOP_ORIGIN)
+  const socket = new WebSocket(
+    `ws://127.0.0.1:${port}/sessions/${session.id}`,
+    [...(protocols ?? offered)],
+    from === undefined ? {} : { origin: from },
+  )
+  const frames: ServerFrame[] = []
+  const waiting: ((frame: ServerFrame) => void)[] = []
+  socket.on('message', (data) => {
+    const frame = JSON.parse(String(data)) as ServerFrame
+    const next = waiting.shift()
+    if (next) next(frame)
+    else frames.push(frame)
+  })
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+  const refused = new Promise<{
+    status: number
+    body: { error: { code: string; reason: string } }
+  }>((resolve) => {
+    socket.once('unexpected-response', (_request, response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += String(chunk)
+      })
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }),
+      )
+    })
+  })
+  socket.on('error', () => {})
+  return {
+    socket,
+    closed,
+    refused,
+    next: () =>
+      frames.length > 0
+        ? Promise.resolve(frames.shift() as ServerFrame)
+        : new Promise<ServerFrame>((resolve) => waiting.push(resolve)),
+  }
+}

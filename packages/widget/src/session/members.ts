@@ -1,0 +1,21 @@
+/** The members of an object that came from outside. */
+export type Members = Readonly<Record<string, unknown>>
+
+/**
+ * The own members of an object from a page, a backend, the service or a store; undefined for any
+ * other value. The result has no prototype, so a polluted `Object.prototype.session` or `.state`
+ * is never read as a member that the sender left out.
+ */
+export function ownMembers(value: unknown): Members | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? bare(value as Record<string, unknown>)
+    : undefined
+}
+
+/**
+ * The same members without a prototype. Browsers and libraries look up the options that a caller
+ * leaves out: from a plain object they would read those of a polluted `Object.prototype`.
+ */
+export function bare<T extends object>(members: T): T {
+  return Object.assign(Object.create(null) as T, members)
+}

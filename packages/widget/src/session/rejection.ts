@@ -1,0 +1,54 @@
+import type { UnavailableReason } from '../outcome.ts'
+import { ownMembers } from './members.ts'
+
+/** What the service's reasons mean for the developer of a page. Any other one is `service_refused`. */
+const REASONS = new Map<unknown, UnavailableReason>([
+  ['credential_missing', 'key_invalid'],
+  ['credential_invalid', 'key_invalid'],
+  ['credential_not_accepted', 'key_invalid'],
+  ['origin_not_allowed', 'origin_not_allowed'],
+  ['key_of_another_tenant', 'key_of_another_tenant'],
+  ['workflow_not_enabled', 'key_out_of_scope'],
+  ['action_not_enabled', 'key_out_of_scope'],
+])
+
+const ADVICE = new Map<UnavailableReason, string>([
+  [
+    'key_invalid',
+    'The service does not know this publishable key, or it is revoked. Compare it with `bonded key list`.',
+  ],
+  [
+    'origin_not_allowed',
+    "The origin of this page is not enabled for this publishable key. An operator adds it to the tenant's origins.",
+  ],
+  [
+    'key_of_another_tenant',
+    'The session belongs to another tenant than this publishable key. Use the key and the server credential of one tenant.',
+  ],
+  [
+    'key_out_of_scope',
+    'The scope of this publishable key lacks the workflow or the action of the session. Issue a key with both.',
+  ],
+  ['session_not_found', 'The service does not know this session, or its watch token is wrong.'],
+])
+
+/** Says in the console what the developer has to change. The user reads a calm sentence only. */
+export function report(reason: UnavailableReason, ...details: unknown[]): UnavailableReason {
+  const advice = ADVICE.get(reason) ?? 'The service rejected this page.'
+  console.error(`Pulse: ${reason}. ${advice}`, location.origin, ...details)
+  return reason
+}
+
+/** Reads and reports why the service rejected a request of this page. */
+export function reportRejection(status: number, body: string): UnavailableReason {
+  const reason = REASONS.get(serviceReason(body)) ?? 'service_refused'
+  return report(reason, status, body)
+}
+
+function serviceReason(body: string): unknown {
+  try {
+    return ownMembers(ownMembers(JSON.parse(body))?.['error'])?.['reason']
+  } catch {
+    return undefined
+  }
+}
