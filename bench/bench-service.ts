@@ -51,6 +51,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
       limits,
       trustedProxies: 0,
       connections,
+      deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
     },
     ...parts,
   })

@@ -2,6 +2,8 @@ import { hash } from 'node:crypto'
 import {
   assertionPayload,
   canonicalJson,
+  deviceAddPayload,
+  deviceRemovePayload,
   deviceTokenPayload,
   encodeBase64url,
   evidenceMacInput,
@@ -57,7 +59,10 @@ const SUMMARY = {
 
 /** One key for all formats, so that their assertions can be laid side by side. Its private half was thrown away. */
 const PUBLIC_KEY =
-  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEog_twv32aiITMfpMmU5ov8PGN49ULxrrlTe7sWXOVY9n0LSiL91cwNr9bdjasQbVZzADXeR90qh8-GoQmdvEOw'
+  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEKCfGRDeNlCYtQNX745qcoeJRlsT8VWlak-7zyAj17XrEoSMR7PTiBvYkjWhG5onSOVDSfzr9FO40xugupFr2Dg'
+/** The key that the example adds. */
+const NEW_PUBLIC_KEY =
+  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEgFtDxlwxgIAlHSJSHXDPnKEdi_SvMbfKe00xZDwPRlE-6tp09hqETvJAM_LQt75CUwElcDPet5s10oPwjLPbRw'
 const APPS = {
   software: 'software',
   'android-key': `example.bank:${'ab'.repeat(32)}`,
@@ -69,17 +74,20 @@ type Format = keyof typeof APPS
 /** ECDSA draws a number for each signature, so these were made once. The test of the example verifies them. */
 const SIGNATURES = {
   evidence:
-    'MEUCIGRvX5oa7SX5xYxnE4EB9Ykx5R-2VgXFQIEDLL28SuT_AiEAyQqoohGZJzQYBzQQLpGweHUuTjAXlN2g4Pb3WC_e54k',
+    'MEUCIQCaHilATMktK0ypSt6gI0SkGjuvbh0vCKhS-b2QvYrZ7AIgOnYHB4kHPL2YgA1finQTWrTrv4OboF806jVKftB8MC8',
   token:
-    'MEUCIHpveGvxHZZIwyLoZ4BX3XNNVqJBuoi66SW2BOMaC48JAiEAufPuXClDqVXzo8vvEsOhU0moNEka1_pKfiYufmQ1GEU',
+    'MEUCIQCz-PtLf8I46EGPGHdm4kkNSTcAG2E4E3LVWa17_UI-uwIgFqenvyb1oATUu4jtDXmLsyQc8QDHWlmnJ6JVo_eVW6k',
+  add: 'MEUCIB6YN6EROqcDrZufzSowi3DhXWhJvWho07fzWHzKxl--AiEArtU0RnLA419wlrXbV89EhdJqIV9OSYRNCJ1lrHY9nyw',
+  remove:
+    'MEYCIQDcgi-yTzWggbqSWMfVIzvT8xRsdQW8bAX4ed9ZgW77KQIhAKQL2a2QOuxgyZ65v4Q3grAqazQYWrbG9gm1qwa3Yt63',
   software:
-    'MEUCIGNtYcDC5sDXhMp94zsdYkNybMRuw53taSC62ANW0bHOAiEA5yHOR5CMfJMIrbFwZe2TsKPhTPtm1cHY6jWWWjoLWqI',
+    'MEQCIHDx8v845wQO8APWadU9s8D90pLKdB-qHKp7x-1gUi5fAiBnibvnzkD6qc6UCxGZoGOkoj8ehHFtwFak5csMwErrgw',
   'android-key':
-    'MEUCIBOZs-2FtjioN7Nr70EjnRMYIZNPTl38nJh05vALWPBQAiEA4PqNoLqH_66vbnvJqxNz4eJJCJKnQxcjF9CAwGzImsg',
+    'MEYCIQCbbTCLBg-XbGYkvGl-539epnGxMkKnMW4V0zg0YPPQsgIhAIlcn8m5aJwI43Oj_WdgZdtNZ70LlQ3Jczf0kMBYeAj5',
   'apple-app-attest':
-    'MEUCIQDmNsim8k58Y0zmfs-0kYNuZcRTR7Mii2LJtFj0us14mwIgWeCO69CXP0_vz-SH4lzQ4JGJpEbfEhE78L6WglulRC4',
+    'MEUCIH6PjTvXIRcPO2JEASnLcdJ2sxw1yR-DpmqlhwYdd2uaAiEA0YT17btucxBx8wYp3HxlRNmMmS0E54MNnDeVGBCUxas',
   webauthn:
-    'MEUCIGuzGmykZreIyfaAezVxzpUZS87HTfpWH8j5FPVvx2ftAiEAjpaxU6Cj_4oBS7ycIs87J7OGw1yVf_tlJNQk4O2eqlA',
+    'MEUCIQDqbJrmE8MIEe6GDyF7d_idS8WehgGkZUE01-iAkN-ksAIgD8Om59KV6dIN63r0GZk7k6BmFagNeY9fvp99Nzme_ZY',
 } as const
 
 /** Every intermediate text and hash of docs/reference/protocol.md, for one session: what a client in any language is tested with. */
@@ -112,6 +120,28 @@ export function protocolExample() {
     device_id,
     subject_id,
     issued_at: '2026-11-21T09:31:00.000Z',
+    origin: ORIGIN,
+  })
+  const registration = {
+    format: 'software',
+    challenge: sha('the challenge of the new key'),
+    public_key: NEW_PUBLIC_KEY,
+  }
+  const addPayload = deviceAddPayload({
+    challenge: registration.challenge,
+    format: registration.format,
+    registration: sha(canonicalJson(registration)),
+    device_id,
+    subject_id,
+    issued_at: '2026-11-21T09:32:00.000Z',
+    origin: ORIGIN,
+  })
+  const removed_device_id = 'dev_5Rk8ZtWq2NcYb7HxMv4JdL'
+  const removePayload = deviceRemovePayload({
+    removed_device_id,
+    device_id,
+    subject_id,
+    issued_at: '2026-11-21T09:33:00.000Z',
     origin: ORIGIN,
   })
   const app = (format: Format, signature: string, of: { payload: string; counter: number }) => ({
@@ -182,6 +212,18 @@ export function protocolExample() {
     device_token: {
       payload: tokenPayload,
       software: app('software', SIGNATURES.token, { payload: tokenPayload, counter: 3 }),
+    },
+    device_add: {
+      registration,
+      registration_canonical: canonicalJson(registration),
+      registration_hash: sha(canonicalJson(registration)),
+      payload: addPayload,
+      software: app('software', SIGNATURES.add, { payload: addPayload, counter: 4 }),
+    },
+    device_remove: {
+      removed_device_id,
+      payload: removePayload,
+      software: app('software', SIGNATURES.remove, { payload: removePayload, counter: 5 }),
     },
   }
 }

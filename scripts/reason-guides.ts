@@ -187,8 +187,14 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   device_not_usable: {
     retry: 'no',
     cause:
-      'The device is blocked or suspect, belongs to another user than the session, or has a format or environment that the workflow does not accept.',
+      'The device or its user is blocked, the device is suspect, belongs to another user than the session, or has a format or environment that the workflow does not accept.',
     remedy: 'Use another registered phone. The session timeline gives the operator the exact rule.',
+  },
+  key_too_new: {
+    retry: 'no',
+    cause: 'The workflow demands a minimum age of keys (`min_key_age_seconds`).',
+    remedy:
+      'Approve with a phone that was registered earlier, or create a session again once the key is old enough.',
   },
   issued_at_out_of_range: {
     retry: 'corrected',
@@ -241,6 +247,23 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     cause: 'The app registered the same key twice, for example after losing its device token.',
     remedy: 'Create a new key, and register that one.',
   },
+  key_approval_required: {
+    retry: 'corrected',
+    cause: 'The request has a device token and no `approval`.',
+    remedy:
+      'Sign `bonded-device-add/v1` with the key of the token’s device and send it as `approval`, or send no token to register a new subject.',
+  },
+  approving_key_too_weak: {
+    retry: 'no',
+    cause:
+      'A sandbox key approved a production key, or an unattested `webauthn` key approved an attested one.',
+    remedy: 'Approve with an attested key of the same user, or register a new subject.',
+  },
+  too_many_keys: {
+    retry: 'no',
+    cause: 'Keys of phones that are no longer in use were never removed.',
+    remedy: 'List the keys with `GET /devices`, and remove those that the user does not use.',
+  },
   completion_secret_missing: {
     retry: 'corrected',
     cause: 'The backend calls form-completed without the secret from the create response.',
@@ -275,6 +298,12 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     retry: 'corrected',
     cause: 'The credential is misspelled, revoked or from another environment.',
     remedy: 'Check the stored value. Ask the operator for a new credential if it was revoked.',
+  },
+  device_token_expired: {
+    retry: 'corrected',
+    cause: 'The phone did not renew its token in time, because it was not used for half a year.',
+    remedy:
+      'Request a new token at `POST /devices/{device_id}/token` with the expired one, signed by the key of the device.',
   },
   credential_not_accepted: {
     retry: 'corrected',

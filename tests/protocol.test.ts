@@ -96,7 +96,14 @@ test('the protocol tells of every refusal that is an endpoint’s own, and of ev
 })
 
 test('what is signed has the members that the protocol names', () => {
-  const { assertion, evidence_request, verified_evidence, device_token } = protocolExample()
+  const {
+    assertion,
+    evidence_request,
+    verified_evidence,
+    device_token,
+    device_add,
+    device_remove,
+  } = protocolExample()
   const blocks = [...protocol.matchAll(/JCS\(\{([\s\S]*?)\}\)/g)].map(([, members = '']) => members)
   const named = (block: string) => [...block.matchAll(/"([a-z_]+)"/g)].map(([, name = '']) => name)
   const membersOf = (payload: string) => Object.keys(JSON.parse(payload) as object)
@@ -107,6 +114,8 @@ test('what is signed has the members that the protocol names', () => {
   sameAs('bonded-assertion/v1', assertion.payload)
   sameAs('bonded-evidence-request/v1', evidence_request.payload)
   sameAs('bonded-device-token/v1', device_token.payload)
+  sameAs('bonded-device-add/v1', device_add.payload)
+  sameAs('bonded-device-remove/v1', device_remove.payload)
 
   const [head = '', body = ''] = verified_evidence.mac_input.split('\n')
   const mac = protocol.split(`"${head}\\n" + `)[1] ?? ''
@@ -119,10 +128,12 @@ test('what is signed has the members that the protocol names', () => {
 
 test('the example’s assertions are ones that the service takes, and only with what was signed', () => {
   const example = protocolExample()
-  const { assertion, evidence_request, device_token } = example
+  const { assertion, evidence_request, device_token, device_add, device_remove } = example
   const signed: readonly [DeviceFormat, string, { app_id: string; app_attest: AppAttest }][] = [
     ['software', evidence_request.payload, evidence_request.software],
     ['software', device_token.payload, device_token.software],
+    ['software', device_add.payload, device_add.software],
+    ['software', device_remove.payload, device_remove.software],
     ['software', assertion.payload, assertion.software],
     ['android-key', assertion.payload, assertion['android-key']],
     ['apple-app-attest', assertion.payload, assertion['apple-app-attest']],

@@ -31,6 +31,7 @@ export const SETTINGS: Settings = {
   limits: 'off',
   trustedProxies: 0,
   connections: { ...DEFAULT_CONNECTION_LIMITS, total: 100_000, network: 100_000 },
+  deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
 }
 
 /** No app's phones: keys of software only. */

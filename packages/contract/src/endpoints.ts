@@ -7,8 +7,10 @@ import {
   DeviceRecord,
   RegisterDeviceRequest,
   RegisteredDevice,
+  RemoveDeviceRequest,
   RotatedToken,
   RotateTokenRequest,
+  SubjectKeys,
 } from './schemas/device.ts'
 import { closed, id } from './schemas/primitives.ts'
 import { Health, Version } from './schemas/service.ts'
@@ -39,6 +41,8 @@ export interface Endpoint {
    * A device token demands that everywhere.
    */
   readonly ownOriginOnly?: true
+  /** An expired device token still names its device here; the request proves the key. */
+  readonly acceptsExpiredToken?: true
   /** What a call is counted by, in this order: the first that is used up refuses, and those behind it are not counted. */
   readonly limits?: readonly LimitName[]
   readonly params?: TSchema
@@ -71,6 +75,7 @@ const PHONE_REFUSALS = [
   'nonce_mismatch',
   'challenge_expired',
   'device_not_usable',
+  'key_too_new',
 ] as const
 
 /** An object that is closed to members it does not name. */
@@ -253,7 +258,8 @@ export const ENDPOINTS = {
   registerDevice: define({
     method: 'POST',
     path: `${API}/devices`,
-    summary: 'Registers a phone’s key. A device token sent along adds the key to the same subject.',
+    summary:
+      'Registers a key: the first of a new subject or, with a device token and an approval, a further one.',
     callers: ['anybody', 'phone'],
     ownOriginOnly: true,
     limits: ['register'],
@@ -267,10 +273,26 @@ export const ENDPOINTS = {
       'attestation_invalid',
       'overloaded',
       'key_already_registered',
+      'key_approval_required',
+      'approving_key_too_weak',
+      'too_many_keys',
+      'issued_at_out_of_range',
+      'assertion_invalid',
       'device_not_usable',
+      'credential_missing',
       'credential_invalid',
       'origin_not_allowed',
     ],
+  }),
+  listKeys: define({
+    method: 'GET',
+    path: `${API}/devices`,
+    summary: 'Lists the keys of the device’s subject.',
+    callers: ['phone'],
+    limits: ['device'],
+    status: 200,
+    answers: { keys: SubjectKeys },
+    refusals: [],
   }),
   getDevice: define({
     method: 'GET',
@@ -287,6 +309,7 @@ export const ENDPOINTS = {
     path: `${API}/devices/{device_id}/token`,
     summary: 'Gives the device a new token. The old one works until the new one is first used.',
     callers: ['phone'],
+    acceptsExpiredToken: true,
     limits: ['device'],
     params: device,
     body: { schema: RotateTokenRequest, limitBytes: BODY_LIMIT_BYTES },
@@ -300,13 +323,20 @@ export const ENDPOINTS = {
     ],
   }),
   removeDevice: define({
-    method: 'DELETE',
-    path: `${API}/devices/{device_id}`,
-    summary: 'Removes the device. Its key and token stop working.',
+    method: 'POST',
+    path: `${API}/devices/{device_id}/removal`,
+    summary: 'Removes a key of the device’s subject. The key and its token stop working.',
     callers: ['phone'],
+    limits: ['device'],
     params: device,
+    body: { schema: RemoveDeviceRequest, limitBytes: BODY_LIMIT_BYTES },
     status: 204,
-    refusals: ['device_not_found'],
+    refusals: [
+      'device_not_found',
+      'device_not_usable',
+      'issued_at_out_of_range',
+      'assertion_invalid',
+    ],
   }),
   readOpenApi: define({
     method: 'GET',

@@ -126,6 +126,12 @@ export const REASONS = {
     code: 'invalid_request',
     message: 'This device cannot be used for this session.',
   },
+  key_too_new: {
+    code: 'invalid_request',
+    message:
+      'This phone’s key was registered too recently for this action. Use a phone that was ' +
+      'registered earlier, or wait.',
+  },
   issued_at_out_of_range: {
     code: 'invalid_request',
     message: 'The time in issued_at is too far from the service’s time. Take it from server_time.',
@@ -163,6 +169,22 @@ export const REASONS = {
     code: 'invalid_request',
     message: 'This key is already registered. Create a new key.',
   },
+  key_approval_required: {
+    code: 'invalid_request',
+    message:
+      'A device token alone adds no key. Send approval: an assertion by the token’s device over ' +
+      'the new key. To register a new subject, send no token.',
+  },
+  approving_key_too_weak: {
+    code: 'invalid_request',
+    message:
+      'A key can approve only keys that prove no more than it does. Approve with an attested key, ' +
+      'or register a new subject.',
+  },
+  too_many_keys: {
+    code: 'invalid_request',
+    message: 'The subject has as many keys as it may have. Remove one first.',
+  },
   // Completing
   completion_secret_missing: {
     code: 'invalid_request',
@@ -186,6 +208,12 @@ export const REASONS = {
     message: 'Send a credential in the header Authorization: Bearer.',
   },
   credential_invalid: { code: 'unauthorized', message: 'The credential is not valid.' },
+  device_token_expired: {
+    code: 'unauthorized',
+    message:
+      'The device token has expired. Request a new one with it: POST /devices/{device_id}/token, ' +
+      'signed by the device’s key.',
+  },
   credential_not_accepted: {
     code: 'unauthorized',
     message: 'This endpoint does not accept this kind of credential.',
@@ -259,7 +287,9 @@ export const ErrorResponse = closed({
       }),
     ),
     server_time: Type.Optional(
-      Type.String({ description: 'With issued_at_out_of_range: the time to sign by.' }),
+      Type.String({
+        description: 'With issued_at_out_of_range and device_token_expired: the time to sign by.',
+      }),
     ),
   }),
 })

@@ -21,7 +21,7 @@ export const LIMITS = {
     every: 'minute',
   },
   device: {
-    per: 'device: claim, evidence, attestation and new token together',
+    per: 'device: claim, evidence, attestation, new token, list and removal of keys together',
     quota: 20,
     every: 'minute',
   },

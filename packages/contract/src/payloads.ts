@@ -114,6 +114,62 @@ export function deviceTokenPayload({
   return canonicalJson({ typ: 'bonded-device-token/v1', device_id, subject_id, issued_at, origin })
 }
 
+/** The members of what approves a further key of a subject. */
+export interface DeviceAddFields {
+  /** The registration challenge of the new key. */
+  readonly challenge: string
+  /** The format of the new key. */
+  readonly format: string
+  /** SHA(JCS(body of `POST /devices` without `approval`)). */
+  readonly registration: string
+  /** The device that approves: the one whose token is sent. */
+  readonly device_id: string
+  readonly subject_id: string
+  readonly issued_at: string
+  /** The service's public origin. */
+  readonly origin: string
+}
+
+/** The canonical text that a registered key signs to approve a further key of its subject. */
+export function deviceAddPayload(fields: DeviceAddFields): string {
+  const { challenge, format, registration, device_id, subject_id, issued_at, origin } = fields
+  return canonicalJson({
+    typ: 'bonded-device-add/v1',
+    challenge,
+    format,
+    registration,
+    device_id,
+    subject_id,
+    issued_at,
+    origin,
+  })
+}
+
+/** The members of what removes a key of a subject. */
+export interface DeviceRemoveFields {
+  /** The device to remove. It may be the one that signs. */
+  readonly removed_device_id: string
+  /** The device that signs: the one whose token is sent. */
+  readonly device_id: string
+  readonly subject_id: string
+  readonly issued_at: string
+  /** The service's public origin. */
+  readonly origin: string
+}
+
+/** The canonical text that a registered key signs to remove a key of its subject. */
+export function deviceRemovePayload(fields: DeviceRemoveFields): string {
+  const { removed_device_id, device_id, subject_id, issued_at, origin } = fields
+  return canonicalJson({
+    typ: 'bonded-device-remove/v1',
+    removed_device_id,
+    device_id,
+    subject_id,
+    issued_at,
+    origin,
+  })
+}
+
 /** What the phone reads from a QR code: session and nonce, behind the app's scheme or the service's `/bond` link. */
 export interface Handoff {
   readonly session_id: string

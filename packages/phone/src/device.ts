@@ -1,4 +1,4 @@
-import { decodeBase64url, encodeBase64url } from '@bonded/contract'
+import { decodeBase64url, type DeviceRegistration, encodeBase64url } from '@bonded/contract'
 import { PhoneError } from './errors.ts'
 import type { FetchLike, PhoneClock, PhoneStore, Signer } from './ports.ts'
 import { Secret } from './secret.ts'
@@ -12,6 +12,8 @@ export interface PhoneDevice {
   readonly device_id: string
   readonly subject_id: string
   readonly device_token: Secret
+  /** When to renew the token, by the service's clock; undefined where an older service said nothing. */
+  readonly token_renew_at?: string | undefined
   /** As the service answered it; what every assertion returns. */
   readonly key_id: string
   readonly format: 'apple-app-attest' | 'android-key' | 'software'
@@ -39,18 +41,14 @@ export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
   if (kept !== undefined) return kept
   const registered = await patiently(
     async () => {
-      // A challenge serves once, so each try takes a new one.
-      const challenge = readChallenge(
-        await exchange(phone, { method: 'POST', path: '/api/v1/devices/challenges', body: '{}' }),
-      )
-      const body = JSON.stringify({ challenge, ...(await proofOf(signer, challenge)) })
+      const body = JSON.stringify(await registrationOf(phone))
       return readRegistered(
         await exchange(phone, { method: 'POST', path: '/api/v1/devices', body }),
       )
     },
     { clock },
   )
-  const { device_id, subject_id, key_id } = registered
+  const { device_id, subject_id, key_id, device_token_renew_at } = registered
   const device: PhoneDevice = {
     origin,
     device_id,
@@ -58,9 +56,23 @@ export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
     key_id,
     format: signer.format ?? 'software',
     device_token: new Secret(registered.device_token),
+    token_renew_at: device_token_renew_at,
   }
   await store.keep(device)
   return device
+}
+
+/**
+ * What registers the signer's key, over a challenge that the service gives for it. A challenge is valid for one
+ * registration, so each try takes a new one.
+ */
+export async function registrationOf(
+  phone: Pick<Registrar, 'origin' | 'fetch' | 'signer'>,
+): Promise<DeviceRegistration> {
+  const challenge = readChallenge(
+    await exchange(phone, { method: 'POST', path: '/api/v1/devices/challenges', body: '{}' }),
+  )
+  return { challenge, ...(await proofOf(phone.signer, challenge)) } as DeviceRegistration
 }
 
 /** What the key shows of itself, by its format. A platform vouches for it with this very challenge in its hands. */

@@ -1,6 +1,7 @@
 export { authenticatorData } from './assertion.ts'
 export type { PhoneDevice } from './device.ts'
 export { isRefusal, PHONE_ERROR_CODES, PhoneError, type PhoneErrorCode } from './errors.ts'
+export type { AddedKey, ListedKey } from './keys/subject-keys.ts'
 export { isSafeOrigin, originOf } from './origin.ts'
 export { createPhone, type Phone, type PhoneOptions } from './phone.ts'
 export type {

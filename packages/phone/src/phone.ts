@@ -1,13 +1,22 @@
-import { type Handoff, parseHandoff } from '@bonded/contract'
+import { type DeviceRegistration, type Handoff, parseHandoff } from '@bonded/contract'
 import { type PhoneDevice, registerDevice } from './device.ts'
 import { PhoneError } from './errors.ts'
+import { renewIfDue, renewToken, withFreshToken } from './keys/renew-token.ts'
+import {
+  acceptKey,
+  type AddedKey,
+  addKey,
+  type ListedKey,
+  listKeys,
+  proposeKey,
+  removeKey,
+} from './keys/subject-keys.ts'
 import { originOf } from './origin.ts'
 import type { AbortSignalLike } from './ports.ts'
 import { type Approving, approve } from './session/approve.ts'
 import { claim, type ClaimedSession, type Instruments, look } from './session/claimed.ts'
 import { waitForEnd } from './session/completion.ts'
 import { type DeclineReason, decline } from './session/decline.ts'
-import { renewToken } from './session/renew-token.ts'
 
 /** What a phone is made of. One phone serves one origin, with a key of its own: what is signed for one service means nothing to another. */
 export type PhoneOptions = Instruments
@@ -40,12 +49,40 @@ export interface Phone {
     options: Waiting & { readonly reason: DeclineReason },
   ): Promise<ClaimedSession>
   /**
-   * Gets a new device token by the key and keeps it: go on with what this returns. What was claimed before carries the
-   * old token, which ends when the new one is first used.
+   * Gets a new device token by the key and keeps it. `claim` does so by itself when it is due, and where the token
+   * has expired; call this when the token may have been stolen.
    *
    * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
    */
   renewToken(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
+  /**
+   * The keys of the user, oldest first, this phone's among them. A key that the user does not know is a thief's.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
+   */
+  listKeys(options?: Waiting): Promise<readonly ListedKey[]>
+  /**
+   * What registers the key of this new phone at a phone that the user has already: carry it over to that phone's
+   * `addKey`. Valid for five minutes.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`
+   */
+  proposeKey(): Promise<DeviceRegistration>
+  /**
+   * Approves another phone's key for the user of this phone and registers it; carry the result back to that phone's
+   * `acceptKey`, over a channel that nobody else reads. Only after the user said yes.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+   */
+  addKey(registration: DeviceRegistration, options?: Waiting): Promise<AddedKey>
+  /** Keeps the key that another phone has added for this one. @throws {PhoneError} `origin_not_usable` */
+  acceptKey(added: AddedKey): Promise<PhoneDevice>
+  /**
+   * Removes a key of the user for good: a lost phone's, say. After removing its own, drop what the store keeps.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+   */
+  removeKey(device_id: string, options?: Waiting): Promise<void>
   /** Waits for `completed`, `killed` or `expired`. @throws {PhoneError} `refused`, `unreachable`, `cancelled` */
   waitForEnd(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
 }
@@ -66,6 +103,8 @@ export function createPhone(options: PhoneOptions): Phone {
   // Two registrations at once would leave a device that nobody keeps.
   const registering = queue()
   const register = () => registering(() => registerDevice(phone))
+  const withToken = async <T>(act: (device: PhoneDevice) => Promise<T>, renew = renewToken) =>
+    withFreshToken(phone, await register(), { act, renew })
   return {
     register,
     async claim(text, { signal } = {}) {
@@ -73,12 +112,28 @@ export function createPhone(options: PhoneOptions): Phone {
       if (handoff === undefined) throw new PhoneError('handoff_unreadable')
       if (originOf(handoff, phone.origin) !== phone.origin)
         throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
-      return claim(phone, await register(), { handoff, signal })
+      const claimed = await withToken(
+        (device) => claim(phone, device, { handoff, signal }),
+        (...renewal) => oneAtATime(() => renewToken(...renewal)),
+      )
+      return oneAtATime(() => renewIfDue(phone, claimed, { signal }))
     },
     look: (claimed, waiting) => look(phone, claimed, { ...waiting }),
     approve: (claimed, approving) => approve(phone, claimed, { ...approving, oneAtATime }),
     decline: (claimed, declining) => decline(phone, claimed, declining),
-    renewToken: (claimed, waiting) => oneAtATime(() => renewToken(phone, claimed, { ...waiting })),
+    renewToken: (claimed, waiting) =>
+      oneAtATime(async () => ({
+        ...claimed,
+        device: await renewToken(phone, claimed, { ...waiting }),
+      })),
+    listKeys: (waiting) =>
+      oneAtATime(() => withToken((device) => listKeys(phone, device, { ...waiting }))),
+    proposeKey: () => proposeKey(phone),
+    addKey: (registration, waiting) =>
+      oneAtATime(() => withToken((device) => addKey(phone, device, { ...waiting, registration }))),
+    acceptKey: (added) => registering(() => acceptKey(phone, added)),
+    removeKey: (device_id, waiting) =>
+      oneAtATime(() => withToken((device) => removeKey(phone, device, { ...waiting, device_id }))),
     waitForEnd: (claimed, waiting) => waitForEnd(phone, claimed, waiting),
   }
 }

@@ -11,6 +11,8 @@ import {
   assertionPayload,
   type BondedPairAssertion,
   canonicalJson,
+  deviceAddPayload,
+  deviceRemovePayload,
   deviceTokenPayload,
   encodeBase62,
   evidenceMacInput,
@@ -18,12 +20,15 @@ import {
   type EvidenceRequest,
   type PhoneSession,
   type Reason,
+  type RegisterDeviceRequest,
   type RotateTokenRequest,
   type SessionContext,
 } from '@bonded/contract'
 import type { AnswerLike, FetchLike, RequestLike } from '../src/index.ts'
 
 export const ORIGIN = 'https://bond.example'
+/** How long a device token of this service is valid. */
+export const TOKEN_TTL_MS = 100 * 24 * 60 * 60_000
 export const CONTEXT: SessionContext = {
   display: [
     { label: 'Amount', value: '€ 12,500.00' },
@@ -35,7 +40,9 @@ export const CONTEXT: SessionContext = {
 interface Device {
   readonly device_id: string
   readonly subject_id: string
+  readonly added_by: string | null
   device_token: string
+  expires_ms: number
   /** Waits to be used for the first time. */
   offered_token: string | undefined
   readonly key: KeyObject
@@ -70,7 +77,7 @@ export interface FakeService {
   evidenceTtlMs: number
   /** Members the evidence gains, as a newer node would add. */
   evidenceExtra: Record<string, unknown>
-  /** Done to the next requests whose path ends so. */
+  /** Done to the next requests whose method and path end so. */
   fail(pathEnd: string, ...faults: Fault[]): void
   change(next: Partial<PhoneSession>): void
   /** Answers are held for `wait_ms` until this is called or a change happens. */
@@ -161,8 +168,10 @@ export function fakeService(origin = ORIGIN): FakeService {
       ({ device_token, offered_token }) => device_token === token || offered_token === token,
     )
     // The first use of a new token ends the old one.
-    if (device?.offered_token !== undefined && device.offered_token === token)
+    if (device?.offered_token !== undefined && device.offered_token === token) {
+      if (device.device_token !== token) device.expires_ms = nowMs + TOKEN_TTL_MS
       device.device_token = device.offered_token
+    }
     if (device === undefined) throw new Refused('credential_invalid')
     return device
   }
@@ -293,6 +302,64 @@ export function fakeService(origin = ORIGIN): FakeService {
     return view()
   }
 
+  const tokenTimes = () => ({
+    device_token_renew_at: new Date(nowMs + TOKEN_TTL_MS / 2).toISOString(),
+    device_token_expires_at: new Date(nowMs + TOKEN_TTL_MS).toISOString(),
+  })
+  /** The device whose token came along; it must have signed the registration. */
+  const approverOf = (request: RequestLike, body: Record<string, unknown>) => {
+    if (request.headers.authorization === undefined) return undefined
+    const { approval, ...registration } = body as unknown as RegisterDeviceRequest
+    const device = deviceOf(request)
+    if (approval === undefined) throw new Refused('key_approval_required')
+    const { device_id, subject_id } = device
+    verifyTime(approval.issued_at)
+    const payload = deviceAddPayload({
+      challenge: registration.challenge,
+      format: registration.format,
+      registration: sha(registration),
+      device_id,
+      subject_id,
+      issued_at: approval.issued_at,
+      origin,
+    })
+    verifySignature(device, payload, approval.app_attest)
+    return device
+  }
+  const listOf = ({ subject_id }: Device) => ({
+    server_time: new Date(nowMs).toISOString(),
+    subject_id,
+    keys: [...devices.values()]
+      .filter((device) => device.subject_id === subject_id)
+      .map(({ device_id, added_by }) => ({
+        device_id,
+        format: 'software',
+        environment: 'sandbox',
+        status: 'active',
+        created_at: new Date(nowMs).toISOString(),
+        last_assertion_at: null,
+        added_by,
+      })),
+  })
+  const remove = (device: Device, path: string, body: Record<string, unknown>) => {
+    const removed_device_id = path.split('/').at(-2) ?? ''
+    const found = [...devices].find(([, { device_id }]) => device_id === removed_device_id)
+    if (found?.[1].subject_id !== device.subject_id) throw new Refused('device_not_found')
+    const { issued_at, app_attest } = body as unknown as RotateTokenRequest
+    verifyTime(issued_at)
+    const { device_id, subject_id } = device
+    const payload = deviceRemovePayload({
+      removed_device_id,
+      device_id,
+      subject_id,
+      issued_at,
+      origin,
+    })
+    verifySignature(device, payload, app_attest)
+    devices.delete(found[0])
+    return undefined
+  }
+
   const serve = async (
     method: string,
     path: string,
@@ -307,7 +374,8 @@ export function fakeService(origin = ORIGIN): FakeService {
       challenges.add(challenge)
       return ok({ challenge, expires_at: new Date(nowMs + 300_000).toISOString() }, 201)
     }
-    if (bare === '/api/v1/devices') {
+    if (bare === '/api/v1/devices' && method === 'POST') {
+      const approver = approverOf(request, body)
       const { format = '', challenge = '', public_key = '' } = body as Record<string, string>
       if (format !== 'software' || !challenges.delete(challenge))
         throw new Refused('challenge_not_usable')
@@ -320,8 +388,10 @@ export function fakeService(origin = ORIGIN): FakeService {
       const device_token = `dt_0123456789_${nonceOf(public_key)}`
       const device = {
         device_id: newId('dev'),
-        subject_id: newId('sub'),
+        subject_id: approver?.subject_id ?? newId('sub'),
+        added_by: approver?.device_id ?? null,
         device_token,
+        expires_ms: nowMs + TOKEN_TTL_MS,
         offered_token: undefined,
         key,
         counter: 0,
@@ -329,11 +399,23 @@ export function fakeService(origin = ORIGIN): FakeService {
       devices.set(public_key, device)
       const { device_id, subject_id } = device
       return ok(
-        { device_id, subject_id, device_token, key_id: 'key', format, environment: 'sandbox' },
+        {
+          device_id,
+          subject_id,
+          device_token,
+          ...tokenTimes(),
+          key_id: 'key',
+          format,
+          environment: 'sandbox',
+        },
         201,
       )
     }
     const device = deviceOf(request)
+    if (nowMs >= device.expires_ms && !bare.endsWith('/token'))
+      throw new Refused('device_token_expired')
+    if (bare === '/api/v1/devices') return ok(listOf(device))
+    if (bare.endsWith('/removal')) return { status: 204, body: remove(device, bare, body) }
     if (bare === '/api/v1/evidence') return ok(evidence(device, body as unknown as EvidenceRequest))
     if (bare === '/api/v1/attestations')
       return ok(attest(device, body as unknown as BondedPairAssertion))
@@ -347,7 +429,7 @@ export function fakeService(origin = ORIGIN): FakeService {
         app_attest,
       )
       device.offered_token = `dt_0123456789_${nonceOf(`${device_id} ${device.counter}`)}`
-      return ok({ device_id, device_token: device.offered_token }, 201)
+      return ok({ device_id, device_token: device.offered_token, ...tokenTimes() }, 201)
     }
     if (!bare.startsWith(`/api/v1/sessions/${id}`)) throw new Refused('session_not_live')
     if (method === 'GET') {
@@ -379,7 +461,9 @@ export function fakeService(origin = ORIGIN): FakeService {
   })
   const refusal = (status: number, reason: Reason, retry_after_s?: number) => {
     const server_time =
-      reason === 'issued_at_out_of_range' ? { server_time: new Date(nowMs).toISOString() } : {}
+      reason === 'issued_at_out_of_range' || reason === 'device_token_expired'
+        ? { server_time: new Date(nowMs).toISOString() }
+        : {}
     const error = {
       code: 'invalid_request',
       message: 'no',
@@ -394,7 +478,11 @@ export function fakeService(origin = ORIGIN): FakeService {
     )
   }
   const statusOf = (reason: Reason) =>
-    reason === 'credential_invalid' ? 401 : reason === 'session_not_found' ? 404 : 400
+    reason === 'credential_invalid' || reason === 'device_token_expired'
+      ? 401
+      : reason === 'session_not_found'
+        ? 404
+        : 400
 
   return {
     async fetch(url, request) {
@@ -408,7 +496,8 @@ export function fakeService(origin = ORIGIN): FakeService {
         body: raw === undefined ? undefined : JSON.parse(raw),
         authorization: request.headers.authorization,
       })
-      const at = faults.findIndex(({ pathEnd }) => (path.split('?')[0] ?? '').endsWith(pathEnd))
+      const asked = `${request.method} ${path.split('?')[0] ?? ''}`
+      const at = faults.findIndex(({ pathEnd }) => asked.endsWith(pathEnd))
       const [found] = at < 0 ? [] : faults.splice(at, 1)
       if (found?.fault === 'unsent') throw new TypeError('fetch failed')
       if (typeof found?.fault === 'object')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PhoneError } from '../src/index.ts'
+import { type FakeService, TOKEN_TTL_MS } from './fake-service.ts'
 import { harness } from './harness.ts'
 
 test('a new token is kept, used from then on, and the session goes on with it', async () => {
@@ -10,11 +11,8 @@ test('a new token is kept, used from then on, and the session goes on with it', 
   assert.notEqual(renewed.device.device_token.reveal(), claimed.device.device_token.reveal())
   assert.equal((await phone.register()).device_token.reveal(), renewed.device.device_token.reveal())
   assert.equal((await phone.approve(renewed, { gather: strong })).session.state, 'bonded')
-  // The old one has ended with the first use of the new one.
-  await assert.rejects(
-    phone.look(claimed),
-    (error) => error instanceof PhoneError && error.reason === 'credential_invalid',
-  )
+  // What was claimed before goes on with the new one too.
+  assert.equal((await phone.look(claimed)).session.state, 'bonded')
 })
 
 test('a new token whose answer was lost is asked for again, signed anew, and the old one serves meanwhile', async () => {
@@ -53,3 +51,48 @@ test('a phone whose clock stood still signs for its token by the time that the s
     claimed.device.device_token.reveal(),
   )
 })
+
+test('renews the token by itself when it is due, once, and keeps the new one', async () => {
+  const { service, phone, strong } = harness()
+  const before = await phone.register()
+  service.nowMs += TOKEN_TTL_MS / 2 - 1
+  const early = await phone.claim(service.payload)
+  assert.equal(early.device.device_token.reveal(), before.device_token.reveal())
+  service.nowMs += 1
+  const claimed = await phone.claim(service.payload)
+  assert.notEqual(claimed.device.device_token.reveal(), before.device_token.reveal())
+  await phone.claim(service.payload)
+  assert.equal(tokenRequests(service), 1)
+  service.change({ expires_at: new Date(service.nowMs + 300_000).toISOString() })
+  assert.equal((await phone.approve(claimed, { gather: strong })).session.state, 'bonded')
+})
+
+test('claims with the old token where the renewal that is due fails, and tries again at the next claim', async () => {
+  const { service, phone } = harness()
+  await phone.register()
+  service.nowMs += TOKEN_TTL_MS / 2
+  service.fail('/token', 'unanswered')
+  assert.equal((await phone.claim(service.payload)).session.state, 'pending')
+  service.fail('/token', { status: 503, reason: 'overloaded' })
+  assert.equal((await phone.claim(service.payload)).session.state, 'pending')
+  await phone.claim(service.payload)
+  assert.equal(tokenRequests(service), 3)
+})
+
+test('renews an expired token by its key and goes on as the same device', async () => {
+  const { service, phone } = harness()
+  const before = await phone.register()
+  service.nowMs += TOKEN_TTL_MS * 2
+  const claimed = await phone.claim(service.payload)
+  assert.equal(claimed.device.device_id, before.device_id)
+  assert.equal((await phone.register()).device_id, before.device_id)
+  service.nowMs += TOKEN_TTL_MS
+  assert.deepEqual(
+    (await phone.listKeys()).map(({ device_id, own }) => [device_id, own]),
+    [[before.device_id, true]],
+  )
+})
+
+function tokenRequests({ requests }: FakeService): number {
+  return requests.filter(({ path }) => path.endsWith('/token')).length
+}

@@ -9,6 +9,7 @@ import {
   DEFAULT_CONNECTION_LIMITS,
   parseConnectionLimits,
 } from './domain/connection-limits.ts'
+import { DEVICE_TOKEN_TTL_DAYS } from './domain/lifetimes.ts'
 import { type Limits, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseAddresses, parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
 import { parseCarriers } from './carriers-file.ts'
@@ -48,6 +49,8 @@ export interface Config {
   readonly metricsPort: number | undefined
   readonly environment: 'sandbox' | 'production'
   readonly limits: Limits | 'off'
+  /** How long a device token is valid after it was issued. */
+  readonly deviceTokenTtlMs: number
   /** Whose X-Forwarded-For is believed. */
   readonly trustedProxies: TrustedProxies
   readonly connections: ConnectionLimits
@@ -140,6 +143,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
   const limits = readLimits(given('BONDED_RATE_LIMITS') ?? 'on')
   if (limits === undefined) wrong('BONDED_RATE_LIMITS')
+  const tokenTtlDays = given('BONDED_DEVICE_TOKEN_TTL_DAYS') ?? String(DEVICE_TOKEN_TTL_DAYS)
+  if (!isTtlDays(tokenTtlDays)) wrong('BONDED_DEVICE_TOKEN_TTL_DAYS')
   const trustedProxies = parseTrustedProxies(given('BONDED_TRUST_PROXY') ?? '0')
   if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
   const namedConnections = given('BONDED_CONNECTION_LIMITS')
@@ -215,6 +220,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,
+    deviceTokenTtlMs: Number(tokenTtlDays) * DAY_MS,
     trustedProxies: trustedProxies ?? 0,
     connections: connections ?? DEFAULT_CONNECTION_LIMITS,
     backendAddresses,
@@ -314,6 +320,12 @@ function yamlOf(path: string): unknown {
   } catch {
     return undefined
   }
+}
+
+const DAY_MS = 24 * 60 * 60_000
+
+function isTtlDays(text: string): boolean {
+  return /^[1-9]\d{0,3}$/.test(text) && Number(text) <= 3_650
 }
 
 function isPort(text: string): boolean {

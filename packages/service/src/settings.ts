@@ -1,4 +1,5 @@
 import { CONNECTION_LIMITS_SYNTAX, DEFAULT_CONNECTION_LIMITS } from './domain/connection-limits.ts'
+import { DEVICE_TOKEN_TTL_DAYS } from './domain/lifetimes.ts'
 import { LIMITS_SYNTAX } from './domain/limits.ts'
 
 /**
@@ -52,6 +53,14 @@ export const SETTINGS = [
     about: 'URL scheme of the phone app in QR codes',
     fallback: 'pulse',
     expects: 'a URL scheme: lower-case letters, digits, + - .',
+    secret: false,
+  },
+  {
+    name: 'BONDED_DEVICE_TOKEN_TTL_DAYS',
+    key: 'device_token_ttl_days',
+    about: 'Lifetime of a device token that its phone does not renew',
+    fallback: String(DEVICE_TOKEN_TTL_DAYS),
+    expects: 'a number of days, 1 to 3650',
     secret: false,
   },
   {

@@ -58,10 +58,16 @@ export function enrolmentAt(
           device && { ...device, origin, format, device_token: new Secret(device.device_token) }
         )
       },
-      async keep({ device_id, subject_id, key_id, device_token }) {
+      async keep({ device_id, subject_id, key_id, device_token, token_renew_at }) {
         await change((now) => ({
           ...now,
-          device: { device_id, subject_id, key_id, device_token: device_token.reveal() },
+          device: {
+            device_id,
+            subject_id,
+            key_id,
+            token_renew_at,
+            device_token: device_token.reveal(),
+          },
         }))
       },
       nextCounter: async () =>

@@ -24,7 +24,7 @@ const MAX_CERTIFICATE_LENGTH = 10_923
 const MAX_CERTIFICATES = 7
 
 /** A key of iOS, as `DCAppAttestService.attestKey` gives it for SHA-256 of the challenge's bytes. */
-const AppleKey = closed({
+const appleKey = {
   format: word(['apple-app-attest']),
   challenge: Bytes32,
   key_id: Type.String({
@@ -33,10 +33,10 @@ const AppleKey = closed({
     description: 'In standard base64, as iOS gives it, or in base64url.',
   }),
   attestation_object: base64url({ min: 1, max: MAX_ATTESTATION_LENGTH }),
-})
+}
 
 /** A key of the Android keystore, made with the challenge's bytes as its attestation challenge. */
-const AndroidKey = closed({
+const androidKey = {
   format: word(['android-key']),
   challenge: Bytes32,
   certificate_chain: Type.Array(base64url({ min: 1, max: MAX_CERTIFICATE_LENGTH }), {
@@ -44,10 +44,10 @@ const AndroidKey = closed({
     maxItems: MAX_CERTIFICATES,
     description: 'DER, the leaf first and the root last, as KeyStore.getCertificateChain gives it.',
   }),
-})
+}
 
 /** A key behind a browser: what `PublicKeyCredential.toJSON()` gives. Only id, type and the two named of the response are judged. */
-const WebauthnKey = closed({
+const webauthnKey = {
   format: word(['webauthn']),
   challenge: Bytes32,
   registration: closed({
@@ -65,31 +65,58 @@ const WebauthnKey = closed({
     authenticatorAttachment: Type.Optional(Type.String({ maxLength: 64 })),
     clientExtensionResults: Type.Optional(Type.Object({}, { additionalProperties: true })),
   }),
-})
+}
 
 /** A key without hardware behind it: it serves sandbox tenants only. */
-const SoftwareKey = closed({
+const softwareKey = {
   format: word(['software']),
   challenge: Bytes32,
   public_key: base64url({ min: 80, max: 512 }),
-})
+}
 
-const keys = [AppleKey, AndroidKey, WebauthnKey, SoftwareKey]
-
-/** Registers a key. Which members it takes is said by its format. */
-export const RegisterDeviceRequest = Type.Unsafe<
-  | Static<typeof AppleKey>
-  | Static<typeof AndroidKey>
-  | Static<typeof WebauthnKey>
-  | Static<typeof SoftwareKey>
->({ type: 'object', required: ['format'], discriminator: { propertyName: 'format' }, oneOf: keys })
-export type RegisterDeviceRequest = Static<typeof RegisterDeviceRequest>
+/** What registers a key: format, challenge, and the members that the format takes. */
+export type DeviceRegistration =
+  | Static<ReturnType<typeof closed<typeof appleKey>>>
+  | Static<ReturnType<typeof closed<typeof androidKey>>>
+  | Static<ReturnType<typeof closed<typeof webauthnKey>>>
+  | Static<ReturnType<typeof closed<typeof softwareKey>>>
 
 /** What registers a key of one format. */
-export type RegistrationOf<Format extends RegisterDeviceRequest['format']> = Extract<
-  RegisterDeviceRequest,
+export type RegistrationOf<Format extends DeviceFormat> = Extract<
+  DeviceRegistration,
   { format: Format }
 >
+
+/** A registered key's assertion over `bonded-device-add/v1`. It goes with the token of that device. */
+export const KeyApproval = closed({ issued_at: Timestamp, app_attest: AppAttest })
+export type KeyApproval = Static<typeof KeyApproval>
+
+const approval = Type.Optional(KeyApproval)
+
+/**
+ * Registers a key: the first one of a new subject, or, with a device token and `approval`, a further one of the
+ * token's subject. The format decides which members it takes.
+ */
+export const RegisterDeviceRequest = Type.Unsafe<
+  DeviceRegistration & { readonly approval?: KeyApproval }
+>({
+  type: 'object',
+  required: ['format'],
+  discriminator: { propertyName: 'format' },
+  oneOf: [
+    closed({ ...appleKey, approval }),
+    closed({ ...androidKey, approval }),
+    closed({ ...webauthnKey, approval }),
+    closed({ ...softwareKey, approval }),
+  ],
+})
+export type RegisterDeviceRequest = Static<typeof RegisterDeviceRequest>
+
+/** How long a device token is valid. The phone renews it between the two times. */
+const tokenTimes = {
+  device_token_renew_at: Timestamp,
+  device_token_expires_at: Timestamp,
+}
 
 const device = {
   device_id: id('dev'),
@@ -100,21 +127,66 @@ const device = {
 }
 
 /** The answer to a registration: the only one that carries the device token. */
-export const RegisteredDevice = closed({ ...device, device_token: Type.String() })
+export const RegisteredDevice = closed({
+  ...device,
+  device_token: Type.String(),
+  ...tokenTimes,
+})
 export type RegisteredDevice = Static<typeof RegisteredDevice>
 
-/** Asks for a new device token, by an assertion over `bonded-device-token/v1`. */
+/** Requests a new device token, by an assertion over `bonded-device-token/v1`. */
 export const RotateTokenRequest = closed({ issued_at: Timestamp, app_attest: AppAttest })
 export type RotateTokenRequest = Static<typeof RotateTokenRequest>
 
 /** The new token. The old one works until this one is first used. */
-export const RotatedToken = closed({ device_id: id('dev'), device_token: Type.String() })
+export const RotatedToken = closed({
+  device_id: id('dev'),
+  device_token: Type.String(),
+  ...tokenTimes,
+})
 export type RotatedToken = Static<typeof RotatedToken>
 
-export const DeviceRecord = closed({
-  ...device,
+/** Removes a key of the subject, by an assertion over `bonded-device-remove/v1`. */
+export const RemoveDeviceRequest = closed({ issued_at: Timestamp, app_attest: AppAttest })
+export type RemoveDeviceRequest = Static<typeof RemoveDeviceRequest>
+
+const state = {
   status: DeviceStanding,
   created_at: Timestamp,
   last_assertion_at: nullable(Timestamp),
+}
+
+/** A device's own record. */
+export const DeviceRecord = closed({
+  ...device,
+  ...state,
+  device_token_expires_at: Timestamp,
+  keys_changed_at: nullable(
+    Type.String({
+      format: 'date-time',
+      description:
+        'When another key of the subject was last added or removed. Show the person the list of keys.',
+    }),
+  ),
 })
 export type DeviceRecord = Static<typeof DeviceRecord>
+
+/** One key of the caller's subject. */
+export const SubjectKey = closed({
+  device_id: id('dev'),
+  format: DeviceFormat,
+  environment: Environment,
+  ...state,
+  added_by: nullable(
+    Type.String({ description: 'The device that approved this key; null for the first key.' }),
+  ),
+})
+export type SubjectKey = Static<typeof SubjectKey>
+
+/** The keys of the caller's subject that were not removed, oldest first. */
+export const SubjectKeys = closed({
+  server_time: Timestamp,
+  subject_id: id('sub'),
+  keys: Type.Array(SubjectKey),
+})
+export type SubjectKeys = Static<typeof SubjectKeys>

@@ -29,6 +29,7 @@ export const Workflow = closed({
   webauthn: Type.Optional(word(['attested', 'known', 'any'])),
   formats: Type.Optional(Type.Array(DeviceFormat, { minItems: 1, maxItems: 4 })),
   suspect_devices: Type.Optional(word(['refuse', 'allow'])),
+  min_key_age_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
   session_ttl_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 900 })),
   challenge_ttl_seconds: Type.Optional(Type.Integer({ minimum: 5, maximum: 120 })),
   bonded_ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 900 })),

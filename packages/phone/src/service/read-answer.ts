@@ -3,6 +3,7 @@ import {
   type PhoneSession,
   type RegisteredDevice,
   SESSION_STATES,
+  type SubjectKeys,
   type VerifiedEvidence,
 } from '@bonded/contract'
 import { PhoneError } from '../errors.ts'
@@ -12,6 +13,7 @@ type Check = (value: unknown) => boolean
 const isText: Check = (value) => typeof value === 'string'
 const isTextOrNull: Check = (value) => value === null || isText(value)
 const isTime: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value))
+const isTimeOrAbsent: Check = (value) => value === undefined || isTime(value)
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -50,6 +52,7 @@ const DEVICE: Record<string, Check> = {
   subject_id: (value) => isText(value) && parseId('sub', value as string) !== undefined,
   device_token: isText,
   key_id: isText,
+  device_token_renew_at: isTimeOrAbsent,
 }
 
 /** Reads the phone view of a session. @throws {PhoneError} `answer_unreadable` */
@@ -68,8 +71,16 @@ export function readChallenge(body: unknown): string {
 }
 
 /** Reads the answer to a new token. @throws {PhoneError} `answer_unreadable` */
-export function readToken(body: unknown): string {
-  return read(body, { device_token: isText }).device_token as string
+export function readToken(
+  body: unknown,
+): Pick<RegisteredDevice, 'device_token'> & { readonly device_token_renew_at?: string } {
+  const checks = { device_token: isText, device_token_renew_at: isTimeOrAbsent }
+  return read(body, checks) as { device_token: string; device_token_renew_at?: string }
+}
+
+/** Reads the keys of a subject. @throws {PhoneError} `answer_unreadable` */
+export function readKeys(body: unknown): SubjectKeys {
+  return read(body, { server_time: isTime, keys: isListOf(isKey) }) as unknown as SubjectKeys
 }
 
 /**
@@ -83,6 +94,18 @@ export function readEvidence(body: unknown): VerifiedEvidence {
     expires_at: isTime,
     signature: isText,
   }) as unknown as VerifiedEvidence
+}
+
+const KEY: Record<string, Check> = {
+  device_id: (value) => isText(value) && parseId('dev', value as string) !== undefined,
+  format: isText,
+  status: isText,
+  created_at: isTime,
+  added_by: isTextOrNull,
+}
+
+function isKey(value: unknown): boolean {
+  return isRecord(value) && Object.entries(KEY).every(([name, check]) => check(value[name]))
 }
 
 function isPair(value: unknown): boolean {

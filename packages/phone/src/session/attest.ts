@@ -6,9 +6,10 @@ import type { AbortSignalLike } from '../ports.ts'
 import { timestampAt } from '../server-time.ts'
 import { exchange } from '../service/exchange.ts'
 import { patiently } from '../service/patience.ts'
+import { withServerTime } from '../service/resync.ts'
+import { currentToken } from '../keys/current-token.ts'
 import { type ClaimedSession, heard, type Instruments, look } from './claimed.ts'
 import { fetchEvidence, type Gathered, isCurrent } from './evidence.ts'
-import { resynced } from './resync.ts'
 import type { PhoneSignals } from './signals.ts'
 
 interface Answering {
@@ -28,7 +29,8 @@ export async function answerOnce(
 ): Promise<ClaimedSession> {
   let gathered = await fetchEvidence(phone, claimed, answering)
   const submitCurrent = async () =>
-    resynced(phone, gathered.claimed, async (known) => {
+    withServerTime(phone, gathered.claimed.server_time, async (server_time) => {
+      const known = { ...gathered.claimed, server_time }
       gathered = { ...gathered, claimed: known }
       if (!isCurrent(phone, gathered)) gathered = await fetchEvidence(phone, known, answering)
       return submit(phone, gathered, answering.signal)
@@ -53,6 +55,7 @@ async function submit(
 ): Promise<ClaimedSession> {
   const { claimed } = gathered
   const body = JSON.stringify(await assertionOver(phone, gathered))
+  const token = await currentToken(phone, claimed.device)
   let sent = 0
   try {
     const answer = await patiently(
@@ -61,7 +64,7 @@ async function submit(
         return exchange(phone, {
           method: 'POST',
           path: '/api/v1/attestations',
-          token: claimed.device.device_token,
+          token,
           body,
           signal,
         })

@@ -1,5 +1,6 @@
 import type { Handoff, PhoneSession, SessionState } from '@bonded/contract'
 import type { PhoneDevice, Registrar } from '../device.ts'
+import { currentToken } from '../keys/current-token.ts'
 import { PhoneError } from '../errors.ts'
 import type { AbortSignalLike, Sha256, WebSocketConstructor } from '../ports.ts'
 import { type ServerTime, syncTo } from '../server-time.ts'
@@ -51,7 +52,14 @@ export async function claim(
   const path = `/api/v1/sessions/${session_id}/claim`
   const body = JSON.stringify({ nonce, device_id: device.device_id })
   const answer = await patiently(
-    () => exchange(phone, { method: 'POST', path, token: device.device_token, body, signal }),
+    async () =>
+      exchange(phone, {
+        method: 'POST',
+        path,
+        token: await currentToken(phone, device),
+        body,
+        signal,
+      }),
     { ...phone, signal },
   )
   return heard(phone, { device, claimed_nonce: nonce }, { answer, session_id })
@@ -99,7 +107,8 @@ export async function look(
   const waiting = wait_ms === undefined ? '' : `&wait_ms=${wait_ms}&after=${session.seq}`
   const path = `/api/v1/sessions/${session.id}?nonce=${claimed_nonce}${waiting}`
   const answer = await patiently(
-    () => exchange(phone, { method: 'GET', path, token: device.device_token, signal }),
+    async () =>
+      exchange(phone, { method: 'GET', path, token: await currentToken(phone, device), signal }),
     { ...phone, signal },
   )
   return heard(phone, claimed, { answer, session_id: session.id })

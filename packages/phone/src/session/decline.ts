@@ -1,3 +1,4 @@
+import { currentToken } from '../keys/current-token.ts'
 import { PhoneError } from '../errors.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { exchange } from '../service/exchange.ts'
@@ -20,12 +21,13 @@ export async function decline(
   const { device, session } = claimed
   const path = `/api/v1/sessions/${session.id}/decline`
   const body = JSON.stringify({ nonce: session.nonce, device_id: device.device_id, reason })
+  const token = await currentToken(phone, device)
   let sent = 0
   try {
     const answer = await patiently(
       (tries) => {
         sent = tries
-        return exchange(phone, { method: 'POST', path, token: device.device_token, body, signal })
+        return exchange(phone, { method: 'POST', path, token, body, signal })
       },
       { ...phone, signal },
     )

@@ -10,9 +10,10 @@ import type { AbortSignalLike } from '../ports.ts'
 import { serverMsAt, timestampAt } from '../server-time.ts'
 import { exchange } from '../service/exchange.ts'
 import { patiently } from '../service/patience.ts'
+import { withServerTime } from '../service/resync.ts'
+import { currentToken } from '../keys/current-token.ts'
 import { readEvidence } from '../service/read-answer.ts'
 import type { ClaimedSession, Instruments } from './claimed.ts'
-import { resynced } from './resync.ts'
 import { type PhoneSignals, toWire } from './signals.ts'
 
 /** Evidence this close to its end is fetched anew: the assertion still has to travel. */
@@ -37,14 +38,15 @@ export async function fetchEvidence(
 ): Promise<Gathered> {
   // Once, before the first try: nobody holds a passport to a phone again because an answer was lost.
   const passport = await signals.passport?.(await challengeFor(phone, claimed.session.nonce))
-  return resynced(phone, claimed, async (known) => {
+  return withServerTime(phone, claimed.server_time, async (server_time) => {
+    const known = { ...claimed, server_time }
     const answer = await patiently(
       async () => {
         const body = JSON.stringify(await signedRequest(phone, known, { signals, passport }))
         return exchange(phone, {
           method: 'POST',
           path: '/api/v1/evidence',
-          token: known.device.device_token,
+          token: await currentToken(phone, known.device),
           body,
           signal,
         })

@@ -25,6 +25,10 @@ export const sessionArgument = () =>
 export const deviceArgument = () =>
   new Argument('<device>', 'Device id (dev_…)').argParser(parseDeviceId)
 
+/** The argument `<subject>`, parsed to a SubjectId. */
+export const subjectArgument = () =>
+  new Argument('<subject>', 'Subject id (sub_…)').argParser(parseSubjectId)
+
 /** The option `--limit`. */
 export const limitOption = () =>
   new Option('--limit <number>', `Maximum number of results, up to ${MAX_LISTED}`)

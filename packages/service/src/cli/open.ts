@@ -41,6 +41,7 @@ export function openService(config: Config, given: ServiceParts = {}): Service {
       appScheme: config.appScheme,
       version: VERSION,
       limits: config.limits,
+      deviceTokenTtlMs: config.deviceTokenTtlMs,
       trustedProxies: config.trustedProxies,
       connections: config.connections,
       backendAddresses: config.backendAddresses,

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   key: async () => (await import('./key.ts')).keyCommand(),
   session: async () => (await import('./session.ts')).sessionCommand(),
   device: async () => (await import('./device.ts')).deviceCommand(),
+  subject: async () => (await import('./subject.ts')).subjectCommand(),
   phone: async () => (await import('./phone.ts')).phoneCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(),
 }

@@ -15,10 +15,16 @@ export const DEVICE_MOVES = {
   remove: { from: ['active', 'suspect', 'blocked'], to: 'removed' },
 } as const satisfies Record<string, DeviceMove>
 
-/** What can become of a device. `key_added`: another key was registered with its token. */
+/**
+ * What can become of a device. `key_added` and `key_removed` name a change of another key of its subject;
+ * `subject_blocked` and `subject_unblocked` one of the whole subject.
+ */
 export type DeviceChange =
   | 'registered'
   | 'key_added'
+  | 'key_removed'
+  | 'subject_blocked'
+  | 'subject_unblocked'
   | 'suspect'
   | 'blocked'
   | 'unblocked'

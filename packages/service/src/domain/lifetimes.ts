@@ -14,6 +14,9 @@ export const LOCAL_AUTH_MAX_AGE_MS = 120_000
 /** Protocol 6: a registration takes seconds; a phone on a bad network takes a minute. */
 export const DEVICE_CHALLENGE_TTL_MS = 300_000
 
+/** Protocol 6: a token that nobody renewed for half a year belongs to a phone that nobody uses. */
+export const DEVICE_TOKEN_TTL_DAYS = 180
+
 /** Protocol 5: how far `issued_at` may lie from the service's time. */
 export const ISSUED_AT_MAX_AGE_MS = 120_000
 export const ISSUED_AT_MAX_AHEAD_MS = 30_000

@@ -37,33 +37,36 @@ export function judgePhone(attempt: PhoneAttempt, now: Instant): Result<void> {
     ...(attempt.forClaim ? { forClaim: true } : {}),
   })
   if (!fresh.ok) return fresh
-  const usable = judgeDevice(attempt)
+  const usable = judgeDevice(attempt, now)
   if (!usable.ok) return usable
   if (session.deviceId !== null && !pinned) return refuse('session_claimed', { step: 'pinned' })
   return accept(undefined)
 }
 
-/** Whether this device may serve this session at all. The steps go to the timeline; the phone hears one answer. */
-export function judgeDevice({
-  session,
-  tenant,
-  device,
-  subjectRef,
-  failures,
-}: PhoneAttempt): Result<void> {
-  const no = (step: string) => refuse('device_not_usable', { step })
+/**
+ * Whether this device may serve this session at all. The steps go to the timeline; the phone gets one answer, except
+ * for a key that is only too new, because its user can do something about that.
+ */
+export function judgeDevice(
+  { session, tenant, device, subjectRef, failures }: PhoneAttempt,
+  now: Instant,
+): Result<void> {
+  const fail = (step: string) => refuse('device_not_usable', { step })
   if (device.status === 'blocked' || device.status === 'removed')
-    return no(`device_${device.status}`)
+    return fail(`device_${device.status}`)
+  if (device.subjectBlocked === true) return fail('subject_blocked')
   if (device.status === 'suspect' && session.policy.suspectDevices === 'refuse')
-    return no('device_suspect')
+    return fail('device_suspect')
   // Protocol 6: a key that a laptop can hold proves nothing to a production tenant.
   if (tenant.environment === 'production' && device.environment === 'sandbox')
-    return no('device_environment')
-  if (!session.policy.formats.includes(device.format)) return no('device_format')
+    return fail('device_environment')
+  if (!session.policy.formats.includes(device.format)) return fail('device_format')
   if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef)
-    return no('subject_ref')
-  if (!acceptsKey(session, device)) return no('webauthn_unattested')
-  if (failures >= MAX_FAILED_ASSERTIONS) return no('too_many_failures')
+    return fail('subject_ref')
+  if (!acceptsKey(session, device)) return fail('webauthn_unattested')
+  if (failures >= MAX_FAILED_ASSERTIONS) return fail('too_many_failures')
+  const { minKeyAgeMs = 0 } = session.policy
+  if (now - device.createdAt < minKeyAgeMs) return refuse('key_too_new', { step: 'key_age' })
   return accept(undefined)
 }
 

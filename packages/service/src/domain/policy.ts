@@ -17,6 +17,8 @@ export interface Policy {
   readonly webauthn: 'attested' | 'known' | 'any'
   readonly formats: readonly DeviceFormat[]
   readonly suspectDevices: 'refuse' | 'allow'
+  /** How long before a session's call the key must have been registered. Absent: no minimum. */
+  readonly minKeyAgeMs?: number
   readonly sessionTtlMs: number
   readonly challengeTtlMs: number
   readonly bondedTtlMs: number
@@ -31,6 +33,9 @@ export function policyOf(workflow: Workflow, environment: 'sandbox' | 'productio
     webauthn: workflow.webauthn ?? (environment === 'production' ? 'attested' : 'any'),
     formats: workflow.formats ?? ['apple-app-attest', 'android-key', 'webauthn', 'software'],
     suspectDevices: workflow.suspect_devices ?? 'refuse',
+    ...(workflow.min_key_age_seconds === undefined
+      ? {}
+      : { minKeyAgeMs: workflow.min_key_age_seconds * 1000 }),
     sessionTtlMs: (workflow.session_ttl_seconds ?? SESSION_TTL_SECONDS) * 1000,
     challengeTtlMs: (workflow.challenge_ttl_seconds ?? CHALLENGE_TTL_SECONDS) * 1000,
     bondedTtlMs: (workflow.bonded_ttl_seconds ?? BONDED_TTL_SECONDS) * 1000,

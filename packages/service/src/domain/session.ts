@@ -82,6 +82,10 @@ export interface Device {
   /** `issued_at` of the last assertion taken. */
   readonly lastIssuedAt: Instant | null
   readonly createdAt: Instant
+  /** The device that approved this key; null for the first key of its subject. */
+  readonly addedBy?: DeviceId | null | undefined
+  /** Whether an operator has blocked the subject, and with it all of its devices. Absent: no. */
+  readonly subjectBlocked?: boolean | undefined
   /** What the registration of a `webauthn` key showed. Where it is not known, nobody vouches for the key. */
   readonly webauthn?: WebauthnStanding | undefined
   /** What the registration of an `apple-app-attest` key said of the app, since iOS 27. */

@@ -23,8 +23,10 @@ import {
   REASONS,
   RegisterDeviceRequest,
   RegisteredDevice,
+  RemoveDeviceRequest,
   RotatedToken,
   RotateTokenRequest,
+  SubjectKeys,
   Timeline,
   Version,
 } from '@bonded/contract'
@@ -55,8 +57,10 @@ const SCHEMAS = {
   PublicSession,
   RegisterDeviceRequest,
   RegisteredDevice,
+  RemoveDeviceRequest,
   RotatedToken,
   RotateTokenRequest,
+  SubjectKeys,
   Timeline,
   Version,
 }
@@ -233,6 +237,9 @@ function failures(endpoint: Endpoint): Record<string, object> {
     ...limited,
     ...(endpoint.method === 'GET' ? [] : WITH_BODY),
     ...(credentialed ? WITH_CREDENTIAL : []),
+    ...(endpoint.callers.includes('phone') && endpoint.acceptsExpiredToken !== true
+      ? (['device_token_expired'] as const)
+      : []),
     ...endpoint.refusals,
   ]
   const byStatus = new Map<number, Reason[]>()

@@ -1,6 +1,5 @@
 import type {
   CreatedSession,
-  DeviceRecord,
   EndedReason,
   FullSession,
   PhoneSession,
@@ -78,20 +77,6 @@ export function presentPhone(
     created_at: iso(session.createdAt),
     step_up: state === 'step_up_required' && pinned ? session.stepUp : null,
     ...(pinned ? { watch_token: watchToken(service, session) } : {}),
-  }
-}
-
-/** A device's record, to itself. */
-export function presentDevice(device: Device): DeviceRecord {
-  return {
-    device_id: device.id,
-    subject_id: device.subjectId,
-    key_id: device.keyId,
-    format: device.format,
-    environment: device.environment,
-    status: device.status,
-    created_at: iso(device.createdAt),
-    last_assertion_at: device.lastIssuedAt === null ? null : iso(device.lastIssuedAt),
   }
 }
 

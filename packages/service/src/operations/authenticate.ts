@@ -8,6 +8,7 @@ import {
 } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { allowsOrigin, isRevoked } from '../domain/tenant.ts'
+import { timesOfToken } from './device-token.ts'
 import type { BrowserCaller, Caller, Service } from './service.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 
@@ -17,6 +18,9 @@ export interface Presented {
   readonly origin: string | undefined
 }
 
+/** What an endpoint says about its callers. */
+type AcceptedCallers = Pick<Endpoint, 'callers' | 'ownOriginOnly' | 'acceptsExpiredToken'>
+
 /**
  * Identifies the caller (protocol 3). A credential of a kind that the endpoint does not accept is
  * `unauthorized`, like one that does not exist. An Origin that the credential does not allow is
@@ -25,7 +29,7 @@ export interface Presented {
 export async function authenticate(
   service: Service,
   presented: Presented,
-  { callers, ownOriginOnly }: Pick<Endpoint, 'callers' | 'ownOriginOnly'>,
+  { callers, ownOriginOnly, acceptsExpiredToken }: AcceptedCallers,
 ): Promise<Result<Caller>> {
   const { authorization, origin } = presented
   const anybody: Result<Caller> =
@@ -46,7 +50,9 @@ export async function authenticate(
   if (PUBLISHABLE_KEY.test(token))
     return callers.includes('browser') ? browser(service, token, origin) : rejected
   if (DEVICE_TOKEN.test(token))
-    return callers.includes('phone') ? phone(service, token, origin) : rejected
+    return callers.includes('phone')
+      ? phone(service, { token, origin, acceptsExpired: acceptsExpiredToken === true })
+      : rejected
   return refuse('credential_invalid')
 }
 
@@ -96,17 +102,26 @@ async function browser(
 
 async function phone(
   service: Service,
-  token: string,
-  origin: string | undefined,
+  {
+    token,
+    origin,
+    acceptsExpired,
+  }: { token: string; origin: string | undefined; acceptsExpired: boolean },
 ): Promise<Result<Caller>> {
   const tokenId = DEVICE_TOKEN.exec(token)?.[1] ?? ''
   const found = await service.store.read((tables) => tables.devices.findByToken(tokenId))
-  if (found === undefined || !service.keys.same(service.keys.digest(token), found.tokenHash))
+  if (found === undefined || !service.keys.same(service.keys.digest(token), found.token.hash))
     return refuse('credential_invalid')
-  if (found.device.status === 'removed') return refuse('credential_invalid')
-  if (found.offered && !(await beginToken(service, found.device.id, tokenId)))
+  const { device, offered } = found
+  if (device.status === 'removed') return refuse('credential_invalid')
+  const { issuedAt } = found.token
+  const now = service.clock.now()
+  // Turned round, so that a time that is not a number expires the token.
+  const valid = now < timesOfToken(service, issuedAt).expiresAt
+  if (!valid && !acceptsExpired) return refuse('device_token_expired', { serverTime: now })
+  if (offered && !(await beginToken(service, device.id, tokenId)))
     return refuse('credential_invalid')
-  return fromOwnOrigin(service, origin, { kind: 'phone', device: found.device })
+  return fromOwnOrigin(service, origin, { kind: 'phone', device, tokenIssuedAt: issuedAt })
 }
 
 /**

@@ -79,7 +79,7 @@ export async function readAsPhone(
   )
   if (attempt === undefined || !isReadable(attempt.session, now)) return notFound
   const { session, tenant, nonces } = attempt
-  if (!judgeDevice({ ...attempt, failures: 0 }).ok) return notFound
+  if (!judgeDevice({ ...attempt, failures: 0 }, now).ok) return notFound
   if (session.deviceId !== null && session.deviceId !== device.id) return notFound
 
   const came = session.claimedNonce !== null && nonces.sameText(session.claimedNonce, nonce)

@@ -1,16 +1,18 @@
-import type { DeviceId } from '@bonded/contract'
+import type { DeviceId, SubjectId } from '@bonded/contract'
 import type { DeviceEvent } from '../domain/device-moves.ts'
 import type { Session } from '../domain/session.ts'
 import type { Tables, Work } from '../ports/store.ts'
 
+type Change = Pick<DeviceEvent, 'at' | 'kind' | 'step'>
+
 /**
- * Writes a change of a device down, in the unit that makes it: as an event of the device, and in the timeline of every
+ * Records a change of a device, in the unit that makes it: as an event of the device, and in the timeline of every
  * session that it holds. No timeline names the device. @returns the sessions
  */
 export function* recordDeviceChange(
   tables: Tables,
   id: DeviceId,
-  change: Pick<DeviceEvent, 'at' | 'kind' | 'step'>,
+  change: Change,
 ): Work<readonly Session[]> {
   const { at, kind, step } = change
   yield* tables.devices.record(id, change)
@@ -18,4 +20,18 @@ export function* recordDeviceChange(
   for (const session of holds)
     yield* tables.sessions.note(session.id, { at, kind: 'note', reason: `device_${kind}`, step })
   return holds
+}
+
+/**
+ * Records a change of a subject with every device that it has, so that each of its phones can learn of it.
+ *
+ * @param except the device that the change is about, which has an event of its own
+ */
+export function* recordSubjectChange(
+  tables: Tables,
+  id: SubjectId,
+  { except, ...change }: Change & { readonly except?: DeviceId },
+): Work<void> {
+  for (const device of yield* tables.subjects.keys(id))
+    if (device.id !== except) yield* recordDeviceChange(tables, device.id, change)
 }

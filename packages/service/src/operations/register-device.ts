@@ -1,13 +1,27 @@
-import { type DeviceId, makeId, type RegisterDeviceRequest } from '@bonded/contract'
-import { DEVICE_MOVES } from '../domain/device-moves.ts'
+import {
+  canonicalJson,
+  deviceAddPayload,
+  type DeviceRegistration,
+  type KeyApproval,
+  makeId,
+  type RegisterDeviceRequest,
+} from '@bonded/contract'
 import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
-import { Secret } from '../domain/secret.ts'
 import type { Device, Instant } from '../domain/session.ts'
-import type { RegisteredKey } from '../ports/proofs.ts'
-import type { DeviceToken } from '../ports/store.ts'
+import { MAX_KEYS_PER_SUBJECT, mayApprove, mayManageKeys } from '../domain/subject-keys.ts'
+import type { KeyReceipt, RegisteredKey } from '../ports/proofs.ts'
+import type { Tables, Work } from '../ports/store.ts'
+import { type DeviceRequest, judgeDeviceRequest, takeDeviceRequest } from './device-request.ts'
+import { createDeviceToken, type NewDeviceToken } from './device-token.ts'
+import { recordSubjectChange } from './record-device-change.ts'
 import type { PhoneCaller, Service } from './service.ts'
-import { recordDeviceChange } from './record-device-change.ts'
+
+/** A registered device, and its first token. */
+export interface Registered {
+  readonly device: Device
+  readonly made: NewDeviceToken
+}
 
 /** A challenge to register a key with. Nothing is stored: it carries its own proof of being ours. */
 export function challengeDevice(service: Service): { challenge: string; expiresAt: Instant } {
@@ -15,65 +29,49 @@ export function challengeDevice(service: Service): { challenge: string; expiresA
   return { challenge: service.keys.deviceChallenge(expiresAt), expiresAt }
 }
 
-/** Registers a phone's key, for a new subject or for the one whose token came along. */
+/**
+ * Registers a phone's key: the first one of a new subject or, for a caller with a device token, a further key of the
+ * token's subject, which the token's device must have approved by an assertion over the registration.
+ */
 export async function registerDevice(
   service: Service,
   caller: PhoneCaller | { readonly kind: 'anybody' },
-  request: RegisterDeviceRequest,
-): Promise<Result<{ device: Device; token: Secret }>> {
-  const now = service.clock.now()
-  const { keys } = service
-  if (caller.kind === 'phone' && caller.device.status === 'blocked')
-    return refuse('device_not_usable')
-  const expiresAt = keys.deviceChallengeExpiry(request.challenge)
-  if (expiresAt === undefined || now >= expiresAt)
-    return refuse('challenge_not_usable', { param: 'challenge' })
-  const proved = await prove(service, request)
-  if (!proved.ok) return proved
-  const {
-    keyId,
-    publicKey,
-    environment,
-    appId,
-    counter = 0,
-    webauthn,
-    build,
-    receipt,
-  } = proved.value
-
-  const { row, token } = createDeviceToken(service)
-  const device: Device = {
-    id: makeId('dev', service.random.id()),
-    subjectId:
-      caller.kind === 'phone' ? caller.device.subjectId : makeId('sub', service.random.id()),
-    format: request.format,
-    keyId,
-    publicKey,
-    environment,
-    appId,
-    status: 'active',
-    counter,
-    lastIssuedAt: null,
-    createdAt: now,
-    webauthn,
-    build,
+  { approval, ...registration }: RegisterDeviceRequest,
+): Promise<Result<Registered>> {
+  const asked = approvalOf(service, caller, { approval, registration })
+  if (!asked.ok) return asked
+  const approved = asked.value
+  if (approved !== undefined) {
+    // Before the attestation, which costs far more. The store judges it again and uses it up.
+    const judged = judgeDeviceRequest(service, approved)
+    if (!judged.ok) return judged
   }
+  const expiresAt = service.keys.deviceChallengeExpiry(registration.challenge)
+  if (expiresAt === undefined || service.clock.now() >= expiresAt)
+    return refuse('challenge_not_usable', { param: 'challenge' })
+  const proved = await prove(service, registration)
+  if (!proved.ok) return proved
+  const key = proved.value
+  if (
+    approved !== undefined &&
+    !mayApprove(approved.device, { ...key, format: registration.format })
+  )
+    return refuse('approving_key_too_weak')
+
+  const made = createDeviceToken(service)
+  const device = newDevice(service, { registration, key, approver: approved?.device })
   return service.store
-    .write(function* (tables) {
-      // The key first: a challenge is not spent on a key that cannot be taken.
-      if (!(yield* tables.devices.register(device, row))) return refuse('key_already_registered')
-      if (!(yield* tables.devices.useChallenge(request.challenge, expiresAt)))
+    .write(function* (tables): Work<Result<Registered>> {
+      const stored =
+        approved === undefined
+          ? yield* storeFirstKey(tables, device, made)
+          : yield* storeFurtherKey(service, tables, { device, made, approved })
+      if (!stored.ok) return stored
+      // After the key: a challenge is not used up by a key that cannot be taken.
+      if (!(yield* tables.devices.useChallenge(registration.challenge, expiresAt)))
         throw new ChallengeUsed()
-      if (receipt !== undefined) yield* tables.devices.keepReceipt(device.id, receipt)
-      yield* tables.devices.record(device.id, { at: now, kind: 'registered', step: null })
-      // Whoever holds a token can add a key to its subject: the phone that had it should be able to find that out.
-      if (caller.kind === 'phone')
-        yield* recordDeviceChange(tables, caller.device.id, {
-          at: now,
-          kind: 'key_added',
-          step: null,
-        })
-      return accept({ device, token })
+      yield* recordRegistration(tables, device, key.receipt)
+      return accept({ device, made })
     })
     .catch((failure: unknown) => {
       if (failure instanceof ChallengeUsed)
@@ -82,50 +80,113 @@ export async function registerDevice(
     })
 }
 
-/** A new device token: the row that is stored, and the token, which is shown once. */
-export function createDeviceToken({ keys, random }: Service): { row: DeviceToken; token: Secret } {
-  const id = random.base62(10)
-  const token = new Secret(`dt_${id}_${random.base62(43)}`)
-  return { row: { id, hash: keys.digest(token.reveal()) }, token }
+/** What the caller's device must have signed; undefined for the first key of a new subject. */
+function approvalOf(
+  service: Service,
+  caller: PhoneCaller | { readonly kind: 'anybody' },
+  given: { approval: KeyApproval | undefined; registration: DeviceRegistration },
+): Result<DeviceRequest | undefined> {
+  const { approval, registration } = given
+  // An approval without its token names no device. Registering a new subject instead would surprise the caller.
+  if (caller.kind === 'anybody')
+    return approval === undefined ? accept(undefined) : refuse('credential_missing')
+  if (approval === undefined) return refuse('key_approval_required', { param: 'approval' })
+  const { device } = caller
+  const payload = deviceAddPayload({
+    challenge: registration.challenge,
+    format: registration.format,
+    registration: service.keys.sha256(canonicalJson(registration)),
+    device_id: device.id,
+    subject_id: device.subjectId,
+    issued_at: approval.issued_at,
+    origin: service.settings.publicOrigin,
+  })
+  return accept({ device, payload, signed: approval, mayAsk: mayManageKeys })
 }
 
-/** Asks the registrar of the request's format. */
+function newDevice(
+  { clock, random }: Service,
+  of: { registration: DeviceRegistration; key: RegisteredKey; approver: Device | undefined },
+): Device {
+  const { registration, key, approver } = of
+  const { keyId, publicKey, environment, appId, counter = 0, webauthn, build } = key
+  return {
+    id: makeId('dev', random.id()),
+    subjectId: approver?.subjectId ?? makeId('sub', random.id()),
+    format: registration.format,
+    keyId,
+    publicKey,
+    environment,
+    appId,
+    status: 'active',
+    counter,
+    lastIssuedAt: null,
+    createdAt: clock.now(),
+    addedBy: approver?.id ?? null,
+    webauthn,
+    build,
+  }
+}
+
+function* storeFirstKey(
+  tables: Tables,
+  device: Device,
+  { row }: NewDeviceToken,
+): Work<Result<void>> {
+  return (yield* tables.devices.register(device, row))
+    ? accept(undefined)
+    : refuse('key_already_registered')
+}
+
+/** Uses the approval up, stores the key, and notifies all the other devices of the subject. */
+function* storeFurtherKey(
+  service: Service,
+  tables: Tables,
+  of: { device: Device; made: NewDeviceToken; approved: DeviceRequest },
+): Work<Result<void>> {
+  const { device, made, approved } = of
+  const taken = yield* takeDeviceRequest(service, tables, approved)
+  if (!taken.ok) return taken
+  if (!(yield* tables.devices.addKey(device, made.row, MAX_KEYS_PER_SUBJECT))) {
+    const keys = yield* tables.subjects.keys(device.subjectId)
+    return refuse(keys.length >= MAX_KEYS_PER_SUBJECT ? 'too_many_keys' : 'key_already_registered')
+  }
+  yield* recordSubjectChange(tables, device.subjectId, {
+    at: service.clock.now(),
+    kind: 'key_added',
+    step: 'phone',
+    except: device.id,
+  })
+  return accept(undefined)
+}
+
+function* recordRegistration(
+  tables: Tables,
+  device: Device,
+  receipt: KeyReceipt | undefined,
+): Work<void> {
+  if (receipt !== undefined) yield* tables.devices.keepReceipt(device.id, receipt)
+  const step = device.addedBy === null ? null : 'approved'
+  yield* tables.devices.record(device.id, { at: device.createdAt, kind: 'registered', step })
+}
+
+/** Asks the registrar of the registration's format. */
 function prove(
   { registrars }: Service,
-  request: RegisterDeviceRequest,
+  registration: DeviceRegistration,
 ): Promise<Result<RegisteredKey>> | Result<RegisteredKey> {
   const notEnabled = refuse('format_not_enabled', { param: 'format' })
-  switch (request.format) {
+  switch (registration.format) {
     case 'apple-app-attest':
-      return registrars[request.format]?.register(request) ?? notEnabled
+      return registrars[registration.format]?.register(registration) ?? notEnabled
     case 'android-key':
-      return registrars[request.format]?.register(request) ?? notEnabled
+      return registrars[registration.format]?.register(registration) ?? notEnabled
     case 'webauthn':
-      return registrars[request.format]?.register(request) ?? notEnabled
+      return registrars[registration.format]?.register(registration) ?? notEnabled
     case 'software':
-      return registrars[request.format]?.register(request) ?? notEnabled
+      return registrars[registration.format]?.register(registration) ?? notEnabled
   }
 }
 
 /** Undoes a registration whose challenge another one used first. */
 class ChallengeUsed extends Error {}
-
-/** The device's own record, to itself only. */
-export function readDevice(caller: PhoneCaller, id: DeviceId | undefined): Result<Device> {
-  return caller.device.id === id ? accept(caller.device) : refuse('device_not_found')
-}
-
-/** Removes a device for good: its key and its token stop working. */
-export async function removeDevice(
-  service: Service,
-  caller: PhoneCaller,
-  id: DeviceId | undefined,
-): Promise<Result<void>> {
-  if (caller.device.id !== id) return refuse('device_not_found')
-  await service.store.write(function* (tables) {
-    const at = service.clock.now()
-    if (yield* tables.devices.move(id, DEVICE_MOVES.remove))
-      yield* recordDeviceChange(tables, id, { at, kind: DEVICE_MOVES.remove.to, step: 'phone' })
-  })
-  return accept(undefined)
-}

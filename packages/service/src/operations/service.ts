@@ -43,6 +43,8 @@ export interface Settings {
   readonly version: string
   /** Where no tenant has its own. */
   readonly limits: Limits | 'off'
+  /** How long a device token is valid after it was issued. */
+  readonly deviceTokenTtlMs: number
   /** A number of proxies in a row, or the addresses of proxies, trusted to name their clients. */
   readonly trustedProxies: number | BlockList
   /** Caps on open connections. */
@@ -65,6 +67,8 @@ export interface BrowserCaller {
 export interface PhoneCaller {
   readonly kind: 'phone'
   readonly device: Device
+  /** Of the token that the request came with. */
+  readonly tokenIssuedAt: Instant
 }
 
 /** The service as one request sees it: what it stores carries the request's id. */

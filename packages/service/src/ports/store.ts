@@ -81,6 +81,7 @@ export class StoreError extends Error {
 export interface Tables {
   readonly sessions: SessionTable
   readonly devices: DeviceTable
+  readonly subjects: SubjectTable
   readonly tenants: TenantTable
   readonly idempotency: IdempotencyTable
 }
@@ -183,27 +184,46 @@ export interface SessionTable {
   }): Work<void>
 }
 
-/** A device token as it rests. */
+/** A device token as it is stored. */
 export interface DeviceToken {
   readonly id: string
   readonly hash: Uint8Array
+  readonly issuedAt: Instant
+}
+
+/** A device by one of its tokens. */
+export interface DeviceByToken {
+  readonly device: Device
+  readonly token: DeviceToken
+  /** Whether the token waits for its first use beside the one in use. */
+  readonly offered: boolean
 }
 
 export interface DeviceTable {
-  /** @returns false where the key belongs to a device already */
+  /** Stores the first key of a new subject. @returns false where the key belongs to a device already */
   register(device: Device, token: DeviceToken): Work<boolean>
+  /**
+   * Stores a further key of a subject, `device.addedBy` being the device that approved it. False where, at this
+   * moment, the key belongs to a device already, the approving device is not an active one of the same subject,
+   * the subject is blocked, or it has `maxKeys` keys.
+   */
+  addKey(device: Device, token: DeviceToken, maxKeys: number): Work<boolean>
   /** Keeps what the maker said of a new key, for as long as the device is not removed. */
   keepReceipt(id: DeviceId, receipt: KeyReceipt): Work<void>
   find(id: DeviceId): Work<Device | undefined>
   /** By the token in use, or by the one that is offered beside it. */
-  findByToken(
-    tokenId: string,
-  ): Work<{ device: Device; tokenHash: Uint8Array; offered: boolean } | undefined>
+  findByToken(tokenId: string): Work<DeviceByToken | undefined>
   /**
    * Raises the counter. False where it would not rise: of two equal ones exactly one is taken. A `webauthn` key that
    * does not count stays at 0. The latest `issued_at` of all that were taken is remembered.
    */
   raiseCounter(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
+  /**
+   * Uses up the assertion of a request for a new token or a change of keys. As `raiseCounter`, but of a key whose
+   * authenticator always reports 0 each request must be signed later than all before it, so none is taken twice.
+   * False also where the device or its subject is blocked by now.
+   */
+  useRequest(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
   /** Marks an active device suspect, if this assertion was signed after all that were taken. */
   suspect(id: DeviceId, issuedAt: Instant): Work<boolean>
   /** Moves a device along a row of its table. False where there is none, or the table does not let it move so. */
@@ -211,6 +231,8 @@ export interface DeviceTable {
   /** Writes down what became of a device. The latest 200 are kept. */
   record(id: DeviceId, event: Pick<DeviceEvent, 'at' | 'kind' | 'step'>): Work<void>
   events(id: DeviceId): Work<readonly DeviceEvent[]>
+  /** When another key of the device's subject was last added or removed; undefined where none was. */
+  keysChangedAt(id: DeviceId): Work<Instant | undefined>
   /** Stores a token beside the one in use. One that was offered before and not used is dropped. */
   offerToken(id: DeviceId, token: DeviceToken): Work<void>
   /** Puts an offered token in the place of the one in use. Of two first uses at once one is `now`, the other `before`. */
@@ -231,6 +253,18 @@ export interface DeviceTable {
   rememberMotion(id: DeviceId, memory: MotionMemory): Work<void>
   /** What a subject is called towards a tenant: the stored name, or the given one, stored now. */
   pairwise(row: { tenantId: TenantId; subjectId: SubjectId; subjectRef: string }): Work<string>
+}
+
+/** What is stored about a subject: its keys, and whether an operator has blocked it. */
+export interface SubjectTable {
+  /** The devices of a subject that were not removed, oldest first. */
+  keys(id: SubjectId): Work<readonly Device[]>
+  /** Since when the subject is blocked; undefined where it is not. */
+  blockedAt(id: SubjectId): Work<Instant | undefined>
+  /** Blocks all devices of the subject, present and future. @returns false where it was blocked already */
+  block(id: SubjectId, now: Instant): Work<boolean>
+  /** Ends the block. Devices that were blocked by themselves stay so. @returns false where it was not blocked */
+  unblock(id: SubjectId): Work<boolean>
 }
 
 export interface ServerCredential {

@@ -6,6 +6,7 @@ import { Writable } from 'node:stream'
 import {
   type CreatedSession,
   credentialChecksum,
+  type DeviceRegistration,
   type EvidenceSignals,
   makeId,
   type PhoneSession,
@@ -32,11 +33,14 @@ import { type RunningService, startService, composeService } from '../../src/com
 import { Canary } from './canary.ts'
 import { checkReply } from './openapi-replies.ts'
 import {
+  approvalRequest,
   attestation,
   type AttestedKey,
+  type Bend,
   carriedSignals,
   evidenceRequest,
   newKey,
+  removalRequest,
   type TestPhone,
 } from './phone.ts'
 import { TestClock } from './test-clock.ts'
@@ -94,6 +98,8 @@ export interface HarnessOptions {
   /** Without it, tests open as many connections as they like. */
   readonly connections?: Partial<ConnectionLimits>
   readonly backendAddresses?: string
+  /** 180 days unless a test says otherwise. */
+  readonly deviceTokenTtlMs?: number
   readonly meter?: Meter
   /** Nobody is asked without one. It is given the clock that is moved. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
@@ -130,6 +136,7 @@ export async function harness(options: HarnessOptions = {}) {
       ...(options.backendAddresses === undefined
         ? {}
         : { backendAddresses: parseAddresses(options.backendAddresses) }),
+      deviceTokenTtlMs: options.deviceTokenTtlMs ?? 180 * 24 * 60 * 60_000,
     },
     clock,
     proofs:
@@ -174,15 +181,25 @@ export async function harness(options: HarnessOptions = {}) {
     return created.body
   }
 
-  /** Registers a key: a new one of software, unless one is given. */
-  const register = async (token?: string, attested?: AttestedKey): Promise<TestPhone> => {
+  /** What POST /devices takes for a new key: one of software, unless one is given. */
+  const registration = async (attested?: AttestedKey) => {
     const { challenge } = (await api('POST', '/devices/challenges')).body
     const { privateKey, public_key } = newKey()
     const proof =
       attested === undefined
         ? { format: 'software', public_key }
         : { format: attested.format, ...attested.register(challenge) }
-    const registered = await api('POST', '/devices', { token, body: { challenge, ...proof } })
+    return { privateKey, body: { challenge, ...proof } as DeviceRegistration }
+  }
+
+  /** Registers a key for a new subject or, with an approver, for the approver's. */
+  const register = async (approver?: TestPhone, attested?: AttestedKey): Promise<TestPhone> => {
+    const { privateKey, body } = await registration(attested)
+    const sent =
+      approver === undefined
+        ? body
+        : { ...body, approval: approvalRequest(approver, body, now(), { origin: PUBLIC_ORIGIN }) }
+    const registered = await api('POST', '/devices', { token: approver?.device_token, body: sent })
     if (registered.status !== 201)
       throw new Error(`registration answered ${registered.status} ${registered.text}`)
     const { device_id, subject_id, device_token, key_id } = registered.body
@@ -196,6 +213,13 @@ export async function harness(options: HarnessOptions = {}) {
       ...(attested === undefined ? {} : { attested }),
     }
   }
+
+  /** Removes a device by an assertion of the phone: the phone's own device unless another is named. */
+  const removeKey = (phone: TestPhone, removed: { device_id: string } = phone, bend: Bend = {}) =>
+    api('POST', `/devices/${removed.device_id}/removal`, {
+      token: phone.device_token,
+      body: removalRequest(phone, removed.device_id, now(), { origin: PUBLIC_ORIGIN, ...bend }),
+    })
 
   const now = () => new Date(clock.now()).toISOString()
 
@@ -270,7 +294,9 @@ export async function harness(options: HarnessOptions = {}) {
     call,
     api,
     create,
+    registration,
     register,
+    removeKey,
     now,
     claim,
     decline,

@@ -2,6 +2,8 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import {
   type AppAttest,
   assertionPayload,
+  deviceAddPayload,
+  deviceRemovePayload,
   deviceTokenPayload,
   canonicalJson,
   evidenceRequestPayload,
@@ -143,6 +145,45 @@ export function tokenRequest(
       bend,
     ),
   }
+}
+
+/** The `approval` of POST /devices: the phone's assertion over the registration of a further key. */
+export function approvalRequest(
+  phone: TestPhone,
+  registration: { readonly challenge: string; readonly format: string },
+  issuedAt: string,
+  { origin, ...bend }: Bend & { origin: string },
+) {
+  const { device_id, subject_id } = phone
+  const { challenge, format } = registration
+  const payload = deviceAddPayload({
+    challenge,
+    format,
+    registration: sha(canonicalJson(registration)),
+    device_id,
+    subject_id,
+    issued_at: issuedAt,
+    origin,
+  })
+  return { issued_at: issuedAt, app_attest: assertion(phone, payload, bend) }
+}
+
+/** The body of POST /devices/{device_id}/removal. */
+export function removalRequest(
+  phone: TestPhone,
+  removedId: string,
+  issuedAt: string,
+  { origin, ...bend }: Bend & { origin: string },
+) {
+  const { device_id, subject_id } = phone
+  const payload = deviceRemovePayload({
+    removed_device_id: removedId,
+    device_id,
+    subject_id,
+    issued_at: issuedAt,
+    origin,
+  })
+  return { issued_at: issuedAt, app_attest: assertion(phone, payload, bend) }
 }
 
 /** The payload that a bond of this view signs. */

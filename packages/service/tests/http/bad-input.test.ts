@@ -8,6 +8,7 @@ import {
   carriedSignals,
   evidenceRequest,
   newKey,
+  removalRequest,
   tokenRequest,
 } from '../harness/phone.ts'
 
@@ -33,6 +34,7 @@ const GOOD: Partial<Record<EndpointName, Record<string, unknown>>> = {
   attest: attestation(phone, shown, verified_evidence, h.now()),
   rotateDeviceToken: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
   registerDevice: { format: 'software', challenge, public_key: newKey().public_key },
+  removeDevice: removalRequest(phone, phone.device_id, h.now(), { origin: PUBLIC_ORIGIN }),
 }
 const BODIED = Object.keys(GOOD) as EndpointName[]
 const tokenFor = (endpoint: Endpoint) =>
@@ -184,12 +186,7 @@ test('base64url that no encoder writes, and ids of another form, are refused', a
 
 test('every endpoint without a body takes none, or an empty object, and refuses any other', async () => {
   for (const [name, endpoint] of Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]) {
-    if (
-      endpoint.body !== undefined ||
-      endpoint.method === 'GET' ||
-      name === 'removeDevice' ||
-      name === 'deleteSession'
-    )
+    if (endpoint.body !== undefined || endpoint.method === 'GET' || name === 'deleteSession')
       continue
     isRefused(await send(name, '{"a":1}'), 400, 'unexpected_body', name)
     isRefused(await send(name, '[1]'), 400, 'unexpected_body', name)

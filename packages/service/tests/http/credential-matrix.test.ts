@@ -3,10 +3,12 @@ import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../harness/harness.ts'
 import {
+  approvalRequest,
   attestation,
   carriedSignals,
   evidenceRequest,
   newKey,
+  removalRequest,
   tokenRequest,
 } from '../harness/phone.ts'
 
@@ -15,6 +17,8 @@ const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const other = await h.addTenant({ name: 'Other', origins: [OTHER_ORIGIN] })
 
+/** A body that is right, whoever sends it. */
+type BodyOf = (credential: Credential) => Promise<object> | object
 type Expected = readonly [status: number, reason?: string]
 const ok = (endpoint: Endpoint): Expected => [endpoint.status]
 
@@ -76,7 +80,15 @@ async function scene() {
     'wrong device': `${phone.device_token.slice(0, -1)}${phone.device_token.endsWith('0') ? '1' : '0'}`,
     junk: 'junk',
   }
-  const bodies: Partial<Record<EndpointName, () => Promise<object> | object>> = {
+  const registration = { format: 'software', challenge, public_key: newKey().public_key }
+  /** The approval of the device whose token is sent; where there is none, a new subject registers. */
+  const registerBody = (credential: Credential) => {
+    const approver = { device: phone, 'foreign device': foreign }[credential as string]
+    if (approver === undefined) return registration
+    const approval = approvalRequest(approver, registration, h.now(), { origin: PUBLIC_ORIGIN })
+    return { ...registration, approval }
+  }
+  const bodies: Partial<Record<EndpointName, BodyOf>> = {
     createSession: () => ({ workflow: 'credit_application' }),
     claimSession: () => ({ nonce: session.nonce, device_id: phone.device_id }),
     declineSession: () => ({
@@ -84,11 +96,12 @@ async function scene() {
       device_id: phone.device_id,
       reason: 'user_declined',
     }),
+    registerDevice: registerBody,
     fetchEvidence: () => evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
     attest: async () =>
       attestation(phone, shown, (await h.evidence(phone, shown)).body.verified_evidence, h.now()),
+    removeDevice: () => removalRequest(phone, phone.device_id, h.now(), { origin: PUBLIC_ORIGIN }),
     rotateDeviceToken: () => tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
-    registerDevice: () => ({ format: 'software', challenge, public_key: newKey().public_key }),
   }
   return { session, phone, tokens, bodies }
 }
@@ -119,7 +132,8 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   if (kind === 'phone') {
     if (!ownOrNone) return [403, 'origin_not_allowed']
     if (!foreign) return ok(endpoint)
-    if (name === 'registerDevice' || name === 'getSession') return ok(endpoint)
+    if (name === 'registerDevice' || name === 'getSession' || name === 'listKeys')
+      return ok(endpoint)
     if (name === 'getDevice' || name === 'removeDevice' || name === 'rotateDeviceToken')
       return [404, 'device_not_found']
     return [400, 'device_not_usable']
@@ -165,7 +179,7 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
         const reply = await h.call(endpoint.method, path + query, {
           token: tokens[credential],
           headers,
-          body: await bodies[name]?.(),
+          body: await bodies[name]?.(credential),
         })
         assert.deepEqual(
           [reply.status, reply.body?.error?.reason],

@@ -273,8 +273,8 @@ test('one subject has keys of several formats, and the tenant knows it by one na
   const first = await h.register(undefined, appleKey())
   const phones = [
     first,
-    await h.register(first.device_token, androidKey()),
-    await h.register(first.device_token, webauthnKey()),
+    await h.register(first, androidKey()),
+    await h.register(first, webauthnKey()),
   ]
   const names = new Set<string>()
   for (const phone of phones) {
@@ -311,6 +311,6 @@ test('what a registration proved is stored with the key, and the receipt for as 
       receipt: null,
     },
   ])
-  await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })
+  assert.equal((await h.removeKey(phone)).status, 204)
   assert.deepEqual(receipts(), [])
 })

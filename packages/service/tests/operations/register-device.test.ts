@@ -7,6 +7,7 @@ import { newKey } from '../harness/phone.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
+const DAY_MS = 24 * 60 * 60_000
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const challenge = async () => (await h.api('POST', '/devices/challenges')).body.challenge as string
 const register = (body: object, token?: string) =>
@@ -28,6 +29,8 @@ test('a registration answers the device, its subject and its token, which is sho
     status: 'active',
     created_at: h.now(),
     last_assertion_at: null,
+    device_token_expires_at: new Date(h.clock.now() + 180 * DAY_MS).toISOString(),
+    keys_changed_at: null,
   })
 })
 
@@ -176,21 +179,10 @@ test('a registration is held to the members of its format, and a mistake is name
   assert.equal((await register({ challenge: once, public_key: newKey().public_key })).status, 201)
 })
 
-test('a device token sent along adds a key to the same subject', async () => {
-  const first = await h.register()
-  const second = await h.register(first.device_token)
-  assert.equal(second.subject_id, first.subject_id)
-  assert.notEqual(second.device_id, first.device_id)
-  assert.notEqual((await h.register()).subject_id, first.subject_id)
-})
-
 test('a removed device is gone: its token opens nothing any more', async () => {
   const phone = await h.register()
   const session = await h.create()
-  assert.equal(
-    (await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status,
-    204,
-  )
+  assert.equal((await h.removeKey(phone)).status, 204)
   assert.equal((await h.claim(phone, session)).body.error.reason, 'credential_invalid')
 })
 
@@ -202,18 +194,6 @@ test('a blocked device is not usable, even where it had claimed', async () => {
     tables.devices.move(phone.device_id as never, DEVICE_MOVES.block),
   )
   assert.equal((await h.attest(phone, view)).body.error.reason, 'device_not_usable')
-})
-
-test('a blocked device adds no key to its subject', async () => {
-  const phone = await h.register()
-  await h.service.store.write((tables) =>
-    tables.devices.move(phone.device_id as never, DEVICE_MOVES.block),
-  )
-  const refused = await register(
-    { challenge: await challenge(), public_key: newKey().public_key },
-    phone.device_token,
-  )
-  assert.equal(refused.body.error.reason, 'device_not_usable')
 })
 
 test('a removed device stays removed, whatever an operator does after it', async () => {

@@ -131,7 +131,7 @@ test('a token of the service rests as a hash, also while it waits', async () => 
   assert.deepEqual(
     [
       row?.offered,
-      Buffer.from(row?.tokenHash ?? []).equals(Buffer.from(h.service.keys.digest(made))),
+      Buffer.from(row?.token.hash ?? []).equals(Buffer.from(h.service.keys.digest(made))),
     ],
     [true, true],
   )

@@ -42,6 +42,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
       limits: 'off',
       trustedProxies: 0,
       connections: MANY_CONNECTIONS,
+      deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
     },
     clock: systemClock,
     proofs: proofsOf(phones, {

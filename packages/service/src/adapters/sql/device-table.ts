@@ -18,29 +18,18 @@ export function deviceTable(
 ): DeviceTable {
   return {
     *register(device, token) {
-      const registered = yield* row(
-        `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at,
-           token_id, token_hash, webauthn, build)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict (key_id) do nothing returning id`,
-        [
-          device.id,
-          device.subjectId,
-          device.format,
-          device.keyId,
-          device.publicKey,
-          device.environment,
-          device.status,
-          device.appId,
-          device.counter,
-          device.lastIssuedAt,
-          device.createdAt,
-          token.id,
-          token.hash,
-          jsonOrNull(device.webauthn),
-          jsonOrNull(device.build),
-        ],
-      )
-      return registered !== undefined
+      return yield* insertDevice(device, { token, guard: 'where true', guardValues: [] })
+    },
+
+    *addKey(device, token, maxKeys) {
+      return yield* insertDevice(device, {
+        token,
+        guard: `where exists (select 1 from device approver
+             where approver.id = $16 and approver.subject_id = $2 and approver.status = 'active')
+           and not exists (select 1 from blocked_subject where subject_id = $2)
+           and (select count(*) from device own where own.subject_id = $2 and own.status <> 'removed') < $18`,
+        guardValues: [maxKeys],
+      })
     },
 
     *keepReceipt(id, finding) {
@@ -64,10 +53,8 @@ export function deviceTable(
           : yield* load(kept, 'id', known)
       if (found === undefined) return undefined
       const { device, token, offered } = found
-      if (token.id === tokenId) return { device, tokenHash: token.hash, offered: false }
-      return offered?.id === tokenId
-        ? { device, tokenHash: offered.hash, offered: true }
-        : undefined
+      if (token.id === tokenId) return { device, token, offered: false }
+      return offered?.id === tokenId ? { device, token: offered, offered: true } : undefined
     },
 
     *raiseCounter(id, counter, issuedAt) {
@@ -83,6 +70,21 @@ export function deviceTable(
         kept.devices.set(id, { ...known, device: { ...known.device, counter, lastIssuedAt } })
       }
       return raised === 1
+    },
+
+    *useRequest(id, counter, issuedAt) {
+      kept.devices.delete(id)
+      const used = yield* changed(
+        `update device set counter = $2,
+           last_issued_at = case when last_issued_at > $3 then last_issued_at else $3 end,
+           request_issued_at = case when request_issued_at > $3 then request_issued_at else $3 end
+         where id = $1 and status in ('active', 'suspect')
+           and (counter < $2 or (format = 'webauthn' and counter = 0 and $2 = 0
+             and (request_issued_at is null or request_issued_at < $3)))
+           and not exists (select 1 from blocked_subject where blocked_subject.subject_id = device.subject_id)`,
+        [id, counter, issuedAt],
+      )
+      return used === 1
     },
 
     *suspect(id, issuedAt) {
@@ -136,18 +138,28 @@ export function deviceTable(
       }))
     },
 
+    *keysChangedAt(id) {
+      const found = yield* row(
+        `select max(at) as at from device_event where device_id = $1 and kind in ('key_added', 'key_removed')`,
+        [id],
+      )
+      return typeof found?.at === 'number' ? found.at : undefined
+    },
+
     *offerToken(id, token) {
       kept.devices.delete(id)
       yield* changed(
-        'update device set offered_token_id = $2, offered_token_hash = $3 where id = $1',
-        [id, token.id, token.hash],
+        'update device set offered_token_id = $2, offered_token_hash = $3, offered_token_issued_at = $4 where id = $1',
+        [id, token.id, token.hash, token.issuedAt],
       )
     },
 
     *useToken(id, tokenId) {
       kept.devices.delete(id)
       const begun = yield* changed(
-        `update device set token_id = offered_token_id, token_hash = offered_token_hash, offered_token_id = null, offered_token_hash = null
+        `update device set token_id = offered_token_id, token_hash = offered_token_hash,
+           token_issued_at = offered_token_issued_at,
+           offered_token_id = null, offered_token_hash = null, offered_token_issued_at = null
          where id = $1 and offered_token_id = $2`,
         [id, tokenId],
       )
@@ -157,7 +169,7 @@ export function deviceTable(
 
     *recent({ status, subjectId, limit }) {
       const found = yield* rows(
-        `select * from device where ($1 = '' or status = $1) and ($2 = '' or subject_id = $2) order by created_at desc, id limit $3`,
+        `${SELECT_DEVICE} where ($1 = '' or status = $1) and ($2 = '' or subject_id = $2) order by created_at desc, id limit $3`,
         [status ?? '', subjectId ?? '', limit],
       )
       return found.map(deviceFromRow)
@@ -218,32 +230,75 @@ export function deviceTable(
   }
 }
 
+/** `guard` may use the columns' values by number; its own values follow from $18 on. */
+function* insertDevice(
+  device: Device,
+  of: { token: DeviceToken; guard: string; guardValues: readonly number[] },
+): Work<boolean> {
+  const { token, guard, guardValues } = of
+  const registered = yield* row(
+    `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at,
+       token_id, token_hash, webauthn, build, added_by, token_issued_at)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
+     ${guard} on conflict (key_id) do nothing returning id`,
+    [
+      device.id,
+      device.subjectId,
+      device.format,
+      device.keyId,
+      device.publicKey,
+      device.environment,
+      device.status,
+      device.appId,
+      device.counter,
+      device.lastIssuedAt,
+      device.createdAt,
+      token.id,
+      token.hash,
+      jsonOrNull(device.webauthn),
+      jsonOrNull(device.build),
+      device.addedBy ?? null,
+      token.issuedAt,
+      ...guardValues,
+    ],
+  )
+  return registered !== undefined
+}
+
 function* load(
   kept: Pick<RowCaches, 'devices' | 'deviceTokens'>,
   by: 'id' | 'token_id' | 'offered_token_id',
   value: string,
 ): Work<CachedDevice | undefined> {
-  const known = by === 'id' ? kept.devices.get(value as DeviceId) : undefined
-  if (known !== undefined) return known
-  const found = yield* row(`select * from device where ${by} = $1`, [value])
+  const cached = by === 'id' ? kept.devices.get(value as DeviceId) : undefined
+  if (cached !== undefined) return cached
+  const found = yield* row(`${SELECT_DEVICE} where ${by} = $1`, [value])
   if (found === undefined) return undefined
   const device = deviceFromRow(found)
   const offered =
     found.offered_token_id === null
       ? undefined
-      : tokenOf(found.offered_token_id, found.offered_token_hash)
-  const loaded = { device, token: tokenOf(found.token_id, found.token_hash), offered }
+      : tokenOf(found.offered_token_id, found.offered_token_hash, found.offered_token_issued_at)
+  const token = tokenOf(found.token_id, found.token_hash, found.token_issued_at)
+  const loaded = { device, token, offered }
   kept.devices.set(device.id, loaded)
-  for (const token of [loaded.token, offered])
-    if (token !== undefined) kept.deviceTokens.set(token.id, device.id)
+  for (const known of [token, offered])
+    if (known !== undefined) kept.deviceTokens.set(known.id, device.id)
   return loaded
 }
 
-function tokenOf(id: Row[string] | undefined, hash: Row[string] | undefined): DeviceToken {
-  return { id: id as string, hash: hash as Uint8Array }
+type Column = Row[string] | undefined
+
+function tokenOf(id: Column, hash: Column, issuedAt: Column): DeviceToken {
+  return { id: id as string, hash: hash as Uint8Array, issuedAt: Number(issuedAt) }
 }
 
-function deviceFromRow(found: Row): Device {
+/** A device with what an operator has decided about its subject, which counts for all of the subject's devices. */
+export const SELECT_DEVICE =
+  'select device.*, exists (select 1 from blocked_subject where blocked_subject.subject_id = device.subject_id) as subject_blocked from device'
+
+/** A device of a row that `SELECT_DEVICE` gave. */
+export function deviceFromRow(found: Row): Device {
   return {
     id: found.id as Device['id'],
     subjectId: found.subject_id as Device['subjectId'],
@@ -256,6 +311,8 @@ function deviceFromRow(found: Row): Device {
     counter: Number(found.counter),
     lastIssuedAt: found.last_issued_at === null ? null : Number(found.last_issued_at),
     createdAt: Number(found.created_at),
+    addedBy: found.added_by as DeviceId | null,
+    subjectBlocked: Boolean(found.subject_blocked),
     webauthn: fromJson(found.webauthn) as Device['webauthn'],
     build: fromJson(found.build) as Device['build'],
   }

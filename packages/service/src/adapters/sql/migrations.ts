@@ -140,4 +140,20 @@ export const MIGRATIONS: readonly {
       'alter table publishable_key add column name text',
     ],
   },
+  {
+    number: 11,
+    name: 'the keys of a subject: who approved a key, blocked subjects, the age of a token',
+    statements: [
+      'alter table device add column added_by text',
+      // The latest issued_at of the requests for a token or a change of keys. A key that does not count has no counter.
+      'alter table device add column request_issued_at bigint',
+      'alter table device add column token_issued_at bigint',
+      'alter table device add column offered_token_issued_at bigint',
+      // When a token was made was not stored before this step. The earliest it can be is when its key was registered.
+      'update device set token_issued_at = created_at',
+      'update device set offered_token_issued_at = created_at where offered_token_id is not null',
+      'create table blocked_subject (subject_id text primary key, blocked_at bigint not null)',
+      'create index device_by_subject on device (subject_id)',
+    ],
+  },
 ]

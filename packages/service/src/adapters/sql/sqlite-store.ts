@@ -15,6 +15,7 @@ import { MIGRATIONS } from './migrations.ts'
 import { sessionTable } from './session-table.ts'
 import type { Row, SqlValue, Statement } from './statement.ts'
 import { StoreDuringRequest } from './store-during-request.ts'
+import { subjectTable } from './subject-table.ts'
 import { tenantCache } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
 import { asStoreError } from './sqlite-errors.ts'
@@ -262,6 +263,7 @@ function tables(kept: RowCaches, writing: Writing): Tables {
   return {
     sessions: sessionTable(writing, kept),
     devices: deviceTable(writing, kept),
+    subjects: subjectTable(kept),
     tenants: tenantCache(tenantTable, kept),
     idempotency: idempotencyTable,
   }

@@ -1,14 +1,16 @@
 import { ENDPOINTS, parseId } from '@bonded/contract'
 import { accept } from '../../domain/refusal.ts'
-import {
-  challengeDevice,
-  readDevice,
-  registerDevice,
-  removeDevice,
-} from '../../operations/register-device.ts'
-import { rotateDeviceToken } from '../../operations/rotate-device-token.ts'
-import { presentDevice } from '../present.ts'
 import { iso } from '../../domain/iso.ts'
+import { listKeys, readDevice } from '../../operations/read-devices.ts'
+import { challengeDevice, registerDevice } from '../../operations/register-device.ts'
+import { removeDevice } from '../../operations/remove-device.ts'
+import { rotateDeviceToken } from '../../operations/rotate-device-token.ts'
+import {
+  presentDevice,
+  presentKey,
+  presentRegistered,
+  presentRotatedToken,
+} from '../present-device.ts'
 import { serve } from '../serve.ts'
 
 export const challengeDeviceRoute = serve(ENDPOINTS.challengeDevice, ({ service }) => {
@@ -20,21 +22,25 @@ export const registerDeviceRoute = serve(
   ENDPOINTS.registerDevice,
   async ({ service, caller, body }) => {
     const registered = await registerDevice(service, caller, body)
-    if (!registered.ok) return registered
-    const { device, token } = registered.value
-    const {
-      status: _status,
-      created_at: _created,
-      last_assertion_at: _last,
-      ...record
-    } = presentDevice(device)
-    return accept(['registered', { ...record, device_token: token.reveal() }])
+    return registered.ok ? accept(['registered', presentRegistered(registered.value)]) : registered
   },
 )
 
-export const getDeviceRoute = serve(ENDPOINTS.getDevice, ({ caller, params }) => {
-  const device = readDevice(caller, parseId('dev', params.device_id ?? ''))
-  return device.ok ? accept(['device', presentDevice(device.value)]) : device
+export const listKeysRoute = serve(ENDPOINTS.listKeys, async ({ service, caller }) => {
+  const keys = await listKeys(service, caller)
+  return accept([
+    'keys',
+    {
+      server_time: iso(service.clock.now()),
+      subject_id: caller.device.subjectId,
+      keys: keys.map(presentKey),
+    },
+  ])
+})
+
+export const getDeviceRoute = serve(ENDPOINTS.getDevice, async ({ service, caller, params }) => {
+  const own = await readDevice(service, caller, parseId('dev', params.device_id ?? ''))
+  return own.ok ? accept(['device', presentDevice(own.value)]) : own
 })
 
 export const rotateDeviceTokenRoute = serve(
@@ -45,15 +51,18 @@ export const rotateDeviceTokenRoute = serve(
       request: body,
     })
     return rotated.ok
-      ? accept(['rotated', { device_id: caller.device.id, device_token: rotated.value.reveal() }])
+      ? accept(['rotated', presentRotatedToken(caller.device, rotated.value)])
       : rotated
   },
 )
 
 export const removeDeviceRoute = serve(
   ENDPOINTS.removeDevice,
-  async ({ service, caller, params }) => {
-    const removed = await removeDevice(service, caller, parseId('dev', params.device_id ?? ''))
+  async ({ service, caller, params, body }) => {
+    const removed = await removeDevice(service, caller, {
+      id: parseId('dev', params.device_id ?? ''),
+      request: body,
+    })
     return removed.ok ? accept(null) : removed
   },
 )

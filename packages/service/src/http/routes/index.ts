@@ -9,6 +9,7 @@ import { deleteSessionRoute } from './delete-session.ts'
 import {
   challengeDeviceRoute,
   getDeviceRoute,
+  listKeysRoute,
   registerDeviceRoute,
   removeDeviceRoute,
   rotateDeviceTokenRoute,
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   attestRoute,
   challengeDeviceRoute,
   registerDeviceRoute,
+  listKeysRoute,
   getDeviceRoute,
   rotateDeviceTokenRoute,
   removeDeviceRoute,

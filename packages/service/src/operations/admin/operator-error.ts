@@ -1,4 +1,4 @@
-import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
+import type { DeviceId, SessionId, TenantId, SubjectId } from '@bonded/contract'
 
 /** What a script can branch on when an operator's command is rejected. */
 export type OperatorErrorCode = 'not_found' | 'conflict' | 'invalid' | 'rejected'
@@ -39,4 +39,9 @@ export function keyNotFound(): OperatorError {
   return new OperatorError('no such key. List the keys with bonded key list --tenant <tenant>', {
     code: 'not_found',
   })
+}
+
+/** The error for a subject that does not exist: no device of it is stored, and it is not blocked. */
+export function subjectNotFound(id: SubjectId): OperatorError {
+  return new OperatorError(`no subject ${id}`, { code: 'not_found' })
 }

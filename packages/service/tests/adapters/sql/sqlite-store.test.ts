@@ -309,7 +309,11 @@ test('a counter rises; only that of a webauthn key may stay at 0', async () => {
       createdAt: now,
     } as unknown as Device
     await store.write((tables) =>
-      tables.devices.register(registered, { id: `token of ${format}`, hash: new Uint8Array(32) }),
+      tables.devices.register(registered, {
+        id: `token of ${format}`,
+        hash: new Uint8Array(32),
+        issuedAt: now,
+      }),
     )
     const raised: boolean[] = []
     for (const counter of counters)

@@ -107,7 +107,7 @@ test('a repetition is no clone where another session’s clock runs behind', asy
   assert.equal(await statusOf(h, phone), 'active')
 })
 
-test('a blocked device is refused at every call and adds no key; a removed one is unknown', async () => {
+test('rejects a blocked device at every call, key changes included, and does not know a removed one', async () => {
   await using h = await setUp()
   const phone = await h.register()
   await h.service.store.write((tables) =>
@@ -117,11 +117,9 @@ test('a blocked device is refused at every call and adds no key; a removed one i
   assert.equal((await h.claim(phone, session)).body.error.reason, 'device_not_usable')
   assert.deepEqual(await notesOf(h, session), [['refused', 'device_not_usable', 'device_blocked']])
   assert.equal(await statusOf(h, phone), 'blocked')
-  await assert.rejects(h.register(phone.device_token), /device_not_usable/)
-  assert.equal(
-    (await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status,
-    204,
-  )
+  await assert.rejects(h.register(phone), /device_not_usable/)
+  assert.equal((await h.removeKey(phone)).body.error.reason, 'device_not_usable')
+  await moveDevice(h.service, phone.device_id as never, 'remove')
   const gone = await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })
   assert.equal(gone.body.error.reason, 'credential_invalid')
 })
@@ -142,7 +140,7 @@ test('every change of a device is an event of its own, and stands in the timelin
   await h.claim(await h.register(), other)
   const view = (await h.claim(phone, held)).body
   assert.equal((await h.evidence(phone, view)).status, 200)
-  await h.register(phone.device_token)
+  await h.register(phone)
   h.clock.advance(1_000)
   // The copy tries a session that nobody holds.
   const unheld = {
@@ -154,14 +152,11 @@ test('every change of a device is an event of its own, and stands in the timelin
   assert.equal((await h.evidence(copy, unheld)).body.error.reason, 'assertion_invalid')
   for (const verb of ['block', 'unblock'] as const)
     await moveDevice(h.service, phone.device_id as never, verb)
-  assert.equal(
-    (await h.api('DELETE', `/devices/${phone.device_id}`, { token: phone.device_token })).status,
-    204,
-  )
+  assert.equal((await h.removeKey(phone)).status, 204)
 
   assert.deepEqual(await eventsOf(h, phone), [
     [1, 'registered', null],
-    [2, 'key_added', null],
+    [2, 'key_added', 'phone'],
     [3, 'suspect', 'counter'],
     [4, 'blocked', 'operator'],
     [5, 'unblocked', 'operator'],

@@ -1,0 +1,204 @@
+import {
+  deviceAddPayload,
+  type DeviceRegistration,
+  deviceRemovePayload,
+  type KeyApproval,
+  parseId,
+  type RemoveDeviceRequest,
+  type SubjectKey,
+} from '@bonded/contract'
+import { signPayload } from '../assertion.ts'
+import { hashOf } from '../bytes.ts'
+import { type PhoneDevice, registrationOf } from '../device.ts'
+import { isRefusal, PhoneError } from '../errors.ts'
+import type { AbortSignalLike } from '../ports.ts'
+import { Secret } from '../secret.ts'
+import { type ServerTime, syncTo, timestampAt } from '../server-time.ts'
+import { exchange } from '../service/exchange.ts'
+import { patiently } from '../service/patience.ts'
+import { readKeys, readRegistered } from '../service/read-answer.ts'
+import { withServerTime } from '../service/resync.ts'
+import type { Instruments } from '../session/claimed.ts'
+import { currentToken } from './current-token.ts'
+
+/** A key of the phone's subject. */
+export interface ListedKey extends SubjectKey {
+  /** Whether it is this phone's own. */
+  readonly own: boolean
+}
+
+/** A key that another phone has approved: all that its own phone has to keep. The token prints as `[secret]`. */
+export type AddedKey = Omit<PhoneDevice, 'format'>
+
+interface Waiting {
+  readonly signal?: AbortSignalLike | undefined
+}
+
+/**
+ * The keys of the phone's subject, oldest first. Show them to the user: a key that the user does not know is a thief's.
+ *
+ * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
+ */
+export async function listKeys(
+  phone: Instruments,
+  device: PhoneDevice,
+  waiting: Waiting,
+): Promise<readonly ListedKey[]> {
+  return (await fetchKeys(phone, device, waiting)).keys
+}
+
+/**
+ * Approves a further key for the phone's subject, and registers it. Only after the user said yes: whoever holds that
+ * key acts for the user from then on.
+ *
+ * @param registration what `proposeKey` of the other phone gave, carried over by the user (a QR code, say)
+ * @throws {PhoneError} `refused` (`approving_key_too_weak`, `too_many_keys`, `key_already_registered` after a lost
+ * answer: propose a new key), `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+ */
+export async function addKey(
+  phone: Instruments,
+  device: PhoneDevice,
+  { registration, signal }: Waiting & { readonly registration: DeviceRegistration },
+): Promise<AddedKey> {
+  const { server_time } = await fetchKeys(phone, device, { signal })
+  const answer = await withServerTime(phone, server_time, (time) =>
+    patiently(
+      async () => {
+        const approval = await approvalOf(phone, { device, registration, server_time: time })
+        return exchange(phone, {
+          method: 'POST',
+          path: '/api/v1/devices',
+          token: await currentToken(phone, device),
+          body: JSON.stringify({ ...registration, approval }),
+          signal,
+        })
+      },
+      { ...phone, signal },
+    ),
+  )
+  const { device_id, subject_id, key_id, device_token, device_token_renew_at } =
+    readRegistered(answer)
+  return {
+    origin: phone.origin,
+    device_id,
+    subject_id,
+    key_id,
+    device_token: new Secret(device_token),
+    token_renew_at: device_token_renew_at,
+  }
+}
+
+/**
+ * What the key of this phone shows of itself for a phone that is registered already. It is valid for five minutes.
+ *
+ * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`
+ */
+export function proposeKey(phone: Instruments): Promise<DeviceRegistration> {
+  return patiently(() => registrationOf(phone), phone)
+}
+
+/**
+ * Keeps the key that another phone has added for this one.
+ *
+ * @throws {PhoneError} `origin_not_usable` where it was added at another service
+ */
+export async function acceptKey(
+  { origin, signer, store }: Instruments,
+  added: AddedKey,
+): Promise<PhoneDevice> {
+  if (added.origin !== origin) throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
+  const device: PhoneDevice = { ...added, format: signer.format ?? 'software' }
+  await store.keep(device)
+  return device
+}
+
+/**
+ * Removes a key of the phone's subject for good. A phone that removes its own key must drop what its store keeps.
+ *
+ * @throws {PhoneError} `refused` (`device_not_found`, `device_not_usable`), `unreachable`, `answer_unreadable`,
+ * `counter_exhausted`, `cancelled`
+ */
+export async function removeKey(
+  phone: Instruments,
+  device: PhoneDevice,
+  { device_id, signal }: Waiting & { readonly device_id: string },
+): Promise<void> {
+  if (parseId('dev', device_id) === undefined)
+    throw new PhoneError('refused', { reason: 'device_not_found' })
+  const { server_time } = await fetchKeys(phone, device, { signal })
+  let sent = 0
+  try {
+    await withServerTime(phone, server_time, (time) =>
+      patiently(
+        async () => {
+          const request = await removalOf(phone, { device, device_id, server_time: time })
+          sent++
+          return exchange(phone, {
+            method: 'POST',
+            path: `/api/v1/devices/${device_id}/removal`,
+            token: await currentToken(phone, device),
+            body: JSON.stringify(request),
+            signal,
+          })
+        },
+        { ...phone, signal },
+      ),
+    )
+  } catch (error) {
+    // The first try removed the key and its answer was lost; then the second does not find it.
+    const gone = device_id === device.device_id ? 'credential_invalid' : 'device_not_found'
+    if (sent < 2 || !isRefusal(error, gone)) throw error
+  }
+}
+
+async function fetchKeys(phone: Instruments, device: PhoneDevice, { signal }: Waiting) {
+  const answer = await patiently(
+    async () =>
+      exchange(phone, {
+        method: 'GET',
+        path: '/api/v1/devices',
+        token: await currentToken(phone, device),
+        signal,
+      }),
+    { ...phone, signal },
+  )
+  const { server_time, keys } = readKeys(answer)
+  return {
+    server_time: syncTo(server_time, phone.clock),
+    keys: keys.map((key): ListedKey => ({ ...key, own: key.device_id === device.device_id })),
+  }
+}
+
+async function approvalOf(
+  phone: Instruments,
+  of: { device: PhoneDevice; registration: DeviceRegistration; server_time: ServerTime },
+): Promise<KeyApproval> {
+  const { device, registration, server_time } = of
+  const issued_at = timestampAt(server_time, phone.clock.now())
+  const payload = deviceAddPayload({
+    challenge: registration.challenge,
+    format: registration.format,
+    registration: await hashOf(phone.sha256, registration),
+    device_id: device.device_id,
+    subject_id: device.subject_id,
+    issued_at,
+    origin: phone.origin,
+  })
+  return { issued_at, app_attest: await signPayload(phone, { payload, key_id: device.key_id }) }
+}
+
+async function removalOf(
+  phone: Instruments,
+  of: { device: PhoneDevice; device_id: string; server_time: ServerTime },
+): Promise<RemoveDeviceRequest> {
+  const { device, device_id: removed_device_id, server_time } = of
+  const issued_at = timestampAt(server_time, phone.clock.now())
+  const payload = deviceRemovePayload({
+    removed_device_id,
+    device_id: device.device_id,
+    subject_id: device.subject_id,
+    issued_at,
+    origin: phone.origin,
+  })
+  return { issued_at, app_attest: await signPayload(phone, { payload, key_id: device.key_id }) }
+}

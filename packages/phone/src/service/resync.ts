@@ -1,0 +1,25 @@
+import { isRefusal, PhoneError } from '../errors.ts'
+import type { PhoneClock } from '../ports.ts'
+import { type ServerTime, syncTo } from '../server-time.ts'
+
+/**
+ * Runs an act that signs a time. Where the service rejects the time (the phone's clock stood still, say), its answer
+ * has the right one, and the act runs once more by that.
+ *
+ * @throws what the act throws
+ */
+export async function withServerTime<T>(
+  { clock }: { readonly clock: PhoneClock },
+  time: ServerTime,
+  act: (time: ServerTime) => Promise<T>,
+): Promise<T> {
+  try {
+    return await act(time)
+  } catch (error) {
+    const server_time = isRefusal(error, 'issued_at_out_of_range')
+      ? (error as PhoneError).server_time
+      : undefined
+    if (server_time === undefined) throw error
+    return act(syncTo(server_time, clock))
+  }
+}

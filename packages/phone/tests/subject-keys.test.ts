@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { enrolmentAt } from '../../simulator/src/enrollment.ts'
+import { sha256 } from '../../simulator/src/software-key.ts'
+import { stateInMemory } from '../../simulator/src/state-file.ts'
+import { createPhone, PhoneError } from '../src/index.ts'
+import { jumpingClock } from './clocks.ts'
+import { type FakeService, ORIGIN } from './fake-service.ts'
+import { harness } from './harness.ts'
+
+/** Another phone of the same user, at the same service. */
+function secondPhone(service: FakeService) {
+  const { signer, store } = enrolmentAt(stateInMemory(), ORIGIN)
+  const clock = jumpingClock(90_000)
+  return createPhone({ origin: ORIGIN, signer, store, sha256, fetch: service.fetch, clock })
+}
+const refusedFor = (reason: string) => (error: unknown) =>
+  error instanceof PhoneError && error.code === 'refused' && error.reason === reason
+
+test('a phone adds another phone’s key to its user, and both list the same keys', async () => {
+  const { service, phone, strong } = harness()
+  const first = await phone.register()
+  const second = secondPhone(service)
+  const added = await phone.addKey(await second.proposeKey())
+  assert.equal(added.subject_id, first.subject_id)
+  assert.equal(JSON.stringify(added).includes(added.device_token.reveal()), false)
+  const device = await second.acceptKey(added)
+  assert.equal((await second.register()).device_id, device.device_id)
+  assert.deepEqual(
+    (await second.listKeys()).map(({ device_id, own, added_by }) => [device_id, own, added_by]),
+    [
+      [first.device_id, false, null],
+      [device.device_id, true, first.device_id],
+    ],
+  )
+  const claimed = await second.claim(service.payload)
+  assert.equal((await second.approve(claimed, { gather: strong })).session.state, 'bonded')
+})
+
+test('a key that was added at another service is not kept', async () => {
+  const { service, phone } = harness()
+  const second = secondPhone(service)
+  const added = await phone.addKey(await second.proposeKey())
+  await assert.rejects(
+    second.acceptKey({ ...added, origin: 'https://elsewhere.example' }),
+    (error) => error instanceof PhoneError && error.code === 'origin_not_usable',
+  )
+})
+
+test('an addition that was not sent is signed anew; after a lost answer only a new key helps', async () => {
+  const { service, phone } = harness()
+  await phone.register()
+  const second = secondPhone(service)
+  const proposal = await second.proposeKey()
+  service.fail('POST /api/v1/devices', { status: 503, reason: 'overloaded' }, 'unsent')
+  await phone.addKey(proposal)
+  const approvals = service.requests
+    .filter(({ method, path }) => method === 'POST' && path.endsWith('/devices'))
+    .map(({ raw }) => raw)
+  assert.equal(new Set(approvals).size, approvals.length)
+
+  const third = secondPhone(service)
+  const proposed = await third.proposeKey()
+  service.fail('POST /api/v1/devices', 'unsent', 'unanswered')
+  await assert.rejects(phone.addKey(proposed), refusedFor('challenge_not_usable'))
+})
+
+test('a phone removes a key of its user, and a lost answer does not make that a failure', async () => {
+  const { service, phone } = harness()
+  const first = await phone.register()
+  const second = secondPhone(service)
+  const { device_id } = await second.acceptKey(await phone.addKey(await second.proposeKey()))
+  service.fail('/removal', 'unanswered')
+  await phone.removeKey(device_id)
+  assert.deepEqual(
+    (await phone.listKeys()).map((key) => key.device_id),
+    [first.device_id],
+  )
+  await assert.rejects(second.listKeys(), refusedFor('credential_invalid'))
+  await assert.rejects(phone.removeKey(device_id), refusedFor('device_not_found'))
+  await assert.rejects(phone.removeKey('../../x'), refusedFor('device_not_found'))
+  service.fail('/removal', 'unanswered')
+  await phone.removeKey(first.device_id)
+  await assert.rejects(phone.listKeys(), refusedFor('credential_invalid'))
+})

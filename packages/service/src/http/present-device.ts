@@ -1,0 +1,58 @@
+import type { DeviceRecord, RegisteredDevice, RotatedToken, SubjectKey } from '@bonded/contract'
+import { iso } from '../domain/iso.ts'
+import type { Device } from '../domain/session.ts'
+import type { NewDeviceToken } from '../operations/device-token.ts'
+import type { OwnDevice } from '../operations/read-devices.ts'
+import type { Registered } from '../operations/register-device.ts'
+
+/** The answer to a registration: the device, and its token, which no other answer contains. */
+export function presentRegistered({ device, made }: Registered): RegisteredDevice {
+  return { ...identity(device), ...presentToken(made) }
+}
+
+/** The answer to a token request. */
+export function presentRotatedToken({ id }: Device, made: NewDeviceToken): RotatedToken {
+  return { device_id: id, ...presentToken(made) }
+}
+
+/** A device's record, to itself. */
+export function presentDevice({ device, tokenExpiresAt, keysChangedAt }: OwnDevice): DeviceRecord {
+  return {
+    ...identity(device),
+    ...stateOf(device),
+    device_token_expires_at: iso(tokenExpiresAt),
+    keys_changed_at: keysChangedAt === undefined ? null : iso(keysChangedAt),
+  }
+}
+
+/** A key in the list that its subject's devices may read. */
+export function presentKey(device: Device): SubjectKey {
+  return {
+    device_id: device.id,
+    format: device.format,
+    environment: device.environment,
+    ...stateOf(device),
+    added_by: device.addedBy ?? null,
+  }
+}
+
+function identity({ id, subjectId, keyId, format, environment }: Device) {
+  return { device_id: id, subject_id: subjectId, key_id: keyId, format, environment }
+}
+
+function stateOf({ status, subjectBlocked, createdAt, lastIssuedAt }: Device) {
+  return {
+    // To the phone it makes no difference whether its device or its whole subject is blocked.
+    status: subjectBlocked === true ? ('blocked' as const) : status,
+    created_at: iso(createdAt),
+    last_assertion_at: lastIssuedAt === null ? null : iso(lastIssuedAt),
+  }
+}
+
+function presentToken({ token, times }: NewDeviceToken) {
+  return {
+    device_token: token.reveal(),
+    device_token_renew_at: iso(times.renewAt),
+    device_token_expires_at: iso(times.expiresAt),
+  }
+}

@@ -1,0 +1,56 @@
+import type { AppAttest } from '@bonded/contract'
+import { DEVICE_MOVES } from '../domain/device-moves.ts'
+import { judgeIssuedAt } from '../domain/phone-rules.ts'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import type { Device } from '../domain/session.ts'
+import type { Tables, Work } from '../ports/store.ts'
+import { recordDeviceChange } from './record-device-change.ts'
+import type { Service } from './service.ts'
+import { verifyAssertion } from './verify-assertion.ts'
+
+/** A request that a device signs about itself or its subject: a new token, a further key, a removal. */
+export interface DeviceRequest {
+  readonly device: Device
+  /** The canonical text that the device must have signed. */
+  readonly payload: string
+  readonly signed: { readonly issued_at: string; readonly app_attest: AppAttest }
+  /** Whether a device of this state may make the request. */
+  readonly mayAsk: (device: Device) => boolean
+}
+
+/** Judges a request without using it up: state, time, signature. For a check before expensive work. */
+export function judgeDeviceRequest(service: Service, request: DeviceRequest): Result<number> {
+  const { device, payload, signed, mayAsk } = request
+  if (!mayAsk(device)) return refuse('device_not_usable')
+  const timely = judgeIssuedAt(Date.parse(signed.issued_at), service.clock.now())
+  if (!timely.ok) return timely
+  const verified = verifyAssertion(service, { device, payload, appAttest: signed.app_attest })
+  return verified.ok ? accept(verified.value.counter) : verified
+}
+
+/**
+ * Judges a request by the device as it is stored now, and uses its assertion up: of several requests with one
+ * assertion exactly one is accepted.
+ */
+export function* takeDeviceRequest(
+  service: Service,
+  tables: Tables,
+  request: DeviceRequest,
+): Work<Result<Device>> {
+  // An operator may have blocked the device or its subject since the request was authenticated.
+  const device = yield* tables.devices.find(request.device.id)
+  if (device === undefined) return refuse('device_not_usable')
+  const judged = judgeDeviceRequest(service, { ...request, device })
+  if (!judged.ok) return judged
+  const issuedAt = Date.parse(request.signed.issued_at)
+  if (yield* tables.devices.useRequest(device.id, judged.value, issuedAt)) return accept(device)
+  // As with any other assertion: signed later and counted behind, there are two of this key.
+  if (yield* tables.devices.suspect(device.id, issuedAt)) {
+    yield* recordDeviceChange(tables, device.id, {
+      at: service.clock.now(),
+      kind: DEVICE_MOVES.suspect.to,
+      step: 'counter',
+    })
+  }
+  return refuse('assertion_invalid', { step: 'counter' })
+}

@@ -1,0 +1,30 @@
+import type { DeviceId } from '@bonded/contract'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import type { Device, Instant } from '../domain/session.ts'
+import { timesOfToken } from './device-token.ts'
+import type { PhoneCaller, Service } from './service.ts'
+
+/** What a device may read about itself. */
+export interface OwnDevice {
+  readonly device: Device
+  readonly tokenExpiresAt: Instant
+  /** When another key of its subject was last added or removed; undefined where none was. */
+  readonly keysChangedAt: Instant | undefined
+}
+
+/** The device's own record. Another device's reads as one that does not exist. */
+export async function readDevice(
+  service: Service,
+  { device, tokenIssuedAt }: PhoneCaller,
+  id: DeviceId | undefined,
+): Promise<Result<OwnDevice>> {
+  if (device.id !== id) return refuse('device_not_found')
+  const keysChangedAt = await service.store.read((tables) => tables.devices.keysChangedAt(id))
+  const { expiresAt } = timesOfToken(service, tokenIssuedAt)
+  return accept({ device, tokenExpiresAt: expiresAt, keysChangedAt })
+}
+
+/** The keys of the caller's subject that were not removed, oldest first. */
+export function listKeys(service: Service, { device }: PhoneCaller): Promise<readonly Device[]> {
+  return service.store.read((tables) => tables.subjects.keys(device.subjectId))
+}

@@ -1,0 +1,47 @@
+import { type DeviceId, deviceRemovePayload, type RemoveDeviceRequest } from '@bonded/contract'
+import { DEVICE_MOVES } from '../domain/device-moves.ts'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { isUsable, mayManageKeys } from '../domain/subject-keys.ts'
+import type { Work } from '../ports/store.ts'
+import { takeDeviceRequest } from './device-request.ts'
+import { recordDeviceChange, recordSubjectChange } from './record-device-change.ts'
+import type { PhoneCaller, Service } from './service.ts'
+
+/**
+ * Removes a key of the caller's subject for good, against an assertion of the caller's key: the removed key and its
+ * token stop working. A suspect device may remove itself only, because it may be the copy. The other devices of the
+ * subject are notified.
+ */
+export async function removeDevice(
+  service: Service,
+  caller: PhoneCaller,
+  { id, request }: { id: DeviceId | undefined; request: RemoveDeviceRequest },
+): Promise<Result<void>> {
+  if (id === undefined) return refuse('device_not_found')
+  const { device } = caller
+  const payload = deviceRemovePayload({
+    removed_device_id: id,
+    device_id: device.id,
+    subject_id: device.subjectId,
+    issued_at: request.issued_at,
+    origin: service.settings.publicOrigin,
+  })
+  return service.store.write(function* (tables): Work<Result<void>> {
+    const target = yield* tables.devices.find(id)
+    // Another subject's device reads as one that does not exist.
+    if (target?.subjectId !== device.subjectId || target.status === 'removed')
+      return refuse('device_not_found')
+    const taken = yield* takeDeviceRequest(service, tables, {
+      device,
+      payload,
+      signed: request,
+      mayAsk: id === device.id ? isUsable : mayManageKeys,
+    })
+    if (!taken.ok) return taken
+    if (!(yield* tables.devices.move(id, DEVICE_MOVES.remove))) return refuse('device_not_found')
+    const change = { at: service.clock.now(), step: 'phone' }
+    yield* recordDeviceChange(tables, id, { ...change, kind: 'removed' })
+    yield* recordSubjectChange(tables, device.subjectId, { ...change, kind: 'key_removed' })
+    return accept(undefined)
+  })
+}
