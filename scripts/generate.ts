@@ -148,7 +148,9 @@ function limits(): string {
     )
     const where =
       users.map(({ method, path }) => `\`${method} ${path}\``).join(', ') ||
-      'every endpoint that takes a credential'
+      (name === 'channel'
+        ? '`GET /sessions/{session_id}`, the upgrade to a channel'
+        : 'every endpoint that takes a credential')
     const often =
       every === 'session'
         ? `${quota} in total`

@@ -10,7 +10,7 @@ const PIPELINES = 20
 const PIPELINED_REQUESTS = 1_300
 const SLOW_BODIES = 4_000
 const SLOW_BODY_BYTES = 250_000
-const IDLE_SOCKETS = 12_000
+const IDLE_SOCKETS = 8_000
 const CHANNELS = 8_000
 /** How many of the channels go to the first session; the others are spread over all sessions. */
 const CHANNELS_OF_ONE_SESSION = 4_000

@@ -20,6 +20,7 @@ export const LIMITS = {
     quota: 120,
     every: 'minute',
   },
+  channel: { per: 'session and watch token', quota: 60, every: 'minute' },
   device: {
     per: 'device: claim, evidence, attestation, new token, list and removal of keys together',
     quota: 20,

@@ -83,6 +83,12 @@ export async function closeService({ passports, registrars, store }: Service): P
   await store[Symbol.asyncDispose]()
 }
 
+/**
+ * How many new connections the system queues while the service is busy. Beyond it a client tries
+ * again after a second, so a short queue would let a flood of connections delay everybody.
+ */
+const ACCEPT_BACKLOG = 4_096
+
 /** How long a request under way may take to end. A poll that waits is cut, and asks the next one. */
 const DRAIN_MS = 2_000
 
@@ -112,7 +118,7 @@ export async function startService(
   service.meter.watch({ openChannels: () => channel.size })
   const stopBackground = startMaintenance(service, log)
   try {
-    await app.listen({ host: options.host, port: options.port })
+    await app.listen({ host: options.host, port: options.port, backlog: ACCEPT_BACKLOG })
   } catch (failure) {
     stopBackground()
     await channel[Symbol.asyncDispose]()

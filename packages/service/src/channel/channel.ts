@@ -21,6 +21,7 @@ import { type Watched, watchSession } from '../operations/watch-session.ts'
 import type { Cancel } from '../ports/clock.ts'
 import type { StoredEvent } from '../ports/store.ts'
 import { closeChannel } from './close-channel.ts'
+import { countUpgrade } from './count-upgrade.ts'
 import { challengeFrame, eventFrame, HEARTBEAT_MS, helloFrame } from './frames.ts'
 import { SessionBroadcaster } from './session-broadcaster.ts'
 
@@ -155,10 +156,14 @@ export class Channel implements AsyncDisposable {
   async #admit(request: IncomingMessage): Promise<Result<Watched>> {
     const offer = parseOffer(request.headers['sec-websocket-protocol'])
     if (offer === undefined) return refuse('credential_missing')
+    const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
+    if (id !== undefined) {
+      const counted = await countUpgrade(this.#service, { id, watchToken: offer.watchToken })
+      if (!counted.ok) return counted
+    }
     const { origin } = request.headers
     const caller = await authenticateChannel(this.#service, { key: offer.key, origin })
     if (!caller.ok) return caller
-    const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
     return watchSession(this.#service, caller.value, { ...offer, id })
   }
 

@@ -44,6 +44,8 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
       return one(limit, `${session_id} ${String(request.headers['x-bond-watch'])}`)
     return caller?.kind === 'phone' ? one(limit, `${session_id} ${caller.device.id}`) : undefined
   },
+  // Counted by the channel itself: an upgrade reaches no endpoint.
+  channel: () => undefined,
   device({ caller, request }, limit) {
     if (caller?.kind === 'phone') return one(limit, caller.device.id)
     // A backend can name any device. Its calls must not use up the quota of the phone itself, nor

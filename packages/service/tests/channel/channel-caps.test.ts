@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { USUAL_LIMITS } from '../../src/domain/limits.ts'
 import { type Harness, harness } from '../harness/harness.ts'
 
 const upgradeOf = ({ id, watch_token }: { id: string; watch_token: string }) =>
@@ -58,4 +59,25 @@ test('takes the number of channels of a session from its setting', async () => {
   const { sockets, until } = await unansweringChannels(own, 20)
   await until(4)
   for (const socket of sockets) socket.destroy()
+})
+
+test('opens 60 channels a minute for a watch token, and rejects further ones with 429', async () => {
+  await using own = await harness({ limits: USUAL_LIMITS })
+  const [session, other] = [await own.create(), await own.create()]
+  const open = async (wanted: typeof session) => {
+    const socket = connect(own.running.port, '127.0.0.1')
+    socket.write(upgradeOf(wanted))
+    const [head] = await once(socket, 'data')
+    socket.destroy()
+    return String(head)
+  }
+  const forged = { ...session, watch_token: `${session.watch_token.slice(0, -1)}!` }
+  for (let index = 0; index < 60; index++) assert.match(await open(forged), /^HTTP\/1\.1 404 /)
+  assert.match(await open(forged), /^HTTP\/1\.1 429 /)
+  for (let index = 0; index < 60; index++) assert.match(await open(session), /^HTTP\/1\.1 101 /)
+  const rejected = await open(session)
+  assert.match(rejected, /^HTTP\/1\.1 429 .*^retry-after: 1\r$.*"reason":"rate_limited"/ims)
+  assert.match(await open(other), /^HTTP\/1\.1 101 /)
+  own.clock.advance(1_000)
+  assert.match(await open(session), /^HTTP\/1\.1 101 /)
 })

@@ -177,6 +177,7 @@ test('the usual limits are those of protocol 10', () => {
       '"create";q=600;w=60;burst=100',
       '"create_address";q=60;w=60',
       '"get";q=120;w=60',
+      '"channel";q=60;w=60',
       '"device";q=20;w=60',
       '"evidence";q=6',
       '"challenge";q=30;w=60',
