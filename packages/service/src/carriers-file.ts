@@ -3,69 +3,74 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
 
-/** What an operator is described by in the file of operators, and what each member takes. */
+/** The members of a carrier in the carriers file, and the values that they accept. */
 export const CARRIER_MEMBERS = {
-  name: 'a word of its own: lower-case letters, digits, _ and -',
-  api_root: 'where its CAMARA interfaces begin: an https URL, or http on this machine in a sandbox',
-  issuer: 'its OpenID Connect issuer: an https URL, or http on this machine in a sandbox',
-  client_id: 'what it calls this service',
+  name: 'a unique name: lower-case letters, digits, _ and -',
+  api_root: 'base URL of its CAMARA APIs: https, or http on this machine in a sandbox',
+  issuer: 'its OpenID Connect issuer: https, or http on this machine in a sandbox',
+  client_id: 'client id of this service at the carrier',
   private_key_file:
-    'a PEM file with the private key that signs our requests: EC P-256, or RSA of 2048 bits or more; beside this file where the path is relative',
-  key_id: 'the `kid` it knows the key by; may be left out',
+    'a PEM file with the private key that signs requests: EC P-256, or RSA of 2048 bits or more; a relative path starts at the folder of this file',
+  key_id: 'the `kid` of the key at the carrier; optional',
   flow: 'ciba or jwt-bearer',
-  purpose: 'what the data is for, as agreed: one scope such as dpv:FraudPreventionAndDetection',
+  purpose: 'the agreed purpose of the data: one scope, such as dpv:FraudPreventionAndDetection',
   number_prefixes:
-    'a list of the beginnings of its numbers, such as "+34"; the longest that fits decides, and no other operator has it',
+    'a list of prefixes of its phone numbers, such as "+34"; the longest match decides, and a prefix belongs to one carrier only',
   sim_swap_max_age_hours:
-    'for how long a swap counts as recent, 1 to 2400; 240 where it is left out',
+    'the age below which a SIM swap is recent, 1 to 2400 hours; 240 by default',
 } as const
 type Member = keyof typeof CARRIER_MEMBERS
 const MAY_BE_LEFT_OUT: readonly Member[] = ['key_id', 'sim_swap_max_age_hours']
 const USUAL_MAX_AGE_HOURS = 240
 
-/** What tells of a mistake: where it stands, what stands there, what should. */
+/** Reports a mistake: where it is, the value, and what was expected. */
 export type ReportMistake = (at: string, value: string, expected: string) => void
 
-/** The operators of a parsed file. Each mistake is told; an operator with one is left out. */
+/** The carriers of a parsed file. Each mistake is reported, and its carrier is left out. */
 export function parseCarriers(
   document: unknown,
-  { path, sandbox, tell }: { path: string; sandbox: boolean; tell: ReportMistake },
+  { path, sandbox, report }: { path: string; sandbox: boolean; report: ReportMistake },
 ): readonly CarrierSettings[] {
   const listed =
     isObject(document) && Object.keys(document).length === 1 ? document.operators : undefined
   if (!Array.isArray(listed) || listed.length === 0) {
-    tell(path, 'cannot be used', 'one member, `operators`: a list of operators')
+    report(path, 'is not valid', 'one member, `operators`: a list of carriers')
     return []
   }
   const operators = listed.flatMap(
     (entry, at) =>
-      parseOperator(entry, { at: `${path}: operators[${at}]`, path, sandbox, tell }) ?? [],
+      parseOperator(entry, { at: `${path}: operators[${at}]`, path, sandbox, report }) ?? [],
   )
   for (const twice of repeated(operators.map(({ name }) => name)))
-    tell(`${path}: name`, `${JSON.stringify(twice)} twice`, 'a name for each operator')
+    report(`${path}: name`, `${JSON.stringify(twice)} twice`, 'a different name for each carrier')
   for (const twice of repeated(operators.flatMap(({ numberPrefixes }) => numberPrefixes)))
-    tell(
+    report(
       `${path}: number_prefixes`,
       `${JSON.stringify(twice)} twice`,
-      'each beginning at one operator',
+      'each prefix at one carrier only',
     )
   return operators
 }
 
 function parseOperator(
   entry: unknown,
-  { at, path, sandbox, tell }: { at: string; path: string; sandbox: boolean; tell: ReportMistake },
+  {
+    at,
+    path,
+    sandbox,
+    report,
+  }: { at: string; path: string; sandbox: boolean; report: ReportMistake },
 ): CarrierSettings | undefined {
   if (!isObject(entry)) {
-    tell(at, 'cannot be used', 'an operator')
+    report(at, 'is not valid', 'a carrier')
     return undefined
   }
   let sound = true
   const wrong = (member: Member) => {
     sound = false
-    // What stands where a key or a path to one should be might be the key.
-    const value = member === 'private_key_file' ? 'cannot be used' : JSON.stringify(entry[member])
-    tell(`${at}.${member}`, member in entry ? value : 'is not set', CARRIER_MEMBERS[member])
+    // The value may be the key itself, written in the place of its path.
+    const value = member === 'private_key_file' ? 'is not valid' : JSON.stringify(entry[member])
+    report(`${at}.${member}`, member in entry ? value : 'is not set', CARRIER_MEMBERS[member])
   }
   const text = (member: Member, fits: (text: string) => boolean): string => {
     const value = entry[member]
@@ -76,7 +81,7 @@ function parseOperator(
   for (const member of Object.keys(entry)) {
     if (member in CARRIER_MEMBERS) continue
     sound = false
-    tell(`${at}.${member}`, 'is set', `one of ${Object.keys(CARRIER_MEMBERS).join(', ')}`)
+    report(`${at}.${member}`, 'is set', `one of ${Object.keys(CARRIER_MEMBERS).join(', ')}`)
   }
 
   const flow = text('flow', (word) => word === 'ciba' || word === 'jwt-bearer')
@@ -122,7 +127,7 @@ function keyFrom(file: string, beside: string): KeyObject | undefined {
   }
 }
 
-/** Without query, fragment or credentials; encrypted, but for a stand-in on this machine. */
+/** A URL without query, fragment or credentials: https, or http on this machine in a sandbox. */
 function isBase(text: string, sandbox: boolean): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, search, hash, username } = new URL(text)

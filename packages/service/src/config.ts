@@ -43,21 +43,21 @@ export interface Config {
   readonly rootKeys: string | undefined
   readonly appScheme: string
   readonly dataDir: string
-  /** Whose passports are believed. Where the folder is not there, nobody's. */
+  /** Country certificates that passports are verified against. The folder may be missing. */
   readonly cscaDir: string
-  /** Where the figures are served, on this machine only; undefined where nobody asked for them. */
+  /** Port of the metrics on 127.0.0.1; undefined where they are disabled. */
   readonly metricsPort: number | undefined
   readonly environment: 'sandbox' | 'production'
   readonly limits: Limits | 'off'
   /** How long a device token is valid after it was issued. */
   readonly deviceTokenTtlMs: number
-  /** Whose X-Forwarded-For is believed. */
+  /** The proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: TrustedProxies
   readonly connections: ConnectionLimits
   readonly backendAddresses: BlockList | undefined
-  /** Who is asked about phones; nobody where there is none. */
+  /** The carriers to query about phone numbers. */
   readonly operators: readonly CarrierSettings[]
-  /** Whose phones may register. */
+  /** The apps and makers whose phones may register. */
   readonly phones: TrustedPhones
 }
 
@@ -174,7 +174,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     mistakes.push(
       at === ''
         ? { setting, value: JSON.stringify(files[setting]), expected }
-        : { setting: `${setting}: ${at}`, value: 'cannot be used', expected },
+        : { setting: `${setting}: ${at}`, value: 'is not valid', expected },
     )
   }
   const rootKeys = given('BONDED_ROOT_KEYS')
@@ -183,7 +183,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
       setting: 'BONDED_ROOT_KEYS',
       value: 'is not set',
       expected:
-        'a key in production: openssl rand -base64 32 | tr +/ -_ | tr -d = makes one; write it as k1:<key>',
+        'a key in production, written as k1:<key>. To generate one: openssl rand -base64 32 | tr +/ -_ | tr -d =',
     })
   }
   if (stage === 'production' && publicOrigin.startsWith('http:')) {
@@ -197,14 +197,14 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     mistakes.push({
       setting: 'BONDED_RATE_LIMITS',
       value: '"off"',
-      expected: 'limits in production; they can be raised one by one',
+      expected: 'limits in production; raise them one by one',
     })
   }
   if (stage === 'production' && files.BONDED_TEST_ROOTS !== undefined) {
     mistakes.push({
       setting: 'BONDED_TEST_ROOTS',
       value: JSON.stringify(files.BONDED_TEST_ROOTS),
-      expected: 'no test roots in production: anybody may hold their keys',
+      expected: 'no test roots in production, because their private keys are not secret',
     })
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes)
@@ -251,7 +251,7 @@ export function chosenSettings(
   })
 }
 
-/** An address without what stands between its user and its host. */
+/** A URL without its password. */
 function withoutPassword(address: string): string {
   return address.replace(/(:\/\/[^/@:]*):[^/@]*@/, '$1:***@')
 }
@@ -307,7 +307,7 @@ function readOperators(
   return parseCarriers(yamlOf(path), {
     path,
     sandbox,
-    tell: (setting, value, expected) => mistakes.push({ setting, value, expected }),
+    report: (setting, value, expected) => mistakes.push({ setting, value, expected }),
   })
 }
 

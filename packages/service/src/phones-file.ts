@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 
-/** One member of an entry: what it takes, and what it is where it is left out. */
+/** One member of an entry: the values that it accepts, and its default. */
 interface Member {
   readonly expects: string
   readonly takes: (value: unknown) => boolean
-  /** Absent: the member must be there. */
+  /** Absent: the member is required. */
   readonly fallback?: unknown
 }
 
@@ -23,7 +23,7 @@ const isListOf = (takes: (value: unknown) => boolean) => (value: unknown) =>
 const isOneOf = (words: readonly unknown[]) => (value: unknown) => words.includes(value)
 const isWhole = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** Forms that apps stores and build tools give. */
+/** Formats of app stores and build tools. */
 const TEAM_ID = /^[A-Z0-9]{10}$/
 const BUNDLE_ID = /^[A-Za-z0-9.-]{1,155}$/
 const PACKAGE = /^[A-Za-z]\w*(\.[A-Za-z]\w*)+$/
@@ -43,7 +43,7 @@ const ROOTS: Member = {
   fallback: [],
 }
 
-/** The file that `BONDED_PHONES` names. Whoever reads it and whoever documents it read this table. */
+/** The file of `BONDED_PHONES`. The parser and the reference page both use this table. */
 export const PHONES_FILE = {
   apple_apps: {
     about: 'The iOS apps whose App Attest keys may register.',
@@ -63,7 +63,7 @@ export const PHONES_FILE = {
         fallback: [4],
       },
       missing: {
-        expects: 'allow or refuse, for phones before iOS 27, which name no category',
+        expects: 'allow or refuse phones before iOS 27, which report no category',
         takes: isOneOf(['allow', 'refuse']),
         fallback: 'allow',
       },
@@ -88,11 +88,11 @@ export const PHONES_FILE = {
     },
   },
   android: {
-    about: 'What is demanded of Android keys, those of browsers included.',
+    about: 'Requirements for Android keys, including those of browsers.',
     many: false,
     members: {
       min_patch_level: {
-        expects: 'the oldest security patch taken, as YYYYMM, or null',
+        expects: 'the oldest accepted security patch, as YYYYMM, or null',
         takes: isPatchLevel,
         fallback: null,
       },
@@ -105,27 +105,27 @@ export const PHONES_FILE = {
       },
       user_authentication_within_seconds: {
         expects:
-          'how long after unlocking the hardware may sign an app’s assertions, 0 to ask each time, or null not to demand it',
+          'seconds after unlocking during which the hardware may sign assertions, 0 to require the user each time, or null for no requirement',
         takes: (value: unknown) => value === null || isWhole(value),
         fallback: null,
       },
     },
   },
   webauthn: {
-    about: 'The makers of authenticators behind browsers.',
+    about: 'Manufacturers of authenticators that browsers use.',
     many: false,
     members: {
-      packed_roots: { ...ROOTS, expects: `${ROOTS.expects} that may vouch in the format packed` },
+      packed_roots: { ...ROOTS, expects: `${ROOTS.expects} for attestations in the format packed` },
     },
   },
 } as const satisfies Readonly<Record<string, Section>>
 
-/** The file that `BONDED_TEST_ROOTS` names: what a simulated phone writes about itself. */
+/** The file of `BONDED_TEST_ROOTS`, which the simulated phone writes. */
 export const TEST_ROOTS_FILE = {
   apple_apps: PHONES_FILE.apple_apps,
   android_apps: PHONES_FILE.android_apps,
   roots: {
-    about: 'Roots whose private keys anybody may hold. Their phones are sandbox devices.',
+    about: 'Test roots. Their private keys are not secret, so their phones are sandbox devices.',
     many: false,
     members: { apple: ROOTS, android: ROOTS, webauthn: ROOTS },
   },
@@ -138,14 +138,14 @@ export type FileOf<F extends File> = {
   readonly [Name in keyof F]: F[Name]['many'] extends true ? readonly Entry[] : Entry
 }
 
-/** Something in the file that cannot be used. */
+/** A mistake in the file. */
 export interface FileMistake {
   /** Where: `apple_apps.0.team_id`. Empty for the file itself. */
   readonly at: string
   readonly expected: string
 }
 
-/** Reads the parts of a file that was parsed. All mistakes are told at once; what is wrong is left at its default. */
+/** Reads the sections of a parsed file. Reports all mistakes; an invalid member gets its default. */
 export function readSections<F extends File>(
   parsed: unknown,
   file: F,
@@ -209,7 +209,7 @@ function isCertificate(value: unknown): boolean {
   }
 }
 
-/** YAML gives a number. */
+/** YAML parses it as a number. */
 function isPatchLevel(value: unknown): boolean {
   return value === null || PATCH_LEVEL.test(String(value))
 }

@@ -36,7 +36,7 @@ export function readTrustedPhones(
     ...own.mistakes.map((mistake) => ({ ...mistake, setting: 'BONDED_PHONES' as const })),
     ...test.mistakes.map((mistake) => ({ ...mistake, setting: 'BONDED_TEST_ROOTS' as const })),
   ]
-  // What is wrong has not been made sense of, so nothing may be made of it.
+  // A file with a mistake is not used in part.
   const [phones, roots] =
     mistakes.length === 0 ? [own.sections, test.sections] : [EMPTY.phones, EMPTY.roots]
   return { phones: trustedPhones(phones, roots), mistakes }
@@ -111,7 +111,7 @@ function parseFile(path: string): unknown {
   try {
     const text = readFileSync(path, 'utf8')
     if (path.endsWith('.json')) return JSON.parse(text)
-    // Here, not above: whoever writes JSON starts without the parser.
+    // Loaded here, because a JSON file does not need the parser.
     const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
     return parse(text)
   } catch {

@@ -13,7 +13,7 @@ const fileOf = (text: string) => {
   return path
 }
 
-test('without any setting it is a sandbox on this machine', () => {
+test('defaults to a sandbox on this machine', () => {
   const config = readConfig({})
   assert.deepEqual(
     [config.publicOrigin, config.port, config.host, config.databaseFile, config.environment],
@@ -21,7 +21,7 @@ test('without any setting it is a sandbox on this machine', () => {
   )
 })
 
-test('a flag beats the environment, and the environment beats the file', () => {
+test('prefers a flag to the environment, and the environment to the file', () => {
   const BONDED_CONFIG = fileOf('port: 1001\nhost: 0.0.0.0\napp_scheme: acme\n')
   const config = readConfig(
     { BONDED_CONFIG, BONDED_PORT: '1002', BONDED_HOST: '::1' },
@@ -30,7 +30,7 @@ test('a flag beats the environment, and the environment beats the file', () => {
   assert.deepEqual([config.port, config.host, config.appScheme], [1003, '::1', 'acme'])
 })
 
-test('all mistakes are told at once, each with its setting, its value and what was expected', () => {
+test('reports all mistakes at once, each with its setting, its value and what was expected', () => {
   assert.throws(
     () =>
       readConfig({
@@ -56,14 +56,14 @@ test('all mistakes are told at once, each with its setting, its value and what w
   )
 })
 
-test('one mistake is told as one', () => {
+test('reports a single mistake once', () => {
   assert.throws(
     () => readConfig({ BONDED_PORT: 'x' }),
     (failure) => failure instanceof ConfigError && failure.mistakes.length === 1,
   )
 })
 
-test('in production the root keys must be given and the origin be https', () => {
+test('requires root keys and an https origin in production', () => {
   assert.throws(
     () =>
       readConfig({
@@ -77,7 +77,7 @@ test('in production the root keys must be given and the origin be https', () => 
   )
 })
 
-test('a file that is missing, no YAML, or holds an unknown setting is named', () => {
+test('names a file that is missing, is not YAML, or has an unknown setting', () => {
   for (const BONDED_CONFIG of [
     '/nowhere/bonded.yaml',
     fileOf('- a list'),
@@ -88,7 +88,7 @@ test('a file that is missing, no YAML, or holds an unknown setting is named', ()
   }
 })
 
-test('limits are on; off in a sandbox at most; and each can be set', () => {
+test('enables limits by default, disables them in a sandbox only, and sets each of them', () => {
   assert.deepEqual(readConfig({}).limits, USUAL_LIMITS)
   assert.equal(readConfig({ BONDED_RATE_LIMITS: 'off' }).limits, 'off')
   assert.equal(
@@ -103,7 +103,7 @@ test('limits are on; off in a sandbox at most; and each can be set', () => {
   )
 })
 
-test('in production limits cannot be off, and that is told beside everything else', () => {
+test('rejects disabled limits in production, together with the other mistakes', () => {
   const production = {
     BONDED_ENVIRONMENT: 'production',
     BONDED_RATE_LIMITS: 'off',
@@ -129,7 +129,7 @@ test('in production limits cannot be off, and that is told beside everything els
   }
 })
 
-test('the folder of passport certificates lies in the data folder, unless another one is named, which must be there', () => {
+test('looks for passport certificates in the data folder, or in another folder that must exist', () => {
   assert.equal(readConfig({ BONDED_DATA_DIR: 'data' }).cscaDir, 'data/csca')
   assert.equal(readConfig({ BONDED_CSCA_DIR: import.meta.dirname }).cscaDir, import.meta.dirname)
   assert.throws(

@@ -21,7 +21,10 @@ export function describeRejection({ reason, code }: NonNullable<RunResult['refus
 }
 
 function describeEnd({ state, completed, steps }: RunResult): string {
-  if (steps.some(({ step }) => step === 'declined')) return 'Declined. Nothing was approved.'
+  const declined = steps.find(({ step }) => step === 'declined')
+  if (declined?.reason === 'user_unexpected')
+    return 'Declined, and reported as not started by the user. Nothing was approved.'
+  if (declined !== undefined) return 'Declined. Nothing was approved.'
   if (completed) return 'Approved, and the backend has completed the action.'
   return state === 'bonded'
     ? 'Approved. The session is bonded.'

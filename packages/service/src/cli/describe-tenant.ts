@@ -53,7 +53,7 @@ export function describeEnd({ revokedAt }: Pick<KeyListing, 'revokedAt'>): strin
 }
 
 /**
- * What the operator gives to the integrator, in the API description's names. A credential is named,
+ * The configuration that an operator hands to the integrator, in the names of the API description. A credential is named,
  * never shown: it is stored as a hash.
  *
  * @param now to leave out revoked keys

@@ -6,7 +6,7 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
 }
-/** Longer than this, two keys would work side by side and nobody would remember to end the old one. */
+/** After a longer time, operators would have forgotten that the old key still works. */
 const MAX_MS = 30 * 86_400_000
 
 /** Parses `90s`, `30m`, `24h`, `7d` or `0` to milliseconds. */

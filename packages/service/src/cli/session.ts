@@ -62,7 +62,7 @@ export function sessionCommand(): Command {
         killSessionAsOperator(service, id),
       )
       const document = { session_id: id, state, ended_reason: endedReason }
-      print(options, document, [`Killed ${id} (${endedReason}).`])
+      print(options, document, [`Session ${id} is ${state} (${endedReason}).`])
     })
   return command
 }

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import { newKey } from '../harness/phone.ts'
 import { machine, type ServingProcess, until } from '../harness/process.ts'
 
-/** What the command line changes, a running service knows within this. */
+/** A running service applies a change of the command line within this time. */
 const SEEN_WITHIN_MS = 1_000
 
 const m = machine()
@@ -72,7 +72,7 @@ async function register(): Promise<{ device_id: string; device_token: string }> 
 const statusWith = async (token: string) =>
   (await call(`/sessions/sess_${'0'.repeat(22)}`, token)).status
 
-test('a session that the command line kills is told to its watcher within a second, and stands in the timeline as one event', async () => {
+test('notifies the channel within a second when the command line kills a session, with one event', async () => {
   const session = await create()
   const socket = new WebSocket(`${service.origin.replace('http', 'ws')}/sessions/${session.id}`, [
     'bonded.v1',
@@ -123,7 +123,7 @@ test('a session that the command line kills is told to its watcher within a seco
   )
 })
 
-test('a poll that waits is answered when the command line kills its session', async () => {
+test('answers a waiting poll when the command line kills its session', async () => {
   const session = await create()
   const poll = call(
     `/sessions/${session.id}?wait_ms=20000&after=${session.seq}`,
@@ -135,7 +135,7 @@ test('a poll that waits is answered when the command line kills its session', as
   assert.ok(Date.now() - killedAt < SEEN_WITHIN_MS)
 })
 
-test('a rolled key works beside its successor, and a revoked one stops working within a second', async () => {
+test('accepts a rolled key beside its successor, and rejects a revoked key within a second', async () => {
   const issued = m.json('key', 'issue', '--tenant', tenant.tenant_id, '--kind', 'server')
   assert.equal(await statusWith(issued.server_credential), 404)
   const rolled = m.json('key', 'roll', issued.key, '--grace', '1h')
@@ -158,7 +158,7 @@ test('a rolled key works beside its successor, and a revoked one stops working w
   )
 })
 
-test('a rolled publishable key keeps its tenant and scope, and --grace 0 ends the old one at once', async () => {
+test('keeps tenant and scope of a rolled publishable key, and revokes the old one at once with --grace 0', async () => {
   const issued = m.json(
     'key',
     'issue',
@@ -181,7 +181,7 @@ test('a rolled publishable key keeps its tenant and scope, and --grace 0 ends th
   )
 })
 
-test('a blocked device is refused with its next call, its session says so, and a removed one is nobody', async () => {
+test('rejects a blocked device at its next call, records it in the session, and rejects the token of a removed one', async () => {
   const session = await create()
   const { device_id, device_token } = await register()
   const claim = () =>

@@ -23,7 +23,7 @@ function commandLine() {
   return { folder, run, json }
 }
 
-test('a tenant is created, listed and shown, and its credential is shown once', () => {
+test('creates, lists and shows a tenant, and shows its credential once', () => {
   const { folder, run, json } = commandLine()
   const made = json(
     'tenant',
@@ -51,7 +51,7 @@ test('a tenant is created, listed and shown, and its credential is shown once', 
     assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600)
 })
 
-test('workflows with their policies come from a file, and a mistake in it is named', () => {
+test('reads workflows with their policies from a file, and names a mistake in it', () => {
   const { folder, run, json } = commandLine()
   const file = join(folder, 'workflows.json')
   const create = [
@@ -86,7 +86,7 @@ test('workflows with their policies come from a file, and a mistake in it is nam
   assert.match(refused.stderr, /workflow 1: .*session_ttl_seconds/)
 })
 
-test('a key is issued for a scope and revoked; a second time there is nothing to revoke', () => {
+test('issues a key for a scope and revokes it once', () => {
   const { run, json } = commandLine()
   const { tenant_id } = json(
     'tenant',
@@ -119,7 +119,7 @@ test('a key is issued for a scope and revoked; a second time there is nothing to
   )
 })
 
-test('a tenant gets limits of its own when it is created, others later, and those of the service again', () => {
+test('sets, replaces and restores the rate limits of a tenant', () => {
   const { run, json } = commandLine()
   const create = [
     'tenant',
@@ -156,7 +156,7 @@ test('a tenant gets limits of its own when it is created, others later, and thos
   assert.equal(run(...create, '--limit', 'create=fast').status, 2)
 })
 
-test('what is refused ends with 1, what is asked wrongly with 2, and neither with a stack', () => {
+test('exits with 1 for a rejection and with 2 for wrong usage, without a stack', () => {
   const { run } = commandLine()
   const localhost = run(
     'tenant',
@@ -192,7 +192,7 @@ test('what is refused ends with 1, what is asked wrongly with 2, and neither wit
   )
 })
 
-test('a phone of a format that nobody vouches for here is told how to be taken', () => {
+test('explains how to start a service that accepts the key format of the phone', () => {
   const { folder, run } = commandLine()
   assert.equal(run('phone', 'register', '--format', 'magic').status, 2)
   const unreachable = run(
@@ -211,7 +211,7 @@ test('a phone of a format that nobody vouches for here is told how to be taken',
   assert.ok(statSync(join(folder, 'test-roots.json')).isFile())
 })
 
-test('a wrong configuration is told whole, with exit 2', () => {
+test('reports every mistake of the configuration, with exit 2', () => {
   const ran = spawnSync(process.execPath, [BIN, 'serve'], {
     encoding: 'utf8',
     env: { ...process.env, BONDED_PORT: 'x', BONDED_ENVIRONMENT: 'production' },
@@ -221,7 +221,7 @@ test('a wrong configuration is told whole, with exit 2', () => {
     assert.match(ran.stderr, new RegExp(setting))
 })
 
-test('the schema is applied once and its state is told', () => {
+test('applies the schema once and reports its state', () => {
   const { json } = commandLine()
   assert.equal(json('migrate', 'up').applied.length, MIGRATIONS.length)
   assert.deepEqual(json('migrate', 'up').applied, [])

@@ -24,7 +24,7 @@ function leavesOf(
 }
 const leaves = leavesOf(await bondedProgram())
 
-test('every command that scripts rely on is there, and each prints JSON when asked', () => {
+test('has every command that scripts rely on, each with --json', () => {
   const paths = leaves.map(({ path }) => path)
   for (const path of RELIED_ON) assert.ok(paths.includes(path), path)
   const silent = leaves.filter(
@@ -33,7 +33,7 @@ test('every command that scripts rely on is there, and each prints JSON when ask
   assert.deepEqual(silent, [])
 })
 
-test('a flag beats the environment, which beats the file, and each value is told with where it comes from', () => {
+test('prefers a flag to the environment and the environment to the file, and prints the source of each value', () => {
   using files = machine()
   const file = join(files.folder, 'bonded.yaml')
   writeFileSync(file, 'port: 1001\nhost: 0.0.0.0\napp_scheme: acme\n')
@@ -63,7 +63,7 @@ test('a flag beats the environment, which beats the file, and each value is told
   assert.equal(m.json('config', 'check').ok, true)
 })
 
-test('a password within an address is shown by neither config print nor config check', () => {
+test('hides the password of a database URL in config print and config check', () => {
   using m = machine({ env: { BONDED_DATABASE_URL: 'postgres://user:hunter2@db.example/bonded' } })
   for (const command of ['print', 'check']) {
     const { stdout, stderr } = m.run('config', command)
@@ -72,7 +72,7 @@ test('a password within an address is shown by neither config print nor config c
   }
 })
 
-test('the environment of a tenant is not taken for the one of the service', () => {
+test('does not take the environment of a tenant for the one of the service', () => {
   using m = machine()
   const args = [
     '--name',
@@ -87,7 +87,7 @@ test('the environment of a tenant is not taken for the one of the service', () =
   assert.match(m.json('tenant', 'create', ...args).tenant_id, /^ten_/)
 })
 
-test('with --json also a mistake in the command line is one JSON document, and exit 2', () => {
+test('prints a usage error as one JSON document with --json, and exits with 2', () => {
   using m = machine()
   for (const args of [
     ['key', 'roll'],
@@ -102,7 +102,7 @@ test('with --json also a mistake in the command line is one JSON document, and e
   }
 })
 
-test('a script of each shell names every command, and the shell takes it', () => {
+test('generates a completion script for each shell that names every command and parses', () => {
   using m = machine()
   for (const shell of SHELLS) {
     const { script } = m.json('completion', shell) as { script: string }

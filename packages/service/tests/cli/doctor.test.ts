@@ -17,7 +17,7 @@ interface Report {
 const about = ({ findings }: Report, check: string) =>
   findings.find((found) => found.check === check)
 
-test('before the first start nothing is wrong, and doctor leaves nothing behind', () => {
+test('finds no problem before the first start, and creates no file', () => {
   using here = machine()
   const report: Report = here.json('doctor', '--port', '0')
   assert.ok(report.ok)
@@ -26,7 +26,7 @@ test('before the first start nothing is wrong, and doctor leaves nothing behind'
   assert.deepEqual(readdirSync(here.folder), [])
 })
 
-test('beside a service that runs, doctor says that it is ready', async () => {
+test('reports that a running service is ready', async () => {
   using here = machine()
   await using service = await here.serve()
   const report: Report = await here.jsonMeanwhile('doctor', '--port', new URL(service.origin).port)
@@ -38,7 +38,7 @@ test('beside a service that runs, doctor says that it is ready', async () => {
   assert.match(about(after, 'service')?.says ?? '', /No service is running/)
 })
 
-test('all that is wrong is told at once, with its remedy, and the exit says so', async () => {
+test('reports all problems at once with their remedies, and exits with 1', async () => {
   using here = machine()
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')

@@ -44,7 +44,7 @@ function assertRefused(
   for (const pattern of told) assert.match(stderr, pattern)
 }
 
-test('a file that is not a database is named and left as it is', () => {
+test('rejects a file that is not a database, and does not change it', () => {
   using m = machine()
   writeFileSync(
     m.databaseFile,
@@ -60,7 +60,7 @@ test('a file that is not a database is named and left as it is', () => {
   }
 })
 
-test('a damaged database is not served, and not changed', () => {
+test('does not serve a damaged database, and does not change it', () => {
   using m = machine()
   for (let count = 0; count < 3; count++) m.json(...TENANT)
   const { size } = statSync(m.databaseFile)
@@ -75,7 +75,7 @@ test('a damaged database is not served, and not changed', () => {
   assert.deepEqual(readFileSync(m.databaseFile), before)
 })
 
-test('a database of a newer program is refused by every command, and not changed', () => {
+test('rejects the database of a newer version in every command, and does not change it', () => {
   using m = machine()
   m.json('migrate', 'up')
   {
@@ -92,7 +92,7 @@ test('a database of a newer program is refused by every command, and not changed
   assert.deepEqual(readFileSync(m.databaseFile), before)
 })
 
-test('the state of the schema is told without making a file', () => {
+test('reports the state of the schema without creating a file', () => {
   using m = machine()
   assert.ok(
     m
@@ -102,7 +102,7 @@ test('the state of the schema is told without making a file', () => {
   assert.ok(!existsSync(m.databaseFile))
 })
 
-test('a second service on the same file is refused, under another name of the file too; commands are not; a killed one leaves nothing behind', {
+test('rejects a second service on the same file under any name, allows commands, and starts again after a kill', {
   timeout: 120_000,
 }, async () => {
   using m = machine()
@@ -126,7 +126,7 @@ test('a second service on the same file is refused, under another name of the fi
   assert.equal((await fetch(`${next.origin}/health/ready`)).status, 200)
 })
 
-test('a database that another program holds locked is told to a command, answered with 503, and used again when it is free', {
+test('reports a locked database to a command, returns 503, and recovers when the lock ends', {
   timeout: 120_000,
 }, async () => {
   using m = machine()
@@ -156,7 +156,7 @@ test('a database that another program holds locked is told to a command, answere
   assert.equal((await create()).status, 201)
 })
 
-test('a folder that cannot be written is named, with the setting that names another', {
+test('names a folder that cannot be written, and the setting to change', {
   skip: process.platform === 'win32',
 }, (t) => {
   using m = machine()
@@ -181,7 +181,7 @@ test('a folder that cannot be written is named, with the setting that names anot
   assert.deepEqual(readFileSync(m.databaseFile), before)
 })
 
-test('a port that is taken is told with its setting, and the file is free again at once', async () => {
+test('names the setting of a port that is in use, and releases the database at once', async () => {
   using m = machine()
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
@@ -195,7 +195,7 @@ test('a port that is taken is told with its setting, and the file is free again 
   assert.equal((await fetch(`${service.origin}/health/ready`)).status, 200)
 })
 
-test('an address that this machine does not have is told with its setting', () => {
+test('names the setting of an address that this machine does not have', () => {
   using m = machine()
   assertRefused(
     m.run('serve', '--port', '0', '--host', '192.0.2.1'),
@@ -210,7 +210,7 @@ for (const [what, keys, told] of [
   ['not random', `k1:${Buffer.alloc(32, 1).toString('base64url')}`, /key k1 is not random/],
   ['named twice', `k1:${GOOD_KEY},k1:${GOOD_KEY}`, /key k1 is named twice/],
 ] as const) {
-  test(`a root key that is ${what} stops the start, is told with how to make one, and is not shown`, () => {
+  test(`does not start with a root key that is ${what}, explains how to generate one, and does not print it`, () => {
     using m = machine({ env: { BONDED_ROOT_KEYS: keys } })
     for (const command of [
       ['serve', '--port', '0'],
@@ -226,7 +226,7 @@ for (const [what, keys, told] of [
   })
 }
 
-test('a production service without a root key does not start, and says how to make one', () => {
+test('does not start in production without a root key, and explains how to generate one', () => {
   using m = machine({
     env: { BONDED_ENVIRONMENT: 'production', BONDED_PUBLIC_ORIGIN: 'https://bond.example' },
   })
@@ -236,7 +236,7 @@ test('a production service without a root key does not start, and says how to ma
   assert.ok(!existsSync(m.databaseFile))
 })
 
-test('a spoilt root.key is named as the file it is, and not replaced', () => {
+test('names an invalid root.key file, and does not replace it', () => {
   using m = machine()
   m.json(...TENANT)
   writeFileSync(join(m.folder, 'root.key'), '')
