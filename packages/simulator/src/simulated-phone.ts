@@ -77,6 +77,12 @@ export interface SimulatedPhone {
    */
   register(origin?: string): Promise<PhoneDevice>
   /**
+   * The phone library with this phone's key for the option's origin, or a given one: to list, add and remove keys.
+   *
+   * @throws {PhoneError} `origin_not_usable`
+   */
+  library(origin?: string): Promise<Phone>
+  /**
    * Reads a code, claims its session and plays the outcome. Refusals are part of the result.
    *
    * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `unreachable`, `answer_unreadable`, `cancelled`
@@ -151,6 +157,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       const { enrolled, phone } = await ownAt(originOf({ origin }, own))
       return renewing(() => phone.register(), enrolled)
     },
+    library: async (origin) => (await ownAt(originOf({ origin }, own))).phone,
     async run(input, outcome, { onShow, waitForCompletion, signal } = {}) {
       const handoff = readHandoff(input)
       const origin = originOf(handoff, own)

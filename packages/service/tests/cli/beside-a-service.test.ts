@@ -38,7 +38,8 @@ function call(
 ) {
   return fetch(`${service.origin}/api/v1${path}`, {
     ...init,
-    headers: { authorization: `Bearer ${token}`, ...headers },
+    // A command blocks this process for seconds, and the service closes idle connections meanwhile.
+    headers: { authorization: `Bearer ${token}`, connection: 'close', ...headers },
   })
 }
 
@@ -56,7 +57,7 @@ async function register(): Promise<{ device_id: string; device_token: string }> 
   const post = async (path: string, body: object) => {
     const init = {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', connection: 'close' },
       body: JSON.stringify(body),
     }
     return (await fetch(`${service.origin}/api/v1${path}`, init)).json()
@@ -229,4 +230,27 @@ test('rejects a blocked device at its next call, records it in the session, and 
   ])
   assert.match(m.run('device', 'timeline', device_id).stdout, /unblocked {2}\(operator\)/)
   assert.equal((await claim()).status, 401)
+})
+
+test('a blocked subject is rejected at its next call, shown as blocked, and serves again once unblocked', async () => {
+  const { device_id, device_token } = await register()
+  const { subject_id } = m.json('device', 'show', device_id) as { subject_id: string }
+  const status = async () =>
+    ((await (await call(`/devices/${device_id}`, device_token)).json()) as { status: string })
+      .status
+  assert.equal(await status(), 'active')
+  assert.equal(m.run('subject', 'unblock', subject_id).status, 1)
+
+  const blocked = m.json('subject', 'block', subject_id)
+  assert.equal(typeof blocked.blocked_at, 'string')
+  assert.equal(await status(), 'blocked')
+  assert.match(
+    m.run('subject', 'show', subject_id).stdout,
+    new RegExp(`blocked since.*${device_id}`, 's'),
+  )
+  assert.equal(m.run('subject', 'block', subject_id).status, 1)
+
+  assert.equal(m.json('subject', 'unblock', subject_id).blocked_at, null)
+  assert.equal(await status(), 'active')
+  assert.equal(m.run('subject', 'show', `sub_${'0'.repeat(22)}`).status, 1)
 })

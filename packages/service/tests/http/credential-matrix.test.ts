@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
+import { ENDPOINTS, type Endpoint, type EndpointName, REASONS } from '@bonded/contract'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../harness/harness.ts'
 import {
   approvalRequest,
@@ -290,7 +290,7 @@ test('a missing, a wrong and another session’s watch token read like a session
         404,
         {
           code: 'not_found',
-          message: 'There is no such session here.',
+          message: REASONS.session_not_found.message,
           reason: 'session_not_found',
         },
       ],

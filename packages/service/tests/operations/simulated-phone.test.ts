@@ -68,6 +68,9 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
   })
   return {
     folder,
+    /** A phone of its own, whose keys end with the test. */
+    newPhone: (format: PhoneFormat) =>
+      createSimulatedPhone({ origin, authorityFolder: folder, format }).library(),
     async play(outcome: Outcome, format?: PhoneFormat) {
       const headers = {
         authorization: `Bearer ${serverCredential.reveal()}`,
@@ -117,6 +120,28 @@ for (const format of PHONE_FORMATS) {
     })
   })
 }
+
+test('simulated phones of every format add, list and remove each other’s keys', async () => {
+  await using beside = await besideEachOther('sandbox')
+  for (const format of PHONE_FORMATS) {
+    const first = await beside.newPhone(format)
+    const { device_id, subject_id } = await first.register()
+    for (const added of PHONE_FORMATS) {
+      const second = await beside.newPhone(added)
+      const device = await second.acceptKey(await first.addKey(await second.proposeKey()))
+      assert.equal(device.subject_id, subject_id)
+      assert.deepEqual(
+        (await second.listKeys()).map((key) => [key.device_id, key.format, key.own]).toSorted(),
+        [
+          [device_id, format, false],
+          [device.device_id, added, true],
+        ].toSorted(),
+      )
+      await first.removeKey(device.device_id)
+      await assert.rejects(second.listKeys(), /credential_invalid/)
+    }
+  }
+})
 
 test('a phone is an iPhone where nothing else is said, keeps its key, and gets a new one for another format', async () => {
   await using beside = await besideEachOther('sandbox')
