@@ -53,7 +53,7 @@ export function newSession(now: number): Session {
     wantedSubjectRef: null,
     subjectRef: null,
     sealedPhoneNumber: null,
-    endUserAddress: null,
+    endUserNetwork: null,
     requestingOrigin: null,
     deviceId: null,
     claimedNonce: null,

@@ -32,7 +32,7 @@ test('says that the page is not known until one has shown itself', () => {
   assert.doesNotMatch(bare, /Purpose/)
 })
 
-test('no text of a request can move the cursor, start a line or turn the writing around', () => {
+test('replaces characters of a request that move the cursor, break lines or reorder text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const shown = requestOf({
@@ -42,6 +42,7 @@ test('no text of a request can move the cursor, start a line or turn the writing
       })
       const all = JSON.stringify([shown.tenant_name, shown.display]).replaceAll('\\\\', '')
       assert.doesNotMatch(all, /\\u00|\\[nrtbf]|[\u0080-\u009f\u200b-\u200f\u2028-\u202e]/)
+      assert.doesNotMatch(all, /\p{Default_Ignorable_Code_Point}/u)
     }),
   )
 })

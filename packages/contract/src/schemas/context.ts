@@ -1,22 +1,28 @@
-import { type Static, Type } from './type.ts'
+import { DISPLAY_TEXT } from '../display-text.ts'
 import { Bytes32, closed } from './primitives.ts'
+import { type Static, Type } from './type.ts'
+
+/** The keyword of a list whose labels must not read alike (`areLabelsDistinct`). */
+export const DISTINCT_LABELS = 'x-distinct-labels'
+
+const readable =
+  'Has a visible character, and none that is hidden, ignored, or changes the order of the text: no ' +
+  'controls, bidi or zero-width characters, tags, fillers, variation selectors, or piled marks.'
+
+function displayText(maxLength: number) {
+  return Type.String({ minLength: 1, maxLength, format: DISPLAY_TEXT, description: readable })
+}
 
 /**
- * Control, bidi-override and zero-width characters are refused: what the phone shows must be what a
- * person reads, and nothing must reorder or hide a part of it.
+ * What the user is asked to approve. The backend makes it from its own record; the phone shows it and
+ * signs its hash.
  */
-const VISIBLE =
-  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]*$'
-
-/** What the person is asked to approve, made by the backend from its own record. The phone signs its hash. */
 export const SessionContext = closed({
-  display: Type.Array(
-    closed({
-      label: Type.String({ minLength: 1, maxLength: 64, pattern: VISIBLE }),
-      value: Type.String({ maxLength: 256, pattern: VISIBLE }),
-    }),
-    { maxItems: 8 },
-  ),
+  display: Type.Array(closed({ label: displayText(64), value: displayText(256) }), {
+    maxItems: 8,
+    description: 'No two labels read alike, apart from case, width, and spacing.',
+    [DISTINCT_LABELS]: true,
+  }),
   digest: Type.Optional(Bytes32),
 })
 export type SessionContext = Static<typeof SessionContext>

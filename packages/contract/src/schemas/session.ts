@@ -1,5 +1,6 @@
 import { type Static, Type } from './type.ts'
 import { PUBLISHABLE_KEY } from '../ids.ts'
+import { IP_ADDRESS } from '../ip-address.ts'
 import { SessionContext } from './context.ts'
 import { Bytes32, closed, id, Milliseconds, nullable, Timestamp, word } from './primitives.ts'
 import { PulseVerification } from './verification.ts'
@@ -142,8 +143,8 @@ export const CreateSessionRequest = closed({
     Type.String({
       minLength: 2,
       maxLength: 45,
-      pattern: '^[0-9A-Fa-f:.]+$',
-      description: 'The IP address of the browser.',
+      format: IP_ADDRESS,
+      description: 'The IP address of the browser: IPv4 or IPv6, without a port or a zone.',
     }),
   ),
 })

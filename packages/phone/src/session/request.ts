@@ -1,8 +1,8 @@
-import type { PhoneSession } from '@bonded/contract'
+import { type PhoneSession, sanitizeDisplayText } from '@bonded/contract'
 
 /**
- * What the user decides on: which tenant asks, on which page, for what. Safe to show: invisible
- * characters are replaced.
+ * What the user decides on: which tenant asks, on which page, for what. Safe to show: each hidden
+ * character reads U+FFFD.
  */
 export interface ShownRequest {
   readonly tenant_name: string
@@ -16,24 +16,19 @@ export interface ShownRequest {
 }
 
 /**
- * Control, bidi and zero-width characters (the contract's list for a context). The service refuses them;
- * what a person approves must not hang on that.
+ * What the session asks, for a screen. The service rejects hidden and stacked characters; the phone
+ * replaces them too, so that what a user approves does not depend on the service alone.
  */
-const INVISIBLE =
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
-
-/** What the session asks, for a screen. */
 export function requestOf(session: PhoneSession): ShownRequest {
   const { tenant_name, requesting_origin, workflow, action, context, expires_in_ms } = session
   return {
-    tenant_name: visible(tenant_name),
-    requesting_origin: requesting_origin === null ? null : visible(requesting_origin),
-    workflow: workflow === null ? null : visible(workflow),
-    action: action === null ? null : visible(action),
+    tenant_name: sanitizeDisplayText(tenant_name),
+    requesting_origin: requesting_origin === null ? null : sanitizeDisplayText(requesting_origin),
+    workflow: workflow === null ? null : sanitizeDisplayText(workflow),
+    action: action === null ? null : sanitizeDisplayText(action),
     display: (context?.display ?? []).map(({ label, value }) => ({
-      label: visible(label),
-      value: visible(value),
+      label: sanitizeDisplayText(label),
+      value: sanitizeDisplayText(value),
     })),
     expires_in_ms,
   }
@@ -68,8 +63,4 @@ export function describeRequest(session: PhoneSession): string {
     ...lines,
     'Approve only if you started this yourself, just now, on that page.',
   ].join('\n')
-}
-
-function visible(text: string): string {
-  return text.replace(INVISIBLE, '\ufffd')
 }

@@ -32,7 +32,7 @@ export function completionCommand(): Command {
       const root = command.parent
       if (root === null) throw new Error('the completion command has no parent')
       const script = SCRIPTS[shell](placesOf(root))
-      print(options, { shell, script }, [script])
+      print(options, { shell, script }, script.split('\n'))
     })
 }
 

@@ -75,7 +75,7 @@ async function showSandbox(
   print(
     options,
     { bank: bank.url, service: publicOrigin, pid: process.pid, tenant_id: demo.tenant_id },
-    [welcome({ bank: bank.url, service: publicOrigin, keys })],
+    welcome({ bank: bank.url, service: publicOrigin, keys }).split('\n'),
   )
   if (keys) listenForKeys(service, { demo, options })
   closeOnSignal(options, running, { [Symbol.asyncDispose]: () => bank.close() })

@@ -1,3 +1,4 @@
+import { escapeHidden } from '@bonded/contract'
 import { PhoneError } from '@bonded/simulator'
 import { RootKeyError } from '../adapters/keys/root-keys.ts'
 import { PassportTrustError } from '../adapters/proofs/passport/passport-trust.ts'
@@ -30,8 +31,16 @@ const DATABASE_CODES: Readonly<Record<StoreFailure, string>> = {
   input_output: 'database_io_error',
 }
 
-/** Explains a failure to the operator. A defect of this program keeps its stack. */
+/**
+ * Explains a failure to the operator. A defect of this program keeps its stack. The message can
+ * quote stored text and arguments, so its hidden characters are escaped for the terminal.
+ */
 export function explain(failure: unknown): Explained {
+  const { message, ...explained } = explainRaw(failure)
+  return { ...explained, message: message.split('\n').map(escapeHidden).join('\n') }
+}
+
+function explainRaw(failure: unknown): Explained {
   if (failure instanceof ConfigError || failure instanceof PassportTrustError)
     return { code: 'configuration_invalid', message: failure.message, usage: true }
   if (failure instanceof RootKeyError)

@@ -1,11 +1,18 @@
-/** Prints one JSON document, or the lines for a person. */
+import { escapeHidden, escapeHiddenJson } from '@bonded/contract'
+
+/**
+ * Prints one JSON document, or lines for a reader. Stored text can hold terminal escape sequences,
+ * so hidden characters are printed as escapes, line breaks within a line among them.
+ */
 export function print(
   options: { readonly json?: boolean | undefined },
   document: unknown,
   lines: readonly string[],
 ): void {
   process.stdout.write(
-    options.json === true ? `${JSON.stringify(document, null, 2)}\n` : `${lines.join('\n')}\n`,
+    options.json === true
+      ? `${escapeHiddenJson(JSON.stringify(document, null, 2))}\n`
+      : `${lines.map(escapeHidden).join('\n')}\n`,
   )
 }
 

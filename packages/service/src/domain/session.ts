@@ -51,7 +51,8 @@ export interface Session {
   readonly subjectRef: string | null
   /** Sealed: only the keyring opens it. Gone once no phone is awaited any more. */
   readonly sealedPhoneNumber: string | null
-  readonly endUserAddress: string | null
+  /** The /24 or /48 of the browser's address, as the backend named it at creation. */
+  readonly endUserNetwork: string | null
   /** The first Origin that used the watch token. */
   readonly requestingOrigin: string | null
   /** The phone that claimed it, or whose assertion was the first valid one. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
-import { withoutMapping } from '../domain/network.ts'
+import { BlockList, isIP, isIPv4 } from 'node:net'
+import { canonicalIpAddress } from '@bonded/contract'
 
 /**
  * Which proxies are trusted to name the client in `X-Forwarded-For`: a number of proxies in a
@@ -70,5 +70,5 @@ export function bareAddress(text: string): string {
   const withoutPort =
     /^\[([^\]]+)\](?::\d+)?$/.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed
   const address = withoutPort.split('%', 1)[0] ?? ''
-  return isIPv6(address) ? withoutMapping(address) : address
+  return canonicalIpAddress(address) ?? address
 }

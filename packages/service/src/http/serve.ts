@@ -11,6 +11,7 @@ import {
   type Service,
   serviceDuring,
 } from '../operations/service.ts'
+import { clientAddress } from './client-address.ts'
 import { countBadCredential, countCall } from './limits.ts'
 import { Refused } from './refused.ts'
 import { endpointName, noteAnswered, noteAsked } from './request-line.ts'
@@ -36,6 +37,8 @@ export interface Call<E extends Endpoint> {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string | undefined>>
   readonly headers: Readonly<Record<string, string | undefined>>
+  /** The IP address that the request comes from, as far as trusted proxies vouch for it. */
+  readonly address: () => string
   /** Aborted when the client has gone. */
   readonly signal: () => AbortSignal
 }
@@ -112,6 +115,7 @@ export function serve<const E extends Endpoint>(
           params: request.params as Call<E>['params'],
           query: request.query as Call<E>['query'],
           headers: request.headers as Call<E>['headers'],
+          address: () => clientAddress(request.raw, service.settings.trustedProxies),
           // Making one costs; only a poll asks for it.
           signal: () => request.signal,
         })

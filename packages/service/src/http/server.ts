@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Service } from '../operations/service.ts'
 import type { ConnectionCaps } from './connection-caps.ts'
+import { CONTRACT_RULES } from './contract-rules.ts'
 import { answerBrokenRequests, answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
 import { acceptStrictJson } from './json-body.ts'
@@ -73,6 +74,7 @@ export function buildServer(
         discriminator: true,
         strict: false,
         validateSchema: false,
+        ...CONTRACT_RULES,
       },
     },
     frameworkErrors: (failure, request, reply) => {

@@ -22,7 +22,13 @@ import type { VerifiedAssertion } from '../ports/proofs.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import { findKeptSession } from './find-session.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, noteInvalidAssertion, raiseCounter, refuseNoted } from './phone-attempt.ts'
+import {
+  loadAttempt,
+  noteInvalidAssertion,
+  noteNetwork,
+  raiseCounter,
+  refuseNoted,
+} from './phone-attempt.ts'
 import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
@@ -33,7 +39,7 @@ import { verifyAssertion } from './verify-assertion.ts'
 export async function attest(
   service: Service,
   caller: PhoneCaller | BackendCaller,
-  request: BondedPairAssertion,
+  { request, address }: { request: BondedPairAssertion; address: string },
 ): Promise<Result<PhoneReading>> {
   const { nonce } = request
   const id = request.session_id as SessionId
@@ -106,7 +112,11 @@ export async function attest(
         digest,
         now,
       })
-      if (settled !== undefined) return settled
+      if (settled === undefined) continue
+      // A backend that relays an assertion calls from its own network.
+      if (settled.ok && caller.kind === 'phone')
+        yield* noteNetwork(tables, session, { address, deviceId: device.id, now })
+      return settled
     }
     return refuse('session_not_live')
   })

@@ -2,13 +2,15 @@ import type { DeviceId, SessionId } from '@bonded/contract'
 import { judgePhone } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, refuseNoted } from './phone-attempt.ts'
+import { loadAttempt, noteNetwork, refuseNoted } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface ClaimInput {
   readonly id: SessionId | undefined
   readonly nonce: string
   readonly deviceId: string
+  /** The IP address that the phone calls from. */
+  readonly address: string
 }
 
 /**
@@ -50,7 +52,9 @@ export async function claimSession(
         nonce,
         claimedAt: now,
       })
-      if (claimed !== undefined) return accept({ session: claimed, tenant, nonce })
+      if (claimed === undefined) continue
+      yield* noteNetwork(tables, session, { address: input.address, deviceId: device.id, now })
+      return accept({ session: claimed, tenant, nonce })
     }
   })
 }

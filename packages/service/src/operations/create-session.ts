@@ -1,4 +1,10 @@
-import { type CreateSessionRequest, canonicalJson, makeId, type SessionId } from '@bonded/contract'
+import {
+  type CreateSessionRequest,
+  canonicalJson,
+  makeId,
+  type SessionId,
+  siteNetworkOf,
+} from '@bonded/contract'
 import { policyOf } from '../domain/policy.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
@@ -71,7 +77,8 @@ export async function createSession(
     wantedSubjectRef: request.subject_ref ?? null,
     subjectRef: null,
     sealedPhoneNumber: number === undefined ? null : service.keys.sealNumber(rootKeyId, id, number),
-    endUserAddress: request.end_user_address ?? null,
+    // The network is all that is compared, so the address itself is never stored.
+    endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
     requestingOrigin: null,
     deviceId: null,
     claimedNonce: null,

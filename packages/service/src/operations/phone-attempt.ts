@@ -1,9 +1,9 @@
-import type { DeviceId, SessionId } from '@bonded/contract'
+import { type DeviceId, type SessionId, siteNetworkOf } from '@bonded/contract'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
 import type { PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Refusal, type Result } from '../domain/refusal.ts'
-import type { Device } from '../domain/session.ts'
+import type { Device, Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import { noncesOf, type Service } from './service.ts'
@@ -48,6 +48,29 @@ export function* noteRefusal(
     kind: 'refused',
     reason: refusal.reason,
     step: refusal.step ?? null,
+    by: deviceId,
+  })
+}
+
+/**
+ * Notes in the timeline that the phone that takes a session calls from another network than the
+ * browser. A phone on mobile data does so too: it is a hint for a review and never a rejection.
+ * Addresses of different families cannot be compared. Neither address is stored.
+ */
+export function* noteNetwork(
+  tables: Tables,
+  before: Session,
+  { address, deviceId, now }: { address: string; deviceId: DeviceId; now: number },
+): Work<void> {
+  // Once a session: when it is pinned.
+  if (before.deviceId !== null || before.endUserNetwork === null) return
+  const network = siteNetworkOf(address)
+  if (network === undefined || network === before.endUserNetwork) return
+  if (network.includes(':') !== before.endUserNetwork.includes(':')) return
+  yield* tables.sessions.note(before.id, {
+    at: now,
+    kind: 'note',
+    reason: 'network_differs',
     by: deviceId,
   })
 }

@@ -3,11 +3,17 @@ import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { isServerCredential } from '@bonded/contract'
 import { MIGRATIONS } from '../../src/adapters/sql/migrations.ts'
 
 const BIN = resolve(import.meta.dirname, '../../bin/bonded.js')
+
+const CREATE_ACME =
+  'tenant create --name Acme --environment sandbox --origin https://acme.example --workflow wire_transfer:approve_wire'.split(
+    ' ',
+  )
 
 /** The command line on a data folder of its own. */
 function commandLine() {
@@ -49,6 +55,31 @@ test('creates, lists and shows a tenant, and shows its credential once', () => {
   assert.match(run('tenant', 'list').stdout, /Acme/)
   for (const file of ['root.key', 'bonded.db'])
     assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600)
+})
+
+test('prints hidden characters of a stored text as escapes, in JSON too', () => {
+  const { folder, run, json } = commandLine()
+  const { tenant_id } = json(...CREATE_ACME)
+  const name = 'Acme\u001b[2J\u202e\u009b31m\nten_forged'
+  const db = new DatabaseSync(join(folder, 'bonded.db'))
+  db.prepare('update tenant set name = ?').run(name)
+  db.close()
+  for (const args of [['list'], ['show', tenant_id]]) {
+    const { stdout } = run('tenant', ...args)
+    assert.ok(stdout.includes('Acme\\u{1b}[2J\\u{202e}\\u{9b}31m\\u{a}ten_forged'), stdout)
+    const printed = run('tenant', ...args, '--json').stdout
+    assert.doesNotMatch(printed, /[^\P{C}\n]/u)
+    assert.ok(printed.includes('\\u202e\\u009b31m'), printed)
+  }
+  assert.equal(json('tenant', 'show', tenant_id).name, name)
+})
+
+test('refuses a tenant name that could mislead whoever reads it on a phone', () => {
+  const { run } = commandLine()
+  const refused = run(...CREATE_ACME, '--name', 'Ac\u202eme')
+  assert.equal(refused.status, 1)
+  assert.match(refused.stderr, /name/)
+  assert.doesNotMatch(refused.stderr, /\u202e/)
 })
 
 test('reads workflows with their policies from a file, and names a mistake in it', () => {

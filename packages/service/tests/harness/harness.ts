@@ -262,13 +262,18 @@ export async function harness(options: HarnessOptions = {}) {
   const attest = async (
     phone: TestPhone,
     seen: PhoneSession,
-    given: { signals?: EvidenceSignals; bend?: Parameters<typeof attestation>[4] } = {},
+    given: {
+      signals?: EvidenceSignals
+      bend?: Parameters<typeof attestation>[4]
+      headers?: Readonly<Record<string, string>>
+    } = {},
   ) => {
     const answer = await evidence(phone, seen, given.signals)
     if (answer.status !== 200) return answer
     return api('POST', '/attestations', {
       token: phone.device_token,
       body: attestation(phone, seen, answer.body.verified_evidence, now(), given.bend),
+      ...(given.headers && { headers: given.headers }),
     })
   }
 

@@ -163,6 +163,14 @@ test('gives a backend that names no end user address the whole create limit', as
   assert.equal(await passed(120, () => post(h)), 100)
 })
 
+test('an IPv4 end user in IPv6 spellings is one', async () => {
+  await using h = await limited()
+  const from = (end_user_address: string) => post(h, h.shop, { ...W, end_user_address })
+  const spellings = ['192.0.2.1', '::ffff:192.0.2.1', '::ffff:c000:201', '0:0:0:0:0:FFFF:c000:0201']
+  assert.equal(await passed(80, (at) => from(spellings[at % spellings.length] ?? '')), 60)
+  assert.equal((await from('::ffff:c000:202')).status, 201)
+})
+
 test('of bad credentials 20 a minute are answered, and a good one from the same address all the time', async () => {
   await using h = await limited()
   assert.equal(await passed(20, () => junk(h)), 20)

@@ -129,15 +129,55 @@ test('a publishable key of another tenant, or of nobody, is forbidden', async ()
   }
 })
 
-test('a context that could hide or reorder what a person reads is refused', async () => {
-  const display = (value: string) => ({
-    workflow: 'credit_application',
-    context: { display: [{ label: 'Amount', value }] },
-  })
-  for (const value of ['a\u202eb', 'a\u200bb', 'a\nb', 'a\u0000b', 'a\u2066b', 'x'.repeat(257)]) {
-    assert.equal((await create(display(value))).status, 400, JSON.stringify(value))
+const withDisplay = (display: readonly object[]) =>
+  create({ workflow: 'credit_application', context: { display } })
+
+test('rejects a context value that hides, reorders or piles up characters, and names it', async () => {
+  const tag = String.fromCodePoint(0xe0041)
+  const hidden = ['a\u202eb', 'a\u200bb', 'a\nb', 'a\u0000b', 'a\u2066b', 'a\u3164b', 'a\ufe0fb']
+  const piled = ['e\u0301\u0302\u0303', 'a\u20dd\u20dd\u20dd']
+  for (const text of [...hidden, ...piled, `a${tag}b`, '', ' ', '\u00a0', '\u2800', '\u0301']) {
+    const value = await withDisplay([{ label: 'Amount', value: text }])
+    assert.deepEqual(
+      [value.status, value.body.error?.reason, value.body.error?.param],
+      [400, 'invalid_member', 'context.display.0.value'],
+      JSON.stringify(text),
+    )
+    const label = await withDisplay([{ label: text, value: '1' }])
+    assert.equal(label.body.error?.param, 'context.display.0.label', JSON.stringify(text))
   }
-  assert.equal((await create(display('€ 12,500.00 ✓ 😀'.padEnd(200, '😀')))).status, 201)
+  assert.equal((await withDisplay([{ label: 'Amount', value: 'x'.repeat(257) }])).status, 400)
+})
+
+test('accepts a context in any script, up to 256 code points', async () => {
+  const emoji = '€ 12,500.00 ✓ 😀'.padEnd(200, '😀')
+  for (const value of [emoji, 'Nguyễn Thị Hồng', 'ज़िंदगी बीमा', 'မြို့တော်', '12\u202f500 €'])
+    assert.equal((await withDisplay([{ label: 'Amount', value }])).status, 201, value)
+})
+
+test('rejects a context with two labels that read alike', async () => {
+  for (const label of ['Amount', 'AMOUNT', ' amount', 'Ａmount']) {
+    const reply = await withDisplay([
+      { label: 'Amount', value: '€ 1' },
+      { label: 'To', value: 'A' },
+      { label, value: '€ 9,000' },
+    ])
+    assert.deepEqual(
+      [reply.status, reply.body.error?.reason, reply.body.error?.param],
+      [400, 'invalid_member', 'context.display'],
+      label,
+    )
+  }
+})
+
+test('rejects an end_user_address that is not the text of one IP address', async () => {
+  const wrong = ['1.2.3', '01.2.3.4', '1.2.3.4:80', '::1::', '12345::', '192.0.2.0/24', 'fe80::1%1']
+  for (const end_user_address of [...wrong, '::', '0.0.0.0', ':::', 'localhost']) {
+    const reply = await create({ workflow: 'credit_application', end_user_address })
+    const isAddress = end_user_address === '::' || end_user_address === '0.0.0.0'
+    assert.equal(reply.status, isAddress ? 201 : 400, end_user_address)
+    if (!isAddress) assert.equal(reply.body.error.param, 'end_user_address')
+  }
 })
 
 test('completing checks the secret before the context, and both before the state', async () => {

@@ -75,7 +75,12 @@ test('DELETE takes effect before the end of its time, or not at all', async () =
 
 test('a claim takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('pending', ({ id, session, mobile }) =>
-    claimSession(service, mobile, { id, nonce: session.nonce, deviceId: mobile.device.id }),
+    claimSession(service, mobile, {
+      id,
+      nonce: session.nonce,
+      deviceId: mobile.device.id,
+      address: '',
+    }),
   )
   assert.deepEqual(outcome, refused)
 })
@@ -99,7 +104,7 @@ test('a request for evidence takes effect before the end of its time, or not at 
 
 test('an assertion takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('pending', ({ mobile, attestation }) =>
-    attest(service, mobile, attestation()),
+    attest(service, mobile, { request: attestation(), address: '' }),
   )
   assert.deepEqual(outcome, refused)
 })

@@ -4,8 +4,8 @@ import { attest } from '../../operations/attest.ts'
 import { presentFull, presentPhone } from '../present.ts'
 import { serve } from '../serve.ts'
 
-export const attestRoute = serve(ENDPOINTS.attest, async ({ service, caller, body }) => {
-  const attested = await attest(service, caller, body)
+export const attestRoute = serve(ENDPOINTS.attest, async ({ service, caller, body, address }) => {
+  const attested = await attest(service, caller, { request: body, address: address() })
   if (!attested.ok) return attested
   return caller.kind === 'phone'
     ? accept(['phone', presentPhone(service, attested.value, caller.device)])

@@ -6,12 +6,13 @@ import { serve } from '../serve.ts'
 
 export const claimSessionRoute = serve(
   ENDPOINTS.claimSession,
-  async ({ service, caller, params, body }) => {
+  async ({ service, caller, params, body, address }) => {
     const id = parseId('sess', params.session_id ?? '')
     const claimed = await claimSession(service, caller, {
       id,
       nonce: body.nonce,
       deviceId: body.device_id,
+      address: address(),
     })
     return claimed.ok
       ? accept(['phone', presentPhone(service, claimed.value, caller.device)])

@@ -1,4 +1,5 @@
 import {
+  isDisplayText,
   makeId,
   type SessionId,
   type TenantId,
@@ -35,6 +36,7 @@ export interface TenantKeys {
  * @throws {OperatorError} where the tenant is not valid
  */
 export async function createTenant(service: Service, wanted: NewTenant): Promise<TenantKeys> {
+  judgeName(wanted.name)
   judgeTenant(wanted)
   judgeLimits(wanted.limits ?? {})
   const tenant: Tenant = { id: makeId('ten', service.random.id()), ...wanted }
@@ -57,6 +59,17 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
     })
   })
   return { tenant, publishableKey, serverCredential: credential.secret }
+}
+
+/** Code points. A phone shows the name in one line, above what the user approves. */
+const MAX_NAME_LENGTH = 64
+
+function judgeName(name: string): void {
+  if (!isDisplayText(name) || Array.from(name).length > MAX_NAME_LENGTH)
+    throw new OperatorError(
+      `the name must have 1 to ${MAX_NAME_LENGTH} readable characters, without hidden ones and piled marks`,
+      { code: 'invalid' },
+    )
 }
 
 /** Rejects a tenant that breaks protocol 3: each origin must be one that only its own pages have. */

@@ -4,6 +4,7 @@ import type { SessionId } from '@bonded/contract'
 import { killSessionAsOperator } from '../../../src/operations/admin/kill-session.ts'
 import { moveDevice } from '../../../src/operations/admin/devices.ts'
 import { rollKey } from '../../../src/operations/admin/roll-key.ts'
+import { createTenant } from '../../../src/operations/admin/tenants.ts'
 import { harness } from '../../harness/harness.ts'
 
 const h = await harness()
@@ -95,4 +96,20 @@ test('what stops a device is noted in the sessions it holds, and in no other', a
   }
   assert.ok((await kinds(session.id)).includes('device_blocked'))
   assert.ok(!(await kinds(other.session.id)).includes('device_blocked'))
+})
+
+test('a tenant name that hides, reorders or piles up characters is refused', async () => {
+  const named = (name: string) =>
+    createTenant(h.service, {
+      name,
+      environment: 'sandbox',
+      origins: ['https://named.example'],
+      workflows: [{ name: 'wire_transfer', actions: ['approve_wire'] }],
+      demo: false,
+    })
+  const tag = String.fromCodePoint(0xe0041)
+  const wrong = ['', ' ', 'Pay\u200bPal', 'Bank\u202e', `Bank${tag}`, 'B\u0301\u0302\u0303', 'A\nB']
+  for (const name of [...wrong, '\u3164', 'Bank\ufe0f', 'x'.repeat(65)])
+    await assert.rejects(named(name), /name/, JSON.stringify(name))
+  assert.equal((await named('Crédit Agricole 🏦')).tenant.name, 'Crédit Agricole 🏦')
 })

@@ -1,0 +1,87 @@
+/**
+ * Text that a user reads before approving: labels and values of a context, and tenant names. It must
+ * read the same on every phone, so nothing in it may hide, reorder, cover or imitate another part.
+ */
+
+/** Characters that are invisible, change what stands around them, or have no glyph of their own. */
+const HIDDEN =
+  '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}' +
+  '\\p{Variation_Selector}\\p{Bidi_Control}\\p{Noncharacter_Code_Point}]'
+
+/**
+ * Marks that pile up over their neighbors: more than two that belong to no script, the same mark
+ * three times, or more than four at all. Burmese and Hindi words need up to four marks of their own
+ * script on one letter.
+ */
+const STACKED = '(?:(?=\\p{Script=Inherited})\\p{M}){3,}|(\\p{M})\\1{2,}|\\p{M}{5,}'
+
+/** A letter, number, punctuation mark or symbol, but not one of the four whose glyph is blank. */
+const VISIBLE = /(?![\u2800\u{1d159}\u{13441}\u{13442}])[\p{L}\p{N}\p{P}\p{S}]/u
+
+const REFUSED = new RegExp(`${HIDDEN}|${STACKED}`, 'u')
+const ALL_REFUSED = new RegExp(`${HIDDEN}|${STACKED}`, 'gu')
+const ALL_HIDDEN = new RegExp(HIDDEN, 'gu')
+
+/** The name of the rule in a JSON schema (`format`). */
+export const DISPLAY_TEXT = 'display-text'
+
+/**
+ * Whether a text may be shown to a user who decides by it. It has a visible character, none that is
+ * hidden, reorders text or has no fixed glyph (controls, bidi, zero-width, tags, fillers, variation
+ * selectors, private use), and no pile of combining marks.
+ *
+ * @example isDisplayText('€ 12,500.00') // true
+ * @example isDisplayText('\u202e00.005,21 €') // false
+ */
+export function isDisplayText(text: string): boolean {
+  return VISIBLE.test(text) && !REFUSED.test(text)
+}
+
+/**
+ * The same text with a U+FFFD for each part that `isDisplayText` rejects. For a phone, which shows
+ * what a service sent even when that service does not follow the rule.
+ *
+ * @example sanitizeDisplayText('Pay\u200bPal') // 'Pay\ufffdPal'
+ */
+export function sanitizeDisplayText(text: string): string {
+  return text.replace(ALL_REFUSED, '\ufffd')
+}
+
+/**
+ * Whether no two labels read alike, apart from case, width, spacing and composition. With two rows
+ * "Amount" a user cannot know which one counts.
+ *
+ * @example areLabelsDistinct([{ label: 'Amount' }, { label: 'amount ' }]) // false
+ */
+export function areLabelsDistinct(display: readonly { readonly label: string }[]): boolean {
+  const folded = display.map(({ label }) =>
+    label.normalize('NFKC').replaceAll(/\s+/g, ' ').trim().toLowerCase(),
+  )
+  return new Set(folded).size === folded.length
+}
+
+/**
+ * One line of text for a terminal: hidden characters, line breaks and escape sequences among them,
+ * are written as `\u{…}`.
+ *
+ * @example escapeHidden('\u001b[2J') // '\\u{1b}[2J'
+ */
+export function escapeHidden(line: string): string {
+  return line.replace(ALL_HIDDEN, (hidden) => `\\u{${hidden.codePointAt(0)?.toString(16)}}`)
+}
+
+/**
+ * The same JSON value with hidden characters as `\uXXXX`, so that a terminal can print it. Line
+ * breaks between members stay.
+ *
+ * @example escapeHiddenJson('"\u202e"') // '"\\u202e"'
+ */
+export function escapeHiddenJson(json: string): string {
+  return json.replace(ALL_HIDDEN, (hidden) =>
+    hidden === '\n' ? hidden : hidden.split('').map(escapeUnit).join(''),
+  )
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
