@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { LIMIT_NAMES, type Workflow } from '@bonded/contract'
 import pino from 'pino'
-import type { PassportTrust } from '../packages/service/src/adapters/proofs/passport/passport-trust.ts'
-import type { Proofs } from '../packages/service/src/adapters/proofs/proofs.ts'
+import type { PassportTrust } from '../packages/service/src/adapters/attestation/passport/passport-trust.ts'
+import type { Proofs } from '../packages/service/src/adapters/attestation/attestation.ts'
 import {
   type ConnectionLimits,
   DEFAULT_CONNECTION_LIMITS,

@@ -1,6 +1,6 @@
 import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
-import { proofsOf } from '../../packages/service/src/adapters/proofs/proofs.ts'
-import { NO_APPS } from '../../packages/service/src/adapters/proofs/trusted-phones.ts'
+import { proofsOf } from '../../packages/service/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
 import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/connection-limits.ts'
 import { parseLimits, USUAL_LIMITS } from '../../packages/service/src/domain/limits.ts'
 import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'

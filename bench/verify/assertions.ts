@@ -8,11 +8,11 @@ import {
 } from 'node:crypto'
 import { type AppAttest, type DeviceFormat, makeId } from '@bonded/contract'
 import { assertWith, keyIdOf } from '@bonded/simulator'
-import { appAssertionVerifier } from '../../packages/service/src/adapters/proofs/app-assertion.ts'
-import type { AppleApp } from '../../packages/service/src/adapters/proofs/apple/app.ts'
-import { appleVerifier } from '../../packages/service/src/adapters/proofs/apple/verifier.ts'
+import { appAssertionVerifier } from '../../packages/service/src/adapters/attestation/app-assertion-verifier.ts'
+import type { AppleApp } from '@bonded/attestation/apple'
+import { appleVerifier } from '../../packages/service/src/adapters/attestation/apple/assertion-verifier.ts'
 import type { Device } from '../../packages/service/src/domain/session.ts'
-import type { AssertionVerifier } from '../../packages/service/src/ports/proofs.ts'
+import type { AssertionVerifier } from '../../packages/service/src/ports/attestation.ts'
 import {
   androidKey,
   asTestRoots,

@@ -1,6 +1,6 @@
 import { makePassportAuthority, makePassportChip, createPassport } from '@bonded/simulator'
 import { keyringOf } from '../../packages/service/src/adapters/keys/keyring.ts'
-import { passportVerifier } from '../../packages/service/src/adapters/proofs/passport/passport-verifier.ts'
+import { passportVerifier } from '../../packages/service/src/adapters/attestation/passport/passport-verifier.ts'
 import { ROOT_KEY } from '../../packages/service/tests/harness/harness.ts'
 import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import { passportSignal } from '../passports.ts'

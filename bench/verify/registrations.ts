@@ -1,4 +1,4 @@
-import type { KeyRegistrars, RegisteredKey } from '../../packages/service/src/ports/proofs.ts'
+import type { KeyRegistrars, RegisteredKey } from '../../packages/service/src/ports/attestation.ts'
 import { asTestRoots, ATTESTED_KEYS } from '../../packages/service/tests/harness/attested-phones.ts'
 import type { AttestedKey } from '../../packages/service/tests/harness/phone.ts'
 import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'

@@ -41,10 +41,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   [`${SERVICE}/adapters`]: [
     '@bonded/attestation',
     '@bonded/contract',
-    '@simplewebauthn/server',
     DOMAIN,
     PORTS,
-    'cborg',
     'jose',
     'node:crypto',
     'node:fs',
@@ -88,6 +86,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // Beside the folders: what puts the layers together. It and the command line reach everything.
   [SERVICE]: [
+    '@bonded/attestation',
     '@bonded/contract',
     DOMAIN,
     OPERATIONS,

@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import type { Workflow } from '@bonded/contract'
 import pino from 'pino'
 import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
-import { type Proofs, proofsOf } from '../../packages/service/src/adapters/proofs/proofs.ts'
-import { NO_APPS } from '../../packages/service/src/adapters/proofs/trusted-phones.ts'
+import {
+  type Proofs,
+  proofsOf,
+} from '../../packages/service/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
 import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/connection-limits.ts'
 import { createTenant } from '../../packages/service/src/operations/admin/tenants.ts'
 import type { Service, Settings } from '../../packages/service/src/operations/service.ts'

@@ -7,9 +7,12 @@ import { keyringOf } from './adapters/keys/keyring.ts'
 import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
-import { passportVerifier } from './adapters/proofs/passport/passport-verifier.ts'
-import { NO_PASSPORT_TRUST, type PassportTrust } from './adapters/proofs/passport/passport-trust.ts'
-import type { Proofs } from './adapters/proofs/proofs.ts'
+import { passportVerifier } from './adapters/attestation/passport/passport-verifier.ts'
+import {
+  NO_PASSPORT_TRUST,
+  type PassportTrust,
+} from './adapters/attestation/passport/passport-trust.ts'
+import type { Proofs } from './adapters/attestation/attestation.ts'
 import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
 import { startMaintenance } from './maintenance.ts'
@@ -22,7 +25,7 @@ import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
 import { type Meter, noMeter } from './ports/meter.ts'
 import { connectionsThatFilesAllow } from './open-files.ts'
-import type { CarrierProvider } from './ports/proofs.ts'
+import type { CarrierProvider } from './ports/attestation.ts'
 
 export interface ServiceDependencies {
   readonly databaseFile: string

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { BlockList } from 'node:net'
 import { join } from 'node:path'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
-import type { TrustedPhones } from './adapters/proofs/trusted-phones.ts'
+import type { TrustedPhones } from './adapters/attestation/trusted-phones.ts'
 import {
   type ConnectionLimits,
   DEFAULT_CONNECTION_LIMITS,

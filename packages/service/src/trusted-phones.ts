@@ -1,9 +1,9 @@
 import { hash, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type AndroidApp, GOOGLE_ROOTS } from './adapters/proofs/android/policy.ts'
-import type { AppleApp } from './adapters/proofs/apple/app.ts'
-import type { TrustedPhones } from './adapters/proofs/trusted-phones.ts'
+import { type AndroidApp, GOOGLE_ROOTS } from '@bonded/attestation/android'
+import type { AppleApp } from '@bonded/attestation/apple'
+import type { TrustedPhones } from './adapters/attestation/trusted-phones.ts'
 import {
   type FileMistake,
   type FileOf,

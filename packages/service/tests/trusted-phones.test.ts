@@ -9,8 +9,8 @@ import {
   pemOf,
   testAuthorityIn,
 } from '@bonded/simulator'
-import { GOOGLE_ROOTS } from '../src/adapters/proofs/android/policy.ts'
-import { NO_APPS } from '../src/adapters/proofs/trusted-phones.ts'
+import { GOOGLE_ROOTS } from '@bonded/attestation/android'
+import { NO_APPS } from '../src/adapters/attestation/trusted-phones.ts'
 import { ConfigError, readConfig } from '../src/config.ts'
 
 const ROOT = makeAppAttestAuthority(Date.parse('2026-11-21T09:30:00.000Z')).root

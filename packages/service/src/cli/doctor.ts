@@ -109,7 +109,7 @@ async function checkDisk({ databaseFile }: Config): Promise<string> {
 
 async function checkPassportTrust({ cscaDir }: Config): Promise<string> {
   if (!existsSync(cscaDir)) return `No folder ${cscaDir}. Passport evidence is not verified.`
-  const { readTrustFolder } = await import('../adapters/proofs/passport/trust-folder.ts')
+  const { readTrustFolder } = await import('../adapters/attestation/passport/trust-folder.ts')
   readTrustFolder(cscaDir, systemClock.now())
   return `${cscaDir} is readable.`
 }

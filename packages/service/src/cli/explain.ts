@@ -1,7 +1,7 @@
 import { escapeHidden } from '@bonded/contract'
 import { PhoneError } from '@bonded/simulator'
 import { RootKeyError } from '../adapters/keys/root-keys.ts'
-import { PassportTrustError } from '../adapters/proofs/passport/passport-trust.ts'
+import { PassportTrustError } from '../adapters/attestation/passport/passport-trust.ts'
 import { MigrationError } from '../adapters/sql/migrate.ts'
 import { StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { ConfigError } from '../config.ts'

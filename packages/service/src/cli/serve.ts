@@ -6,14 +6,14 @@ import { systemClock } from '../adapters/clock/system-clock.ts'
 import {
   NO_PASSPORT_TRUST,
   type PassportTrust,
-} from '../adapters/proofs/passport/passport-trust.ts'
+} from '../adapters/attestation/passport/passport-trust.ts'
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { HostedScript, ScriptSource } from '../http/pages.ts'
 import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'
-import type { CarrierProvider } from '../ports/proofs.ts'
+import type { CarrierProvider } from '../ports/attestation.ts'
 import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../compose.ts'
 import { jsonOption } from './arguments.ts'
@@ -89,7 +89,7 @@ export async function serve(
 async function trustIn(cscaDir: string): Promise<PassportTrust> {
   if (!existsSync(cscaDir)) return NO_PASSPORT_TRUST
   // Loaded here, because a service without this folder does not need the readers.
-  const { readTrustFolder } = await import('../adapters/proofs/passport/trust-folder.ts')
+  const { readTrustFolder } = await import('../adapters/attestation/passport/trust-folder.ts')
   return readTrustFolder(cscaDir, systemClock.now())
 }
 

@@ -14,7 +14,7 @@ import type {
   CarrierProvider,
   KeyRegistrars,
   PassportVerifier,
-} from '../ports/proofs.ts'
+} from '../ports/attestation.ts'
 import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
 
 /** What every operation works with. */

@@ -1,7 +1,7 @@
 import type { AppAttest } from '@bonded/contract'
 import type { Result } from '../domain/refusal.ts'
 import type { Device } from '../domain/session.ts'
-import type { VerifiedAssertion } from '../ports/proofs.ts'
+import type { VerifiedAssertion } from '../ports/attestation.ts'
 import type { Service } from './service.ts'
 
 /** Verifies an assertion by the format stored with the device. The request does not get to choose. */

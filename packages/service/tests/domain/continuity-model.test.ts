@@ -11,7 +11,7 @@ import {
   scoreContinuity,
 } from '../../src/domain/continuity.ts'
 import { fourDecimals } from '../../src/domain/scoring.ts'
-import { seeded } from '../harness/seeded.ts'
+import { seeded } from '../../../attestation/tests/harness/seeded.ts'
 
 type Second = Partial<SensorFeature> & Pick<SensorFeature, 'acc_var' | 'gyro_var'>
 

@@ -16,7 +16,7 @@ import { updateContinuity } from '../../src/operations/update-continuity.ts'
 import type { Service } from '../../src/operations/service.ts'
 import { harness, ROOT_KEY } from '../harness/harness.ts'
 import { carriedSignals, type TestPhone } from '../harness/phone.ts'
-import { seeded } from '../harness/seeded.ts'
+import { seeded } from '../../../attestation/tests/harness/seeded.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())

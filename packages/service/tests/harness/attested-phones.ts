@@ -12,12 +12,12 @@ import {
   pemOf,
   SIMULATED_APP,
 } from '@bonded/simulator'
-import type { FetchText } from '../../src/adapters/proofs/android/google-revocations.ts'
-import type { AppleApp } from '../../src/adapters/proofs/apple/app.ts'
-import { trustAnchor } from '../../src/adapters/proofs/apple/chain.ts'
-import { appleRegistrar } from '../../src/adapters/proofs/apple/registrar.ts'
-import { type Proofs, proofsOf } from '../../src/adapters/proofs/proofs.ts'
-import { NO_APPS, type TrustedPhones } from '../../src/adapters/proofs/trusted-phones.ts'
+import type { FetchText } from '../../src/adapters/attestation/android/google-revocations.ts'
+import type { AppleApp } from '@bonded/attestation/apple'
+import { trustAnchor } from '@bonded/attestation/apple'
+import { appleAttestationVerifier } from '../../src/adapters/attestation/apple/attestation-verifier.ts'
+import { type Proofs, proofsOf } from '../../src/adapters/attestation/attestation.ts'
+import { NO_APPS, type TrustedPhones } from '../../src/adapters/attestation/trusted-phones.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import { PUBLIC_ORIGIN } from './harness.ts'
 import { type AttestedKey, authenticatorData } from './phone.ts'
@@ -92,9 +92,13 @@ export function asRealMakers(clock: Clock, fetch: FetchText = ASK_GOOGLE): Proof
     anchors: [trustAnchor(APPLE.root, 'production')],
     receiptAnchors: [],
   }
+  const verifyApple = appleAttestationVerifier(trust)
   return {
     verifiers,
-    registrars: { ...registrars, 'apple-app-attest': appleRegistrar({ trust, clock }) },
+    registrars: {
+      ...registrars,
+      'apple-app-attest': { register: async (request) => verifyApple(request, clock.now()).result },
+    },
   }
 }
 

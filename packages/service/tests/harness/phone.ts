@@ -11,7 +11,7 @@ import {
   type PhoneSession,
   type VerifiedEvidence,
 } from '@bonded/contract'
-import { seeded } from './seeded.ts'
+import { seeded } from '../../../attestation/tests/harness/seeded.ts'
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
 const sha = (text: string) => sha256(text).toString('base64url')

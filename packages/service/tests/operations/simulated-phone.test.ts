@@ -14,7 +14,7 @@ import {
 } from '@bonded/simulator'
 import pino from 'pino'
 import { systemClock } from '../../src/adapters/clock/system-clock.ts'
-import { proofsOf } from '../../src/adapters/proofs/proofs.ts'
+import { proofsOf } from '../../src/adapters/attestation/attestation.ts'
 import { readConfig } from '../../src/config.ts'
 import { createTenant } from '../../src/operations/admin/tenants.ts'
 import { startService, composeService } from '../../src/compose.ts'

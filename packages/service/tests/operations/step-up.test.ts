@@ -9,7 +9,7 @@ import type {
   Workflow,
 } from '@bonded/contract'
 import { makePassportAuthority, makePassportChip, createPassport } from '@bonded/simulator'
-import type { CarrierProvider } from '../../src/ports/proofs.ts'
+import type { CarrierProvider } from '../../src/ports/attestation.ts'
 import { asTestRoots, ATTESTED_KEYS } from '../harness/attested-phones.ts'
 import { type Harness, harness } from '../harness/harness.ts'
 import { type AttestedKey, carriedSignals } from '../harness/phone.ts'

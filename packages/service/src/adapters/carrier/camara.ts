@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { CarrierFinding } from '../../domain/evidence.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { CarrierProvider, CarrierVerdict } from '../../ports/proofs.ts'
+import type { CarrierProvider, CarrierVerdict } from '../../ports/attestation.ts'
 import { type Answer, unknown } from './answer.ts'
 import { deadlineIn } from './deadline.ts'
 import { noCarrier } from './none.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CarrierQuestion } from '../../ports/proofs.ts'
+import type { CarrierQuestion } from '../../ports/attestation.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Answer, learned, unknown } from './answer.ts'
 import { type Circuit, circuit } from './circuit.ts'

@@ -7,7 +7,7 @@ import { readVector, vectorsMissing } from '../../../../contract/tests/vectors.t
 import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
 import { systemRandom } from '../../../src/adapters/keys/random.ts'
 import { parseRootKeys, RootKeyError } from '../../../src/adapters/keys/root-keys.ts'
-import { appAssertionVerifier } from '../../../src/adapters/proofs/app-assertion.ts'
+import { appAssertionVerifier } from '../../../src/adapters/attestation/app-assertion-verifier.ts'
 import { Secret } from '../../../src/domain/secret.ts'
 
 const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }

@@ -11,7 +11,7 @@ import {
   evidenceRequest,
   type TestPhone,
 } from '../../harness/phone.ts'
-import { seeded } from '../../harness/seeded.ts'
+import { seeded } from '../../../../attestation/tests/harness/seeded.ts'
 
 const workflows = [
   ...WORKFLOWS,

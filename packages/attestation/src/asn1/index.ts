@@ -1,0 +1,3 @@
+export * from './tlv.ts'
+export * from './values.ts'
+export * from './write.ts'

@@ -1,0 +1,6 @@
+export type { Environment, Instant } from './environment.ts'
+export type { Rejection, RejectionReason, Result } from './result.ts'
+export * from './android/index.ts'
+export * from './apple/index.ts'
+export * from './passport/index.ts'
+export * from './webauthn/index.ts'

@@ -1,0 +1,65 @@
+import { readTlv, unlessMalformed } from '../asn1/tlv.ts'
+import { onlyOf, readOid, readSequence, readSetOf, readSmall } from '../asn1/values.ts'
+import { type Digest, schemeOf } from '../x509/algorithm.ts'
+import { bufferOf } from '../bytes.ts'
+import { accept, rejectWith, type Result } from '../result.ts'
+import { contentOf, FILE_TAG } from './elementary-file.ts'
+import { recoversWith } from './iso-9796-2.ts'
+import { passportKey } from './public-key.ts'
+import { isEcdsaSigned } from './signature.ts'
+import type { ActiveAuthenticationStep } from './steps.ts'
+
+/** SecurityInfo of the chip's own key (Doc 9303-11, section 9.2). */
+const ACTIVE_AUTHENTICATION = '2.23.136.1.1.5'
+
+/** What `verifyActiveAuthentication` is given. */
+export interface ActiveAuthenticationInput {
+  /** Only what passive authentication has verified: see `listed` of `verifyPassiveAuthentication`. */
+  readonly dg14?: Uint8Array | undefined
+  readonly dg15?: Uint8Array | undefined
+  /** The eight bytes that the chip was given. */
+  readonly challenge: Uint8Array
+  readonly signature: Uint8Array | undefined
+}
+
+/**
+ * Verifies Active Authentication (Doc 9303-11, section 6.1): the chip that holds the listed key has
+ * signed the challenge, so it is no copy.
+ */
+export function verifyActiveAuthentication(
+  input: ActiveAuthenticationInput,
+): Result<'original', 'chip_not_authenticated', ActiveAuthenticationStep> {
+  const fail = rejectWith('chip_not_authenticated')
+  // 1. The chip has answered, and the state has listed its key.
+  if (input.signature === undefined) return fail('aa_not_sent')
+  if (input.dg15 === undefined) return fail('dg15_not_listed')
+  const [signature, challenge] = [bufferOf(input.signature), bufferOf(input.challenge)]
+  const key = passportKey(contentOf(bufferOf(input.dg15), FILE_TAG.dg15) ?? Buffer.alloc(0))
+  if (key === undefined) return fail('dg15')
+
+  // 2. RSA: the signature recovers the chip's part of the message, and covers the challenge.
+  if (key.asymmetricKeyType === 'rsa')
+    return recoversWith(challenge, { signature, key }) ? accept('original') : fail('aa_signature')
+
+  // 3. ECDSA over the challenge, with the digest that DG14 names. Doc 9303 has r and s side by side;
+  //    Portugal's cards are said to write DER.
+  if (input.dg14 === undefined) return fail('dg14_not_listed')
+  const digest = chipDigest(bufferOf(input.dg14))
+  if (digest === undefined || key.asymmetricKeyType !== 'ec') return fail('aa_algorithm')
+  return isEcdsaSigned(digest, { message: challenge, signature, key })
+    ? accept('original')
+    : fail('aa_signature')
+}
+
+/** The digest that the only ActiveAuthenticationInfo in DG14 names, by an algorithm without parameters. */
+function chipDigest(dg14: Buffer): Digest | undefined {
+  return unlessMalformed(() => {
+    const infos = readSetOf(readTlv(contentOf(dg14, FILE_TAG.dg14) ?? Buffer.alloc(0), 'ber'))
+    const info = onlyOf(
+      infos.filter((one) => readOid(readSequence(one)[0]) === ACTIVE_AUTHENTICATION),
+    )
+    const [, version, id] = readSequence(info)
+    const known = schemeOf({ id: readOid(id), parameters: undefined })
+    return readSmall(version) === 1 && known?.scheme === 'ecdsa-plain' ? known.digest : undefined
+  })
+}

@@ -1,0 +1,70 @@
+import { type Certificate, readCertificate } from '../x509/certificate.ts'
+import {
+  EXTENSION,
+  hasUnknownCriticalExtension,
+  keyUsageOf,
+  pathLengthOf,
+  USAGE,
+} from '../x509/extensions.ts'
+import { ATTRIBUTE } from '../x509/name.ts'
+import { isSigned, passportScheme } from './signature.ts'
+
+/**
+ * Reads a certificate of a state, in BER: the states' encoders do not always write DER. Undefined
+ * for one that cannot be read or has no names.
+ */
+export function readStateCertificate(encoded: Uint8Array): Certificate | undefined {
+  const read = readCertificate(encoded, 'ber')
+  return read === undefined ||
+    read.issuer.attributes.size === 0 ||
+    read.subject.attributes.size === 0
+    ? undefined
+    : read
+}
+
+/** Whether the issuer's key signed it. */
+export function isIssuedBy({ signed }: Certificate, issuer: Certificate): boolean {
+  const scheme = passportScheme(signed.algorithm)
+  return scheme !== undefined && isSigned(scheme, { ...signed, spki: issuer.publicKey })
+}
+
+/**
+ * Whether it may issue others. The usage decides: Turkey's country certificate of 2021 has it, and calls itself no
+ * authority in its basic constraints.
+ */
+export function mayIssue(certificate: Certificate): boolean {
+  const usage = keyUsageOf(certificate)
+  return usage === undefined ? isAuthority(certificate) : (usage & USAGE.certificateSigning) !== 0
+}
+
+/** Whether it may sign documents, and is no authority itself. */
+export function maySign(certificate: Certificate): boolean {
+  const usage = keyUsageOf(certificate)
+  return usage === undefined
+    ? !isAuthority(certificate)
+    : (usage & USAGE.digitalSignature) !== 0 && (usage & USAGE.certificateSigning) === 0
+}
+
+function isAuthority(certificate: Certificate): boolean {
+  return pathLengthOf(certificate) !== undefined
+}
+
+/** Critical extensions that this verifier processes. */
+const UNDERSTOOD: ReadonlySet<string> = new Set([
+  EXTENSION.keyUsage,
+  EXTENSION.basicConstraints,
+  EXTENSION.extendedKeyUsage,
+  EXTENSION.certificatePolicies,
+])
+
+/** Whether a critical extension demands something that this verifier does not process. */
+export function hasUnknownDemand(certificate: Certificate): boolean {
+  return hasUnknownCriticalExtension(certificate, UNDERSTOOD)
+}
+
+/** Two letters, upper case. */
+export function countryOf({ subject, issuer }: Certificate): string | undefined {
+  return (subject.attributes.get(ATTRIBUTE.country) ?? issuer.attributes.get(ATTRIBUTE.country))
+    ?.trim()
+    .toUpperCase()
+}

@@ -1,0 +1,26 @@
+/** The checks of passive authentication, in order. */
+export type PassiveAuthenticationStep =
+  | 'sod_unwrap'
+  | 'sod_signed_data'
+  | 'sod_certificate'
+  | 'lds_security_object'
+  | 'message_digest'
+  | 'sod_signature'
+  | 'csca_unknown'
+  | 'dsc_signature'
+  | 'dsc_usage'
+  | 'dsc_validity'
+  | 'dg_hash'
+  | 'dg1_missing'
+  | 'mrz'
+  | 'country'
+  | 'expired'
+
+/** Why a genuine document is not proved to be the original chip. */
+export type ActiveAuthenticationStep =
+  | 'aa_not_sent'
+  | 'dg15_not_listed'
+  | 'dg15'
+  | 'dg14_not_listed'
+  | 'aa_algorithm'
+  | 'aa_signature'

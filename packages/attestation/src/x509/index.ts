@@ -1,0 +1,6 @@
+export * from './algorithm.ts'
+export * from './certificate.ts'
+export * from './extensions.ts'
+export * from './issuance.ts'
+export * from './name.ts'
+export * from './public-key.ts'

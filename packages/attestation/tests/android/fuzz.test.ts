@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { createAndroidAuthority, honestDescription, SIMULATED_APP } from '@bonded/simulator'
+import { listVectors, readVector, vectorsMissing } from '../../../contract/tests/vectors.ts'
+import { verifyAndroidChain } from '../../src/android/certificate-chain.ts'
+import { GOOGLE_ROOTS } from '../../src/android/policy.ts'
+import { readStatusList } from '../../src/android/status-list.ts'
+import { attest, certificatesOf, trustAt, wordOf } from './trust.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from '../harness/fuzz.ts'
+import { bent, flipped, seeded } from '../harness/seeded.ts'
+
+/** Within the validity of every recorded chain of its device. */
+const RECORDED_AT: Readonly<Record<string, string>> = {
+  akita: '2024-09-26',
+  blueline: '2019-10-01',
+  tokay: '2026-04-28',
+  invalid: '2024-09-26',
+}
+/** Signatures run on four threads; more at once only wait. */
+const AT_ONCE = 64
+
+const NOW = Date.parse('2026-11-21T09:30:00.000Z')
+const CHALLENGE = Buffer.alloc(32, 5)
+const AUTHORITY = createAndroidAuthority()
+const APP = {
+  package: SIMULATED_APP.package,
+  certificateDigests: [Buffer.from(SIMULATED_APP.certificateDigest).toString('hex')],
+}
+const TRUST = trustAt(NOW, { roots: new Set([AUTHORITY.rootKeyDigest]), apps: [APP] })
+
+function honestChain(): Buffer[] {
+  return AUTHORITY.attest(
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey,
+    honestDescription(CHALLENGE),
+  )
+}
+
+test('recorded chains with a bit of any byte flipped are refused', {
+  skip: vectorsMissing,
+}, async () => {
+  const next = seeded(1)
+  const seen = new Set<string>()
+  for (const path of listVectors('android-key', 'testdata').filter((one) => one.endsWith('.pem'))) {
+    const chain = certificatesOf(readVector('android-key', 'testdata', path).toString())
+    const trust = {
+      roots: GOOGLE_ROOTS,
+      now: Date.parse(RECORDED_AT[path.split('/')[0] ?? ''] ?? '2024-10-01'),
+    }
+    const broken = async (bentChain: readonly Uint8Array[]) =>
+      !verifyAndroidChain(bentChain, trust).ok
+    // What is refused as it stands shows nothing when it is refused bent.
+    if (await broken(chain)) continue
+    const questions: { at: number; byte: number; bit: number }[] = []
+    for (const [at, certificate] of chain.entries()) {
+      // Chains of one device share all but the leaf: the same certificate below the same one is bent once.
+      const place = `${certificate.toString('base64')}.${chain[at + 1]?.toString('base64')}`
+      if (!seen.has(place))
+        for (const byte of certificate.keys()) questions.push({ at, byte, bit: next(8) })
+      seen.add(place)
+    }
+    await inTurns(questions, async ({ at, byte, bit }) => {
+      const bentChain = chain.with(at, flipped(chain[at] ?? Buffer.alloc(0), byte, bit))
+      assert.ok(await broken(bentChain), `${path}: certificate ${at}, byte ${byte}, bit ${bit}`)
+    })
+  }
+  assert.ok(seen.size > 20)
+})
+
+test('a chain with any single bit flipped registers no key', async () => {
+  const chain = honestChain()
+  assert.equal(wordOf(await attest(chain, CHALLENGE, TRUST)), 'ok')
+  const questions = chain.flatMap((certificate, at) =>
+    [...certificate.keys()].flatMap((byte) =>
+      Array.from({ length: 8 }, (_, bit) => ({ at, byte, bit })),
+    ),
+  )
+  await inTurns(questions, async ({ at, byte, bit }) => {
+    const verdict = wordOf(
+      await attest(
+        chain.with(at, flipped(chain[at] ?? Buffer.alloc(0), byte, bit)),
+        CHALLENGE,
+        TRUST,
+      ),
+    )
+    assert.notEqual(verdict, 'ok', `certificate ${at}, byte ${byte}, bit ${bit}`)
+  })
+})
+
+test('whatever is sent as a chain is refused, and never throws', { timeout }, async (t) => {
+  const chain = honestChain()
+  const at = seeded(2)
+  const told = await fuzz(chain, async (input) => {
+    // In the place of a certificate, beside one, or alone.
+    const changed = [
+      chain.with(at(chain.length), input),
+      chain.toSpliced(at(chain.length + 1), 0, input),
+      chain.slice(at(chain.length)),
+      [input],
+    ]
+    for (const sent of changed) {
+      const same =
+        sent.length === chain.length && sent.every((one, index) => chain[index]?.equals(one))
+      assert.equal((await attest(sent, CHALLENGE, TRUST)).ok, same)
+    }
+  })
+  t.diagnostic(told)
+})
+
+test('whatever is published as a list of revoked certificates is read or refused, and never throws', () => {
+  const next = seeded(3)
+  const list = Buffer.from(
+    '{"entries":{"c35747a084470c3135aeefe2b8d40cd6":{"status":"REVOKED","reason":"KEY_COMPROMISE"},"7":{"status":"SUSPENDED"}}}',
+  )
+  for (let count = 0; count < 20_000; count++) readStatusList(bent(list, next).toString())
+})
+
+async function inTurns<T>(
+  questions: readonly T[],
+  ask: (question: T) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; at < questions.length; at += AT_ONCE)
+    await Promise.all(questions.slice(at, at + AT_ONCE).map(ask))
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  makePassportAuthority,
+  makePassportChip,
+  createMasterList,
+  createPassport,
+} from '@bonded/simulator'
+import { vectorsMissing } from '../../../contract/tests/vectors.ts'
+import { verifyActiveAuthentication } from '../../src/passport/active-authentication.ts'
+import { verifyPassport } from '../../src/passport/verify-passport.ts'
+import { readMasterList } from '../../src/passport/read-master-list.ts'
+import { CountryTrust } from '../../src/passport/country-trust.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from '../harness/fuzz.ts'
+import { certificate, erika, states, synthetic } from './recordings.ts'
+
+const NOW = Date.parse('2026-11-21T09:30:00.000Z')
+const CHALLENGE = Buffer.alloc(8, 7)
+const authority = makePassportAuthority(NOW)
+const root = certificate(authority.countryCertificate)
+const trust = new CountryTrust([root, ...states.map(({ csca }) => csca)])
+const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) =>
+  createPassport(authority, { chip: makePassportChip({ kind }) }),
+)
+assert.ok(rsa && ecdsa)
+
+const openEnded = [
+  Buffer.from('77803080', 'hex'),
+  Buffer.alloc(16_000, Buffer.from('3080', 'hex')),
+  Buffer.alloc(16_000, Buffer.from('2480', 'hex')),
+]
+
+test('nothing comes out of passive authentication but a tier, and no changed data group gets beyond none', {
+  timeout,
+}, async (t) => {
+  const recorded = vectorsMissing
+    ? []
+    : [
+        erika('SOD'),
+        erika('DG14'),
+        ...states.map(({ sod }) => sod),
+        ...synthetic.map(({ sod }) => sod),
+      ]
+  const told = await fuzz(
+    [ecdsa.sod, ecdsa.dg1, ecdsa.dg14, ecdsa.dg15, ...openEnded, ...recorded].filter(
+      (file) => file !== undefined,
+    ),
+    (input) => {
+      const proof = { ...ecdsa, challenge: CHALLENGE, now: NOW }
+      verifyPassport({ ...proof, sod: input }, trust)
+      for (const group of ['dg1', 'dg14', 'dg15'] as const) {
+        const { ok } = verifyPassport({ ...proof, [group]: input }, trust)
+        if (!input.equals(proof[group] ?? Buffer.alloc(0)))
+          assert.equal(ok, false, `a changed ${group} was taken`)
+      }
+    },
+  )
+  t.diagnostic(told)
+})
+
+test('nothing comes out of active authentication but a refusal, whatever the key, the algorithm and the answer', {
+  timeout,
+}, async (t) => {
+  const samples = [rsa, ecdsa]
+    .flatMap(({ dg14, dg15, chip }) => [dg14, dg15, chip?.answer(CHALLENGE)])
+    .filter((file) => file !== undefined)
+  const told = await fuzz([...samples, ...openEnded], (input) => {
+    for (const { dg14, dg15, chip } of [rsa, ecdsa]) {
+      const honest = {
+        ...(dg14 && { dg14 }),
+        ...(dg15 && { dg15 }),
+        challenge: CHALLENGE,
+        signature: chip?.answer(Buffer.alloc(8)),
+      }
+      for (const change of [{ dg14: input }, { dg15: input }, { signature: input }]) {
+        const result = verifyActiveAuthentication({ ...honest, ...change })
+        const wasRight = 'signature' in change && samples.some((sample) => sample.equals(input))
+        assert.ok(!result.ok || wasRight, 'an answer to another challenge was taken')
+      }
+    }
+  })
+  t.diagnostic(told)
+})
+
+test('nothing comes out of the reader of master lists but a list that is as it was signed, or a refusal', {
+  timeout,
+}, async (t) => {
+  const list = createMasterList(authority, {
+    certificates: [authority.countryCertificate],
+    now: NOW,
+  })
+  const told = await fuzz([list, ...openEnded], (input) => {
+    const result = readMasterList(input, { roots: [root], now: NOW })
+    if (result.ok)
+      assert.deepEqual(
+        result.value.certificates.map(({ encoded }) => encoded),
+        [authority.countryCertificate],
+      )
+  })
+  t.diagnostic(told)
+})

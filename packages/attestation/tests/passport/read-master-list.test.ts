@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { der } from '@bonded/simulator'
+import { readMasterList } from '../../src/passport/read-master-list.ts'
+import {
+  attribute,
+  attributesOf,
+  namedBy,
+  type SignedDataWish,
+  type SignerWish,
+} from '../cms/test-cms.ts'
+import {
+  mintedState,
+  nameIn,
+  newKeys,
+  signedByState,
+  type StateCertificateWish,
+  USAGE,
+} from './test-state.ts'
+import { certificate } from './recordings.ts'
+
+const { integer, nothing, octets, sequence, setOf, time } = der
+
+const NOW = Date.parse('2026-11-21T09:30:00.000Z')
+const SECOND_MS = 1_000
+const DAY_MS = 86_400_000
+const MASTER_LIST = '2.23.136.1.1.2'
+
+const { signer, stateWith, signerWith } = mintedState(NOW, { purposes: ['2.23.136.1.1.3'] })
+const stranger = newKeys()
+const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
+/** What a forger would have on the list. */
+const FORGED_STATE = stateWith({ publicKey: stranger.publicKey, issuerKey: stranger.privateKey })
+const listOf = (...entries: readonly Uint8Array[]) => sequence(integer(0), setOf(...entries))
+
+interface Bent {
+  readonly content?: Buffer
+  readonly contentType?: string
+  readonly certificate?: Buffer
+  readonly data?: Partial<SignedDataWish>
+  readonly signer?: Partial<SignerWish>
+  readonly roots?: readonly Buffer[]
+}
+const LIST = listOf(COUNTRY)
+/** How many certificates are read and how many are not, or the step that refused. */
+const short = ({
+  content = LIST,
+  contentType = MASTER_LIST,
+  certificate: own = SIGNER,
+  data,
+  signer: wish,
+  roots = [COUNTRY],
+}: Bent) => {
+  const bytes = signedByState({
+    contentType,
+    content,
+    certificate: own,
+    key: signer.privateKey,
+    data,
+    signer: wish,
+  })
+  const list = readMasterList(bytes, { roots: roots.map(certificate), now: NOW })
+  return list.ok
+    ? `${list.value.certificates.length} read, ${list.value.unreadable} not`
+    : list.step
+}
+const by = (wish: Partial<StateCertificateWish>): Bent => ({ certificate: signerWith(wish) })
+const signedAt = (at: number): Bent => ({
+  signer: { signedAttributes: [...attributesOf(MASTER_LIST, LIST), attribute('5', time(at))] },
+})
+
+const CASES: readonly (readonly [string, Bent, string])[] = [
+  ['one country', {}, '1 read, 0 not'],
+  ['one entry that cannot be read', { content: listOf(COUNTRY, sequence()) }, '1 read, 1 not'],
+  [
+    'a signer without signed attributes',
+    { signer: { signedAttributes: undefined } },
+    'signed_data',
+  ],
+  ['the type of a passport’s security object', { contentType: '2.23.136.1.1.1' }, 'content_type'],
+  [
+    'the attributes of another list',
+    {
+      content: listOf(FORGED_STATE),
+      signer: { signedAttributes: attributesOf(MASTER_LIST, LIST) },
+    },
+    'message_digest',
+  ],
+  ['a stranger’s signature', { signer: { key: stranger.privateKey } }, 'signature'],
+  ['no certificate', { data: { certificates: [] } }, 'signature'],
+  ['a signer that may sign documents only', by({ purposes: undefined }), 'signer_usage'],
+  ['a signer with another purpose', by({ purposes: ['2.23.136.1.1.8'] }), 'signer_usage'],
+  ['a signer that certifies as well', by({ usage: USAGE.both }), 'signer_usage'],
+  ['a signer that enciphers', by({ usage: USAGE.enciphers }), 'signer_usage'],
+  [
+    'a signer with limits that nobody understands',
+    by({ more: [{ id: '1.2.3.4', critical: true, value: nothing() }] }),
+    'signer_usage',
+  ],
+  ['a signer of no root', { roots: [] }, 'signer_unknown'],
+  [
+    'a signer by another name of the state',
+    by({ issuer: nameIn('UT', 'Another state') }),
+    'signer_unknown',
+  ],
+  [
+    'a signer that a stranger certified in the state’s name',
+    by({ issuerKey: stranger.privateKey }),
+    'signer_unknown',
+  ],
+  ['a forged root sent along', { ...forgedRoot() }, 'signer_unknown'],
+  [
+    'a root that may not issue others',
+    { roots: [stateWith({ usage: USAGE.signs })] },
+    'signer_unknown',
+  ],
+  ['a signer that is no longer valid', by({ notAfter: NOW - SECOND_MS }), 'signer_validity'],
+  ['a signer that is not valid yet', by({ notBefore: NOW + SECOND_MS }), 'signer_validity'],
+  [
+    'a signing time when its signer was valid',
+    { ...by({ notAfter: NOW - SECOND_MS }), ...signedAt(NOW - DAY_MS) },
+    '1 read, 0 not',
+  ],
+  ['a signing time before its signer was valid', signedAt(NOW - 11 * DAY_MS), 'signer_validity'],
+  [
+    'a root that was not valid yet when it issued the signer’s',
+    { roots: [stateWith({ notBefore: NOW - 9 * DAY_MS })] },
+    'signer_validity',
+  ],
+  [
+    'a root that was no longer valid when it issued the signer’s',
+    { roots: [stateWith({ notAfter: NOW - 11 * DAY_MS })] },
+    'signer_validity',
+  ],
+  ['content that is no list', { content: octets('x') }, 'content'],
+  ['content without a version', { content: sequence(setOf(COUNTRY)) }, 'content'],
+  ['a version that is no number', { content: sequence(octets('x'), setOf(COUNTRY)) }, 'content'],
+  ['no country', { content: listOf() }, 'content'],
+  ['nothing that can be read', { content: listOf(sequence()) }, 'content'],
+]
+
+/** A list under the forger’s own state, whose certificate comes along. */
+function forgedRoot(): Bent {
+  const own = signerWith({ issuerKey: stranger.privateKey })
+  return {
+    certificate: own,
+    data: { certificates: [own, FORGED_STATE] },
+    signer: { named: namedBy(own) },
+  }
+}
+
+for (const [what, bent, expected] of CASES)
+  test(`a master list with ${what}: ${expected}`, () => assert.equal(short(bent), expected))

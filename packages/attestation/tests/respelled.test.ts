@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, hash } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  attestationObject,
+  attestedData,
+  certifyKey,
+  createAndroidAuthority,
+  honestDescription,
+  keyIdOf,
+  makeAppAttestAuthority,
+  SIMULATED_APP,
+} from '@bonded/simulator'
+import { appleTrust } from '../src/apple/trust.ts'
+import { verifyAppAttestation } from '../src/apple/verify-attestation.ts'
+import { attest, trustAt, wordOf } from './android/trust.ts'
+import { anyBuildOf } from './apple/recordings.ts'
+import { inBatches } from './harness/in-batches.ts'
+import { cborRespellings, derRespellings } from './harness/respellings.ts'
+
+const NOW = Date.parse('2026-11-21T09:30:00.000Z')
+const CHALLENGE = Buffer.alloc(32, 3)
+
+test('a certificate of an Android chain that is written otherwise registers no key', async () => {
+  const authority = createAndroidAuthority()
+  const app = {
+    package: SIMULATED_APP.package,
+    certificateDigests: [Buffer.from(SIMULATED_APP.certificateDigest).toString('hex')],
+  }
+  const trust = trustAt(NOW, { roots: new Set([authority.rootKeyDigest]), apps: [app] })
+  const chain = authority.attest(
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey,
+    honestDescription(CHALLENGE),
+  )
+  const verdictOf = async (bent: readonly Uint8Array[]) =>
+    wordOf(await attest(bent, CHALLENGE, trust))
+  assert.equal(await verdictOf(chain), 'ok')
+  const bent = chain.flatMap((certificate, at) =>
+    derRespellings(certificate).map(({ what, bytes }) => ({
+      what: `${at}: ${what}`,
+      chain: chain.with(at, bytes),
+    })),
+  )
+  const verdicts = await inBatches(bent, (one) => verdictOf(one.chain))
+  assert.ok(verdicts.length > 1_000)
+  assert.equal(bent[verdicts.indexOf('ok')]?.what, undefined)
+})
+
+const APP_ID = 'TEAM123456.example.bank'
+const APPLE = makeAppAttestAuthority(NOW)
+
+/** An attestation whose certificate vouches for the authenticator data, however it is written. */
+function appleObject(bend: (data: Buffer) => Buffer = (data) => data) {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const keyId = keyIdOf(publicKey)
+  const extensions = { category: 4, bundleVersion: '7.1' }
+  const authenticatorData = bend(
+    attestedData({ appId: APP_ID, environment: 'production', extensions, publicKey }),
+  )
+  const nonce = hash(
+    'sha256',
+    Buffer.concat([authenticatorData, hash('sha256', CHALLENGE, 'buffer')]),
+    'buffer',
+  )
+  const [leaf = Buffer.alloc(0), issuer = Buffer.alloc(0)] = certifyKey(APPLE, {
+    publicKey,
+    keyId,
+    nonce,
+    now: NOW,
+  })
+  return { keyId, leaf, issuer, authenticatorData, receipt: Buffer.alloc(0) }
+}
+
+function appleVerdict(keyId: Buffer, bytes: Buffer) {
+  const facts = {
+    attestationObject: bytes,
+    keyId,
+    clientDataHash: hash('sha256', CHALLENGE, 'buffer'),
+    now: NOW,
+  }
+  return wordOf(verifyAppAttestation(facts, appleTrust([anyBuildOf(APP_ID)], [APPLE.root])))
+}
+
+test('an Apple attestation that is written otherwise, or either of its certificates, registers no key', () => {
+  const { keyId, leaf, issuer, ...parts } = appleObject()
+  const honest = attestationObject({ ...parts, chain: [leaf, issuer] })
+  assert.equal(appleVerdict(keyId, honest), 'ok')
+  const bent = [
+    ...cborRespellings(honest),
+    ...derRespellings(leaf).map(({ what, bytes }) => ({
+      what: `leaf ${what}`,
+      bytes: attestationObject({ ...parts, chain: [bytes, issuer] }),
+    })),
+    ...derRespellings(issuer).map(({ what, bytes }) => ({
+      what: `issuer ${what}`,
+      bytes: attestationObject({ ...parts, chain: [leaf, bytes] }),
+    })),
+  ]
+  const verdicts = bent.map(({ bytes }) => appleVerdict(keyId, bytes))
+  assert.ok(verdicts.length > 500)
+  assert.equal(bent[verdicts.indexOf('ok')]?.what, undefined)
+})
+
+/** Header, AAGUID, length and credential id; then the COSE key. */
+const COSE_KEY_AT = 37 + 16 + 2 + 32
+const COSE_KEY_BYTES = 77
+
+test('a key or a map of iOS 27 that is written otherwise registers nothing, though the certificate vouches for it', () => {
+  const [from, to] = [COSE_KEY_AT, COSE_KEY_AT + COSE_KEY_BYTES]
+  const verdictOf = (bend: (data: Buffer) => Buffer) => {
+    const { keyId, leaf, issuer, ...parts } = appleObject(bend)
+    return appleVerdict(keyId, attestationObject({ ...parts, chain: [leaf, issuer] }))
+  }
+  assert.equal(
+    verdictOf((data) => Buffer.concat([data])),
+    'ok',
+  )
+  const { authenticatorData } = appleObject()
+  const [spelledKeys, spelledMaps] = [
+    authenticatorData.subarray(from, to),
+    authenticatorData.subarray(to),
+  ].map(cborRespellings)
+  assert.ok(spelledKeys && spelledMaps && spelledKeys.length > 30 && spelledMaps.length > 15)
+  // Members of a map that are left out are others, not the same written otherwise; and in which order they stand says nothing.
+  for (const [at, { what }] of spelledKeys.entries()) {
+    if (what.endsWith('reversed')) continue
+    assert.notEqual(
+      verdictOf((data) =>
+        Buffer.concat([
+          data.subarray(0, from),
+          cborRespellings(data.subarray(from, to))[at]?.bytes ?? data,
+          data.subarray(to),
+        ]),
+      ),
+      'ok',
+      what,
+    )
+  }
+  for (const { what, bytes } of spelledMaps) {
+    if (['reversed', 'emptied', 'left out'].includes(what)) continue
+    assert.notEqual(
+      verdictOf((data) => Buffer.concat([data.subarray(0, to), bytes])),
+      'ok',
+      what,
+    )
+  }
+})
+
+test('authenticator data that is cut off anywhere registers nothing, though the certificate vouches for it', () => {
+  for (let length = 0; length < COSE_KEY_AT + COSE_KEY_BYTES; length++) {
+    const { keyId, leaf, issuer, ...parts } = appleObject((data) => data.subarray(0, length))
+    assert.equal(
+      appleVerdict(keyId, attestationObject({ ...parts, chain: [leaf, issuer] })),
+      'authenticator_data',
+      `${length} bytes`,
+    )
+  }
+})

@@ -1,0 +1,388 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  authority,
+  certifyBy,
+  type CertificateExtension,
+  createAuthenticator,
+  der,
+  type Name,
+  notAuthority,
+} from '@bonded/simulator'
+import { readCertificate } from '../../src/x509/certificate.ts'
+import { wordOf } from '../android/trust.ts'
+import {
+  AAGUID,
+  CHALLENGE,
+  NO_POINT,
+  NOW,
+  ORIGIN,
+  registrationVerifier,
+  trustOf,
+} from './test-pki.ts'
+
+const { bits, boolean, nothing, octets, oid, sequence } = der
+const SECOND_MS = 1_000
+const MODEL: Name = [
+  ['country', 'AA'],
+  ['organization', 'Maker'],
+  ['unit', 'Authenticator Attestation'],
+  ['commonName', 'Model'],
+]
+
+/** A certificate, and the key it is about: what can issue the next one below it. */
+interface Link {
+  readonly name: Name
+  readonly key: KeyObject
+  readonly certificate: Buffer
+}
+
+/** How a certificate is signed: the name of the algorithm, and what is done. */
+interface Signing {
+  readonly algorithm: Buffer
+  readonly digest: string
+}
+
+interface Bend {
+  readonly name?: Name
+  readonly key?: KeyObject
+  /** What stands there as the public key. */
+  readonly publicKey?: KeyObject
+  readonly notBefore?: number
+  readonly notAfter?: number
+  readonly extensions?: readonly CertificateExtension[]
+  readonly signing?: Signing
+}
+
+const newKey = (namedCurve = 'P-256') => generateKeyPairSync('ec', { namedCurve }).privateKey
+const named = (id: string, ...parameters: readonly Buffer[]) => sequence(oid(id), ...parameters)
+const ECDSA_SHA256: Signing = { algorithm: named('1.2.840.10045.4.3.2'), digest: 'sha256' }
+
+/** A certificate below another, or below itself. Honest but for what is bent. */
+function certified(
+  above: Link | 'itself',
+  { name = MODEL, key = newKey(), signing = ECDSA_SHA256, ...bend }: Bend,
+): Link {
+  const issuer = above === 'itself' ? { name, key } : above
+  const { algorithm, digest } = signing
+  const signer = { algorithm, sign: (message: Uint8Array) => sign(digest, message, issuer.key) }
+  const content = {
+    serial: 1n,
+    subject: name,
+    issuer: issuer.name,
+    publicKey: key,
+    notBefore: NOW,
+    notAfter: NOW,
+    extensions: [],
+    ...bend,
+  }
+  return { name, key, certificate: certifyBy(signer, content) }
+}
+
+const cn = (commonName: string): Name => [['commonName', commonName]]
+const issuing = (above: Link | 'itself', name: string, bend: Bend = {}) =>
+  certified(above, { name: cn(name), extensions: [authority()], ...bend })
+const leafOf = (above: Link, bend: Bend = {}) =>
+  certified(above, { extensions: [notAuthority], ...bend })
+const extension = (length: number, critical: boolean): CertificateExtension => ({
+  id: '1.2.3.4',
+  value: octets(Buffer.alloc(length)),
+  critical,
+})
+const keyUsage = (flags: number, unused: number): CertificateExtension => ({
+  id: '2.5.29.15',
+  critical: true,
+  value: bits(Buffer.of(flags), unused),
+})
+
+const ROOT = issuing('itself', 'root')
+const OTHER_ROOT = issuing('itself', 'other root')
+const SHALLOW_ROOT = issuing('itself', 'shallow root', { extensions: [authority(0)] })
+const EXPIRED_ROOT = issuing('itself', 'expired root', {
+  notBefore: NOW - SECOND_MS,
+  notAfter: NOW - SECOND_MS,
+})
+const TRUSTED = [ROOT, OTHER_ROOT, SHALLOW_ROOT, EXPIRED_ROOT]
+const STRANGER = issuing('itself', 'root')
+
+const AUTHORITY = issuing(ROOT, 'authority')
+const LEAF = leafOf(AUTHORITY)
+const SECOND = issuing(AUTHORITY, 'second authority')
+const THIRD = issuing(SECOND, 'third authority')
+const FOURTH = issuing(THIRD, 'fourth authority')
+const SHALLOW = issuing(ROOT, 'shallow', { extensions: [authority(0)] })
+const EMPTY: Link = { ...AUTHORITY, certificate: Buffer.of(0x30, 0x00) }
+const below = (bend: Bend) => {
+  const issuer = issuing(ROOT, 'bent', bend)
+  return [leafOf(issuer), issuer]
+}
+const [past, future] = [
+  { notBefore: NOW - SECOND_MS, notAfter: NOW - SECOND_MS },
+  { notBefore: NOW + SECOND_MS, notAfter: NOW + SECOND_MS },
+]
+
+const CHAINS: readonly (readonly [what: string, chain: readonly Link[], verdict: string])[] = [
+  // How long, and of what.
+  ['a maker’s key below an authority', [LEAF, AUTHORITY], 'attested'],
+  ['the same, with the root', [LEAF, AUTHORITY, ROOT], 'attested'],
+  ['a maker’s key below a root', [leafOf(ROOT)], 'attested'],
+  ['a maker’s key five deep', [leafOf(FOURTH), FOURTH, THIRD, SECOND, AUTHORITY], 'attested'],
+  [
+    'a chain of six that holds',
+    [leafOf(FOURTH), FOURTH, THIRD, SECOND, AUTHORITY, ROOT],
+    'chain_length',
+  ],
+  ['an empty chain', [], 'chain_length'],
+  ['the root and nothing below it', [ROOT], 'chain_length'],
+  ['an empty element in an authority’s place', [LEAF, EMPTY], 'certificate'],
+  [
+    'a certificate of more than 8 KiB',
+    [leafOf(ROOT, { extensions: [notAuthority, extension(8_192, false)] })],
+    'certificate',
+  ],
+  // Dates; all others are valid in one second only, which is now.
+  ['a key whose certificate ended a second ago', [leafOf(ROOT, past)], 'validity'],
+  ['a key whose certificate begins in a second', [leafOf(ROOT, future)], 'validity'],
+  ['an authority that ended a second ago', below(past), 'validity'],
+  ['an authority that begins in a second', below(future), 'validity'],
+  ['a trusted root that ended', [leafOf(EXPIRED_ROOT)], 'root'],
+  ['a trusted root that ended and is sent along', [leafOf(EXPIRED_ROOT), EXPIRED_ROOT], 'root'],
+  // What a certificate demands.
+  [
+    'a key with a demand nobody understands',
+    [leafOf(ROOT, { extensions: [notAuthority, extension(1, true)] })],
+    'critical_extension',
+  ],
+  [
+    'an authority with such a demand',
+    below({ extensions: [authority(), extension(1, true)] }),
+    'critical_extension',
+  ],
+  [
+    'an authority with such a wish',
+    below({ extensions: [authority(), extension(1, false)] }),
+    'attested',
+  ],
+  [
+    'an authority that demands its key usage',
+    below({ extensions: [authority(), keyUsage(0x06, 1)] }),
+    'attested',
+  ],
+  // Who may issue.
+  [
+    'a maker’s genuine key that certifies a forger’s',
+    [leafOf(LEAF), LEAF, AUTHORITY],
+    'issuer_not_ca',
+  ],
+  [
+    'an authority that may sign no certificates',
+    below({ extensions: [authority(), keyUsage(0x80, 7)] }),
+    'issuer_not_ca',
+  ],
+  [
+    'an authority that may have none below it, and has none',
+    below({ extensions: [authority(0)] }),
+    'attested',
+  ],
+  ['an authority below one that may have none', twoBelow(SHALLOW, [SHALLOW]), 'path_length'],
+  ['a root that may have no authority below it, and has none', [leafOf(SHALLOW_ROOT)], 'attested'],
+  ['an authority below a root that may have none', twoBelow(SHALLOW_ROOT), 'root'],
+  ['an authority whose key is no point of its curve', below({ publicKey: NO_POINT }), 'issuer_key'],
+  // Who did.
+  [
+    'a forger’s key under an authority’s name',
+    [leafOf(inNameOf(AUTHORITY)), AUTHORITY],
+    'signature',
+  ],
+  [
+    'a key that an authority signed under another name',
+    [leafOf({ ...AUTHORITY, name: cn('another') }), AUTHORITY],
+    'issuer_name',
+  ],
+  [
+    'a forger’s authority two below the root',
+    twoBelow(inNameOf(SECOND), [SECOND, AUTHORITY]),
+    'signature',
+  ],
+  ['a forger’s authority below the root', twoBelow(inNameOf(ROOT)), 'root'],
+  ['the same, with the root', twoBelow(inNameOf(ROOT), [ROOT]), 'root'],
+  [
+    'an authority that the root signed under another name',
+    twoBelow({ ...ROOT, name: cn('another') }),
+    'root',
+  ],
+  ['a forger’s own root of the same name', [leafOf(STRANGER)], 'root'],
+  ['the same, sent along', [leafOf(STRANGER), STRANGER], 'root'],
+  ['a chain to one root, with another one sent along', [LEAF, AUTHORITY, OTHER_ROOT], 'root'],
+  ['a chain with a hole', [leafOf(SECOND), AUTHORITY], 'issuer_name'],
+  ['a chain without its upper end', [leafOf(SECOND), SECOND], 'root'],
+  ['a chain whose root is not the last', [LEAF, AUTHORITY, ROOT, OTHER_ROOT], 'root'],
+  // What the maker's key must be.
+  [
+    'an authority in a key’s place',
+    [certified(AUTHORITY, { extensions: [authority()] }), AUTHORITY],
+    'statement_certificate',
+  ],
+  [
+    'a key that does not say it is no authority',
+    [certified(AUTHORITY, {}), AUTHORITY],
+    'statement_certificate',
+  ],
+  ['a key of another curve', [leafOf(AUTHORITY, { key: newKey('P-384') }), AUTHORITY], 'statement'],
+  [
+    'a key that is no point of its curve',
+    [leafOf(AUTHORITY, { publicKey: NO_POINT }), AUTHORITY],
+    'statement',
+  ],
+  [
+    'a model that names no AAGUID but text',
+    [leafOf(AUTHORITY, { extensions: [notAuthority, model(boolean(true))] }), AUTHORITY],
+    'statement_aaguid',
+  ],
+]
+
+for (const [what, chain, verdict] of CHAINS) {
+  test(`webauthn: ${what}: ${verdict}`, async () => {
+    assert.equal(await verdictOf(chain), verdict)
+  })
+}
+
+const EC_AUTHORITY = issuing(ROOT, 'EC authority')
+const RSA_AUTHORITY = issuing(ROOT, 'RSA authority', {
+  key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
+})
+const CURVE = oid('1.2.840.10045.3.1.7')
+
+/** What the maker's authority signs with, what it calls it, and what becomes of the chain. The signature itself holds each time. */
+const ALGORITHMS: readonly (readonly [
+  what: string,
+  issuer: Link,
+  signing: Signing,
+  verdict: string,
+])[] = [
+  [
+    'ECDSA with SHA-384',
+    EC_AUTHORITY,
+    { algorithm: named('1.2.840.10045.4.3.3'), digest: 'sha384' },
+    'attested',
+  ],
+  [
+    'ECDSA with SHA-512',
+    EC_AUTHORITY,
+    { algorithm: named('1.2.840.10045.4.3.4'), digest: 'sha512' },
+    'attested',
+  ],
+  [
+    'ECDSA with parameters that say nothing',
+    EC_AUTHORITY,
+    { algorithm: named('1.2.840.10045.4.3.2', nothing()), digest: 'sha256' },
+    'attested',
+  ],
+  [
+    'RSA with SHA-256',
+    RSA_AUTHORITY,
+    { algorithm: named('1.2.840.113549.1.1.11', nothing()), digest: 'sha256' },
+    'attested',
+  ],
+  [
+    'ECDSA with SHA-1, which can be forged',
+    EC_AUTHORITY,
+    { algorithm: named('1.2.840.10045.4.1'), digest: 'sha1' },
+    'signature',
+  ],
+  [
+    'RSA with SHA-1, which can be forged',
+    RSA_AUTHORITY,
+    { algorithm: named('1.2.840.113549.1.1.5', nothing()), digest: 'sha1' },
+    'signature',
+  ],
+  [
+    'ECDSA with SHA-224',
+    EC_AUTHORITY,
+    { algorithm: named('1.2.840.10045.4.3.1'), digest: 'sha224' },
+    'signature',
+  ],
+  [
+    'ECDSA that calls itself RSA',
+    EC_AUTHORITY,
+    { algorithm: named('1.2.840.113549.1.1.11', nothing()), digest: 'sha256' },
+    'signature',
+  ],
+  [
+    'RSA that calls itself ECDSA',
+    RSA_AUTHORITY,
+    { algorithm: named('1.2.840.10045.4.3.2'), digest: 'sha256' },
+    'signature',
+  ],
+  [
+    'ECDSA under the name of passports',
+    EC_AUTHORITY,
+    { algorithm: named('0.4.0.127.0.7.1.1.4.1.3'), digest: 'sha256' },
+    'signature',
+  ],
+  [
+    'ECDSA with parameters',
+    EC_AUTHORITY,
+    { algorithm: named('1.2.840.10045.4.3.2', CURVE), digest: 'sha256' },
+    'signature',
+  ],
+  [
+    'ECDSA that calls itself EdDSA',
+    EC_AUTHORITY,
+    { algorithm: named('1.3.101.112'), digest: 'sha256' },
+    'signature',
+  ],
+]
+
+for (const [what, issuer, signing, verdict] of ALGORITHMS) {
+  test(`webauthn: a certificate signed by ${what}: ${verdict}`, async () => {
+    assert.equal(await verdictOf([leafOf(issuer, { signing }), issuer]), verdict)
+  })
+}
+
+/** What becomes of a registration whose statement was signed by the key of the first certificate. */
+async function verdictOf(chain: readonly Link[]): Promise<string> {
+  const packed = TRUSTED.map((root) => {
+    const certificate = readCertificate(root.certificate)
+    assert.ok(certificate)
+    return { certificate, environment: 'production' as const }
+  })
+  const register = registrationVerifier({ trust: { ...trustOf(), packed } })
+  const authenticator = createAuthenticator({
+    origin: ORIGIN,
+    aaguid: AAGUID,
+    attestation: ({ authenticatorData, clientDataHash, privateKey }) => [
+      'packed',
+      new Map<string, number | Buffer | Buffer[]>([
+        ['alg', -7],
+        [
+          'sig',
+          sign(
+            'sha256',
+            Buffer.concat([authenticatorData, clientDataHash]),
+            chain[0]?.key ?? privateKey,
+          ),
+        ],
+        ['x5c', chain.map(({ certificate }) => certificate)],
+      ]),
+    ],
+  })
+  const registered = await register(CHALLENGE, authenticator.register(CHALLENGE))
+  return registered.ok && registered.value.attested ? 'attested' : wordOf(registered)
+}
+
+/** What a forger has of an issuer: its name. */
+function inNameOf(issuer: Link): Link {
+  return { ...issuer, key: newKey() }
+}
+
+/** A maker's key, an authority below the issuer, and what else is sent. */
+function twoBelow(issuer: Link, above: readonly Link[] = []): Link[] {
+  const lower = issuing(issuer, 'lower')
+  return [leafOf(lower), lower, ...above]
+}
+
+function model(value: Buffer): CertificateExtension {
+  return { id: '1.3.6.1.4.1.45724.1.1.4', value }
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, hash, type KeyObject, sign } from 'node:crypto'
+import {
+  androidAppId,
+  type Attestation,
+  type AuthenticatorOptions,
+  certifyKey,
+  createAndroidAuthority,
+  createAuthenticator,
+  createAuthenticatorMaker,
+  der,
+  honestDescription,
+  keyIdOf,
+  makeAppAttestAuthority,
+  SIMULATED_APP,
+} from '@bonded/simulator'
+import { attestationRoots, type StatementTrust } from '../../src/webauthn/trust.ts'
+import { verifyWebAuthnRegistration } from '../../src/webauthn/verify-registration.ts'
+import { readCertificate } from '../../src/x509/certificate.ts'
+import { policyWith } from '../android/trust.ts'
+
+export const NOW = Date.parse('2026-11-21T09:30:00.000Z')
+export const ORIGIN = 'https://bond.example.com'
+export const CHALLENGE = Buffer.alloc(32, 5).toString('base64url')
+export const AAGUID = Buffer.alloc(16, 7)
+export const MAKER = createAuthenticatorMaker(AAGUID)
+const ANDROID = createAndroidAuthority()
+const APPLE = makeAppAttestAuthority(NOW)
+
+/** A key that no library can read: the point is not on the curve. */
+export const NO_POINT = {
+  type: 'public',
+  export: () =>
+    der.sequence(
+      der.sequence(der.oid('1.2.840.10045.2.1'), der.oid('1.2.840.10045.3.1.7')),
+      der.bits(Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)])),
+    ),
+} as unknown as KeyObject
+
+/** A service that trusts these makers, and Apple and Google where these stand in for them. */
+export function trustOf(environment: 'production' | 'sandbox' = 'production'): StatementTrust {
+  const certificate = readCertificate(MAKER.root)
+  assert.ok(certificate)
+  const apps = [
+    {
+      package: SIMULATED_APP.package,
+      certificateDigests: [androidAppId(SIMULATED_APP).split(':')[1] ?? ''],
+    },
+  ]
+  return {
+    packed: [{ certificate, environment }],
+    apple: attestationRoots([APPLE.root], environment),
+    android: policyWith({ roots: new Set([ANDROID.rootKeyDigest]), apps }),
+  }
+}
+
+/** What `credential.toJSON()` gives, as far as it is verified. */
+interface RegistrationJson {
+  readonly id: string
+  readonly response: { readonly clientDataJSON: string; readonly attestationObject: string }
+}
+
+const decode = (text: string) => Buffer.from(text, 'base64url')
+
+/** Verifies registrations of a page that is at the origin. */
+export function registrationVerifier({
+  origin = ORIGIN,
+  trust = trustOf(),
+  now = NOW,
+}: {
+  origin?: string
+  trust?: StatementTrust
+  now?: number
+} = {}) {
+  return async (challenge: string, { id, response }: RegistrationJson) =>
+    verifyWebAuthnRegistration(
+      {
+        credentialId: decode(id),
+        clientDataJson: decode(response.clientDataJSON),
+        attestationObject: decode(response.attestationObject),
+        challenge: decode(challenge),
+        origin,
+        rpId: new URL(origin).hostname,
+        now,
+      },
+      trust,
+    )
+}
+
+/** A new key whose page and authenticator are honest but for the options. */
+export function register(options: Partial<AuthenticatorOptions>, trust = trustOf()) {
+  const authenticator = createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, ...options })
+  return registrationVerifier({ trust })(CHALLENGE, authenticator.register(CHALLENGE))
+}
+
+/** Chrome on Android: the key's own chain, made for the client data. */
+export const android =
+  (bend: object = {}, software: object = {}): Attestation =>
+  ({ privateKey, authenticatorData, clientDataHash }) => {
+    const description = honestDescription(clientDataHash)
+    const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+    const said = {
+      ...description,
+      hardwareEnforced: { ...description.hardwareEnforced, ...bend },
+      softwareEnforced: { ...description.softwareEnforced, ...software },
+    }
+    const chain = ANDROID.attest(publicKey, said)
+    return [
+      'android-key',
+      new Map<string, number | Buffer | Buffer[]>([
+        ['alg', -7],
+        ['sig', sign('sha256', Buffer.concat([authenticatorData, clientDataHash]), privateKey)],
+        ['x5c', chain],
+      ]),
+    ]
+  }
+
+/** Safari on an iPhone: a certificate of the key, made for what the authenticator and the client say. */
+export const apple: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => {
+  const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
+  return [
+    'apple',
+    new Map([
+      ['x5c', certifyKey(APPLE, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })],
+    ]),
+  ]
+}
+
+/** The same statement with other members. */
+export const withMembers =
+  (attestation: Attestation, bend: (members: Map<string, unknown>) => void): Attestation =>
+  (about) => {
+    const [format, members] = attestation(about)
+    const copy = new Map<string, unknown>(members)
+    bend(copy)
+    return [format, copy as typeof members]
+  }

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { sign } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  type AuthenticatorOptions,
+  createAuthenticator,
+  createAuthenticatorMaker,
+  encodeRootOfTrust,
+  itself,
+  nobody,
+  WEBAUTHN_FLAGS,
+} from '@bonded/simulator'
+import { appleWebAuthnRoots } from '../../src/webauthn/trust.ts'
+import { readCertificate } from '../../src/x509/certificate.ts'
+import { POLICY, wordOf } from '../android/trust.ts'
+import { fuzz, FUZZ_TIMEOUT_MS as timeout } from '../harness/fuzz.ts'
+import {
+  AAGUID,
+  android,
+  apple,
+  CHALLENGE,
+  MAKER,
+  ORIGIN,
+  register,
+  registrationVerifier,
+  trustOf,
+  withMembers,
+} from './test-pki.ts'
+
+const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
+const stranger = createAuthenticatorMaker(AAGUID)
+
+const REGISTRATIONS: readonly (readonly [
+  what: string,
+  options: Partial<AuthenticatorOptions>,
+  verdict: string,
+])[] = [
+  ['a maker’s authenticator', { attestation: MAKER.attestation }, 'production attested'],
+  [
+    'a maker’s authenticator whose keys can be copied',
+    { attestation: MAKER.attestation, flags: userPresent | userVerified | backupEligible },
+    'production unattested',
+  ],
+  ['an authenticator of an unknown maker', { attestation: stranger.attestation }, 'root'],
+  [
+    'an authenticator of another model',
+    { attestation: MAKER.attestation, aaguid: Buffer.alloc(16, 8) },
+    'statement_aaguid',
+  ],
+  ['nobody', { attestation: nobody }, 'production unattested'],
+  [
+    'nobody, with something to say',
+    { attestation: withMembers(nobody, (members) => members.set('x', 1)) },
+    'statement',
+  ],
+  ['the key itself', { attestation: itself }, 'production unattested'],
+  [
+    'a key that signs another algorithm’s name',
+    { attestation: withMembers(itself, (members) => members.set('alg', -257)) },
+    'statement',
+  ],
+  [
+    'a key that signs something else',
+    { attestation: (about) => itself({ ...about, clientDataHash: Buffer.alloc(32) }) },
+    'statement_signature',
+  ],
+  [
+    'a maker that signs something else',
+    { attestation: (about) => MAKER.attestation({ ...about, clientDataHash: Buffer.alloc(32) }) },
+    'statement_signature',
+  ],
+  [
+    'a maker without certificates',
+    { attestation: withMembers(MAKER.attestation, (members) => members.set('x5c', [])) },
+    'chain_length',
+  ],
+  [
+    'a maker with the root as well',
+    {
+      attestation: withMembers(MAKER.attestation, (members) =>
+        (members.get('x5c') as Buffer[]).push(MAKER.root),
+      ),
+    },
+    'production attested',
+  ],
+  [
+    'a maker with another’s root',
+    {
+      attestation: withMembers(MAKER.attestation, (members) =>
+        (members.get('x5c') as Buffer[]).push(stranger.root),
+      ),
+    },
+    'issuer_name_or_signature',
+  ],
+  ['a format nobody knows', { attestation: () => ['compound', new Map()] }, 'statement_format'],
+  ['Android hardware', { attestation: android() }, 'production attested'],
+  [
+    'Android hardware of an unlocked phone',
+    { attestation: android({ 704: encodeRootOfTrust({ locked: false, state: 2 }) }) },
+    'sandbox attested',
+  ],
+  [
+    'Android hardware that signs something else',
+    {
+      attestation: (about) =>
+        withMembers(android(), (members) =>
+          members.set('sig', sign('sha256', Buffer.of(1), about.privateKey)),
+        )(about),
+    },
+    'statement_signature',
+  ],
+  [
+    'Android hardware for another challenge',
+    { attestation: (about) => android()({ ...about, clientDataHash: Buffer.alloc(32) }) },
+    'challenge',
+  ],
+  [
+    'Android hardware for another key',
+    {
+      attestation: (about) =>
+        android()({ ...about, privateKey: createAuthenticator({ origin: ORIGIN }).privateKey }),
+    },
+    'statement_key',
+  ],
+  ['an iPhone', { attestation: apple }, 'production attested'],
+  [
+    'an iPhone that names its algorithm',
+    { attestation: withMembers(apple, (members) => members.set('alg', -7)) },
+    'production attested',
+  ],
+  [
+    'an iPhone with another algorithm',
+    { attestation: withMembers(apple, (members) => members.set('alg', -257)) },
+    'statement',
+  ],
+  [
+    'an iPhone with something else to say',
+    { attestation: withMembers(apple, (members) => members.set('sig', Buffer.of(1))) },
+    'statement',
+  ],
+  [
+    'an iPhone for another challenge',
+    { attestation: (about) => apple({ ...about, clientDataHash: Buffer.alloc(32) }) },
+    'statement_nonce',
+  ],
+  [
+    'an iPhone for another key',
+    {
+      attestation: (about) =>
+        apple({ ...about, privateKey: createAuthenticator({ origin: ORIGIN }).privateKey }),
+    },
+    'statement_key',
+  ],
+  ['a person who was not verified', { flags: userPresent }, 'user_verified'],
+  ['a person who was not there', { flags: userVerified }, 'user_present'],
+  [
+    'a copied key that cannot be copied',
+    { flags: userPresent | userVerified | backedUp },
+    'backup_flags',
+  ],
+  [
+    'a page of another origin',
+    { origin: 'https://bond.example.com.evil.example' },
+    'client_data_origin',
+  ],
+]
+
+for (const [what, options, verdict] of REGISTRATIONS) {
+  test(`webauthn: ${what} vouches: ${verdict}`, async () => {
+    const registered = await register(options)
+    if (verdict === 'issuer_name_or_signature') return assert.ok(!registered.ok)
+    const shown = registered.ok
+      ? `${registered.value.environment} ${registered.value.attested ? '' : 'un'}attested`
+      : wordOf(registered)
+    assert.equal(shown, verdict)
+  })
+}
+
+test('webauthn: an authenticator under a test root is attested, and a sandbox device', async () => {
+  const registered = await register({ attestation: MAKER.attestation }, trustOf('sandbox'))
+  assert.ok(registered.ok)
+  assert.deepEqual([registered.value.environment, registered.value.attested], ['sandbox', true])
+})
+
+test('webauthn: a certificate of a trusted maker that is not for authenticators attests nothing', async () => {
+  const model = [
+    ['country', 'AA'],
+    ['organization', 'x'],
+    ['unit', 'Authenticator Attestation'],
+    ['commonName', 'x'],
+  ] as const
+  const verdictOf = async (subject: readonly (typeof model)[number][]) => {
+    const maker = createAuthenticatorMaker(AAGUID, { subject })
+    const certificate = readCertificate(maker.root)
+    assert.ok(certificate)
+    return wordOf(
+      await register(
+        { attestation: maker.attestation },
+        { ...trustOf(), packed: [{ certificate, environment: 'production' }] },
+      ),
+    )
+  }
+  assert.equal(await verdictOf(model), 'ok')
+  for (const [name] of model)
+    assert.equal(
+      await verdictOf(model.filter(([other]) => other !== name)),
+      'statement_certificate',
+    )
+})
+
+test('webauthn: where no root is configured nobody attests', async () => {
+  assert.equal(
+    wordOf(await register({ attestation: MAKER.attestation }, { ...trustOf(), packed: [] })),
+    'root',
+  )
+  assert.equal(
+    wordOf(await register({ attestation: android() }, { ...trustOf(), android: POLICY })),
+    'root',
+  )
+  assert.equal(
+    wordOf(await register({ attestation: apple }, { ...trustOf(), apple: appleWebAuthnRoots() })),
+    'root',
+  )
+  assert.equal(appleWebAuthnRoots().length, 1)
+})
+
+test('webauthn: client data of another type, challenge, or frame registers nothing', async () => {
+  const verify = registrationVerifier()
+  const honest = createAuthenticator({ origin: ORIGIN }).register(CHALLENGE)
+  const sent = JSON.parse(Buffer.from(honest.response.clientDataJSON, 'base64url').toString())
+  const verdict = async (text: string | Buffer) => {
+    const response = {
+      ...honest.response,
+      clientDataJSON: Buffer.from(text as string).toString('base64url'),
+    }
+    return wordOf(await verify(CHALLENGE, { ...honest, response }))
+  }
+  assert.equal(await verdict(JSON.stringify({ ...sent, another: ['member'] })), 'ok')
+  assert.equal(await verdict(JSON.stringify({ ...sent, type: 'webauthn.get' })), 'client_data_type')
+  assert.equal(
+    await verdict(JSON.stringify({ ...sent, challenge: `${CHALLENGE}=` })),
+    'client_data_challenge',
+  )
+  assert.equal(
+    await verdict(JSON.stringify({ ...sent, origin: `${ORIGIN}/` })),
+    'client_data_origin',
+  )
+  assert.equal(
+    await verdict(JSON.stringify({ ...sent, crossOrigin: true })),
+    'client_data_cross_origin',
+  )
+  assert.equal(
+    await verdict(JSON.stringify({ ...sent, topOrigin: ORIGIN })),
+    'client_data_cross_origin',
+  )
+  assert.equal(
+    await verdict(`{"type":"webauthn.get",${JSON.stringify(sent).slice(1)}`),
+    'client_data',
+  )
+  assert.equal(
+    await verdict(Buffer.concat([Buffer.from(JSON.stringify(sent)), Buffer.of(0xff)])),
+    'client_data',
+  )
+  assert.equal(await verdict('null'), 'client_data')
+  assert.equal(wordOf(await verify(CHALLENGE, { ...honest, id: 'AAAA' })), 'credential_id')
+})
+
+test('webauthn: whatever is sent as a registration is refused, and never throws', {
+  timeout,
+}, async (t) => {
+  const verify = registrationVerifier()
+  const honest = [MAKER.attestation, android()].map((attestation) =>
+    createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, attestation }).register(CHALLENGE),
+  )
+  for (const registration of honest)
+    assert.equal(wordOf(await verify(CHALLENGE, registration)), 'ok')
+  const members = ['clientDataJSON', 'attestationObject'] as const
+  const samples = honest.flatMap(({ response }) =>
+    members.map((member) => Buffer.from(response[member], 'base64url')),
+  )
+  const told = await fuzz(samples, async (input) => {
+    for (const registration of honest) {
+      for (const member of members) {
+        const response = { ...registration.response, [member]: input.toString('base64url') }
+        const { ok } = await verify(CHALLENGE, { ...registration, response })
+        assert.equal(ok, response[member] === registration.response[member])
+      }
+    }
+  })
+  t.diagnostic(told)
+})

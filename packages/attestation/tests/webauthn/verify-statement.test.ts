@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, hash } from 'node:crypto'
+import { test } from 'node:test'
+import { type Attestation, der, itself, createCertificate, pemOf } from '@bonded/simulator'
+import { attestationRoots } from '../../src/webauthn/trust.ts'
+import { wordOf } from '../android/trust.ts'
+import { android, apple, MAKER, NO_POINT, NOW, register, trustOf, withMembers } from './test-pki.ts'
+
+const { explicit, octets, sequence } = der
+const DAY_MS = 86_400_000
+const ES384 = -35
+const NONCE = '1.2.840.113635.100.8.2'
+
+type Bend = (members: Map<string, unknown>) => void
+const oneMore: Bend = (members) => members.set('ver', '2.0')
+const anotherAlgorithm: Bend = (members) => members.set('alg', ES384)
+const noAlgorithm: Bend = (members) => members.delete('alg')
+const textForSignature: Bend = (members) => members.set('sig', 'signed')
+const noList: Bend = (members) => members.set('x5c', (members.get('x5c') as Buffer[])[0])
+const textInList: Bend = (members) =>
+  members.set('x5c', [...(members.get('x5c') as Buffer[]), 'certificate'])
+
+/** Statements that hold but for their form: what a looser reader takes, the next one reads otherwise. */
+const STATEMENTS: readonly (readonly [
+  what: string,
+  attestation: Attestation,
+  bends: readonly (readonly [what: string, bend: Bend, verdict: string])[],
+])[] = [
+  [
+    'the key’s own statement',
+    itself,
+    [
+      ['one member more', oneMore, 'statement'],
+      ['another algorithm', anotherAlgorithm, 'statement'],
+      ['text for a signature', textForSignature, 'statement_signature'],
+    ],
+  ],
+  [
+    'a maker’s statement',
+    MAKER.attestation,
+    [
+      ['one member more', oneMore, 'statement'],
+      ['another algorithm', anotherAlgorithm, 'statement'],
+      ['no algorithm', noAlgorithm, 'statement'],
+      ['text for a signature', textForSignature, 'statement_signature'],
+      ['a certificate outside a list', noList, 'statement'],
+      ['text among the certificates', textInList, 'statement'],
+    ],
+  ],
+  [
+    'Android’s statement',
+    android(),
+    [
+      ['one member more', oneMore, 'statement'],
+      ['another algorithm', anotherAlgorithm, 'statement'],
+      ['no algorithm', noAlgorithm, 'statement'],
+      ['text for a signature', textForSignature, 'statement_signature'],
+      ['a certificate outside a list', noList, 'statement'],
+      ['text among the certificates', textInList, 'statement'],
+    ],
+  ],
+  [
+    'Apple’s statement',
+    apple,
+    [
+      ['one member more', oneMore, 'statement'],
+      ['a certificate outside a list', noList, 'statement'],
+      ['text among the certificates', textInList, 'statement'],
+    ],
+  ],
+]
+
+for (const [what, attestation, bends] of STATEMENTS) {
+  for (const [how, bend, verdict] of bends) {
+    test(`webauthn: ${what} with ${how}: ${verdict}`, async () => {
+      assert.equal(wordOf(await register({ attestation })), 'ok')
+      assert.equal(wordOf(await register({ attestation: withMembers(attestation, bend) })), verdict)
+    })
+  }
+}
+
+test('webauthn: Apple’s certificate for a key that is no point of its curve attests nothing', async () => {
+  const issuer = {
+    name: 'root',
+    privateKey: generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey,
+  }
+  const common = {
+    issuer,
+    digest: 'sha384',
+    notBefore: NOW - DAY_MS,
+    notAfter: NOW + DAY_MS,
+  } as const
+  const root = createCertificate({
+    ...common,
+    subject: 'root',
+    publicKey: issuer.privateKey,
+    authority: true,
+  })
+  const attestation: Attestation = ({ authenticatorData, clientDataHash }) => {
+    const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
+    const extensions = { [NONCE]: sequence(explicit(1, octets(nonce))) }
+    return [
+      'apple',
+      new Map([
+        [
+          'x5c',
+          [
+            createCertificate({
+              ...common,
+              subject: 'key',
+              publicKey: NO_POINT,
+              authority: false,
+              extensions,
+            }),
+          ],
+        ],
+      ]),
+    ]
+  }
+  assert.equal(
+    wordOf(
+      await register(
+        { attestation },
+        { ...trustOf(), apple: attestationRoots([pemOf(root)], 'production') },
+      ),
+    ),
+    'statement_key',
+  )
+})

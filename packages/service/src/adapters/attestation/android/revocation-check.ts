@@ -1,0 +1,19 @@
+import { accept, type Result, refuse } from '../../../domain/refusal.ts'
+import type { RevocationList } from '../../../ports/revocations.ts'
+
+/**
+ * Checks that no certificate of a chain was revoked. Without a usable list the refusal is
+ * `overloaded`: the phone has done nothing wrong.
+ *
+ * @param serials of the chain's certificates; empty where Google's list does not apply
+ */
+export async function checkRevocation(
+  serials: readonly string[],
+  revocations: RevocationList,
+): Promise<Result<void>> {
+  const status = serials.length === 0 ? 'good' : await revocations.judge(serials)
+  if (status === 'unknown') return refuse('overloaded', { step: 'revocation_unknown' })
+  return status === 'revoked'
+    ? refuse('attestation_invalid', { step: 'revoked' })
+    : accept(undefined)
+}

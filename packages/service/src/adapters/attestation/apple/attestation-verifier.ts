@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto'
+import {
+  type AppleTrust,
+  type AppReceiptResult,
+  verifyAppAttestation,
+} from '@bonded/attestation/apple'
+import { decodeBase64url } from '@bonded/contract'
+import { accept, refuse } from '../../../domain/refusal.ts'
+import type { KeyReceipt } from '../../../ports/attestation.ts'
+import { NO_SERIALS, type RegistrationVerifier } from '../registration/question.ts'
+import { refusalOf } from '../refusal-of.ts'
+import { readKeyId } from './key-id.ts'
+
+/** Verifies the attestation of App Attest keys (protocol 6). */
+export function appleAttestationVerifier(
+  trust: AppleTrust,
+): RegistrationVerifier<'apple-app-attest'> {
+  return (request, now) => {
+    const keyId = readKeyId(request.key_id)
+    const attestationObject = decodeBase64url(request.attestation_object)
+    const challenge = decodeBase64url(request.challenge)
+    if (keyId === undefined || attestationObject === undefined || challenge === undefined)
+      return { result: refuse('attestation_invalid', { step: 'encoding' }), serials: NO_SERIALS }
+    const clientDataHash = hash('sha256', challenge, 'buffer')
+    const attested = verifyAppAttestation({ attestationObject, keyId, clientDataHash, now }, trust)
+    if (!attested.ok) return { result: refusalOf(attested), serials: NO_SERIALS }
+    const { publicKey, appId, environment, category, bundleVersion, receipt } = attested.value
+    const result = accept({
+      // Encoded anew: two spellings of one key id must not be two keys.
+      keyId: keyId.toString('base64url'),
+      publicKey,
+      appId,
+      environment,
+      build: { category, bundleVersion },
+      receipt: keyReceiptOf(receipt),
+    })
+    return { result, serials: NO_SERIALS }
+  }
+}
+
+function keyReceiptOf(receipt: AppReceiptResult): KeyReceipt {
+  return receipt.ok ? { verified: true, ...receipt.value } : { verified: false, step: receipt.step }
+}

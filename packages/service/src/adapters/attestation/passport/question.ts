@@ -1,0 +1,26 @@
+import type {
+  ActiveAuthenticationStep,
+  PassiveAuthenticationStep,
+} from '@bonded/attestation/passport'
+import type { PassportSignal } from '@bonded/contract'
+import type { Instant } from '../../../domain/session.ts'
+import type { Tenant } from '../../../domain/tenant.ts'
+
+/** One request to a worker. Plain data, because it is copied to another thread. */
+export interface PassportQuestion {
+  readonly passport: PassportSignal
+  readonly challenge: Uint8Array
+  readonly environment: Tenant['environment']
+  readonly now: Instant
+}
+
+/** The worker's answer. Of the holder, only the issuing state and the document number. */
+export type PassportVerdict =
+  | { readonly tier: 'none'; readonly step: PassiveAuthenticationStep | 'encoding' }
+  | {
+      readonly tier: 'document'
+      readonly step: ActiveAuthenticationStep
+      readonly issuingState: string
+      readonly documentNumber: string
+    }
+  | { readonly tier: 'chip'; readonly issuingState: string; readonly documentNumber: string }

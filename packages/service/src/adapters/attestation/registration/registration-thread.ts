@@ -1,0 +1,72 @@
+import { extname } from 'node:path'
+import { refuse } from '../../../domain/refusal.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { KeyRegistrar } from '../../../ports/attestation.ts'
+import type { RevocationList } from '../../../ports/revocations.ts'
+import { WorkerPool } from '../../workers/worker-pool.ts'
+import { checkRevocation } from '../android/revocation-check.ts'
+import type {
+  QuestionOf,
+  RegistrationTrust,
+  RegistrationVerdict,
+  AttestedFormat,
+} from './question.ts'
+
+/** A registration takes 2 ms of one core, so one worker verifies hundreds a second. */
+const WORKERS = 1
+/** The last of them waits a second or two, well within a request's time. */
+const MAX_WAITING = 500
+/** A thousand times the duration of a registration, including the start of the worker. */
+const DEADLINE_MS = 3_000
+
+/** The thread that verifies registrations. */
+export interface RegistrationThread extends AsyncDisposable {
+  registrarOf<Format extends AttestedFormat>(format: Format): KeyRegistrar<Format>
+}
+
+/** Verifies registrations on a separate thread, which runs `worker.ts` or its compiled form. */
+export function registrationThread(parts: {
+  trust: RegistrationTrust
+  revocations: RevocationList
+  clock: Clock
+  script?: URL
+}): RegistrationThread {
+  const {
+    trust,
+    revocations,
+    clock,
+    script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url),
+  } = parts
+  const pool = new WorkerPool<RegistrationVerdict>({
+    script,
+    data: trust,
+    size: WORKERS,
+    maxWaiting: MAX_WAITING,
+    deadlineMs: DEADLINE_MS,
+    clock,
+  })
+  return {
+    registrarOf: <Format extends AttestedFormat>(format: Format): KeyRegistrar<Format> => ({
+      async register(request) {
+        const question: QuestionOf<Format> = { format, request, now: clock.now() }
+        const asked = await pool.ask(question)
+        switch (asked.outcome) {
+          case 'full':
+            return refuse('overloaded', { step: 'registrations_waiting' })
+          case 'failed':
+            // The cause may not be the phone's.
+            return refuse('overloaded', { step: 'registration_failed' })
+          case 'timed_out':
+            return refuse('attestation_invalid', { step: 'timed_out' })
+          case 'answered': {
+            const { result, serials } = asked.answer
+            if (!result.ok) return result
+            const checked = await checkRevocation(serials, revocations)
+            return checked.ok ? result : checked
+          }
+        }
+      },
+    }),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  }
+}

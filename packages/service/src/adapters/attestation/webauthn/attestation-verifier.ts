@@ -1,0 +1,61 @@
+import { type StatementTrust, verifyWebAuthnRegistration } from '@bonded/attestation/webauthn'
+import { decodeBase64url } from '@bonded/contract'
+import { accept, refuse } from '../../../domain/refusal.ts'
+import { NO_SERIALS, type RegistrationVerifier } from '../registration/question.ts'
+import { refusalOf } from '../refusal-of.ts'
+
+/** In base64url; an attestation with a chain of five certificates has less than 14,000. */
+const MAX_ATTESTATION_LENGTH = 22_000
+/** In base64url, as for an assertion. */
+const MAX_CLIENT_DATA_LENGTH = 4096
+/** `app_attest.key_id` has at most 1,024 characters. */
+const MAX_CREDENTIAL_ID_LENGTH = 1024
+
+/**
+ * Verifies the registration of browser keys (protocol 6).
+ *
+ * @param origin the service's own; its host is the RP ID
+ */
+export function webauthnAttestationVerifier({
+  origin,
+  trust,
+}: {
+  origin: string
+  trust: StatementTrust
+}): RegistrationVerifier<'webauthn'> {
+  const rpId = new URL(origin).hostname
+  return (request, now) => {
+    const fail = (step: string) => ({
+      result: refuse('attestation_invalid', { step }),
+      serials: NO_SERIALS,
+    })
+    const { id, response } = request.registration
+    if (
+      response.clientDataJSON.length > MAX_CLIENT_DATA_LENGTH ||
+      response.attestationObject.length > MAX_ATTESTATION_LENGTH
+    )
+      return fail('encoding')
+    const challenge = decodeBase64url(request.challenge)
+    const clientDataJson = decodeBase64url(response.clientDataJSON)
+    const attestationObject = decodeBase64url(response.attestationObject)
+    if (challenge === undefined || clientDataJson === undefined || attestationObject === undefined)
+      return fail('encoding')
+    const credentialId = id.length > MAX_CREDENTIAL_ID_LENGTH ? undefined : decodeBase64url(id)
+    if (credentialId === undefined) return fail('credential_id')
+    const verified = verifyWebAuthnRegistration(
+      { credentialId, clientDataJson, attestationObject, challenge, origin, rpId, now },
+      trust,
+    )
+    if (!verified.ok) return { result: refusalOf(verified), serials: NO_SERIALS }
+    const { publicKey, environment, counter, attested, backupEligible, serials } = verified.value
+    const result = accept({
+      keyId: id,
+      publicKey,
+      environment,
+      appId: rpId,
+      counter,
+      webauthn: { attested, backupEligible },
+    })
+    return { result, serials }
+  }
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type FetchText,
+  googleRevocations,
+  REVOCATION_GRACE_MS,
+} from '../../../../src/adapters/attestation/android/google-revocations.ts'
+import { KNOWN_BAD_SERIALS } from '../../../../src/adapters/attestation/android/revocation-snapshot.ts'
+import { GOOGLE_STATUS_URL, readStatusList } from '@bonded/attestation/android'
+import { readVector, vectorsMissing } from '../../../../../contract/tests/vectors.ts'
+import { TestClock } from '../../../harness/test-clock.ts'
+
+interface Answer {
+  status?: number
+  body?: string
+  headers?: Readonly<Record<string, string>>
+  fails?: boolean
+}
+
+const HOUR_MS = 3_600_000
+
+/** A list service of which each answer can be changed. */
+function listService(answer: Answer = {}, snapshot: ReadonlySet<string> = new Set()) {
+  const clock = new TestClock()
+  const given: Answer = {
+    status: 200,
+    body: '{"entries":{}}',
+    headers: { 'cache-control': 'max-age=3600' },
+    ...answer,
+  }
+  const asked: string[] = []
+  const failures: unknown[] = []
+  const fetch: FetchText = async (url) => {
+    asked.push(url)
+    if (given.fails === true) throw new TypeError('fetch failed')
+    const { status = 200, body = '', headers = {} } = given
+    return {
+      status,
+      headers: { get: (name) => headers[name.toLowerCase()] ?? null },
+      text: async () => body,
+    }
+  }
+  const list = googleRevocations({
+    fetch,
+    clock,
+    snapshot,
+    onFailure: (failure) => failures.push(failure),
+  })
+  return {
+    list,
+    clock,
+    given,
+    asked,
+    failures,
+    judge: (...serials: string[]) => list.judge(serials),
+  }
+}
+
+const revoked = (serial: string, status = 'REVOKED') =>
+  JSON.stringify({ entries: { [serial]: { status, reason: 'KEY_COMPROMISE' } } })
+
+test('revocations: the list is fetched when first asked for, and kept as long as it says', async () => {
+  const { judge, clock, asked } = listService()
+  assert.equal(await judge('1', 'ab'), 'good')
+  clock.advance(HOUR_MS - 1)
+  assert.equal(await judge('1'), 'good')
+  assert.deepEqual(asked, [GOOGLE_STATUS_URL])
+  clock.advance(1)
+  assert.equal(await judge('1'), 'good')
+  assert.equal(asked.length, 2)
+})
+
+test('revocations: many registrations share one fetch', async () => {
+  const { judge, asked } = listService()
+  assert.deepEqual(
+    new Set(await Promise.all(Array.from({ length: 20 }, () => judge('1')))),
+    new Set(['good']),
+  )
+  assert.equal(asked.length, 1)
+})
+
+for (const [what, entry, serial] of [
+  ['revoked', revoked('c35747a084470c3135aeefe2b8d40cd6'), 'c35747a084470c3135aeefe2b8d40cd6'],
+  ['suspended', revoked('ab', 'SUSPENDED'), 'ab'],
+  ['of a status that does not exist yet', revoked('ab', 'LOST'), 'ab'],
+  ['written in capitals', revoked('AB'), 'ab'],
+  ['padded', revoked('00ab'), 'ab'],
+  ['written in decimal', revoked('6681152659205225093'), 6_681_152_659_205_225_093n.toString(16)],
+] as const) {
+  test(`revocations: a serial that is ${what} is refused`, async () => {
+    const { judge } = listService({ body: entry })
+    assert.equal(await judge('1', serial), 'revoked')
+    assert.equal(await judge('1', '2'), 'good')
+  })
+}
+
+for (const [what, answer] of [
+  ['fails', { fails: true }],
+  ['answers 500', { status: 500 }],
+  ['answers 304 to nothing', { status: 304 }],
+  ['answers no JSON', { body: '<html>' }],
+  ['answers another object', { body: '{"error":{}}' }],
+  ['answers a list for its entries', { body: '{"entries":["ab"]}' }],
+  ['answers an empty list for its entries', { body: '{"entries":[]}' }],
+  ['answers a number for its entries', { body: '{"entries":0}' }],
+  ['has no entry that can be read', { body: '{"entries":{"x y":{"status":"REVOKED"}}}' }],
+  ['answers more than fits', { body: `{"entries":{}}${' '.repeat(4 * 1024 * 1024)}` }],
+] as const) {
+  test(`revocations: nothing is good while the list ${what}`, async () => {
+    const { judge, given, clock, failures } = listService(answer)
+    assert.equal(await judge('1'), 'unknown')
+    assert.equal(failures.length, 1)
+    Object.assign(given, { fails: false, status: 200, body: '{"entries":{}}' })
+    assert.equal(await judge('1'), 'unknown')
+    clock.advance(30_000)
+    assert.equal(await judge('1'), 'good')
+  })
+}
+
+test('revocations: an old list counts for the grace, and then nothing is good', async () => {
+  const { judge, given, clock, asked } = listService({ body: revoked('ab') })
+  assert.equal(await judge('1'), 'good')
+  given.fails = true
+  clock.advance(HOUR_MS + REVOCATION_GRACE_MS - 1)
+  assert.equal(await judge('1'), 'good')
+  assert.equal(await judge('ab'), 'revoked')
+  clock.advance(1)
+  assert.equal(await judge('1'), 'unknown')
+  assert.equal(await judge('ab'), 'revoked')
+  const before = asked.length
+  assert.equal(await judge('1'), 'unknown')
+  assert.equal(asked.length, before)
+})
+
+test('revocations: a newer list takes effect after one more question', async () => {
+  const { judge, given, clock } = listService()
+  assert.equal(await judge('ab'), 'good')
+  given.body = revoked('ab')
+  clock.advance(HOUR_MS)
+  assert.equal(await judge('ab'), 'good')
+  // The answer of the stand-in is there at the end of this turn.
+  await new Promise(setImmediate)
+  assert.equal(await judge('ab'), 'revoked')
+})
+
+for (const [cacheControl, age, keptMs] of [
+  ['public, max-age=86400', null, 86_400_000],
+  ['max-age=31536000', null, 86_400_000],
+  ['max-age=3600', '600', 3_000_000],
+  ['max-age=1', null, 60_000],
+  ['no-store', null, 60_000],
+  ['max-age=3600, no-cache', null, 60_000],
+  ['s-maxage=5', null, 3_600_000],
+  [null, null, 3_600_000],
+] as const) {
+  test(`revocations: Cache-Control ${cacheControl}, Age ${age} keeps the list for ${keptMs / 1000} s`, async () => {
+    const headers = {
+      ...(cacheControl === null ? {} : { 'cache-control': cacheControl }),
+      ...(age === null ? {} : { age }),
+    }
+    const { judge, clock, asked } = listService({ headers })
+    await judge('1')
+    clock.advance(keptMs - 1)
+    await judge('1')
+    assert.equal(asked.length, 1)
+    clock.advance(1)
+    await judge('1')
+    assert.equal(asked.length, 2)
+  })
+}
+
+test('revocations: what is known to be bad is refused before and whatever the list says', async () => {
+  const { judge, given } = listService({ fails: true }, KNOWN_BAD_SERIALS)
+  assert.equal(await judge('c35747a084470c3135aeefe2b8d40cd6'), 'revoked')
+  given.fails = false
+  assert.equal(await judge('c35747a084470c3135aeefe2b8d40cd6'), 'revoked')
+})
+
+for (const [what, malformed] of [
+  ['a serial that is not a number', '"x y":{"status":"REVOKED"}'],
+  ['an empty serial', '"":{"status":"REVOKED"}'],
+  ['a serial that is too long', `"${'a'.repeat(65)}":{"status":"REVOKED"}`],
+  ['an entry that is not an object', '"cd":"REVOKED"'],
+  ['an entry that is null', '"cd":null'],
+  ['an entry that is a list', '"cd":[]'],
+  ['an entry without a status', '"cd":{"reason":"KEY_COMPROMISE"}'],
+  ['an entry whose status is a number', '"cd":{"status":1}'],
+] as const) {
+  test(`revocations: ${what} is skipped and logged, and the other entries still count`, async () => {
+    const body = `{"entries":{"ab":{"status":"REVOKED"},${malformed},"ef":{"status":"REVOKED"}}}`
+    const { judge, failures } = listService({ body })
+    assert.equal(await judge('1'), 'good')
+    assert.deepEqual([await judge('ab'), await judge('ef')], ['revoked', 'revoked'])
+    assert.match(String(failures), /^Error: the revocation list has 1 malformed entries/)
+    assert.equal(failures.length, 1)
+  })
+}
+
+test('revocations: a listed serial counts as revoked even if its entry cannot be read', async () => {
+  const { judge } = listService({ body: '{"entries":{"AB":"REVOKED","cd":null}}' })
+  assert.deepEqual([await judge('ab'), await judge('cd')], ['revoked', 'revoked'])
+  assert.equal(await judge('1'), 'good')
+})
+
+test('revocations: a text of another form is no list, and is read without a failure', () => {
+  assert.deepEqual(readStatusList(revoked('00AB')), {
+    serials: new Set(['ab']),
+    malformedEntries: 0,
+  })
+  for (const text of [
+    '',
+    'null',
+    '[]',
+    '"entries"',
+    '{}',
+    '{"entries":null}',
+    '{"entries":"ab"}',
+    '{"entries":{"x":null}}',
+  ]) {
+    assert.equal(readStatusList(text), undefined, text)
+  }
+})
+
+test('revocations: the recorded list is read, and its last entry is bad', {
+  skip: vectorsMissing,
+}, () => {
+  const list = readStatusList(readVector('android-key', 'status-sample.json').toString())
+  assert.equal(list?.serials.size, 5)
+  assert.equal(list.malformedEntries, 0)
+  assert.ok(list.serials.has('cc66e9a93713b6e643b26c15879786f7'))
+})

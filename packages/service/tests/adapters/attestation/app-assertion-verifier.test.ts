@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { test } from 'node:test'
+import { androidAppId, SIMULATED_APP } from '@bonded/simulator'
+import { appAssertionVerifier } from '../../../src/adapters/attestation/app-assertion-verifier.ts'
+import type { Device } from '../../../src/domain/session.ts'
+import { wordOf } from '../../harness/word-of.ts'
+import { flipped } from '../../../../attestation/tests/harness/seeded.ts'
+
+const APP_ID = androidAppId(SIMULATED_APP)
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const device = {
+  format: 'android-key',
+  keyId: 'key',
+  appId: APP_ID,
+  publicKey: publicKey.export({ format: 'der', type: 'spki' }),
+} as unknown as Device
+
+/** The parts of an assertion over the text `payload`. */
+function partsOf(appId: string, counter: number) {
+  const data = Buffer.concat([sha256(appId), Buffer.alloc(5, 5)])
+  data.writeUInt32BE(counter, 33)
+  const hash = sha256('payload')
+  return {
+    client_data_hash: hash,
+    authenticator_data: data,
+    signature: sign('sha256', Buffer.concat([data, hash]), privateKey),
+  }
+}
+
+function verify(parts: ReturnType<typeof partsOf>, more: object = {}) {
+  const sent = {
+    key_id: 'key',
+    client_data_hash: parts.client_data_hash.toString('base64url'),
+    authenticator_data: parts.authenticator_data.toString('base64url'),
+    signature: parts.signature.toString('base64url'),
+  }
+  return appAssertionVerifier.verify({
+    device,
+    payload: 'payload',
+    appAttest: { ...sent, ...more },
+  })
+}
+
+test('android-key: an assertion names the app that was registered, and counts in 32 bits without a sign', () => {
+  const verified = verify(partsOf(APP_ID, 4_294_967_295))
+  assert.ok(verified.ok)
+  assert.deepEqual(verified.value, { counter: 4_294_967_295, userVerified: false })
+  assert.equal(wordOf(verify(partsOf('software', 1))), 'app_id')
+  assert.equal(wordOf(verify(partsOf(APP_ID.toUpperCase(), 1))), 'app_id')
+  assert.equal(wordOf(verify(partsOf(APP_ID, 1), { client_data_json: 'e30' })), 'client_data_json')
+  assert.equal(wordOf(verify(partsOf(APP_ID, 1), { key_id: 'another' })), 'key_id')
+})
+
+test('android-key: an assertion that is longer or shorter than one is, or not written in base64url, is refused before its signature', () => {
+  const honest = partsOf(APP_ID, 1)
+  const signedAs = (data: Buffer<ArrayBuffer>) => ({
+    ...honest,
+    authenticator_data: data,
+    signature: sign('sha256', Buffer.concat([data, honest.client_data_hash]), privateKey),
+  })
+  assert.equal(wordOf(verify(signedAs(honest.authenticator_data))), 'ok')
+  // The phone's own key has signed all of these.
+  const longer = [Buffer.of(0), Buffer.of(0xa0), Buffer.alloc(1_000)].map((more) =>
+    Buffer.concat([honest.authenticator_data, more]),
+  )
+  const shorter = [0, 32, 36].map((length) => honest.authenticator_data.subarray(0, length))
+  for (const data of [...longer, ...shorter])
+    assert.equal(wordOf(verify(signedAs(data))), 'encoding', `${data.length} bytes`)
+  for (const member of ['authenticator_data', 'signature'] as const) {
+    const junk = { [member]: `${honest[member].toString('base64url')}=` }
+    assert.equal(wordOf(verify(honest, junk)), 'encoding', member)
+  }
+})
+
+test('android-key: a stored key that cannot verify or cannot be read rejects the assertion', () => {
+  const { publicKey: other } = generateKeyPairSync('x25519')
+  const verifyWith = (keyId: string, spki: Buffer) => {
+    const { client_data_hash, authenticator_data, signature } = partsOf(APP_ID, 1)
+    return appAssertionVerifier.verify({
+      device: { ...device, keyId, publicKey: spki },
+      payload: 'payload',
+      appAttest: {
+        key_id: keyId,
+        client_data_hash: client_data_hash.toString('base64url'),
+        authenticator_data: authenticator_data.toString('base64url'),
+        signature: signature.toString('base64url'),
+      },
+    })
+  }
+  const x25519 = other.export({ format: 'der', type: 'spki' })
+  assert.equal(wordOf(verifyWith('x25519', x25519)), 'signature')
+  assert.equal(wordOf(verifyWith('junk', Buffer.of(0x30, 0x00))), 'public_key')
+})
+
+test('android-key: an assertion with any single bit flipped is refused', () => {
+  const parts = partsOf(APP_ID, 1)
+  assert.ok(verify(parts).ok)
+  for (const [name, part] of Object.entries(parts)) {
+    for (const at of part.keys()) {
+      for (let bit = 0; bit < 8; bit++)
+        assert.equal(
+          verify({ ...parts, [name]: flipped(part, at, bit) }).ok,
+          false,
+          `${name} byte ${at} bit ${bit}`,
+        )
+    }
+  }
+})
+
+function sha256(data: string): Buffer {
+  return createHash('sha256').update(data).digest()
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { test } from 'node:test'
+import { BROWSER_KEY_STORES } from '@bonded/attestation/webauthn'
+import {
+  type AuthenticatorOptions,
+  type CborValue,
+  createAuthenticator,
+  der,
+  encodeApplicationId,
+  encodeCbor,
+  nobody,
+  SIMULATED_APP,
+  WEBAUTHN_FLAGS,
+} from '@bonded/simulator'
+import {
+  AAGUID,
+  android,
+  CHALLENGE,
+  MAKER,
+  NOW,
+  ORIGIN,
+  trustOf,
+} from '../../../../../attestation/tests/webauthn/test-pki.ts'
+import { makeAttestationVerifiers } from '../../../../src/adapters/attestation/registration/attestation-verifiers.ts'
+import { NO_APPS } from '../../../../src/adapters/attestation/trusted-phones.ts'
+import { webauthnAttestationVerifier } from '../../../../src/adapters/attestation/webauthn/attestation-verifier.ts'
+import { acceptsKey } from '../../../../src/domain/phone-rules.ts'
+import { policyOf } from '../../../../src/domain/policy.ts'
+import { wordOf } from '../../../harness/word-of.ts'
+
+const { octets } = der
+const { userPresent, userVerified, backupEligible } = WEBAUTHN_FLAGS
+const verify = webauthnAttestationVerifier({ origin: ORIGIN, trust: trustOf() })
+
+function register(options: Partial<AuthenticatorOptions>) {
+  const authenticator = createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, ...options })
+  const registration = authenticator.register(CHALLENGE)
+  return verify({ challenge: CHALLENGE, registration }, NOW).result
+}
+
+/** Where a registration's authenticator data has what, in bytes. */
+const [FLAGS_AT, ID_LENGTH_AT, ID_AT, KEY_AT] = [32, 53, 55, 87]
+const { id, response } = createAuthenticator({ origin: ORIGIN }).register(CHALLENGE)
+const clientData = Buffer.from(response.clientDataJSON, 'base64url')
+/** `authData` stands last. */
+const authenticatorData = Buffer.from(response.attestationObject, 'base64url').subarray(-164)
+const objectOf = (parts: Readonly<Record<string, CborValue>>) =>
+  encodeCbor(new Map(Object.entries(parts))).toString('base64url')
+const NOBODY = { fmt: 'none', attStmt: new Map() }
+
+const withClientData = (bytes: number) => {
+  const filler = 'x'.repeat(bytes - clientData.length - ',"more":""'.length)
+  return {
+    response: {
+      ...response,
+      clientDataJSON: Buffer.from(
+        `${clientData.toString().slice(0, -1)},"more":"${filler}"}`,
+      ).toString('base64url'),
+    },
+  }
+}
+const withParts = (parts: Readonly<Record<string, CborValue>>) => ({
+  response: { ...response, attestationObject: objectOf(parts) },
+})
+const withData = (authData: Uint8Array) => withParts({ ...NOBODY, authData })
+const withExtensions = (bytes: number) => {
+  const data = Buffer.concat([
+    authenticatorData,
+    encodeCbor(new Map([['more', Buffer.alloc(bytes)]])),
+  ])
+  data[FLAGS_AT] = authenticatorData.readUInt8(FLAGS_AT) | 0x80
+  return withData(data)
+}
+const withId = (bytes: number) => {
+  const credentialId = Buffer.alloc(bytes, 1)
+  const length = Buffer.of(bytes >> 8, bytes & 0xff)
+  const data = Buffer.concat([
+    authenticatorData.subarray(0, ID_LENGTH_AT),
+    length,
+    credentialId,
+    authenticatorData.subarray(KEY_AT),
+  ])
+  return { id: credentialId.toString('base64url'), ...withData(data) }
+}
+const otherRp = Buffer.concat([
+  hash('sha256', 'example.com', 'buffer'),
+  authenticatorData.subarray(FLAGS_AT),
+])
+
+const FORMS: readonly (readonly [what: string, bent: object, verdict: string])[] = [
+  ['nothing bent', {}, 'ok'],
+  [
+    'junk after the client data',
+    { response: { ...response, clientDataJSON: `${response.clientDataJSON}=` } },
+    'encoding',
+  ],
+  [
+    'junk after the attestation object',
+    { response: { ...response, attestationObject: `${response.attestationObject}=` } },
+    'encoding',
+  ],
+  ['as much client data as is taken', withClientData(3_072), 'ok'],
+  ['a byte more of client data', withClientData(3_073), 'encoding'],
+  ['a large attestation object', withExtensions(16_000), 'ok'],
+  ['an attestation object that is too large', withExtensions(16_400), 'encoding'],
+  [
+    'a list for an attestation object',
+    { response: { ...response, attestationObject: encodeCbor([1, 2, 3]).toString('base64url') } },
+    'attestation_object',
+  ],
+  [
+    'a fourth part',
+    withParts({ ...NOBODY, authData: authenticatorData, more: 1 }),
+    'attestation_object',
+  ],
+  [
+    'no format',
+    withParts({ attStmt: new Map(), authData: authenticatorData }),
+    'attestation_object',
+  ],
+  [
+    'a list for a statement',
+    withParts({ ...NOBODY, attStmt: [], authData: authenticatorData }),
+    'attestation_object',
+  ],
+  ['text for authenticator data', withParts({ ...NOBODY, authData: 'data' }), 'attestation_object'],
+  ['the longest credential id', withId(768), 'ok'],
+  ['a credential id of a byte more', withId(769), 'credential_id'],
+  ['authenticator data of another RP ID', withData(otherRp), 'app_id'],
+  ['authenticator data of 36 bytes', withData(authenticatorData.subarray(0, 36)), 'app_id'],
+  [
+    'authenticator data without its key',
+    withData(authenticatorData.subarray(0, ID_AT)),
+    'authenticator_data',
+  ],
+]
+
+for (const [what, bent, verdict] of FORMS) {
+  test(`webauthn: a registration with ${what}: ${verdict}`, () => {
+    const registration = { id, type: 'public-key' as const, response, ...bent }
+    assert.equal(wordOf(verify({ challenge: CHALLENGE, registration }, NOW).result), verdict)
+  })
+}
+
+test('webauthn: hardware vouches for what keeps a browser’s keys, and for no other app, though it be the operator’s own', () => {
+  const phones = { ...NO_APPS, android: trustOf().android }
+  const verifiers = makeAttestationVerifiers({ phones, origin: ORIGIN })
+  const keptBy = (packages: readonly string[], digest: Uint8Array) => {
+    const attestation = android({}, { 709: octets(encodeApplicationId(packages, [digest])) })
+    const registration = createAuthenticator({ origin: ORIGIN, attestation }).register(CHALLENGE)
+    return wordOf(verifiers.webauthn({ challenge: CHALLENGE, registration }, NOW).result)
+  }
+  const google = Buffer.from(BROWSER_KEY_STORES[0]?.certificateDigests[0] ?? '', 'hex')
+  assert.equal(keptBy(['com.google.android.gms', 'com.google.android.gsf'], google), 'ok')
+  // It could say anything of the page and the person.
+  assert.equal(keptBy([SIMULATED_APP.package], SIMULATED_APP.certificateDigest), 'application_id')
+})
+
+test('webauthn: a script that sets UV and BE by hand bonds on no production tenant, unless the workflow says so', () => {
+  const script = register({
+    attestation: nobody,
+    flags: userPresent | userVerified | backupEligible,
+  })
+  const chip = register({ attestation: MAKER.attestation })
+  assert.ok(script.ok && chip.ok)
+  const workflow = { name: 'wire', actions: ['approve'] } as unknown as Parameters<
+    typeof policyOf
+  >[0]
+  const accepts = (
+    registered: typeof script,
+    webauthn: 'attested' | 'known' | 'any' | undefined,
+    environment: 'sandbox' | 'production',
+    subject: string | null,
+  ) => {
+    assert.ok(registered.ok)
+    const policy = policyOf(
+      { ...workflow, ...(webauthn === undefined ? {} : { webauthn }) },
+      environment,
+    )
+    return acceptsKey(
+      { policy, wantedSubjectRef: subject },
+      { format: 'webauthn', webauthn: registered.value.webauthn },
+    )
+  }
+  // The default of a production tenant, also where the session names its customer.
+  assert.equal(accepts(script, undefined, 'production', null), false)
+  assert.equal(accepts(script, undefined, 'production', 'customer'), false)
+  assert.equal(accepts(chip, undefined, 'production', null), true)
+  assert.equal(accepts(script, 'known', 'production', null), false)
+  assert.equal(accepts(script, 'known', 'production', 'customer'), true)
+  assert.equal(accepts(script, 'any', 'production', null), true)
+  assert.equal(accepts(script, undefined, 'sandbox', null), true)
+  // What is not known of a key is not attested; other formats have their own rules.
+  const attested = policyOf(workflow, 'production')
+  assert.equal(
+    acceptsKey({ policy: attested, wantedSubjectRef: null }, { format: 'webauthn' }),
+    false,
+  )
+  assert.equal(
+    acceptsKey({ policy: attested, wantedSubjectRef: null }, { format: 'android-key' }),
+    true,
+  )
+})
