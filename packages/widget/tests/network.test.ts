@@ -190,6 +190,53 @@ test('at the end of the countdown the service is asked, not the clock', browserT
   assert.equal((await outcome(page)).state, 'bonded')
 })
 
+test('draws the QR code from GET when a firewall swallows the handshake', browserTest, async () => {
+  const page = await h.open()
+  h.worker.sockets = 'hang'
+  await init(page)
+  await require(page)
+  await page.locator('.qr').waitFor({ timeout: 5_000 })
+  assert.equal(readQr(await page.screenshot()), h.session.payload)
+})
+
+test('draws no QR code while neither channel nor GET has answered', browserTest, async () => {
+  const page = await h.open()
+  h.worker.sockets = 'hang'
+  h.worker.answers = 503
+  await init(page)
+  await require(page)
+  await until(() => h.sessions.length > 0 && h.worker.callsOf('get', h.session).length > 0)
+  await screen(page, 'starting')
+  assert.equal(await page.locator('.qr').count(), 0)
+})
+
+test(
+  'takes one lost answer for a network fault, not for a rejected origin',
+  browserTest,
+  async () => {
+    const page = await h.open()
+    h.worker.sockets = 'refuse'
+    h.worker.answers = 'cut once'
+    await init(page)
+    await require(page)
+    await page.locator('.qr').waitFor()
+  },
+)
+
+test('believes the service, not the page, about the state of a session', browserTest, async () => {
+  const page = await h.open()
+  await init(page)
+  const session = h.worker.create()
+  await require(page, { session: { ...session.view(), state: 'bonded', seq: 1_000 } })
+  await page.locator('.qr').waitFor()
+  session.moved('killed', 'user_declined')
+  assert.deepEqual(await outcome(page), {
+    state: 'killed',
+    sessionId: null,
+    reason: 'user_declined',
+  })
+})
+
 test('a page that wakes asks GET before anything else', browserTest, async () => {
   const page = await h.waiting()
   assert.equal(h.worker.callsOf('get', h.session).length, 0)

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { loadPulseScript } from '../build/bundle.ts'
 import { ScriptedSession, type SessionScript } from './scripted-session.ts'
@@ -18,15 +19,16 @@ export interface Call {
 /** The worker origin of the tests: script, API and channel of protocol 9, driven by the test. */
 export class ScriptedWorker implements AsyncDisposable {
   origin = ''
-  /** `refuse` answers the upgrade with 403, as a proxy that knows no sockets does. */
-  sockets: 'accept' | 'refuse' = 'accept'
-  /** A number is the status of every GET; `cut` drops the connection. */
-  answers: 'well' | 'cut' | number = 'well'
+  /** `refuse` answers the upgrade with 403, like a proxy without sockets; `hang` never answers. */
+  sockets: 'accept' | 'refuse' | 'hang' = 'accept'
+  /** A number is the status of every GET; `cut` drops the connection, `cut once` only the first. */
+  answers: 'well' | 'cut' | 'cut once' | number = 'well'
   /** What a refused GET is told to wait. */
   retryAfterSeconds: number | undefined
   readonly calls: Call[] = []
   readonly #sessions = new Map<string, ScriptedSession>()
   readonly #open = new Set<WebSocket>()
+  readonly #hanging = new Set<Duplex>()
   #script = ''
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #channel = new WebSocketServer({ noServer: true, handleProtocols: () => 'bonded.v1' })
@@ -38,6 +40,10 @@ export class ScriptedWorker implements AsyncDisposable {
       const session = worker.#sessions.get(request.url?.split('/').at(-1) ?? '')
       const protocols = (request.headers['sec-websocket-protocol'] ?? '').split(', ')
       worker.#record('socket', request, protocols)
+      if (worker.sockets === 'hang') {
+        worker.#hanging.add(socket.on('error', () => {}))
+        return
+      }
       if (
         worker.sockets === 'refuse' ||
         !session ||
@@ -74,6 +80,7 @@ export class ScriptedWorker implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.cutSockets()
+    for (const socket of this.#hanging) socket.destroy()
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
   }
@@ -115,6 +122,10 @@ export class ScriptedWorker implements AsyncDisposable {
       return void response.setHeader('Content-Type', 'text/javascript').end(this.#script)
     const session = this.#sessions.get(this.#record('get', request))
     if (this.answers === 'cut') return void request.socket.destroy()
+    if (this.answers === 'cut once') {
+      this.answers = 'well'
+      return void request.socket.destroy()
+    }
     if (this.retryAfterSeconds !== undefined) {
       response.setHeader('Access-Control-Expose-Headers', 'Retry-After')
       response.setHeader('Retry-After', this.retryAfterSeconds)
