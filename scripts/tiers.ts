@@ -35,6 +35,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/*/tests/**/*{fuzz,mutation}*.test.ts',
     'packages/*/tests/**/{model,*-model}.test.ts',
     'tests/continuity.test.ts',
+    'tests/mutants/*.test.ts',
     'tests/pressure/*.test.ts',
   ],
 }

@@ -1,0 +1,26 @@
+/** What an attacker does that the mutant would let pass. */
+export type Attack = 'forged' | 'replayed' | 'cross-tenant' | 'leaked' | 'doubled' | 'raced'
+
+/** A planted fault: a mistake that opens one attack, and the tests that must notice it. */
+export interface Mutant {
+  readonly attack: Attack
+  /** What the mutated service does, as a sentence. */
+  readonly name: string
+  /** From the root of the repository. */
+  readonly file: string
+  /** Occurs in the file exactly once. */
+  readonly find: string
+  readonly replace: string
+  /** From the root of the repository. At least one test of these fails. */
+  readonly tests: readonly string[]
+}
+
+/** Why the mutant cannot be planted in this text of its file; undefined if it can. */
+export function misfit(
+  { find, replace }: Pick<Mutant, 'find' | 'replace'>,
+  source: string,
+): string | undefined {
+  if (find === replace) return 'it changes nothing'
+  const times = source.split(find).length - 1
+  return times === 1 ? undefined : `the text to replace occurs ${times} times`
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
+import { after, test } from 'node:test'
+import { MUTANTS } from './attacks.ts'
+import { SourcesCopy } from './sources-copy.ts'
+
+const copy = new SourcesCopy(resolve(import.meta.dirname, '../..'))
+after(() => copy[Symbol.dispose]())
+
+test('without a mutant every test of the mutants passes', () => {
+  const files = [...new Set(MUTANTS.flatMap(({ tests }) => tests))]
+  assert.deepEqual(copy.run(files), { kind: 'passed' })
+})
+
+for (const mutant of MUTANTS)
+  test(`${mutant.attack}: a test notices that ${mutant.name}`, (t) => {
+    const outcome = copy.outcomeOf(mutant)
+    assert.equal(outcome.kind, 'failed', `${mutant.file}: ${JSON.stringify(outcome)}`)
+    if (outcome.kind === 'failed') t.diagnostic(`noticed by: ${outcome.test}`)
+  })
