@@ -43,8 +43,8 @@ export interface Endpoint {
   readonly ownOriginOnly?: true
   /** An expired device token still names its device here; the request proves the key. */
   readonly acceptsExpiredToken?: true
-  /** What a call is counted by, in this order: the first that is used up refuses, and those behind it are not counted. */
-  readonly limits?: readonly LimitName[]
+  /** The limits that count a call, in this order. The first that is used up rejects the call. */
+  readonly limits: readonly LimitName[]
   readonly params?: TSchema
   readonly query?: TSchema
   readonly headers?: TSchema
@@ -61,10 +61,25 @@ export interface Endpoint {
   readonly refusals: readonly Reason[]
 }
 
-/** Protocol 1. */
-export const BODY_LIMIT_BYTES = 64 * 1024
-/** Evidence and registrations carry certificates and documents. */
-export const LARGE_BODY_LIMIT_BYTES = 256 * 1024
+/**
+ * The largest request body of each kind of endpoint, in bytes (protocol 1). Each holds the largest body
+ * that its schema allows, or several times the largest that a phone sends, and no more: a body is read
+ * before its content can be judged.
+ */
+export const BODY_LIMITS = {
+  /** For endpoints that take no body: an empty object and white space. */
+  none: 1024,
+  /** A nonce, a device id and a reason. */
+  claim: 1024,
+  /** A context of eight lines whose every character is written as a JSON escape. */
+  create: 32 * 1024,
+  /** An assertion with its evidence. The largest that phones send, WebAuthn's, is below 3 KiB. */
+  assertion: 8 * 1024,
+  /** Seven certificates of 8 KiB in base64url. */
+  registration: 96 * 1024,
+  /** The files of a passport, 300 seconds of motion and a carrier's token. */
+  evidence: 128 * 1024,
+} as const
 
 const API = '/api/v1'
 const session = closed({ session_id: id('sess') })
@@ -97,7 +112,7 @@ export const ENDPOINTS = {
         Type.String({ minLength: 1, maxLength: 255, pattern: '^[!-~]*$' }),
       ),
     }),
-    body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMIT_BYTES },
+    body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMITS.create },
     status: 201,
     answers: { created: CreatedSession },
     refusals: [
@@ -117,7 +132,7 @@ export const ENDPOINTS = {
     path: `${API}/sessions/{session_id}`,
     summary: 'Reads a session: the full, the public or the phone view, by caller.',
     callers: ['backend', 'browser', 'phone'],
-    limits: ['get'],
+    limits: ['get', 'backend'],
     params: session,
     query: Type.Object({
       nonce: Type.Optional(Type.String({ maxLength: 64 })),
@@ -141,6 +156,7 @@ export const ENDPOINTS = {
     path: `${API}/sessions/{session_id}`,
     summary: 'Kills a session.',
     callers: ['backend'],
+    limits: ['backend'],
     params: session,
     status: 204,
     refusals: ['session_not_found'],
@@ -151,6 +167,7 @@ export const ENDPOINTS = {
     summary:
       'Completes the action and closes the bond. Call it once the action has durably succeeded; a retry is safe.',
     callers: ['backend'],
+    limits: ['backend'],
     params: session,
     headers: Type.Object({
       'x-bond-completion-secret': Type.Optional(Type.String({ maxLength: 128 })),
@@ -171,6 +188,7 @@ export const ENDPOINTS = {
     path: `${API}/sessions/{session_id}/timeline`,
     summary: 'What happened to a session, with the exact step of each refusal.',
     callers: ['backend'],
+    limits: ['backend'],
     params: session,
     status: 200,
     answers: { timeline: Timeline },
@@ -198,7 +216,7 @@ export const ENDPOINTS = {
     callers: ['phone'],
     limits: ['device'],
     params: session,
-    body: { schema: ClaimRequest, limitBytes: BODY_LIMIT_BYTES },
+    body: { schema: ClaimRequest, limitBytes: BODY_LIMITS.claim },
     status: 200,
     answers: { phone: PhoneSession },
     refusals: PHONE_REFUSALS,
@@ -208,8 +226,9 @@ export const ENDPOINTS = {
     path: `${API}/sessions/{session_id}/decline`,
     summary: 'Says no, or “this was not me”. The session ends.',
     callers: ['phone'],
+    limits: ['phone'],
     params: session,
-    body: { schema: DeclineRequest, limitBytes: BODY_LIMIT_BYTES },
+    body: { schema: DeclineRequest, limitBytes: BODY_LIMITS.claim },
     status: 200,
     answers: { phone: PhoneSession },
     refusals: PHONE_REFUSALS,
@@ -221,7 +240,7 @@ export const ENDPOINTS = {
     callers: ['phone'],
     // What a session allows does not come back, so it is not spent on a call that the device may not make.
     limits: ['device', 'evidence'],
-    body: { schema: EvidenceRequest, limitBytes: LARGE_BODY_LIMIT_BYTES },
+    body: { schema: EvidenceRequest, limitBytes: BODY_LIMITS.evidence },
     status: 200,
     answers: { evidence: EvidenceAnswer },
     refusals: [...PHONE_REFUSALS, 'issued_at_out_of_range', 'assertion_invalid', 'overloaded'],
@@ -233,7 +252,7 @@ export const ENDPOINTS = {
     callers: ['phone', 'backend'],
     ownOriginOnly: true,
     limits: ['device'],
-    body: { schema: BondedPairAssertion, limitBytes: BODY_LIMIT_BYTES },
+    body: { schema: BondedPairAssertion, limitBytes: BODY_LIMITS.assertion },
     status: 200,
     answers: { phone: PhoneSession, full: FullSession },
     refusals: [
@@ -263,7 +282,7 @@ export const ENDPOINTS = {
     callers: ['anybody', 'phone'],
     ownOriginOnly: true,
     limits: ['register'],
-    body: { schema: RegisterDeviceRequest, limitBytes: LARGE_BODY_LIMIT_BYTES },
+    body: { schema: RegisterDeviceRequest, limitBytes: BODY_LIMITS.registration },
     status: 201,
     answers: { registered: RegisteredDevice },
     refusals: [
@@ -299,6 +318,7 @@ export const ENDPOINTS = {
     path: `${API}/devices/{device_id}`,
     summary: 'Reads the device’s own record.',
     callers: ['phone'],
+    limits: ['phone'],
     params: device,
     status: 200,
     answers: { device: DeviceRecord },
@@ -312,7 +332,7 @@ export const ENDPOINTS = {
     acceptsExpiredToken: true,
     limits: ['device'],
     params: device,
-    body: { schema: RotateTokenRequest, limitBytes: BODY_LIMIT_BYTES },
+    body: { schema: RotateTokenRequest, limitBytes: BODY_LIMITS.assertion },
     status: 201,
     answers: { rotated: RotatedToken },
     refusals: [
@@ -329,7 +349,7 @@ export const ENDPOINTS = {
     callers: ['phone'],
     limits: ['device'],
     params: device,
-    body: { schema: RemoveDeviceRequest, limitBytes: BODY_LIMIT_BYTES },
+    body: { schema: RemoveDeviceRequest, limitBytes: BODY_LIMITS.assertion },
     status: 204,
     refusals: [
       'device_not_found',
@@ -343,6 +363,7 @@ export const ENDPOINTS = {
     path: `${API}/openapi.json`,
     summary: 'This interface as OpenAPI 3.1.',
     callers: ['anybody'],
+    limits: ['public'],
     status: 200,
     answers: { document: Type.Object({}, { additionalProperties: true }) },
     refusals: [],
@@ -352,6 +373,7 @@ export const ENDPOINTS = {
     path: '/health/alive',
     summary: 'The process runs.',
     callers: ['anybody'],
+    limits: ['public'],
     status: 200,
     answers: { health: Health },
     refusals: [],
@@ -361,6 +383,7 @@ export const ENDPOINTS = {
     path: '/health/ready',
     summary: 'The service can do its work; 503 with what keeps it from it when it cannot.',
     callers: ['anybody'],
+    limits: ['public'],
     status: 200,
     answers: { health: Health },
     refusals: ['not_ready'],
@@ -370,6 +393,7 @@ export const ENDPOINTS = {
     path: '/version',
     summary: 'What is running.',
     callers: ['anybody'],
+    limits: ['public'],
     status: 200,
     answers: { version: Version },
     refusals: [],

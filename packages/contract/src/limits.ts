@@ -16,7 +16,7 @@ export const LIMITS = {
   create: { per: 'server credential', quota: 600, every: 'minute', burst: 100 },
   create_address: { per: 'tenant and network of `end_user_address`', quota: 60, every: 'minute' },
   get: {
-    per: 'session and caller: a watch token or a device; a check of a publishable key by network. A backend is not limited',
+    per: 'session and caller: a watch token, a device, or QR code images; a check of a publishable key by network',
     quota: 120,
     every: 'minute',
   },
@@ -29,6 +29,33 @@ export const LIMITS = {
   evidence: { per: 'session and device', quota: 6, every: 'session' },
   challenge: { per: 'network', quota: 30, every: 'minute' },
   register: { per: 'network', quota: 10, every: 'minute' },
+  backend: {
+    per: 'server credential and endpoint: get, delete, form-completed, timeline',
+    quota: 6_000,
+    every: 'minute',
+    burst: 1_000,
+  },
+  phone: {
+    per: 'device and endpoint: decline, device record',
+    quota: 60,
+    every: 'minute',
+  },
+  public: {
+    per: 'network, for each endpoint or page that takes no credential',
+    quota: 6_000,
+    every: 'minute',
+    burst: 1_000,
+  },
+  not_found: {
+    per: 'network: reads of sessions that do not exist. A backend is not counted',
+    quota: 300,
+    every: 'minute',
+  },
+  rejected: {
+    per: 'network: rejected requests without a valid credential. Only further ones become 429',
+    quota: 300,
+    every: 'minute',
+  },
   bad_credential: {
     per: 'network. Only further invalid credentials are rejected',
     quota: 20,

@@ -20,7 +20,7 @@ import { Channel, isChannelPath } from './channel/channel.ts'
 import type { ScriptSource } from './http/pages.ts'
 import { requestLogger } from './http/request-line.ts'
 import { ConnectionCaps } from './http/connection-caps.ts'
-import { buildServer } from './http/server.ts'
+import { BODY_BUDGET_BYTES, buildServer } from './http/server.ts'
 import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
 import { type Meter, noMeter } from './ports/meter.ts'
@@ -105,9 +105,16 @@ export interface RunningService extends AsyncDisposable {
 /** Starts listening and the background work. Disposing it drains the channels, then closes the store. */
 export async function startService(
   service: Service,
-  options: { host: string; port: number; log: Logger; script: ScriptSource },
+  options: {
+    host: string
+    port: number
+    log: Logger
+    script: ScriptSource
+    /** What all request bodies in flight may hold in memory; 64 MiB unless set. */
+    bodyBudgetBytes?: number
+  },
 ): Promise<RunningService> {
-  const { log, script } = options
+  const { log, script, bodyBudgetBytes = BODY_BUDGET_BYTES } = options
   const tell = requestLogger(log, service.meter)
   const { settings } = service
   const caps = new ConnectionCaps({
@@ -116,7 +123,14 @@ export async function startService(
     backendAddresses: settings.backendAddresses,
     systemLimit: connectionsThatFilesAllow(),
   })
-  const app = buildServer(service, { script, log, tell, caps, takesUpgrade: isChannelPath })
+  const app = buildServer(service, {
+    script,
+    log,
+    tell,
+    caps,
+    takesUpgrade: isChannelPath,
+    bodyBudgetBytes,
+  })
   const channel = new Channel(service, { http: app.server, tell, caps })
   service.meter.watch({ openChannels: () => channel.size })
   const stopBackground = startMaintenance(service, log)

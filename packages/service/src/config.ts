@@ -51,6 +51,8 @@ export interface Config {
   readonly limits: Limits | 'off'
   /** How long a device token is valid after it was issued. */
   readonly deviceTokenTtlMs: number
+  /** What all request bodies in flight may hold in memory. */
+  readonly bodyBudgetBytes: number
   /** The proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: TrustedProxies
   readonly connections: ConnectionLimits
@@ -145,6 +147,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (limits === undefined) wrong('BONDED_RATE_LIMITS')
   const tokenTtlDays = given('BONDED_DEVICE_TOKEN_TTL_DAYS') ?? String(DEVICE_TOKEN_TTL_DAYS)
   if (!isTtlDays(tokenTtlDays)) wrong('BONDED_DEVICE_TOKEN_TTL_DAYS')
+  const bodyBudget = given('BONDED_BODY_BUDGET_MIB') ?? '64'
+  if (!/^[1-9]\d{0,3}$/.test(bodyBudget) || Number(bodyBudget) > 4_096)
+    wrong('BONDED_BODY_BUDGET_MIB')
   const trustedProxies = parseTrustedProxies(given('BONDED_TRUST_PROXY') ?? '0')
   if (trustedProxies === undefined) wrong('BONDED_TRUST_PROXY')
   const namedConnections = given('BONDED_CONNECTION_LIMITS')
@@ -221,6 +226,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,
     deviceTokenTtlMs: Number(tokenTtlDays) * DAY_MS,
+    bodyBudgetBytes: Number(bodyBudget) * 1024 * 1024,
     trustedProxies: trustedProxies ?? 0,
     connections: connections ?? DEFAULT_CONNECTION_LIMITS,
     backendAddresses,

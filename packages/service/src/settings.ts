@@ -105,6 +105,14 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_BODY_BUDGET_MIB',
+    key: 'body_budget_mib',
+    about: 'Memory that request bodies in flight may hold together, in MiB',
+    fallback: '64',
+    expects: 'a whole number from 1 to 4096',
+    secret: false,
+  },
+  {
     name: 'BONDED_TRUST_PROXY',
     key: 'trust_proxy',
     about: 'Proxies whose X-Forwarded-For is trusted',

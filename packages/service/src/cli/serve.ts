@@ -76,6 +76,7 @@ export async function serve(
       port: config.port,
       log,
       script: hostedScript(),
+      bodyBudgetBytes: config.bodyBudgetBytes,
     }),
   )
   const pidFile = join(config.dataDir, 'service.pid')

@@ -36,7 +36,7 @@ const LONGEST_SESSION_US = 900_000_000
 const MAX_QUOTA = 600_000
 
 /** A tenant can have its own. The other limits count phones and addresses of no tenant. */
-export const TENANT_LIMITS: readonly LimitName[] = ['create', 'create_address', 'get']
+export const TENANT_LIMITS: readonly LimitName[] = ['create', 'create_address', 'get', 'backend']
 
 /**
  * How often a network counts as new to a tenant. It is not a limit of calls: within it, a create

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { canonicalIpAddress } from '@bonded/contract'
 
@@ -40,7 +40,13 @@ export function parseAddresses(text: string): BlockList | undefined {
  * The address of the client that sent a request. Any client can send `X-Forwarded-For`, so it is
  * read from its end, and only as far as trusted proxies have written it.
  */
-export function clientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
+export function clientAddress(
+  request: {
+    readonly socket: { readonly remoteAddress?: string | undefined }
+    readonly headers: IncomingHttpHeaders
+  },
+  trusted: TrustedProxies,
+): string {
   let address = bareAddress(request.socket.remoteAddress ?? '')
   const forwarded = request.headers['x-forwarded-for']
   if (forwarded === undefined) return address

@@ -1,35 +1,74 @@
-import type { Server, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
-import { makeId, type Reason, type RequestId } from '@bonded/contract'
-import type { FastifyError, FastifyInstance } from 'fastify'
+import type { Reason, RequestId } from '@bonded/contract'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
-import type { Random } from '../ports/keyring.ts'
+import type { Service } from '../operations/service.ts'
 import { StoreError } from '../ports/store.ts'
-import { rejectOnSocket } from './raw-response.ts'
+import { awaitsContinue } from './expectations.ts'
+import { countFailure } from './limits.ts'
 import { Refused } from './refused.ts'
-import type { TellRequest } from './request-line.ts'
-import { refusalToWire } from './refusal-to-wire.ts'
+import { refusalToWire, statusOf } from './refusal-to-wire.ts'
 import { alignResponse } from './response-timing.ts'
 
-/** Makes every failure one of ours: refusals, fastify's own errors, and bugs, which are logged and told as nothing. */
-export function answerFailures(app: FastifyInstance, log: Logger): void {
-  app.setErrorHandler((failure: FastifyError, request, reply) => {
-    const refusal = refusalOf(failure)
+/**
+ * Answers every failure in the error shape: rejections, fastify's own errors, and bugs, which are logged
+ * and answered without a detail.
+ */
+export function answerFailures(
+  app: FastifyInstance,
+  { service, log }: { readonly service: Service; readonly log: Logger },
+): void {
+  app.setErrorHandler(async (failure: FastifyError, request, reply) => {
+    const refusal = await countRejection(service, { refusal: refusalOf(failure), request, reply })
     if (refusal.reason === 'internal_error' || refusal.reason === 'store_unavailable')
       log.error({ err: failure, requestId: request.id }, 'request failed')
     const { status, headers, body } = refusalToWire(refusal, request.id as RequestId)
     request.refusal = refusal
-    const send = () =>
-      reply
-        .code(status)
-        .headers(headers)
-        .type('application/json; charset=utf-8')
-        .send(JSON.stringify(body))
-    return (
-      alignResponse(refusal.reason, performance.now() - reply.elapsedTime)?.then(send) ?? send()
-    )
+    await alignResponse(refusal.reason, performance.now() - reply.elapsedTime)
+    if (mustClose(request, refusal)) reply.header('connection', 'close')
+    else reply.removeHeader('connection')
+    return reply
+      .code(status)
+      .headers(headers)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(body))
   })
+}
+
+/**
+ * Counts rejections of requests without a valid credential by their network, and reads of sessions that
+ * do not exist. Beyond the limit the answer is 429 and the connection ends.
+ */
+async function countRejection(
+  service: Service,
+  given: { refusal: Refusal; request: FastifyRequest; reply: FastifyReply },
+): Promise<Refusal> {
+  const { refusal, request, reply } = given
+  const { caller } = request
+  const call = { service, request, caller }
+  if (refusal.reason === 'session_not_found') {
+    await countFailure('not_found', call, reply)
+    return refusal
+  }
+  const anonymous = caller === undefined || caller.kind === 'anybody'
+  const status = statusOf(refusal.reason)
+  if (!anonymous || status === 429 || status >= 500) return refusal
+  return (await countFailure('rejected', call, reply)) ?? refusal
+}
+
+/** The most of a rejected body that is read and dropped, so that its client can read the answer. */
+const MAX_DISCARDED_BYTES = 256 * 1024
+
+/**
+ * Whether the connection ends with the answer. A request that has not arrived as a whole may go on, as
+ * long as its length is declared and small. Closing at once would reset the connection, and its client
+ * could lose the answer.
+ */
+function mustClose({ raw }: FastifyRequest, { reason }: Refusal): boolean {
+  if (raw.complete) return reason === 'rate_limited' && raw.headers.authorization === undefined
+  // Without `100 Continue` its client may send the body or not: what follows could not be told apart.
+  if (reason === 'rate_limited' || awaitsContinue(raw)) return true
+  return !(Number(raw.headers['content-length']) <= MAX_DISCARDED_BYTES)
 }
 
 function refusalOf(failure: FastifyError): Refusal {
@@ -88,47 +127,4 @@ function refusalOfValidation({ validation, validationContext }: FastifyError): R
 function bodyReason(keyword: string | undefined): Reason {
   if (keyword === 'required') return 'missing_member'
   return keyword === 'additionalProperties' ? 'unknown_member' : 'invalid_member'
-}
-
-/**
- * Answers what Node itself would answer, often with an empty body: in our shape, on the bare socket. A request
- * that has its answer already, and then breaks in its body, gets no second one.
- */
-export function answerBrokenRequests(
-  server: Server,
-  means: { random: Random; tell: TellRequest },
-): void {
-  const answers = new WeakMap<Duplex, ServerResponse>()
-  server.on('request', (request, response) => answers.set(request.socket, response))
-  server.on('clientError', (failure: NodeJS.ErrnoException, socket) => {
-    const latest = answers.get(socket)
-    const answered = latest !== undefined && !latest.req.complete && latest.headersSent
-    if (answered || !socket.writable) return void socket.destroy()
-    answerBare(means, socket, brokenReason(failure.code))
-  })
-  server.on('connect', (_request, socket) => answerBare(means, socket, 'malformed_request'))
-}
-
-function answerBare(
-  { random, tell }: { random: Random; tell: TellRequest },
-  socket: Duplex,
-  reason: Reason,
-): void {
-  const requestId = makeId('req', random.id())
-  const status = rejectOnSocket(socket, { refusal: { reason }, requestId })
-  tell(
-    { requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 },
-    'broken',
-  )
-}
-
-function brokenReason(code: string | undefined): Reason {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return 'headers_too_large'
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return 'request_timeout'
-    default:
-      return 'malformed_request'
-  }
 }

@@ -10,20 +10,20 @@ import {
 import { networksOf } from '../domain/network.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Caller, Service } from '../operations/service.ts'
-import type { Take } from '../ports/limiter.ts'
+import type { Take, Taken } from '../ports/limiter.ts'
 import { bareAddress, clientAddress } from './client-address.ts'
 
 /** A call to be counted. */
-interface Counted {
+export interface CountedCall {
   readonly service: Service
   readonly request: FastifyRequest
-  /** Undefined where its credential is invalid. */
+  /** Undefined where no valid credential was presented. */
   readonly caller: Caller | undefined
 }
 
 /** The buckets that a call takes from. Undefined: the limit does not apply to the call. */
 type TakesOf = (
-  call: Counted,
+  call: CountedCall,
   limit: Limit,
 ) => readonly Take[] | undefined | Promise<readonly Take[] | undefined>
 
@@ -42,7 +42,9 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     // A wrong watch token has its own bucket, and an unknown session is counted like a known one.
     if (caller?.kind === 'browser')
       return one(limit, `${session_id} ${String(request.headers['x-bond-watch'])}`)
-    return caller?.kind === 'phone' ? one(limit, `${session_id} ${caller.device.id}`) : undefined
+    if (caller?.kind === 'phone') return one(limit, `${session_id} ${caller.device.id}`)
+    // QR code images need no credential. They must not use up what pages and phones have.
+    return caller?.kind === 'anybody' ? one(limit, `${session_id} qr`) : undefined
   },
   // Counted by the channel itself: an upgrade reaches no endpoint.
   channel: () => undefined,
@@ -61,8 +63,20 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     caller?.kind === 'phone'
       ? one(limit, `${(request.body as { session_id: string }).session_id} ${caller.device.id}`)
       : undefined,
+  // Each endpoint has its own bucket, so that a backend's polls never use up its completions.
+  backend: ({ caller, request }, limit) =>
+    caller?.kind === 'backend'
+      ? one(limit, `${caller.credential.keyId} ${endpointOf(request)}`)
+      : undefined,
+  phone: ({ caller, request }, limit) =>
+    caller?.kind === 'phone' ? one(limit, `${caller.device.id} ${endpointOf(request)}`) : undefined,
+  public: (call, limit) => takesOfCaller(call, limit, `${endpointOf(call.request)} `),
   challenge: takesOfCaller,
   register: takesOfCaller,
+  // A backend reads sessions of its own tenant only: it cannot search for those of others.
+  not_found: (call, limit) =>
+    call.caller?.kind === 'backend' ? undefined : takesOfCaller(call, limit),
+  rejected: takesOfCaller,
   bad_credential: takesOfCaller,
 }
 
@@ -71,13 +85,24 @@ function one(limit: Limit, key: string): readonly Take[] {
 }
 
 /** The networks of the caller. An IPv6 caller needs a unit of its /64, its /56 and its /48. */
-function takesOfCaller({ service, request }: Counted, limit: Limit, scope = ''): readonly Take[] {
+function takesOfCaller(
+  { service, request }: CountedCall,
+  limit: Limit,
+  scope = '',
+): readonly Take[] {
   const address = clientAddress(request.raw, service.settings.trustedProxies)
   return takesOfNetworks(limit, { address, scope })
 }
 
-/** @param of whose network it is: only callers of one scope share its buckets */
-function takesOfNetworks(
+function endpointOf(request: FastifyRequest): string {
+  return request.routeOptions.config.routeName ?? 'unmatched'
+}
+
+/**
+ * The buckets of an address.
+ *
+ * @param of whose network it is: only callers of one scope share its buckets */
+export function takesOfNetworks(
   limit: CountedLimit,
   of: { readonly address: string; readonly scope: string },
 ): readonly Take[] {
@@ -91,7 +116,10 @@ function takesOfNetworks(
  * A create takes a unit from the bucket of its credential. Where the backend names the user's
  * address, a network that the tenant has seen lately must leave the units of newcomers in it.
  */
-async function takesOfCreate(call: Counted, limit: Limit): Promise<readonly Take[] | undefined> {
+async function takesOfCreate(
+  call: CountedCall,
+  limit: Limit,
+): Promise<readonly Take[] | undefined> {
   const { caller, service } = call
   if (caller?.kind !== 'backend') return undefined
   const { keyId: key } = caller.credential
@@ -102,11 +130,43 @@ async function takesOfCreate(call: Counted, limit: Limit): Promise<readonly Take
 }
 
 /** The address of the user for whom a backend creates a session, counted within its tenant. */
-function endUserOf({ caller, request }: Counted): { address: string; scope: string } | undefined {
+function endUserOf({
+  caller,
+  request,
+}: CountedCall): { address: string; scope: string } | undefined {
   const { end_user_address: address } = request.body as { end_user_address?: string }
   return caller?.kind === 'backend' && address !== undefined
     ? { address: bareAddress(address), scope: `${caller.credential.tenant.id} ` }
     : undefined
+}
+
+/**
+ * Whether a limit can count a call before its body is read. The others need a member of the body, or
+ * must come after one that does.
+ */
+function needsBody(name: LimitName, { caller }: CountedCall): boolean {
+  if (name === 'device') return caller?.kind === 'backend'
+  return name === 'create' || name === 'create_address' || name === 'evidence'
+}
+
+/** Counts a call by the limits that need nothing of its body. See `countCall`. */
+export function countBeforeBody(
+  names: readonly LimitName[],
+  call: CountedCall,
+  reply: FastifyReply,
+): Promise<Refusal | undefined> {
+  const early = names.filter((name) => !needsBody(name, call))
+  return countCall(early, call, reply)
+}
+
+/** Counts a call by the limits that need its body. See `countCall`. */
+export function countAfterBody(
+  names: readonly LimitName[],
+  call: CountedCall,
+  reply: FastifyReply,
+): Promise<Refusal | undefined> {
+  const late = names.filter((name) => needsBody(name, call))
+  return countCall(late, call, reply)
 }
 
 /**
@@ -115,31 +175,79 @@ function endUserOf({ caller, request }: Counted): { address: string; scope: stri
  */
 export async function countCall(
   names: readonly LimitName[],
-  call: Counted,
+  call: CountedCall,
   reply: FastifyReply,
 ): Promise<Refusal | undefined> {
-  const { limiter, settings } = call.service
-  const { limits } = settings
-  if (limits === 'off') return undefined
-  let policies = ''
-  let standings = ''
-  let refusal: Refusal | undefined
   for (const name of names) {
-    const limit = tenantOf(call.caller)?.limits?.[name] ?? limits[name]
-    const found = TAKES_OF[name](call, limit)
-    const takes = found instanceof Promise ? await found : found
-    if (takes === undefined) continue
-    const taken = limiter.take(takes)
-    const { granted, remaining, waitMs } = taken instanceof Promise ? await taken : taken
-    const comma = policies === '' ? '' : ', '
-    policies += comma + limit.policy
-    standings += `${comma}"${name}";r=${remaining};t=${Math.ceil(waitMs / 1_000)}`
-    if (granted) continue
-    refusal = { reason: 'rate_limited', step: name, retryAfterMs: waitMs }
-    break
+    const counted = await count(name, call, 'take')
+    if (counted === undefined) continue
+    report(reply, counted)
+    if (!counted.taken.granted) return rejection(counted)
   }
-  if (policies !== '') reply.header('ratelimit-policy', policies).header('ratelimit', standings)
-  return refusal
+  return undefined
+}
+
+/**
+ * Rejects a call where the limit is exhausted, and counts nothing. For limits that count failures: a
+ * call beyond them costs no look-up.
+ */
+export async function rejectExhausted(
+  name: LimitName,
+  call: CountedCall,
+  reply: FastifyReply,
+): Promise<Refusal | undefined> {
+  return rejectSilently(await count(name, call, 'peek'), reply)
+}
+
+/** Counts a failure. Its answer reports the limit only where it is exhausted. */
+export async function countFailure(
+  name: LimitName,
+  call: CountedCall,
+  reply: FastifyReply,
+): Promise<Refusal | undefined> {
+  return rejectSilently(await count(name, call, 'take'), reply)
+}
+
+interface Count {
+  readonly limit: Limit
+  readonly taken: Taken
+}
+
+/** Undefined where the limit does not apply to the call. */
+async function count(
+  name: LimitName,
+  call: CountedCall,
+  how: 'take' | 'peek',
+): Promise<Count | undefined> {
+  const { limiter, settings } = call.service
+  if (settings.limits === 'off') return undefined
+  const limit = tenantOf(call.caller)?.limits?.[name] ?? settings.limits[name]
+  const found = TAKES_OF[name](call, limit)
+  const takes = found instanceof Promise ? await found : found
+  if (takes === undefined) return undefined
+  const taken = limiter[how](takes)
+  return { limit, taken: taken instanceof Promise ? await taken : taken }
+}
+
+function rejectSilently(counted: Count | undefined, reply: FastifyReply): Refusal | undefined {
+  if (counted === undefined || counted.taken.granted) return undefined
+  report(reply, counted)
+  return rejection(counted)
+}
+
+function rejection({ limit, taken }: Count): Refusal {
+  return { reason: 'rate_limited', step: limit.name, retryAfterMs: taken.waitMs }
+}
+
+function report(reply: FastifyReply, { limit, taken }: Count): void {
+  const state = `"${limit.name}";r=${taken.remaining};t=${Math.ceil(taken.waitMs / 1_000)}`
+  for (const [header, value] of [
+    ['ratelimit-policy', limit.policy],
+    ['ratelimit', state],
+  ] as const) {
+    const before = reply.getHeader(header)
+    reply.header(header, before === undefined ? value : `${String(before)}, ${value}`)
+  }
 }
 
 function tenantOf(caller: Caller | undefined) {
@@ -149,7 +257,7 @@ function tenantOf(caller: Caller | undefined) {
 
 /** Counts an invalid credential for the caller's network. Valid ones from there still pass. */
 export async function countBadCredential(
-  call: Counted,
+  call: CountedCall,
   refusal: Refusal,
   reply: FastifyReply,
 ): Promise<Refusal> {

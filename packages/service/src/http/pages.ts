@@ -1,9 +1,10 @@
 import { parseId } from '@bonded/contract'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import encodeQr from 'qr'
 import { acceptedIndex } from '../domain/challenge.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
 import { handoffPage } from './handoff-page.ts'
+import { countCall, rejectExhausted } from './limits.ts'
 import { qrPayload } from './present.ts'
 import { Refused } from './refused.ts'
 
@@ -31,21 +32,23 @@ export const PAGE_PATHS = [QR_PATH, SCRIPT_PATH, HANDOFF_PATH]
 const SCRIPT_MAX_AGE_SECONDS = 300
 const ONE_YEAR_SECONDS = 31_536_000
 
-/** What the service serves to browsers beside JSON: the script, the code as an image, the handoff link. */
+/** Serves what browsers ask for beside JSON: the script, the QR code as an image, the handoff page. */
 export function servePages(app: FastifyInstance, service: Service, script: ScriptSource): void {
-  app.get(SCRIPT_PATH, { config: { routeName: 'script' } }, (_request, reply) =>
-    sendScript(reply, script, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`),
+  const limited = (routeName: 'script' | 'qr' | 'handoff') => ({
+    config: { routeName },
+    onRequest: (request: FastifyRequest, reply: FastifyReply) => admitPage(service, request, reply),
+  })
+  const bytes = scriptBytes(script)
+  app.get(SCRIPT_PATH, limited('script'), (_request, reply) =>
+    sendScript(reply, bytes, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`),
   )
-  app.get(
-    `/v1/pulse-${script.version}.js`,
-    { config: { routeName: 'script' } },
-    (_request, reply) =>
-      sendScript(reply, script, `public, max-age=${ONE_YEAR_SECONDS}, immutable`),
+  app.get(`/v1/pulse-${script.version}.js`, limited('script'), (_request, reply) =>
+    sendScript(reply, bytes, `public, max-age=${ONE_YEAR_SECONDS}, immutable`),
   )
 
   app.get<{ Params: { session_id: string }; Querystring: Record<string, unknown> }>(
     QR_PATH.replace('{session_id}', ':session_id'),
-    { config: { routeName: 'qr' } },
+    limited('qr'),
     async (request, reply) => {
       const image = await qrSvg(service, request.params.session_id, request.query.nonce)
       if (image === undefined) throw new Refused({ reason: 'session_not_found' })
@@ -55,7 +58,7 @@ export function servePages(app: FastifyInstance, service: Service, script: Scrip
 
   app.get<{ Querystring: Record<string, unknown> }>(
     HANDOFF_PATH,
-    { config: { routeName: 'handoff' } },
+    limited('handoff'),
     (request, reply) => {
       const { session_id, nonce } = request.query
       const page = handoffPage({ scheme: service.settings.appScheme, sessionId: session_id, nonce })
@@ -67,12 +70,41 @@ export function servePages(app: FastifyInstance, service: Service, script: Scrip
   )
 }
 
+/** Counts a page by the network that asks for it. Drawing a QR code costs more, and is counted as a read too. */
+async function admitPage(
+  service: Service,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const call = { service, request, caller: ANYBODY }
+  const { routeName } = request.routeOptions.config
+  const over =
+    (await countCall(['public'], call, reply)) ??
+    (routeName === 'qr'
+      ? ((await rejectExhausted('not_found', call, reply)) ??
+        (await countCall(['get'], call, reply)))
+      : undefined)
+  if (over !== undefined) throw new Refused(over)
+}
+
+const ANYBODY = { kind: 'anybody' } as const
+
+/** The script as bytes that all answers share. */
+function scriptBytes(script: ScriptSource): () => Promise<Buffer> {
+  let latest: { readonly of: HostedScript; readonly bytes: Buffer } | undefined
+  return async () => {
+    const loaded = await script.load()
+    if (latest?.of !== loaded) latest = { of: loaded, bytes: Buffer.from(loaded.source) }
+    return latest.bytes
+  }
+}
+
 async function sendScript(
   reply: FastifyReply,
-  script: ScriptSource,
+  bytes: () => Promise<Buffer>,
   cacheControl: string,
 ): Promise<FastifyReply> {
-  const { source } = await script.load()
+  const source = await bytes()
   // Any page may load it, with or without an integrity attribute.
   return reply
     .type('text/javascript; charset=utf-8')

@@ -1,9 +1,8 @@
-import type { Endpoint, RequestId } from '@bonded/contract'
+import { BODY_LIMITS, type Endpoint, type RequestId } from '@bonded/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastJsonStringify from 'fast-json-stringify'
 import type { Static, TSchema } from 'typebox'
 import type { Result } from '../domain/refusal.ts'
-import { authenticate } from '../operations/authenticate.ts'
 import {
   type BackendCaller,
   type BrowserCaller,
@@ -11,10 +10,10 @@ import {
   type Service,
   serviceDuring,
 } from '../operations/service.ts'
+import { admitAfterBody, admitBeforeBody } from './admission.ts'
 import { clientAddress } from './client-address.ts'
-import { countBadCredential, countCall } from './limits.ts'
 import { Refused } from './refused.ts'
-import { endpointName, noteAnswered, noteAsked } from './request-line.ts'
+import { endpointName, noteAnswered } from './request-line.ts'
 
 /** The callers that an endpoint's handler can meet. */
 type CallerOf<E extends Endpoint> = {
@@ -76,41 +75,19 @@ export function serve<const E extends Endpoint>(
       method: endpoint.method,
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       ...(routeName ? { config: { routeName } } : {}),
-      ...(endpoint.body ? { bodyLimit: endpoint.body.limitBytes } : {}),
+      bodyLimit: endpoint.body?.limitBytes ?? BODY_LIMITS.none,
       schema: {
         ...(endpoint.body ? { body: endpoint.body.schema } : {}),
         ...(endpoint.query ? { querystring: endpoint.query } : {}),
         ...(endpoint.headers ? { headers: endpoint.headers } : {}),
       },
+      onRequest: (request, reply) => admitBeforeBody({ service, endpoint, request, reply }),
       preValidation: (request, _reply, done) => done(judgeBody(endpoint, request)),
       async handler(request, reply) {
-        const presented = {
-          authorization: request.headers.authorization,
-          origin: request.headers.origin,
-        }
-        const caller = await authenticate(service, presented, endpoint)
-        if (!caller.ok)
-          throw new Refused(
-            await countBadCredential(
-              { service, request, caller: undefined },
-              caller.refusal,
-              reply,
-            ),
-          )
-        if (caller.value.kind === 'backend')
-          request.server.connectionCaps.recognizeBackend(request.raw.socket)
-        noteAsked(request, caller.value)
-        if (endpoint.limits !== undefined) {
-          const over = await countCall(
-            endpoint.limits,
-            { service, request, caller: caller.value },
-            reply,
-          )
-          if (over !== undefined) throw new Refused(over)
-        }
+        const caller = await admitAfterBody({ service, endpoint, request, reply })
         const answered = handle({
           service: serviceDuring(service, request.id as RequestId),
-          caller: caller.value as CallerOf<E>,
+          caller: caller as CallerOf<E>,
           body: request.body as BodyOf<E>,
           params: request.params as Call<E>['params'],
           query: request.query as Call<E>['query'],

@@ -1,15 +1,17 @@
-import { BODY_LIMIT_BYTES } from '@bonded/contract'
+import { BODY_LIMITS } from '@bonded/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Refusal } from '../domain/refusal.ts'
 import type { Service } from '../operations/service.ts'
+import { isAmbiguous } from './ambiguous-headers.ts'
+import { answerBrokenRequests } from './broken-requests.ts'
 import type { ConnectionCaps } from './connection-caps.ts'
+import { guardConnections } from './connection-guard.ts'
 import { CONTRACT_RULES } from './contract-rules.ts'
-import { answerBrokenRequests, answerFailures } from './failures.ts'
+import { answerExpectations } from './expectations.ts'
+import { answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
 import { acceptStrictJson } from './json-body.ts'
 import { type ScriptSource, servePages } from './pages.ts'
-import { refusalToWire } from './refusal-to-wire.ts'
 import { Refused } from './refused.ts'
 import { requestIdOf, type TellRequest, logRequests } from './request-line.ts'
 import { ROUTES } from './routes/index.ts'
@@ -34,12 +36,17 @@ export interface HttpOptions {
   /** Which upgrade requests the channel takes; all others are answered as plain requests. */
   readonly takesUpgrade: (path: string) => boolean
   readonly caps: ConnectionCaps
+  /** What all request bodies in flight may hold together. */
+  readonly bodyBudgetBytes: number
 }
+
+/** Enough for 500 of the largest bodies at once, and little beside what the service itself needs. */
+export const BODY_BUDGET_BYTES = 64 * 1024 * 1024
 
 /** The HTTP side of the service, not yet listening. */
 export function buildServer(
   service: Service,
-  { script, log, tell, takesUpgrade, caps }: HttpOptions,
+  { script, log, tell, takesUpgrade, caps, bodyBudgetBytes }: HttpOptions,
 ): FastifyInstance {
   const app = Fastify({
     // We write the one line a request ourselves: fastify would make a logger for each.
@@ -48,7 +55,7 @@ export function buildServer(
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Of endpoints without a body too, and before anybody is asked who they are.
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: BODY_LIMITS.none,
     // Of clients. `ConnectionCaps` gives backends and proxies longer.
     keepAliveTimeout: service.settings.connections.idle_seconds * MS_A_SECOND,
     forceCloseConnections: 'idle',
@@ -90,32 +97,25 @@ export function buildServer(
   caps.watch(app.server)
   app.decorate('connectionCaps', caps)
   setHeaders(app, service)
-  app.addHook('onRequest', (request, _reply, done) =>
-    done(
-      request.headers.host === undefined ? new Refused({ reason: 'malformed_request' }) : undefined,
-    ),
-  )
   logRequests(app, tell)
-  acceptStrictJson(app)
-  answerFailures(app, log)
-  answerUnmatched(app)
+  app.addHook('onRequest', (request, _reply, done) =>
+    done(isAmbiguous(request.raw) ? new Refused({ reason: 'malformed_request' }) : undefined),
+  )
+  acceptStrictJson(app, {
+    trustedProxies: service.settings.trustedProxies,
+    budgetBytes: bodyBudgetBytes,
+  })
+  answerFailures(app, { service, log })
+  answerUnmatched(app, service)
   for (const route of ROUTES) route(app, service)
   servePages(app, service, script)
 
-  app.server.on('checkExpectation', (request, response) => {
-    // `Expect: 100-continue` has an event of its own; anything else asks for what nobody does.
-    request.resume()
-    const requestId = requestIdOf(request.headers, service.random)
-    const refusal: Refusal = { reason: 'expectation_unsupported' }
-    const { status, body } = refusalToWire(refusal, requestId)
-    response.writeHead(status, {
-      'content-type': 'application/json; charset=utf-8',
-      'x-request-id': requestId,
-      'cache-control': 'no-store',
-    })
-    response.end(JSON.stringify(body))
-    tell({ requestId, method: request.method, route: 'broken', status, refusal, ms: 0 }, 'broken')
+  answerExpectations(app.server, { random: service.random, tell })
+  answerBrokenRequests(app.server, { service, tell })
+  const guard = guardConnections(app.server)
+  app.addHook('onClose', (_app, done) => {
+    guard[Symbol.dispose]()
+    done()
   })
-  answerBrokenRequests(app.server, { random: service.random, tell })
   return app
 }

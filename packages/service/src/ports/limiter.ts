@@ -24,4 +24,9 @@ export interface Limiter {
    *   the fewest units left. Without a promise where the limiter need not wait.
    */
   take(takes: readonly Take[]): Taken | Promise<Taken>
+  /**
+   * What `take` would answer now, without taking: for limits that count only what a call turns out
+   * to be. Concurrent calls can all be granted the last unit, so a few more than the quota can pass.
+   */
+  peek(takes: readonly Take[]): Taken | Promise<Taken>
 }

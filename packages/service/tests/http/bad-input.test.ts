@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
-import { BODY_LIMIT_BYTES, ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
+import { BODY_LIMITS, ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
 import { harness, PUBLIC_ORIGIN, type Reply } from '../harness/harness.ts'
 import {
   attestation,
@@ -34,7 +34,8 @@ const GOOD: Partial<Record<EndpointName, Record<string, unknown>>> = {
   attest: attestation(phone, shown, verified_evidence, h.now()),
   rotateDeviceToken: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
   registerDevice: { format: 'software', challenge, public_key: newKey().public_key },
-  removeDevice: removalRequest(phone, phone.device_id, h.now(), { origin: PUBLIC_ORIGIN }),
+  // Signed for another origin: of the right shape, and it must not remove the phone.
+  removeDevice: removalRequest(phone, phone.device_id, h.now(), { origin: 'https://x.example' }),
 }
 const BODIED = Object.keys(GOOD) as EndpointName[]
 const tokenFor = (endpoint: Endpoint) =>
@@ -191,7 +192,7 @@ test('every endpoint without a body takes none, or an empty object, and refuses 
     isRefused(await send(name, '{"a":1}'), 400, 'unexpected_body', name)
     isRefused(await send(name, '[1]'), 400, 'unexpected_body', name)
     assert.notEqual((await send(name, '{}')).body?.error?.reason, 'unexpected_body')
-    isRefused(await send(name, `{${' '.repeat(BODY_LIMIT_BYTES)}}`), 413, 'body_too_large', name)
+    isRefused(await send(name, `{${' '.repeat(BODY_LIMITS.none)}}`), 413, 'body_too_large', name)
   }
   const doomed = await h.create()
   assert.equal(

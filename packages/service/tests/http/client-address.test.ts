@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { bareAddress, clientAddress, parseTrustedProxies } from '../../src/http/client-address.ts'
 
@@ -8,7 +7,7 @@ const from = (remoteAddress: string, forwarded: string | undefined, setting: str
     {
       socket: { remoteAddress },
       headers: { 'x-forwarded-for': forwarded },
-    } as unknown as IncomingMessage,
+    },
     parseTrustedProxies(setting) ?? 0,
   )
 

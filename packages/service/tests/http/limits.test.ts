@@ -316,14 +316,14 @@ test('a session that is not there is limited as one that is, header for header',
   }
 })
 
-test('the backend’s get, delete and form-completed are not limited, however much others ask', async () => {
+test('the backend’s get, delete and form-completed have buckets of their own, however much others ask', async () => {
   await using h = await limited()
   const { session, phone } = await h.reach('bonded')
   await passed(130, () => watch(h, session))
   await passed(130, () => h.view(phone, session) as never)
   assert.equal(await passed(300, () => h.get(session)), 300)
   const completed = await h.complete(session)
-  assert.deepEqual([completed.status, completed.headers.ratelimit], [200, undefined])
+  assert.deepEqual([completed.status, completed.headers.ratelimit], [200, '"backend";r=999;t=1'])
   assert.equal((await h.kill(await h.create())).status, 204)
 })
 

@@ -60,6 +60,10 @@ export function memoryLimiter(
       }
       return tightest(spent.map(({ spending }) => spending))
     },
+    peek: (takes): Taken => {
+      const nowUs = clock.now() * 1_000
+      return tightest(takes.map((take) => spendOne(take, nowUs).spending))
+    },
     size: () =>
       [...limits.values()].reduce(
         (sum, { young, old }) => sum + new Set([...young.keys(), ...old.keys()]).size,

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, isIPv4 } from 'node:net'
 import type { PrometheusMeter } from './prometheus-meter.ts'
 
@@ -31,6 +31,7 @@ export async function listenForMetrics(
       `metrics are for this machine only: ${host} is not a loopback address`,
     )
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    if (!namesLoopback(request)) return void response.writeHead(403).end()
     if (request.method !== 'GET' || request.url !== '/metrics')
       return void response.writeHead(404).end()
     meter.read().then(
@@ -57,4 +58,16 @@ export async function listenForMetrics(
 
 function isLoopback(host: string): boolean {
   return host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}
+
+/**
+ * Whether the request was made for this machine by its name. A page on the web can point a name of its
+ * own at 127.0.0.1 and read what is served there (DNS rebinding), but its browser sends that name.
+ */
+function namesLoopback({ headers, rawHeaders }: IncomingMessage): boolean {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host')
+  return (
+    hosts.length === 1 &&
+    /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(headers.host ?? '')
+  )
 }

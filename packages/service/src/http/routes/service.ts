@@ -4,20 +4,13 @@ import { checkReadiness } from '../../operations/check-readiness.ts'
 import { openApiDocument } from '../openapi.ts'
 import { iso } from '../../domain/iso.ts'
 import { serve } from '../serve.ts'
+import { serveStatic } from '../static-answer.ts'
 
-export const readOpenApiRoute = serve(ENDPOINTS.readOpenApi, ({ service }) =>
-  accept([
-    'document',
-    openApiDocument({
-      origin: service.settings.publicOrigin,
-      version: service.settings.version,
-    }) as never,
-  ]),
+export const readOpenApiRoute = serveStatic(ENDPOINTS.readOpenApi, ({ settings }) =>
+  openApiDocument({ origin: settings.publicOrigin, version: settings.version }),
 )
 
-export const aliveRoute = serve(ENDPOINTS.alive, () =>
-  accept(['health', { status: 'alive', reasons: [] }]),
-)
+export const aliveRoute = serveStatic(ENDPOINTS.alive, () => ({ status: 'alive', reasons: [] }))
 
 export const readyRoute = serve(ENDPOINTS.ready, async ({ service }) => {
   const unready = await checkReadiness(service)

@@ -6,6 +6,7 @@ import { WebSocket } from 'ws'
 import { listenForMetrics, MetricsHostError } from '../../../src/adapters/meter/metrics-listener.ts'
 import { prometheusMeter } from '../../../src/adapters/meter/prometheus-meter.ts'
 import { harness } from '../../harness/harness.ts'
+import { rawClient } from '../../harness/raw-http.ts'
 
 const meter = prometheusMeter({ version: '9.8.7' })
 const h = await harness({ meter })
@@ -146,4 +147,18 @@ test('the figures are served on a port of their own, to this machine, and nowher
   assert.equal(await status(h.running.port, '/metrics'), 404)
   for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', 'localhost', ''])
     await assert.rejects(listenForMetrics(meter, { host, port: 0 }), MetricsHostError, host)
+})
+
+test('metrics are rejected for any Host that does not name this machine, as DNS rebinding sends it', async () => {
+  await using listener = await listenForMetrics(meter, { host: '127.0.0.1', port: 0 })
+  const statusFor = async (hosts: string) => {
+    using client = await rawClient(listener.port)
+    client.send(`GET /metrics HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`)
+    return /^HTTP\/1.1 (\d+)/.exec(await client.closed)?.[1]
+  }
+  for (const host of ['localhost', `127.0.0.1:${listener.port}`, '[::1]:9464'])
+    assert.equal(await statusFor(`Host: ${host}\r\n`), '200', host)
+  for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', ''])
+    assert.equal(await statusFor(`Host: ${host}\r\n`), '403', host)
+  assert.equal(await statusFor('Host: localhost\r\nHost: evil.example\r\n'), '403')
 })

@@ -1,0 +1,77 @@
+import type { Endpoint } from '@bonded/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { authenticate } from '../operations/authenticate.ts'
+import type { Caller, Service } from '../operations/service.ts'
+import { countAfterBody, countBadCredential, countBeforeBody, rejectExhausted } from './limits.ts'
+import { Refused } from './refused.ts'
+import { noteAsked } from './request-line.ts'
+
+/** What a request is judged with before and after its body is read. */
+interface Admission {
+  readonly service: Service
+  readonly endpoint: Endpoint
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/**
+ * Judges everything about a request that does not need its body: the path, the credential, and the
+ * limits of its caller. An anonymous caller can so make the service read a body only where an endpoint
+ * takes one from anybody, and only as often as that endpoint's limits say.
+ *
+ * @throws {Refused} with the first failure
+ */
+export async function admitBeforeBody(admission: Admission): Promise<void> {
+  const { service, endpoint, request, reply } = admission
+  // A path such as /sessions/ names no session: it is a path that this service does not have.
+  if (Object.values(request.params as object).includes(''))
+    throw new Refused({ reason: 'unknown_endpoint' })
+  const caller = await callerOf(admission)
+  request.caller = caller
+  if (caller.kind === 'backend') request.server.connectionCaps.recognizeBackend(request.raw.socket)
+  request.admittedWhole = request.raw.complete
+  noteAsked(request, caller)
+  const call = { service, request, caller }
+  const over =
+    (endpoint.refusals.includes('session_not_found')
+      ? await rejectExhausted('not_found', call, reply)
+      : undefined) ?? (await countBeforeBody(endpoint.limits, call, reply))
+  if (over !== undefined) throw new Refused(over)
+}
+
+/**
+ * Counts what needs the body, once its shape is known to be right.
+ *
+ * @returns the caller
+ * @throws {Refused} with the first failure
+ */
+export async function admitAfterBody(admission: Admission): Promise<Caller> {
+  const { service, endpoint, request, reply } = admission
+  // A slow body may arrive long after its credential was checked, and the credential may be revoked by now.
+  const caller =
+    request.admittedWhole === true && request.caller !== undefined
+      ? request.caller
+      : await callerOf(admission)
+  request.caller = caller
+  noteAsked(request, caller)
+  const over = await countAfterBody(endpoint.limits, { service, request, caller }, reply)
+  if (over !== undefined) throw new Refused(over)
+  return caller
+}
+
+async function callerOf({ service, endpoint, request, reply }: Admission): Promise<Caller> {
+  const { authorization, origin } = request.headers
+  const caller = await authenticate(service, { authorization, origin }, endpoint)
+  if (caller.ok) return caller.value
+  const call = { service, request, caller: undefined }
+  throw new Refused(await countBadCredential(call, caller.refusal, reply))
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined until a credential was found valid, or the endpoint takes none. */
+    caller?: Caller | undefined
+    /** Whether all of the request had arrived when its credential was checked. */
+    admittedWhole?: boolean
+  }
+}

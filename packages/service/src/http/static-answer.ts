@@ -1,0 +1,30 @@
+import type { Endpoint } from '@bonded/contract'
+import type { Service } from '../operations/service.ts'
+import { admitBeforeBody } from './admission.ts'
+import { endpointName } from './request-line.ts'
+import type { Route } from './serve.ts'
+
+/**
+ * Joins an endpoint of the table to an answer that never changes while the service runs. The answer is
+ * written once, when it is first asked for, and all requests share its bytes: an answer that waits for a
+ * slow client holds no copy.
+ */
+export function serveStatic(endpoint: Endpoint, make: (service: Service) => object): Route {
+  const routeName = endpointName(endpoint)
+  return (app, service) => {
+    let bytes: Buffer | undefined
+    app.route({
+      method: endpoint.method,
+      url: endpoint.path,
+      ...(routeName ? { config: { routeName } } : {}),
+      onRequest: (request, reply) => admitBeforeBody({ service, endpoint, request, reply }),
+      handler(_request, reply) {
+        bytes ??= Buffer.from(JSON.stringify(make(service)))
+        return reply
+          .code(endpoint.status)
+          .header('content-type', 'application/json; charset=utf-8')
+          .send(bytes)
+      },
+    })
+  }
+}

@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+/** A client that writes bytes as it likes, and reads only when it is told to. */
+export interface RawClient extends Disposable {
+  readonly socket: Socket
+  readonly send: (bytes: string | Buffer) => void
+  /** All that was answered until the service closed the connection. */
+  readonly closed: Promise<string>
+  /** What was answered so far, once the text is in it so many times. Rejects when the connection ends before. */
+  readonly until: (wanted: string, times?: number) => Promise<string>
+}
+
+/** Opens a connection. With `reads: false` nothing that the service writes is ever read. */
+export async function rawClient(
+  port: number,
+  { reads = true }: { reads?: boolean } = {},
+): Promise<RawClient> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  let text = ''
+  const { promise: closed, resolve } = Promise.withResolvers<string>()
+  socket.on('error', () => {})
+  socket.once('close', () => resolve(text))
+  if (reads) socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk))
+  await once(socket, 'connect')
+  return {
+    socket,
+    closed,
+    send: (bytes) => void socket.write(bytes),
+    async until(wanted, times = 1) {
+      while (text.split(wanted).length <= times) {
+        if (socket.destroyed) throw new Error(`closed before ${wanted}: ${text}`)
+        await Promise.race([once(socket, 'data'), closed])
+      }
+      return text
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  }
+}
+
+/** A request as it goes over the wire. */
+export function rawRequest(
+  line: string,
+  headers: Readonly<Record<string, string | number>> = {},
+  body = '',
+): string {
+  const all = { Host: 'x', ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${line} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}
