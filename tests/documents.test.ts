@@ -87,8 +87,8 @@ test('the reference names every setting', () => {
 
 test('every npm script that a manual names exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  const OF_NPM = ['ci']
-  const unknown = commandsOfManuals(/\bnpm (?:run )?([a-z][a-z:-]*)/g).filter(
+  const OF_NPM = ['ci', 'install']
+  const unknown = commandsOfManuals(/\bnpm (?:run )?([a-z][a-z0-9:-]*)/g).filter(
     ([, name = '']) => !(name in scripts) && !OF_NPM.includes(name),
   )
   assert.deepEqual(

@@ -14,13 +14,42 @@ function against(attack: Attack, rows: readonly Row[]): readonly Mutant[] {
 
 type Row = readonly [name: string, file: string, find: string, replace: string, ...tests: string[]]
 
-const [CONTRACT, INTEGRATOR, SERVICE] = [
+const [ATTESTATION, CONTRACT, INTEGRATOR, SERVICE] = [
+  'packages/attestation',
   'packages/contract',
   'packages/integrator',
   'packages/service',
 ]
 
 const FORGED = against('forged', [
+  [
+    'a certificate that its issuer did not sign is accepted',
+    `${ATTESTATION}/src/x509/issuance.ts`,
+    "return isSignedBy(certificate, key) ? undefined : 'signature'",
+    "return key.type === 'public' ? undefined : 'signature'",
+    `${ATTESTATION}/tests/webauthn/certificate-path.test.ts`,
+  ],
+  [
+    'the key of a phone issues certificates',
+    `${ATTESTATION}/src/x509/issuance.ts`,
+    'isAuthority(issuer) ? pathLengthOf(issuer) : undefined',
+    'pathLengthOf(issuer) ?? Number.POSITIVE_INFINITY',
+    `${ATTESTATION}/tests/webauthn/certificate-path.test.ts`,
+  ],
+  [
+    'an App Attest statement for another challenge is accepted',
+    `${ATTESTATION}/src/apple/verify-attestation.ts`,
+    "if (nonceOf(chain.leaf)?.equals(nonce) !== true) return fail('nonce')",
+    "if (nonceOf(chain.leaf)?.length !== nonce.length) return fail('nonce')",
+    `${ATTESTATION}/tests/apple/verify-attestation.test.ts`,
+  ],
+  [
+    'a passkey assertion for another relying party is accepted',
+    `${ATTESTATION}/src/webauthn/verify-assertion.ts`,
+    "if (!hash('sha256', rpId, 'buffer').equals(data.rpIdHash)) return fail('app_id')",
+    '',
+    `${ATTESTATION}/tests/webauthn/verify-assertion.test.ts`,
+  ],
   [
     'the secret of a device token is not compared',
     `${SERVICE}/src/operations/authenticate.ts`,
@@ -252,8 +281,7 @@ const CROSS_TENANT = against('cross-tenant', [
     `${SERVICE}/src/operations/authenticate.ts`,
     "if (key === undefined) return refuse('credential_missing', { param: 'Sec-WebSocket-Protocol' })",
     'if (key === undefined) return accept(null)',
-    `${SERVICE}/tests/http/key-scope.test.ts`,
-    `${SERVICE}/tests/channel/channel.test.ts`,
+    `${SERVICE}/tests/channel/browser-key.test.ts`,
   ],
   [
     'a server credential is accepted from any origin',

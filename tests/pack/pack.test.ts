@@ -49,6 +49,12 @@ for (const [name, command] of Object.entries(OTHERS))
     assert.deepEqual(JSON.parse(succeed(folder.run(bond))), BONDED)
   })
 
+for (const [name, command] of Object.entries({ ...NODES, ...OTHERS }))
+  test(`installed tarballs verify an attestation under ${name}`, { skip: !command }, () => {
+    const printed = succeed(folder.run([...(command ?? []), 'attest.mjs']))
+    assert.deepEqual(JSON.parse(printed), { honest: true, replayed: false })
+  })
+
 const RESOLUTIONS = [
   ['--module', 'nodenext'],
   ['--module', 'esnext', '--moduleResolution', 'bundler'],

@@ -49,6 +49,11 @@ test('rejects an assertion whose key cannot verify signatures, and does not thro
   assert.equal(wordOf(verifyWebAuthnAssertion({ ...honest, publicKey: unfit })), 'signature')
 })
 
+test('rejects an assertion for another relying party', () => {
+  const other = { ...honest, rpId: `other.${honest.rpId}` }
+  assert.equal(wordOf(verifyWebAuthnAssertion(other)), 'app_id')
+})
+
 test('rejects client data that names a member twice at any depth', () => {
   const text = honest.clientDataJson.toString()
   for (const [more, step] of [
