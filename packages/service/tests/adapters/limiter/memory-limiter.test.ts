@@ -182,6 +182,11 @@ test('the usual limits are those of protocol 10', () => {
       '"evidence";q=6',
       '"challenge";q=30;w=60',
       '"register";q=10;w=60',
+      '"backend";q=6000;w=60;burst=1000',
+      '"phone";q=60;w=60',
+      '"public";q=6000;w=60;burst=1000',
+      '"not_found";q=300;w=60',
+      '"rejected";q=300;w=60',
       '"bad_credential";q=20;w=60',
     ],
   )
