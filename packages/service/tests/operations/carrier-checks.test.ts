@@ -5,7 +5,7 @@ import { vectorsMissing } from '../../../contract/tests/vectors.ts'
 import { camaraCarrier } from '../../src/adapters/carrier/camara.ts'
 import { prometheusMeter } from '../../src/adapters/meter/prometheus-meter.ts'
 import { expireSessions } from '../../src/operations/expire-sessions.ts'
-import { fakeOperator, PATHS } from '../adapters/carrier/fake-carrier/fake-operator.ts'
+import { startFakeCarrier, PATHS } from '../adapters/carrier/fake-carrier/fake-carrier.ts'
 import { NUMBER, SIM_TOKEN, UNKNOWN, WELL } from '../adapters/carrier/fake-carrier/scene.ts'
 import { type Harness, harness, WORKFLOWS } from '../harness/harness.ts'
 import { carriedSignals } from '../harness/phone.ts'
@@ -14,32 +14,32 @@ import { TestClock } from '../harness/test-clock.ts'
 const skip = vectorsMissing
 const TRUSTED = { name: 'trusted_number', actions: ['act'], require: ['carrier' as const] }
 
-/** A service whose operator knows one number. */
-async function withOperator(options: Parameters<typeof harness>[0] = {}) {
-  // The operator lives on the harness's clock, which is there only once the harness is.
+/** A service whose carrier knows one number. */
+async function withCarrier(options: Parameters<typeof harness>[0] = {}) {
+  // The carrier lives on the harness's clock, which is there only once the harness is.
   const late = { clock: new TestClock() }
-  const operator = await fakeOperator({
+  const fakeCarrier = await startFakeCarrier({
     clock: {
       now: () => late.clock.now(),
       schedule: (at, callback) => late.clock.schedule(at, callback),
     },
   })
-  operator.subscribers.set(NUMBER, {})
-  operator.sims.set(SIM_TOKEN, NUMBER)
+  fakeCarrier.subscribers.set(NUMBER, {})
+  fakeCarrier.sims.set(SIM_TOKEN, NUMBER)
   const h = await harness({
     workflows: [...WORKFLOWS, TRUSTED],
     ...options,
     carrier: (clock) => {
       late.clock = clock
-      return camaraCarrier([operator.settings], { clock })
+      return camaraCarrier([fakeCarrier.settings], { clock })
     },
   })
   return {
     h,
-    operator,
+    fakeCarrier,
     async [Symbol.asyncDispose]() {
       await h[Symbol.asyncDispose]()
-      await operator[Symbol.asyncDispose]()
+      await fakeCarrier[Symbol.asyncDispose]()
     },
   }
 }
@@ -59,10 +59,10 @@ async function claimed(h: Harness, body: object) {
 const timelineOf = async (h: Harness, session: { id: string }) =>
   (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).body.entries
 
-test('a session with a phone number gets evidence of its operator, and the bond tells it', {
+test('a session with a phone number gets evidence of its carrier, and the bond tells it', {
   skip,
 }, async () => {
-  await using setting = await withOperator()
+  await using setting = await withCarrier()
   const { h } = setting
   const { session, phone, seen } = await claimed(h, {
     workflow: TRUSTED.name,
@@ -80,11 +80,11 @@ test('a session with a phone number gets evidence of its operator, and the bond 
   )
 })
 
-test('without a phone number the operator is not asked, whatever the phone brings', {
+test('without a phone number the carrier is not asked, whatever the phone brings', {
   skip,
 }, async () => {
-  await using setting = await withOperator()
-  const { h, operator } = setting
+  await using setting = await withCarrier()
+  const { h, fakeCarrier } = setting
   const { phone, seen } = await claimed(h, { workflow: 'credit_application' })
   const { carrier } = (await h.evidence(phone, seen, withToken(h))).body.verified_evidence
   assert.deepEqual(carrier, {
@@ -94,15 +94,15 @@ test('without a phone number the operator is not asked, whatever the phone bring
     source: 'none',
     checked_at: h.now(),
   })
-  assert.equal(operator.requests.length, 0)
+  assert.equal(fakeCarrier.requests.length, 0)
 })
 
 test('a recent SIM swap leads to a step-up where the workflow demands the carrier, and is only told where it does not', {
   skip,
 }, async () => {
-  await using setting = await withOperator()
-  const { h, operator } = setting
-  operator.subscribers.set(NUMBER, { swapped: true })
+  await using setting = await withCarrier()
+  const { h, fakeCarrier } = setting
+  fakeCarrier.subscribers.set(NUMBER, { swapped: true })
   const demanded = await claimed(h, { workflow: TRUSTED.name, phone_number: NUMBER })
   const missed = await h.attest(demanded.phone, demanded.seen, { signals: withToken(h) })
   assert.equal(missed.body.state, 'step_up_required')
@@ -120,8 +120,8 @@ test('a recent SIM swap leads to a step-up where the workflow demands the carrie
   assert.equal((await h.get(free.session)).body.verification.carrier.sim_swap_recent, true)
 })
 
-test('a phone that brings its operator token at the step-up bonds', { skip }, async () => {
-  await using setting = await withOperator()
+test('a phone that brings its carrier token at the step-up bonds', { skip }, async () => {
+  await using setting = await withCarrier()
   const { h } = setting
   const { session, phone, seen } = await claimed(h, {
     workflow: TRUSTED.name,
@@ -137,18 +137,18 @@ test('a phone that brings its operator token at the step-up bonds', { skip }, as
   assert.equal((await h.attest(phone, stepping, { signals: withToken(h) })).body.state, 'bonded')
 })
 
-test('an operator that hangs holds evidence up for two seconds; it is judged on the safe side, and the timeline says why', {
+test('a carrier that hangs holds evidence up for two seconds; it is judged on the safe side, and the timeline says why', {
   skip,
 }, async () => {
-  await using setting = await withOperator()
-  const { h, operator } = setting
-  operator.moods.set(PATHS.token, 'hang')
+  await using setting = await withCarrier()
+  const { h, fakeCarrier } = setting
+  fakeCarrier.moods.set(PATHS.token, 'hang')
   const { session, phone, seen } = await claimed(h, {
     workflow: 'credit_application',
     phone_number: NUMBER,
   })
   const asking = h.evidence(phone, seen, withToken(h))
-  await operator.received(PATHS.token, 3)
+  await fakeCarrier.received(PATHS.token, 3)
   h.clock.advance(2_000)
   const { verified_evidence } = (await asking).body
   assert.deepEqual(verified_evidence.carrier, { ...UNKNOWN, checked_at: h.now() })
@@ -165,13 +165,13 @@ test('a number stands in no log line, no figure, no timeline, no answer and nowh
   skip,
 }, async () => {
   using meter = prometheusMeter({ version: '0.0.0' })
-  await using setting = await withOperator({ meter })
-  const { h, operator } = setting
+  await using setting = await withCarrier({ meter })
+  const { h, fakeCarrier } = setting
   const told: string[] = []
-  // Answered well, and refused in the operator's own words, which hold the number.
+  // Answered well, and refused in the carrier's own words, which hold the number.
   for (const mood of [undefined, { status: 403, code: 'PERMISSION_DENIED' }] as const) {
     if (mood)
-      for (const path of [PATHS.verify, PATHS.check, PATHS.reach]) operator.moods.set(path, mood)
+      for (const path of [PATHS.verify, PATHS.check, PATHS.reach]) fakeCarrier.moods.set(path, mood)
     const body = { workflow: TRUSTED.name, phone_number: NUMBER }
     const twice = await h.api('POST', '/sessions', {
       token: h.shop.server,
@@ -210,7 +210,7 @@ test('a number stands in no log line, no figure, no timeline, no answer and nowh
 test('the sealed number goes with the last need of it: at the bond, at the end, at the expiry', {
   skip,
 }, async () => {
-  await using setting = await withOperator()
+  await using setting = await withCarrier()
   const { h } = setting
   const sealed = async (session: { id: string }) =>
     (await h.service.store.read((tables) => tables.sessions.find(session.id as never)))

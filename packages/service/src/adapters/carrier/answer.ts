@@ -1,4 +1,4 @@
-/** Why something was not learned of an operator. Words of ours only: nothing that an operator wrote gets further. */
+/** Why something was not learned of a carrier. Words of ours only: nothing that a carrier wrote gets further. */
 export type Why =
   | 'no_operator'
   | 'operator_token_missing'
@@ -25,7 +25,7 @@ export type Answer<T> = { readonly known: true; readonly value: T } | Unknown
 export interface Unknown {
   readonly known: false
   readonly why: Why
-  /** How long the operator asked to be left alone. */
+  /** How long the carrier asked to be left alone. */
   readonly retryAfterMs?: number
 }
 

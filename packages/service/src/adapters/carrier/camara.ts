@@ -6,7 +6,7 @@ import { type Answer, unknown } from './answer.ts'
 import { deadlineIn } from './deadline.ts'
 import { noCarrier } from './none.ts'
 import {
-  type Operator,
+  type Carrier,
   type CarrierAnswers,
   type CarrierSettings,
   carrierClient,
@@ -17,7 +17,7 @@ export const BUDGET_MS = 2_000
 
 const SOURCE = 'camara'
 
-/** Asks the operators of the configuration through the CAMARA interfaces. */
+/** Asks the carriers of the configuration through the CAMARA interfaces. */
 export function camaraCarrier(
   settings: readonly CarrierSettings[],
   { clock }: { clock: Clock },
@@ -25,15 +25,15 @@ export function camaraCarrier(
   // Of this process only: what is remembered under it dies with it.
   const key = randomBytes(32)
   const nameless = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
-  const operators = settings.map((operator) => carrierClient(operator, { clock, nameless }))
+  const carriers = settings.map((carrier) => carrierClient(carrier, { clock, nameless }))
   return {
     async check(question) {
       const number = question.phoneNumber?.reveal()
       if (number === undefined) return noCarrier.check(question)
-      const operator = operatorFor(operators, number)
-      if (operator === undefined) return verdictOf(NOBODY)
+      const carrier = carrierFor(carriers, number)
+      if (carrier === undefined) return verdictOf(NOBODY)
       using deadline = deadlineIn(clock, BUDGET_MS)
-      return verdictOf(await operator.ask({ number, signal: question.signal }, deadline))
+      return verdictOf(await carrier.ask({ number, signal: question.signal }, deadline))
     },
   }
 }
@@ -44,14 +44,14 @@ const NOBODY: CarrierAnswers = {
   deviceStatus: unknown('no_operator'),
 }
 
-/** The one with the longest beginning in common: a smaller operator's range lies within a country's. */
-function operatorFor(operators: readonly Operator[], number: string): Operator | undefined {
-  const matches = operators.flatMap((operator) =>
-    operator.settings.numberPrefixes
+/** The one with the longest beginning in common: a smaller carrier's range lies within a country's. */
+function carrierFor(carriers: readonly Carrier[], number: string): Carrier | undefined {
+  const matches = carriers.flatMap((carrier) =>
+    carrier.settings.numberPrefixes
       .filter((prefix) => number.startsWith(prefix))
-      .map((prefix) => ({ operator, length: prefix.length })),
+      .map((prefix) => ({ carrier, length: prefix.length })),
   )
-  return matches.sort((one, other) => other.length - one.length)[0]?.operator
+  return matches.sort((one, other) => other.length - one.length)[0]?.carrier
 }
 
 /** What is not known is judged on the safe side: not verified, swapped, unknown (protocol 7). */

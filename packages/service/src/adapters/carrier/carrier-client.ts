@@ -23,7 +23,7 @@ const SWAP_KEPT_MS = 60_000
 /** A token that is about to run out is not worth a call that is refused. */
 const TOKEN_MARGIN_MS = 10_000
 
-/** An operator as the configuration describes it. */
+/** A carrier as the configuration describes it. */
 export interface CarrierSettings extends OpenIdSettings {
   readonly name: string
   readonly apiRoot: string
@@ -38,8 +38,8 @@ export interface CarrierAnswers {
   readonly deviceStatus: Answer<DeviceStatus>
 }
 
-/** One operator, with all that is remembered of it. Nothing of it is shared with another. */
-export interface Operator {
+/** One carrier, with all that is remembered of it. Nothing of it is shared with another. */
+export interface Carrier {
   readonly settings: CarrierSettings
   /** All three questions at once; one that fails takes none of the others along. */
   ask(
@@ -51,7 +51,7 @@ export interface Operator {
 export function carrierClient(
   settings: CarrierSettings,
   { clock, nameless }: { clock: Clock; nameless: (text: string) => string },
-): Operator {
+): Carrier {
   const openId = openIdOf(settings, clock)
   const tokens = ttlCache<string>(clock)
   const swaps = ttlCache<boolean>(clock)

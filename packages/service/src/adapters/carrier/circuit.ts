@@ -1,11 +1,11 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Answer, Why } from './answer.ts'
 
-/** So many outages in a row and the operator is left alone: fewer would be a hiccup. */
+/** So many outages in a row and the carrier is left alone: fewer would be a hiccup. */
 export const OUTAGES_TO_OPEN = 5
-/** Long enough for a restart at the operator; short enough that evidence is not missed for long. */
+/** Long enough for a restart at the carrier; short enough that evidence is not missed for long. */
 export const OPEN_MS = 30_000
-/** An operator that asks for more is asked again all the same, one question at a time. */
+/** A carrier that asks for more is asked again all the same, one question at a time. */
 const LONGEST_HOLD_MS = 600_000
 
 /** What says that the other side is not well. A refusal, however firm, says that it is. */

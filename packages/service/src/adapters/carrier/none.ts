@@ -1,6 +1,6 @@
 import type { CarrierProvider } from '../../ports/attestation.ts'
 
-/** No operator is asked. Nothing is proved, and nothing is held against the phone. */
+/** No carrier is asked. Nothing is proved, and nothing is held against the phone. */
 export const noCarrier: CarrierProvider = {
   async check() {
     return {

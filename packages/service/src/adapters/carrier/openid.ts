@@ -10,7 +10,7 @@ const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /** Endpoints hardly ever move; one that did is found within the hour. */
 const DISCOVERY_KEPT_MS = 3_600_000
-/** CIBA: what holds where the operator names no interval, and what `slow_down` adds. */
+/** CIBA: what holds where the carrier names no interval, and what `slow_down` adds. */
 const USUAL_INTERVAL_S = 5
 const SHORTEST_INTERVAL_S = 1
 
@@ -30,7 +30,7 @@ export interface TokenWish {
 
 export interface AccessToken {
   readonly value: string
-  /** 0 where the operator does not say. */
+  /** 0 where the carrier does not say. */
   readonly expiresInMs: number
 }
 
@@ -39,7 +39,7 @@ interface Endpoints {
   readonly backchannel: string | undefined
 }
 
-/** Tokens of one operator. Every request is signed anew: an assertion is never used twice. */
+/** Tokens of one carrier. Every request is signed anew: an assertion is never used twice. */
 export interface OpenId {
   token(wish: TokenWish, deadline: Deadline): Promise<Answer<AccessToken>>
 }
@@ -77,7 +77,7 @@ async function byJwtBearer(
   return tokenOf(await asked({ url: token, form }, deadline))
 }
 
-/** CIBA in poll mode: begin, then ask for the token, never sooner than the operator allows. */
+/** CIBA in poll mode: begin, then ask for the token, never sooner than the carrier allows. */
 async function byCiba(
   settings: OpenIdSettings,
   endpoints: Endpoints,

@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
 /** An older report of reachability says nothing of now. */
 export const STATUS_FRESH_MS = 900_000
-/** The operator's clock may be ahead of ours. */
+/** The carrier's clock may be ahead of ours. */
 const CLOCK_SKEW_MS = 60_000
 
 /** The four questions of CAMARA that are asked: where, under which scope. */
@@ -22,7 +22,7 @@ export type Question = (typeof QUESTIONS)[keyof typeof QUESTIONS]
 
 type Members = Readonly<Record<string, unknown>>
 
-/** The members of an answer, or what a refusal of an operator amounts to. */
+/** The members of an answer, or what a refusal of a carrier amounts to. */
 export function membersOf({ status, members, retryAfterMs }: Reply): Answer<Members> {
   if (status === 200) return members === undefined ? unknown('malformed_answer') : learned(members)
   if (status === 429)
@@ -56,7 +56,7 @@ export function swapped({ swapped: said }: Members): Answer<boolean> {
   return typeof said === 'boolean' ? learned(said) : unknown('malformed_answer')
 }
 
-/** The same from the date of the last change. No date proves something only where the operator watched long enough. */
+/** The same from the date of the last change. No date proves something only where the carrier watched long enough. */
 export function swappedSince(
   members: Members,
   { maxAgeHours, now }: { maxAgeHours: number; now: number },

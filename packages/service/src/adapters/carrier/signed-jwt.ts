@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 
-/** Our clock may run ahead: an operator must refuse an assertion that was signed later than it arrived. */
+/** Our clock may run ahead: a carrier must refuse an assertion that was signed later than it arrived. */
 const BACKDATED_S = 10
 /** The profile allows 300 s. It is used at once; this leaves room for a clock that is two minutes off. */
 const LIFE_S = 120
@@ -10,7 +10,7 @@ const LIFE_S = 120
 export interface Signer {
   readonly clientId: string
   readonly key: KeyObject
-  /** How the operator finds the key among ours. */
+  /** How the carrier finds the key among ours. */
   readonly keyId: string | undefined
 }
 

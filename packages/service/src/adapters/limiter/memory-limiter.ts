@@ -2,6 +2,7 @@ import { spend, type Spending } from '../../domain/gcra.ts'
 import type { CountedLimit } from '../../domain/limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Limiter, Take, Taken } from '../../ports/limiter.ts'
+import { GenerationCache } from '../cache/generation-cache.ts'
 
 /**
  * Two generations of the longest keys take 10 MB. To make the limiter drop one bucket early, an
@@ -11,8 +12,7 @@ const MAX_KEYS_A_GENERATION = 20_000
 
 /** The buckets of one limit: key → when the bucket is full again, in microseconds. */
 interface Buckets {
-  young: Map<string, number>
-  old: Map<string, number>
+  readonly cache: GenerationCache<string, number>
   turnAtUs: number
   /** The longest time in which a bucket of this limit fills. */
   periodUs: number
@@ -24,8 +24,8 @@ export interface MemoryLimiter extends Limiter {
 }
 
 /**
- * Keeps the buckets in memory, in two generations. A bucket that is used moves to the young
- * generation. The old generation is dropped as a whole once every bucket in it must be full. This
+ * Keeps the buckets in memory, in two generations. A bucket that is used moves to the newer
+ * generation. The older generation is dropped as a whole once every bucket in it must be full. This
  * needs no search for buckets to drop, and bounds memory even where every call brings a new key.
  */
 export function memoryLimiter(
@@ -36,7 +36,12 @@ export function memoryLimiter(
   const bucketsOf = (name: CountedLimit['name']): Buckets => {
     let buckets = limits.get(name)
     if (buckets === undefined) {
-      buckets = { young: new Map(), old: new Map(), turnAtUs: 0, periodUs: 0 }
+      buckets = {
+        // This limiter decides itself when a generation ends: by time as well as by size.
+        cache: new GenerationCache(Number.POSITIVE_INFINITY),
+        turnAtUs: 0,
+        periodUs: 0,
+      }
       limits.set(name, buckets)
     }
     return buckets
@@ -44,7 +49,7 @@ export function memoryLimiter(
   const spendOne = ({ limit, key, keep = 0 }: Take, nowUs: number) => {
     const buckets = bucketsOf(limit.name)
     turnWhenDue(buckets, limit, { nowUs, maxKeys })
-    const fullAtUs = buckets.young.get(key) ?? buckets.old.get(key)
+    const fullAtUs = buckets.cache.peek(key)
     const spending = spend({ limit, fullAtUs: fullAtUs ?? 0, keep }, nowUs)
     return { buckets, key, known: fullAtUs !== undefined, intervalUs: limit.intervalUs, spending }
   }
@@ -56,7 +61,7 @@ export function memoryLimiter(
       for (const { buckets, key, known, intervalUs, spending } of spent) {
         const returnedUs = !granted && spending.granted ? intervalUs : 0
         // A rejected call adds no key, so a flood that is rejected cannot push out other buckets.
-        if (granted || known) buckets.young.set(key, spending.fullAtUs - returnedUs)
+        if (granted || known) buckets.cache.set(key, spending.fullAtUs - returnedUs)
       }
       return tightest(spent.map(({ spending }) => spending))
     },
@@ -64,11 +69,7 @@ export function memoryLimiter(
       const nowUs = clock.now() * 1_000
       return tightest(takes.map((take) => spendOne(take, nowUs).spending))
     },
-    size: () =>
-      [...limits.values()].reduce(
-        (sum, { young, old }) => sum + new Set([...young.keys(), ...old.keys()]).size,
-        0,
-      ),
+    size: () => [...limits.values()].reduce((sum, { cache }) => sum + cache.size, 0),
   }
 }
 
@@ -91,9 +92,9 @@ function turnWhenDue(
   const periodUs = limit.burst * limit.intervalUs
   // A tenant's own limit can take longer to fill than the service's default.
   if (periodUs > buckets.periodUs) buckets.periodUs = periodUs
-  if (nowUs < buckets.turnAtUs && buckets.young.size < maxKeys) return
-  // After a pause the young buckets are full as well.
-  buckets.old = nowUs >= buckets.turnAtUs + buckets.periodUs ? new Map() : buckets.young
-  buckets.young = new Map()
+  if (nowUs < buckets.turnAtUs && buckets.cache.newerSize < maxKeys) return
+  // After a pause the newer buckets are full as well.
+  if (nowUs >= buckets.turnAtUs + buckets.periodUs) buckets.cache.clear()
+  else buckets.cache.turn()
   buckets.turnAtUs = nowUs + buckets.periodUs
 }

@@ -4,6 +4,7 @@ import type { Device, Session } from '../../domain/session.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { PublishableKey, ServerCredential } from '../../ports/store.ts'
 import type { DeviceToken } from '../../ports/store.ts'
+import { GenerationCache } from '../cache/generation-cache.ts'
 
 /** A session of this process lives a few minutes: these are the ones that somebody is about to ask for again. */
 const MAX_SESSIONS = 4_096
@@ -19,19 +20,19 @@ const MAX_TENANT_ROWS = 10_000
  * unit is undone and when another process has written.
  */
 export interface RowCaches {
-  readonly sessions: Kept<SessionId, Session>
+  readonly sessions: GenerationCache<SessionId, Session>
   /** Of each session, how often which phone has failed on it. */
-  readonly failures: Kept<SessionId, ReadonlyMap<DeviceId, number>>
-  readonly bonds: Kept<string, CachedBonds>
-  readonly devices: Kept<DeviceId, CachedDevice>
+  readonly failures: GenerationCache<SessionId, ReadonlyMap<DeviceId, number>>
+  readonly bonds: GenerationCache<string, CachedBonds>
+  readonly devices: GenerationCache<DeviceId, CachedDevice>
   /** Which device has a token, or is offered one. */
-  readonly deviceTokens: Kept<string, DeviceId>
-  readonly motions: Kept<DeviceId, MotionMemory>
-  readonly tenants: Kept<string, Tenant>
-  readonly serverCredentials: Kept<string, ServerCredential>
-  readonly publishableKeys: Kept<string, PublishableKey>
+  readonly deviceTokens: GenerationCache<string, DeviceId>
+  readonly motions: GenerationCache<DeviceId, MotionMemory>
+  readonly tenants: GenerationCache<string, Tenant>
+  readonly serverCredentials: GenerationCache<string, ServerCredential>
+  readonly publishableKeys: GenerationCache<string, PublishableKey>
   /** Those that a tenant has. */
-  readonly origins: Kept<string, true>
+  readonly origins: GenerationCache<string, true>
   clear(): void
 }
 
@@ -50,58 +51,21 @@ export interface CachedDevice {
 
 export function rowCaches(): RowCaches {
   const rows = {
-    sessions: new Kept<SessionId, Session>(MAX_SESSIONS),
-    failures: new Kept<SessionId, ReadonlyMap<DeviceId, number>>(MAX_SESSIONS),
-    bonds: new Kept<string, CachedBonds>(MAX_DEVICES),
-    devices: new Kept<DeviceId, CachedDevice>(MAX_DEVICES),
-    deviceTokens: new Kept<string, DeviceId>(MAX_DEVICES),
-    motions: new Kept<DeviceId, MotionMemory>(MAX_MOTIONS),
-    tenants: new Kept<string, Tenant>(MAX_TENANT_ROWS),
-    serverCredentials: new Kept<string, ServerCredential>(MAX_TENANT_ROWS),
-    publishableKeys: new Kept<string, PublishableKey>(MAX_TENANT_ROWS),
-    origins: new Kept<string, true>(MAX_TENANT_ROWS),
+    sessions: new GenerationCache<SessionId, Session>(MAX_SESSIONS),
+    failures: new GenerationCache<SessionId, ReadonlyMap<DeviceId, number>>(MAX_SESSIONS),
+    bonds: new GenerationCache<string, CachedBonds>(MAX_DEVICES),
+    devices: new GenerationCache<DeviceId, CachedDevice>(MAX_DEVICES),
+    deviceTokens: new GenerationCache<string, DeviceId>(MAX_DEVICES),
+    motions: new GenerationCache<DeviceId, MotionMemory>(MAX_MOTIONS),
+    tenants: new GenerationCache<string, Tenant>(MAX_TENANT_ROWS),
+    serverCredentials: new GenerationCache<string, ServerCredential>(MAX_TENANT_ROWS),
+    publishableKeys: new GenerationCache<string, PublishableKey>(MAX_TENANT_ROWS),
+    origins: new GenerationCache<string, true>(MAX_TENANT_ROWS),
   }
   return {
     ...rows,
     clear() {
-      for (const kept of Object.values(rows)) kept.clear()
+      for (const cache of Object.values(rows)) cache.clear()
     },
-  }
-}
-
-/** The entries used last, of two halves: when the newer is full, the older goes as a whole. No bookkeeping at each call. */
-export class Kept<Key, Value> {
-  readonly #half: number
-  #newer = new Map<Key, Value>()
-  #older = new Map<Key, Value>()
-
-  constructor(most: number) {
-    this.#half = most / 2
-  }
-
-  get(key: Key): Value | undefined {
-    const value = this.#newer.get(key)
-    if (value !== undefined) return value
-    const older = this.#older.get(key)
-    if (older !== undefined) this.set(key, older)
-    return older
-  }
-
-  set(key: Key, value: Value): void {
-    if (this.#newer.size >= this.#half) {
-      this.#older = this.#newer
-      this.#newer = new Map()
-    }
-    this.#newer.set(key, value)
-  }
-
-  delete(key: Key): void {
-    this.#newer.delete(key)
-    this.#older.delete(key)
-  }
-
-  clear(): void {
-    this.#newer.clear()
-    this.#older.clear()
   }
 }

@@ -1,5 +1,6 @@
 import type { TenantTable, Work } from '../../ports/store.ts'
-import type { Kept, RowCaches } from './row-cache.ts'
+import type { GenerationCache } from '../cache/generation-cache.ts'
+import type { RowCaches } from './row-cache.ts'
 
 /**
  * The tenant table with what it found kept in memory: every call asks who is calling, and the answer changes once
@@ -16,7 +17,7 @@ export function tenantCache(
   }: Pick<RowCaches, 'tenants' | 'serverCredentials' | 'publishableKeys' | 'origins'>,
 ): TenantTable {
   function* lookUp<Found, Missing>(
-    kept: Kept<string, Found>,
+    kept: GenerationCache<string, Found>,
     key: string,
     find: () => Work<Found | Missing>,
   ): Work<Found | Missing> {

@@ -4,12 +4,12 @@ import { vectorsMissing } from '../../../../contract/tests/vectors.ts'
 import { camaraCarrier } from '../../../src/adapters/carrier/camara.ts'
 import { Secret } from '../../../src/domain/secret.ts'
 import {
-  fakeOperator,
+  startFakeCarrier,
   type Mood,
   PATHS,
   type Path,
   type Subscriber,
-} from './fake-carrier/fake-operator.ts'
+} from './fake-carrier/fake-carrier.ts'
 import { NUMBER, scene, UNKNOWN, WELL } from './fake-carrier/scene.ts'
 import { TestClock } from '../../harness/test-clock.ts'
 
@@ -41,16 +41,16 @@ test('without a number nobody is asked, and nothing is held against the phone', 
       source: 'none',
     },
   })
-  assert.equal(setting.operator.requests.length, 0)
+  assert.equal(setting.fakeCarrier.requests.length, 0)
 })
 
-test('a number that no operator has is judged on the safe side', { skip }, async () => {
+test('a number that no carrier has is judged on the safe side', { skip }, async () => {
   await using setting = await scene()
   const note = 'number_verification:no_operator sim_swap:no_operator device_status:no_operator'
   assert.deepEqual(await setting.check('+4915000000'), { finding: UNKNOWN, note })
 })
 
-test('without an operator token the number is not verified, and the rest is asked all the same', {
+test('without a carrier token the number is not verified, and the rest is asked all the same', {
   skip,
 }, async () => {
   await using setting = await scene()
@@ -62,13 +62,13 @@ test('without an operator token the number is not verified, and the rest is aske
     finding: { ...WELL, number_verified: false },
     note: 'number_verification:operator_token_missing',
   })
-  assert.equal(setting.operator.count(PATHS.verify), 0)
+  assert.equal(setting.fakeCarrier.count(PATHS.verify), 0)
 })
 
 const DAY_MS = 86_400_000
 const ago = (ms: number) => new Date(new TestClock().now() - ms).toISOString()
 
-/** What the operator knows, and what becomes of it. */
+/** What the carrier knows, and what becomes of it. */
 const FACTS: readonly [string, Subscriber, Partial<typeof WELL>, string?][] = [
   ['a recent swap', { swapped: true }, { sim_swap_recent: true }],
   ['a phone that is off', { reachable: false }, { device_status: 'inactive' }],
@@ -103,11 +103,11 @@ for (const [what, subscriber, finding, note] of FACTS) {
 
 test('a number of another phone is not verified', { skip }, async () => {
   await using setting = await scene()
-  setting.operator.sims.set('sim-token', '+34600000002')
+  setting.fakeCarrier.sims.set('sim-token', '+34600000002')
   assert.deepEqual(await setting.check(), { finding: { ...WELL, number_verified: false } })
 })
 
-/** Where the operator does not go back as far as asked: what the date of the last change amounts to. */
+/** Where the carrier does not go back as far as asked: what the date of the last change amounts to. */
 const DATES: readonly [string, Subscriber, boolean, string?][] = [
   ['within the window', { latestSimChange: ago(9 * DAY_MS) }, true],
   ['before the window', { latestSimChange: ago(11 * DAY_MS) }, false],
@@ -133,7 +133,7 @@ const DATES: readonly [string, Subscriber, boolean, string?][] = [
 for (const [what, subscriber, recent, note] of DATES) {
   test(`OUT_OF_RANGE, then a change ${what}: sim_swap_recent ${recent}`, { skip }, async () => {
     await using setting = await scene(subscriber)
-    setting.operator.moods.set(PATHS.check, { status: 400, code: 'OUT_OF_RANGE' })
+    setting.fakeCarrier.moods.set(PATHS.check, { status: 400, code: 'OUT_OF_RANGE' })
     assert.deepEqual(await setting.check(), {
       finding: { ...WELL, sim_swap_recent: recent },
       ...(note ? { note } : {}),
@@ -223,7 +223,7 @@ test('every refusal and every wrong answer costs its own member only, on the saf
   assert.ok(WRONG.length > 50)
   for (const [path, mood, note] of WRONG) {
     await using setting = await scene()
-    setting.operator.moods.set(path, mood)
+    setting.fakeCarrier.moods.set(path, mood)
     const finding = { ...WELL, ...UNKNOWN_MEMBER[note.split(':')[0] ?? ''] }
     assert.deepEqual(await setting.check(), { finding, note }, `${path} ${JSON.stringify(mood)}`)
   }
@@ -237,8 +237,8 @@ test('the retrieve-date answer is read as strictly as the others', { skip }, asy
     '{"latestSimChange":false}',
   ]) {
     await using setting = await scene()
-    setting.operator.moods.set(PATHS.check, { status: 400, code: 'OUT_OF_RANGE' })
-    setting.operator.moods.set(PATHS.date, { raw })
+    setting.fakeCarrier.moods.set(PATHS.check, { status: 400, code: 'OUT_OF_RANGE' })
+    setting.fakeCarrier.moods.set(PATHS.date, { raw })
     assert.deepEqual(
       await setting.check(),
       { finding: { ...WELL, sim_swap_recent: true }, note: 'sim_swap:malformed_answer' },
@@ -277,7 +277,7 @@ test('an authorization server that refuses or is wrong leaves nothing known, and
 }, async () => {
   for (const [path, mood, why] of AT_THE_DOOR) {
     await using setting = await scene()
-    setting.operator.moods.set(path, mood)
+    setting.fakeCarrier.moods.set(path, mood)
     assert.deepEqual(
       await setting.check(),
       { finding: UNKNOWN, note: everywhere(why) },
@@ -286,12 +286,16 @@ test('an authorization server that refuses or is wrong leaves nothing known, and
   }
 })
 
-test('of two operators the one with the longer beginning is asked, and the trouble of one is not the other’s', {
+test('of two carriers the one with the longer beginning is asked, and the trouble of one is not the other’s', {
   skip,
 }, async () => {
   const clock = new TestClock()
-  await using wide = await fakeOperator({ clock, name: 'wide', numberPrefixes: ['+34', '+351'] })
-  await using narrow = await fakeOperator({ clock, name: 'narrow', numberPrefixes: ['+3469'] })
+  await using wide = await startFakeCarrier({
+    clock,
+    name: 'wide',
+    numberPrefixes: ['+34', '+351'],
+  })
+  await using narrow = await startFakeCarrier({ clock, name: 'narrow', numberPrefixes: ['+3469'] })
   const carrier = camaraCarrier([wide.settings, narrow.settings], { clock })
   const check = (number: string) =>
     carrier.check({ phoneNumber: new Secret(number), signal: undefined })
@@ -316,18 +320,18 @@ test('a swap is asked for once a minute for a number, and what was not learned i
   skip,
 }, async () => {
   await using setting = await scene({ swapped: true })
-  const { operator, clock, check } = setting
+  const { fakeCarrier, clock, check } = setting
   await check()
   clock.advance(59_999)
-  operator.subscribers.set(NUMBER, { swapped: false })
+  fakeCarrier.subscribers.set(NUMBER, { swapped: false })
   assert.equal((await check()).finding.sim_swap_recent, true)
-  assert.equal(operator.count(PATHS.check), 1)
+  assert.equal(fakeCarrier.count(PATHS.check), 1)
   clock.advance(1)
   assert.equal((await check()).finding.sim_swap_recent, false)
   clock.advance(60_000)
-  operator.moods.set(PATHS.check, { raw: '', status: 500 })
+  fakeCarrier.moods.set(PATHS.check, { raw: '', status: 500 })
   assert.equal((await check()).finding.sim_swap_recent, true)
-  operator.moods.delete(PATHS.check)
+  fakeCarrier.moods.delete(PATHS.check)
   assert.equal((await check()).finding.sim_swap_recent, false)
 })
 
@@ -335,37 +339,37 @@ test('a token serves until it runs out, but the one that verifies a number serve
   skip,
 }, async () => {
   await using setting = await scene()
-  const { operator, clock, check } = setting
+  const { fakeCarrier, clock, check } = setting
   await check()
-  assert.equal(operator.count(PATHS.token), 3)
+  assert.equal(fakeCarrier.count(PATHS.token), 3)
   clock.advance(61_000)
   assert.deepEqual((await check()).finding, WELL)
-  assert.equal(operator.count(PATHS.token), 4)
+  assert.equal(fakeCarrier.count(PATHS.token), 4)
   clock.advance(240_000)
   assert.deepEqual((await check()).finding, WELL)
-  assert.equal(operator.count(PATHS.token), 7)
+  assert.equal(fakeCarrier.count(PATHS.token), 7)
 })
 
-test('a kept token that the operator no longer takes is replaced once', { skip }, async () => {
+test('a kept token that the carrier no longer takes is replaced once', { skip }, async () => {
   await using setting = await scene()
-  const { operator, clock, check } = setting
+  const { fakeCarrier, clock, check } = setting
   await check()
-  operator.authorization.tokens.clear()
+  fakeCarrier.authorization.tokens.clear()
   clock.advance(61_000)
   assert.deepEqual((await check()).finding, WELL)
-  operator.moods.set(PATHS.reach, { status: 401, code: 'UNAUTHENTICATED' })
-  const before = operator.count(PATHS.reach)
+  fakeCarrier.moods.set(PATHS.reach, { status: 401, code: 'UNAUTHENTICATED' })
+  const before = fakeCarrier.count(PATHS.reach)
   assert.equal((await check()).note, 'device_status:unauthenticated')
-  assert.equal(operator.count(PATHS.reach), before + 2)
+  assert.equal(fakeCarrier.count(PATHS.reach), before + 2)
 })
 
-test('a number stands only where the operator must have it: in what is signed for it, and in the body that is verified', {
+test('a number stands only where the carrier must have it: in what is signed for it, and in the body that is verified', {
   skip,
 }, async () => {
   await using setting = await scene()
   await setting.check()
   const bare = NUMBER.slice(1)
-  for (const { path, body, headers } of setting.operator.requests) {
+  for (const { path, body, headers } of setting.fakeCarrier.requests) {
     assert.equal(body.includes(bare), path === PATHS.verify, path)
     assert.ok(!path.includes(bare) && !JSON.stringify(headers).includes(bare), path)
   }

@@ -4,7 +4,7 @@ import { vectorsMissing } from '../../../../contract/tests/vectors.ts'
 import { BUDGET_MS } from '../../../src/adapters/carrier/camara.ts'
 import { OPEN_MS, OUTAGES_TO_OPEN } from '../../../src/adapters/carrier/circuit.ts'
 import { Secret } from '../../../src/domain/secret.ts'
-import { PATHS, type Path } from './fake-carrier/fake-operator.ts'
+import { PATHS, type Path } from './fake-carrier/fake-carrier.ts'
 import { NUMBER, scene, UNKNOWN, WELL } from './fake-carrier/scene.ts'
 
 const skip = vectorsMissing
@@ -19,7 +19,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) !== pending
 }
 
-test('an operator that hangs anywhere costs two seconds and not a millisecond more', {
+test('a carrier that hangs anywhere costs two seconds and not a millisecond more', {
   skip,
 }, async () => {
   assert.equal(BUDGET_MS, 2_000)
@@ -30,9 +30,9 @@ test('an operator that hangs anywhere costs two seconds and not a millisecond mo
   for (const [flow, paths] of flows) {
     for (const path of paths as readonly Path[]) {
       await using setting = await scene({}, { flow })
-      setting.operator.moods.set(path, 'hang')
+      setting.fakeCarrier.moods.set(path, 'hang')
       const checking = setting.check()
-      await setting.operator.received(path)
+      await setting.fakeCarrier.received(path)
       setting.clock.advance(BUDGET_MS - 1)
       assert.equal(await settled(checking), false, `${flow} ${path}`)
       setting.clock.advance(1)
@@ -43,13 +43,13 @@ test('an operator that hangs anywhere costs two seconds and not a millisecond mo
 
 test('what the others answered in time is kept when one of them hangs', { skip }, async () => {
   await using setting = await scene({ swapped: false })
-  const { operator, clock, carrier } = setting
+  const { fakeCarrier, clock, carrier } = setting
   const check = () => carrier.check({ phoneNumber: new Secret(NUMBER), signal: undefined })
-  operator.moods.set(PATHS.reach, 'hang')
+  fakeCarrier.moods.set(PATHS.reach, 'hang')
   const checking = check()
-  await operator.received(PATHS.reach)
-  await operator.received(PATHS.check)
-  operator.moods.delete(PATHS.reach)
+  await fakeCarrier.received(PATHS.reach)
+  await fakeCarrier.received(PATHS.check)
+  fakeCarrier.moods.delete(PATHS.reach)
   // The swap's question is answered. What is answered before a whole check begins is heard by the time that it ends.
   await check()
   clock.advance(BUDGET_MS)
@@ -60,53 +60,53 @@ test('what the others answered in time is kept when one of them hangs', { skip }
   })
 })
 
-test('an operator that cannot be reached is judged on the safe side', { skip }, async () => {
+test('a carrier that cannot be reached is judged on the safe side', { skip }, async () => {
   await using setting = await scene()
-  await setting.operator.down()
+  await setting.fakeCarrier.down()
   assert.deepEqual(await setting.check(), { finding: UNKNOWN, note: everywhere('unreachable') })
 })
 
-test('after five outages in a row the operator is left alone for half a minute, then asked once; its answer decides', {
+test('after five outages in a row the carrier is left alone for half a minute, then asked once; its answer decides', {
   skip,
 }, async () => {
   assert.deepEqual([OUTAGES_TO_OPEN, OPEN_MS], [5, 30_000])
   await using setting = await scene()
-  const { operator, clock, check } = setting
-  operator.moods.set(PATHS.token, { raw: '', status: 500 })
+  const { fakeCarrier, clock, check } = setting
+  fakeCarrier.moods.set(PATHS.token, { raw: '', status: 500 })
   for (let time = 0; time < OUTAGES_TO_OPEN; time++)
     assert.equal((await check()).note, everywhere('server_error'))
-  const asked = operator.requests.length
+  const asked = fakeCarrier.requests.length
   assert.deepEqual(await check(), { finding: UNKNOWN, note: everywhere('circuit_open') })
   clock.advance(OPEN_MS - 1)
   assert.equal((await check()).note, everywhere('circuit_open'))
-  assert.equal(operator.requests.length, asked)
+  assert.equal(fakeCarrier.requests.length, asked)
 
   clock.advance(1)
-  operator.moods.set(PATHS.token, 'hang')
+  fakeCarrier.moods.set(PATHS.token, 'hang')
   const probing = check()
-  await operator.received(PATHS.token, operator.count(PATHS.token) + 3)
-  const probes = operator.requests.length
+  await fakeCarrier.received(PATHS.token, fakeCarrier.count(PATHS.token) + 3)
+  const probes = fakeCarrier.requests.length
   assert.equal((await check()).note, everywhere('circuit_open'), 'while one asks, nobody else does')
-  assert.equal(operator.requests.length, probes)
+  assert.equal(fakeCarrier.requests.length, probes)
   clock.advance(BUDGET_MS)
   assert.equal((await probing).note, everywhere('timeout'))
   assert.equal((await check()).note, everywhere('circuit_open'), 'one more outage is enough')
 
   clock.advance(OPEN_MS)
-  operator.moods.delete(PATHS.token)
+  fakeCarrier.moods.delete(PATHS.token)
   assert.deepEqual(await check(), { finding: WELL })
-  operator.moods.set(PATHS.token, { raw: '', status: 500 })
+  fakeCarrier.moods.set(PATHS.token, { raw: '', status: 500 })
   clock.advance(600_000)
   for (let time = 0; time < OUTAGES_TO_OPEN; time++)
     assert.equal((await check()).note, everywhere('server_error'), 'it counts anew')
 })
 
-test('one interface of an operator that is down does not take the others along', {
+test('one interface of a carrier that is down does not take the others along', {
   skip,
 }, async () => {
   await using setting = await scene()
-  const { operator, check } = setting
-  operator.moods.set(PATHS.reach, 'reset')
+  const { fakeCarrier, check } = setting
+  fakeCarrier.moods.set(PATHS.reach, 'reset')
   for (let time = 0; time < OUTAGES_TO_OPEN; time++) await check()
   assert.deepEqual(await check(), {
     finding: { ...WELL, device_status: 'unknown' },
@@ -116,13 +116,13 @@ test('one interface of an operator that is down does not take the others along',
 
 test('a firm no is no outage', { skip }, async () => {
   await using setting = await scene()
-  const { operator, check } = setting
-  operator.moods.set(PATHS.reach, { status: 403, code: 'PERMISSION_DENIED' })
+  const { fakeCarrier, check } = setting
+  fakeCarrier.moods.set(PATHS.reach, { status: 403, code: 'PERMISSION_DENIED' })
   for (let time = 0; time <= OUTAGES_TO_OPEN; time++)
     assert.equal((await check()).note, 'device_status:permission_denied')
 })
 
-test('an operator that asks for quiet gets it for as long as it says, and half a minute where it does not', {
+test('a carrier that asks for quiet gets it for as long as it says, and half a minute where it does not', {
   skip,
 }, async () => {
   for (const [headers, ms] of [
@@ -132,10 +132,10 @@ test('an operator that asks for quiet gets it for as long as it says, and half a
     [{ 'retry-after': '999999' }, 600_000],
   ] as const) {
     await using setting = await scene()
-    const { operator, clock, check } = setting
-    operator.moods.set(PATHS.reach, { status: 429, code: 'TOO_MANY_REQUESTS', headers })
+    const { fakeCarrier, clock, check } = setting
+    fakeCarrier.moods.set(PATHS.reach, { status: 429, code: 'TOO_MANY_REQUESTS', headers })
     assert.equal((await check()).note, 'device_status:rate_limited')
-    operator.moods.delete(PATHS.reach)
+    fakeCarrier.moods.delete(PATHS.reach)
     clock.advance(ms - 1)
     assert.equal((await check()).note, 'device_status:circuit_open')
     clock.advance(1)

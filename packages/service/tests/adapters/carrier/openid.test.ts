@@ -5,22 +5,22 @@ import { decodeProtectedHeader } from 'jose'
 import { vectorsMissing } from '../../../../contract/tests/vectors.ts'
 import { BUDGET_MS } from '../../../src/adapters/carrier/camara.ts'
 import { signedJwt } from '../../../src/adapters/carrier/signed-jwt.ts'
-import { PATHS } from './fake-carrier/fake-operator.ts'
+import { PATHS } from './fake-carrier/fake-carrier.ts'
 import { NUMBER, scene, SIM_TOKEN, WELL } from './fake-carrier/scene.ts'
 
 const skip = vectorsMissing
 const PURPOSE = 'dpv:FraudPreventionAndDetection'
 
-// The fake operator refuses a wrong signature, a life of over 300 s, a time of the future, a jti used twice and more or
+// The fake carrier refuses a wrong signature, a life of over 300 s, a time of the future, a jti used twice and more or
 // fewer than one purpose; what it refused is a violation, and the scene fails at its end with the violations.
 
 test('JWT bearer: on whose behalf and for what stands in the assertion, and in no parameter', {
   skip,
 }, async () => {
   await using setting = await scene()
-  const { operator } = setting
+  const { fakeCarrier } = setting
   assert.deepEqual((await setting.check()).finding, WELL)
-  const claims = operator.authorization.assertions.map(({ iss, sub, aud, scope }) => ({
+  const claims = fakeCarrier.authorization.assertions.map(({ iss, sub, aud, scope }) => ({
     iss,
     sub,
     aud,
@@ -29,7 +29,7 @@ test('JWT bearer: on whose behalf and for what stands in the assertion, and in n
   const of = (sub: string, scope: string) => ({
     iss: 'bonded',
     sub,
-    aud: operator.settings.issuer + PATHS.token,
+    aud: fakeCarrier.settings.issuer + PATHS.token,
     scope: `${PURPOSE} ${scope}`,
   })
   assert.deepEqual(
@@ -40,7 +40,7 @@ test('JWT bearer: on whose behalf and for what stands in the assertion, and in n
       of(`tel:${NUMBER}`, 'sim-swap:check'),
     ],
   )
-  for (const { path, body } of operator.requests) {
+  for (const { path, body } of fakeCarrier.requests) {
     if (path === PATHS.token)
       assert.deepEqual([...new URLSearchParams(body).keys()], ['grant_type', 'assertion'])
   }
@@ -50,10 +50,10 @@ test('private_key_jwt: each request has an assertion of its own, about us, for t
   skip,
 }, async () => {
   await using setting = await scene({}, { flow: 'ciba' })
-  const { operator } = setting
+  const { fakeCarrier } = setting
   assert.deepEqual((await setting.check()).finding, WELL)
-  const { assertions } = operator.authorization
-  const { issuer } = operator.settings
+  const { assertions } = fakeCarrier.authorization
+  const { issuer } = fakeCarrier.settings
   assert.equal(assertions.length, 6)
   assert.equal(new Set(assertions.map(({ jti }) => jti)).size, 6)
   assert.deepEqual(
@@ -64,7 +64,7 @@ test('private_key_jwt: each request has an assertion of its own, about us, for t
     assert.deepEqual([iss, sub, scope], ['bonded', 'bonded', undefined])
     assert.ok(Number(exp) - Number(iat) <= 300)
   }
-  const begun = operator.requests
+  const begun = fakeCarrier.requests
     .filter(({ path }) => path === PATHS.backchannel)
     .map(({ body }) => new URLSearchParams(body))
   assert.deepEqual(
@@ -74,7 +74,7 @@ test('private_key_jwt: each request has an assertion of its own, about us, for t
   assert.ok(begun.every((form) => form.get('scope')?.startsWith(`openid ${PURPOSE} `)))
 })
 
-test('the key decides the algorithm, and the operator is told which key it is', async () => {
+test('the key decides the algorithm, and the carrier is told which key it is', async () => {
   const claims = { sub: 'x', aud: 'https://login.example/token' }
   for (const [pair, alg] of [
     [generateKeyPairSync('ec', { namedCurve: 'prime256v1' }), 'ES256'],
@@ -93,16 +93,16 @@ test('CIBA: a poll comes when the interval is over, not before, and the token wi
   skip,
 }, async () => {
   await using setting = await scene({}, { flow: 'ciba' })
-  const { operator, clock } = setting
-  operator.authorization.pendingPolls = 1
+  const { fakeCarrier, clock } = setting
+  fakeCarrier.authorization.pendingPolls = 1
   const begin = clock.now()
   const checking = setting.check()
-  await operator.received(PATHS.token, 3)
+  await fakeCarrier.received(PATHS.token, 3)
   await clock.awaited(begin + 1_000, 3)
   clock.advance(999)
-  assert.equal(operator.count(PATHS.token), 3)
+  assert.equal(fakeCarrier.count(PATHS.token), 3)
   clock.advance(1)
-  await operator.received(PATHS.token, 6)
+  await fakeCarrier.received(PATHS.token, 6)
   assert.deepEqual(await checking, { finding: WELL })
 })
 
@@ -113,39 +113,39 @@ for (const [what, set] of [
 ] as const) {
   test(`CIBA: ${what}; a poll that would come too late is not waited for`, { skip }, async () => {
     await using setting = await scene({}, { flow: 'ciba' })
-    Object.assign(setting.operator.authorization, set)
+    Object.assign(setting.fakeCarrier.authorization, set)
     const why = 'timeout'
     assert.equal(
       (await setting.check()).note,
       `number_verification:${why} sim_swap:${why} device_status:${why}`,
     )
-    assert.equal(setting.operator.count(PATHS.token), 3)
+    assert.equal(setting.fakeCarrier.count(PATHS.token), 3)
   })
 }
 
 test('CIBA: where the budget ends between two polls, so does the check', { skip }, async () => {
   await using setting = await scene({}, { flow: 'ciba' })
-  const { operator, clock } = setting
-  operator.authorization.pendingPolls = 9
+  const { fakeCarrier, clock } = setting
+  fakeCarrier.authorization.pendingPolls = 9
   const begin = clock.now()
   const checking = setting.check()
-  await operator.received(PATHS.token, 3)
+  await fakeCarrier.received(PATHS.token, 3)
   await clock.awaited(begin + 1_000, 3)
   clock.advance(1_000)
-  await operator.received(PATHS.token, 6)
+  await fakeCarrier.received(PATHS.token, 6)
   clock.advance(BUDGET_MS - 1_000)
   assert.match(
     String((await checking).note),
     /^number_verification:timeout sim_swap:timeout device_status:timeout$/,
   )
-  assert.equal(operator.count(PATHS.token), 6)
+  assert.equal(fakeCarrier.count(PATHS.token), 6)
 })
 
 test('who refused consent, and who is no subscriber, is refused a token', { skip }, async () => {
   for (const flow of ['jwt-bearer', 'ciba'] as const) {
     for (const error of ['access_denied', 'invalid_grant', 'unknown_user_id', 'expired_token']) {
       await using setting = await scene({}, { flow })
-      setting.operator.authorization.refused.set(`tel:${NUMBER}`, error)
+      setting.fakeCarrier.authorization.refused.set(`tel:${NUMBER}`, error)
       assert.equal(
         (await setting.check()).note,
         'sim_swap:token_refused device_status:token_refused',

@@ -14,7 +14,7 @@ export interface PublishedOperation {
   correlator(value: unknown): boolean
 }
 
-/** The operations that the fake operator offers, by path, as the published files describe them. */
+/** The operations that the fake carrier offers, by path, as the published files describe them. */
 export function publishedOperations(): Readonly<Record<string, PublishedOperation>> {
   read ??= readPublished()
   return read

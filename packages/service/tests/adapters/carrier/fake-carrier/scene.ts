@@ -1,7 +1,7 @@
 import { camaraCarrier } from '../../../../src/adapters/carrier/camara.ts'
 import type { CarrierSettings } from '../../../../src/adapters/carrier/carrier-client.ts'
 import { Secret } from '../../../../src/domain/secret.ts'
-import { fakeOperator, type Subscriber } from './fake-operator.ts'
+import { startFakeCarrier, type Subscriber } from './fake-carrier.ts'
 import { WatchedClock } from './watched-clock.ts'
 
 export const NUMBER = '+34600000001'
@@ -20,19 +20,19 @@ export const UNKNOWN = {
   source: 'camara',
 }
 
-/** An operator that knows one number, a phone that brings an operator token of its SIM, and a service that asks. */
+/** A carrier that knows one number, a phone that brings a carrier token of its SIM, and a service that asks. */
 export async function scene(subscriber: Subscriber = {}, settings: Partial<CarrierSettings> = {}) {
   const clock = new WatchedClock()
-  const operator = await fakeOperator({ ...settings, clock })
-  operator.subscribers.set(NUMBER, subscriber)
-  operator.sims.set(SIM_TOKEN, NUMBER)
-  const carrier = camaraCarrier([operator.settings], { clock })
+  const fakeCarrier = await startFakeCarrier({ ...settings, clock })
+  fakeCarrier.subscribers.set(NUMBER, subscriber)
+  fakeCarrier.sims.set(SIM_TOKEN, NUMBER)
+  const carrier = camaraCarrier([fakeCarrier.settings], { clock })
   return {
     clock,
-    operator,
+    fakeCarrier,
     carrier,
     check: (number = NUMBER) =>
       carrier.check({ phoneNumber: new Secret(number), signal: { operator_token: SIM_TOKEN } }),
-    [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => fakeCarrier[Symbol.asyncDispose](),
   }
 }

@@ -18,7 +18,7 @@ export const PATHS = {
 } as const
 export type Path = (typeof PATHS)[keyof typeof PATHS]
 
-/** What an operator knows of a number. */
+/** What a carrier knows of a number. */
 export interface Subscriber {
   swapped?: boolean
   latestSimChange?: string | null
@@ -27,7 +27,7 @@ export interface Subscriber {
   lastStatusTime?: string
 }
 
-/** How an endpoint misbehaves: an error as published, something that no operator should send, or no answer at all. */
+/** How an endpoint misbehaves: an error as published, something that no carrier should send, or no answer at all. */
 export type Mood =
   | {
       readonly status: number
@@ -42,8 +42,8 @@ export type Mood =
   | 'hang'
   | 'reset'
 
-/** An operator on this machine: the published CAMARA interfaces and an OpenID Connect provider, both strict, both moody. */
-export async function fakeOperator({
+/** A carrier on this machine: the published CAMARA interfaces and an OpenID Connect provider, both strict, both moody. */
+export async function startFakeCarrier({
   clock,
   ...given
 }: { clock: Clock } & Partial<CarrierSettings>) {
@@ -52,7 +52,7 @@ export async function fakeOperator({
   const requests: { path: string; body: string; headers: IncomingMessage['headers'] }[] = []
   const moods = new Map<Path, Mood>()
   const subscribers = new Map<string, Subscriber>()
-  /** Operator tokens that phones hold, and the numbers of the SIMs in them. */
+  /** Carrier tokens that phones hold, and the numbers of the SIMs in them. */
   const sims = new Map<string, string>()
   const authorization = new Authorization({
     clock,
@@ -221,5 +221,5 @@ function knowledge(path: string, known: Subscriber, now: number): object {
 }
 
 function refusal(status: number, code: string): object {
-  return { status, code, message: 'As the operator puts it, about +34600000001.' }
+  return { status, code, message: 'As the fakeCarrier puts it, about +34600000001.' }
 }
