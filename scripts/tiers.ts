@@ -32,6 +32,9 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   ],
   /** Many random histories, inputs and mutants; kills and storms. */
   soak: [
+    // Every byte of every recording, and RSA keys for each passport.
+    'packages/attestation/tests/apple/recorded-*.test.ts',
+    'packages/attestation/tests/passport/verify-passport.test.ts',
     'packages/*/tests/**/*{fuzz,mutation}*.test.ts',
     'packages/*/tests/**/{model,*-model}.test.ts',
     'tests/continuity.test.ts',
