@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { LIMIT_NAMES, type Workflow } from '@bonded/contract'
+import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import type { PassportTrust } from '../packages/service/src/adapters/attestation/passport/passport-trust.ts'
 import type { Proofs } from '../packages/service/src/adapters/attestation/attestation.ts'
@@ -10,6 +11,7 @@ import {
 } from '../packages/service/src/domain/connection-limits.ts'
 import { type Limits, parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { createTenant } from '../packages/service/src/operations/admin/tenants.ts'
+import { NO_APP_LINKS } from '../packages/service/src/operations/service.ts'
 import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { startService, composeService } from '../packages/service/src/compose.ts'
 import { answerQuestions, type Ready, workFolder } from './process.ts'
@@ -47,6 +49,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     settings: {
       publicOrigin: BENCH_ORIGIN,
       appScheme: 'pulse',
+      appLinks: NO_APP_LINKS,
       version: 'bench',
       limits,
       trustedProxies: 0,
@@ -68,6 +71,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     host: '127.0.0.1',
     port: 0,
     log,
+    phonePage: loadPhonePage,
     script: { version: 'bench', load: async () => ({ source: '', integrity: '' }) },
   })
   answerQuestions(

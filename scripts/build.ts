@@ -58,6 +58,7 @@ async function build(name: string): Promise<void> {
   if (existsSync(join(folder, 'build/tsconfig.json'))) compile(join(folder, 'build'))
   nameCompiledTypes(dist)
   if (name === 'widget') await writePulseScript(dist)
+  if (name === 'phone-page') await writePhonePage(dist)
   // npm packs the licence of the package's own folder only.
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
 }
@@ -88,4 +89,11 @@ async function writePulseScript(dist: string): Promise<void> {
   const { loadPulseScript } = await import('../packages/widget/build/bundle.ts')
   const { source } = await loadPulseScript()
   writeFileSync(join(dist, 'pulse.js'), source)
+}
+
+async function writePhonePage(dist: string): Promise<void> {
+  const { bundle } = await import('../packages/phone-page/build/bundle.ts')
+  const { script, style } = await bundle()
+  writeFileSync(join(dist, 'phone-page.js'), script)
+  writeFileSync(join(dist, 'phone-page.css'), style)
 }

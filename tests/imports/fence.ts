@@ -22,6 +22,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/integrator/src': ['@bonded/contract'],
   'packages/widget/src': ['@bonded/contract', 'uqr'],
   'packages/widget/build': ['esbuild', 'node:crypto', 'node:fs/promises', 'node:url'],
+  'packages/phone-page/src': ['@bonded/contract', '@bonded/phone', 'uqr'],
+  'packages/phone-page/build': [
+    'esbuild',
+    'node:buffer',
+    'node:crypto',
+    'node:fs/promises',
+    'node:url',
+  ],
   'packages/simulator/src': [
     '@bonded/contract',
     '@bonded/phone',
@@ -106,6 +114,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   [`${SERVICE}/cli`]: [
     '@bonded/contract',
     '@bonded/example-bank',
+    '@bonded/phone-page',
     '@bonded/simulator',
     '@bonded/widget',
     DOMAIN,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Workflow } from '@bonded/contract'
+import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
 import {
@@ -11,7 +12,11 @@ import {
 import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
 import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/connection-limits.ts'
 import { createTenant } from '../../packages/service/src/operations/admin/tenants.ts'
-import type { Service, Settings } from '../../packages/service/src/operations/service.ts'
+import {
+  NO_APP_LINKS,
+  type Service,
+  type Settings,
+} from '../../packages/service/src/operations/service.ts'
 import type { Clock } from '../../packages/service/src/ports/clock.ts'
 import {
   type RunningService,
@@ -30,6 +35,7 @@ export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32
 export const SETTINGS: Settings = {
   publicOrigin: PUBLIC_ORIGIN,
   appScheme: 'pulse',
+  appLinks: NO_APP_LINKS,
   version: '0.0.0',
   limits: 'off',
   trustedProxies: 0,
@@ -83,7 +89,13 @@ export function run({
   )
   const log = pino({ level: 'info' }, { write: () => {} })
   const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
-  return startService(service, { host: '127.0.0.1', port: 0, log, script })
+  return startService(service, {
+    host: '127.0.0.1',
+    port: 0,
+    log,
+    script,
+    phonePage: loadPhonePage,
+  })
 }
 
 export interface Shop {

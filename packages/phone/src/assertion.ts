@@ -47,10 +47,20 @@ export async function signPayload(
 ): Promise<AppAttest> {
   const { signer, sha256, store } = asserter
   const clientDataHash = await sha256(utf8(payload))
+  if (signer.format === 'webauthn') {
+    const signed = await signer.assert(clientDataHash, key_id)
+    return {
+      key_id,
+      client_data_hash: encodeBase64url(await sha256(signed.clientDataJson)),
+      authenticator_data: encodeBase64url(signed.authenticatorData),
+      signature: encodeBase64url(signed.signature),
+      client_data_json: encodeBase64url(signed.clientDataJson),
+    }
+  }
   const { authenticatorData: data, signature } =
-    'assert' in signer
-      ? await signer.assert(clientDataHash, () => store.nextCounter())
-      : await assertInSoftware({ signer, sha256, store }, clientDataHash)
+    'publicKey' in signer
+      ? await assertInSoftware({ signer, sha256, store }, clientDataHash)
+      : await signer.assert(clientDataHash, () => store.nextCounter())
   return {
     key_id,
     client_data_hash: encodeBase64url(clientDataHash),

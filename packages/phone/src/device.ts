@@ -1,7 +1,13 @@
-import { decodeBase64url, type DeviceRegistration, encodeBase64url } from '@bonded/contract'
-import { PhoneError } from './errors.ts'
+import {
+  decodeBase64url,
+  type DeviceFormat,
+  type DeviceRegistration,
+  encodeBase64url,
+} from '@bonded/contract'
+import { isRefusal, PhoneError } from './errors.ts'
 import type { FetchLike, PhoneClock, PhoneStore, Signer } from './ports.ts'
 import { Secret } from './secret.ts'
+import type { AttestationConveyance } from './signers/webauthn.ts'
 import { exchange } from './service/exchange.ts'
 import { patiently } from './service/patience.ts'
 import { readChallenge, readRegistered } from './service/read-answer.ts'
@@ -16,7 +22,7 @@ export interface PhoneDevice {
   readonly token_renew_at?: string | undefined
   /** As the service answered it; what every assertion returns. */
   readonly key_id: string
-  readonly format: 'apple-app-attest' | 'android-key' | 'software'
+  readonly format: DeviceFormat
 }
 
 /** What registering takes. */
@@ -36,18 +42,15 @@ export interface Registrar {
  * @throws {PhoneError} `unreachable`, `refused`, `answer_unreadable`
  */
 export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
-  const { origin, signer, store, clock } = phone
+  const { origin, signer, store } = phone
   const kept = await store.device()
   if (kept !== undefined) return kept
-  const registered = await patiently(
-    async () => {
-      const body = JSON.stringify(await registrationOf(phone))
-      return readRegistered(
-        await exchange(phone, { method: 'POST', path: '/api/v1/devices', body }),
-      )
-    },
-    { clock },
-  )
+  const registered = await submitKey(phone, 'direct').catch((failure: unknown) => {
+    // Authenticators whose manufacturer the service does not know still hold a key. It registers without the
+    // attestation, and serves the tenants that permit such keys.
+    if (signer.format !== 'webauthn' || !isRefusal(failure, 'attestation_invalid')) throw failure
+    return submitKey(phone, 'none')
+  })
   const { device_id, subject_id, key_id, device_token_renew_at } = registered
   const device: PhoneDevice = {
     origin,
@@ -62,24 +65,45 @@ export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
   return device
 }
 
+function submitKey(phone: Registrar, conveyance: AttestationConveyance) {
+  return patiently(
+    async () => {
+      const body = JSON.stringify(await registrationOf(phone, conveyance))
+      return readRegistered(
+        await exchange(phone, { method: 'POST', path: '/api/v1/devices', body }),
+      )
+    },
+    { clock: phone.clock },
+  )
+}
+
 /**
  * What registers the signer's key, over a challenge that the service gives for it. A challenge is valid for one
  * registration, so each try takes a new one.
+ *
+ * @param conveyance whether a browser key asks for its authenticator's attestation
  */
 export async function registrationOf(
   phone: Pick<Registrar, 'origin' | 'fetch' | 'signer'>,
+  conveyance: AttestationConveyance = 'direct',
 ): Promise<DeviceRegistration> {
   const challenge = readChallenge(
     await exchange(phone, { method: 'POST', path: '/api/v1/devices/challenges', body: '{}' }),
   )
-  return { challenge, ...(await proofOf(phone.signer, challenge)) } as DeviceRegistration
+  const proof = await proofOf(phone.signer, { challenge, conveyance })
+  return { challenge, ...proof } as DeviceRegistration
 }
 
 /** What the key shows of itself, by its format. A platform vouches for it with this very challenge in its hands. */
-async function proofOf(signer: Signer, challenge: string): Promise<object> {
-  if (!('attest' in signer))
+async function proofOf(
+  signer: Signer,
+  { challenge, conveyance }: { challenge: string; conveyance: AttestationConveyance },
+): Promise<object> {
+  if ('publicKey' in signer)
     return { format: 'software', public_key: encodeBase64url(await signer.publicKey()) }
   const bytes = decodeBase64url(challenge)
   if (bytes === undefined) throw new PhoneError('answer_unreadable', { reason: 'challenge' })
+  if (signer.format === 'webauthn')
+    return { format: signer.format, registration: await signer.register(bytes, conveyance) }
   return { format: signer.format, ...(await signer.attest(bytes)) }
 }

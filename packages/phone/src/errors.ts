@@ -16,6 +16,13 @@ export const PHONE_ERROR_CODES = [
   'step_up_unsupported',
   /** The key has signed as often as its counter can count. Register a new key. */
   'counter_exhausted',
+  /**
+   * The authenticator did not sign: the user canceled, the prompt timed out, verification failed, or the key is gone.
+   * Browsers do not reveal which. Offer to try again.
+   */
+  'user_verification_failed',
+  /** The phone has no authenticator that can hold this key. */
+  'authenticator_unusable',
   /** The caller's signal was aborted. */
   'cancelled',
 ] as const

@@ -26,6 +26,15 @@ export {
   type MotionRecording,
   type MotionSample,
 } from './sensors/motion-features.ts'
+export {
+  type AttestationConveyance,
+  createWebAuthnSigner,
+  type CredentialsLike,
+  type WebAuthnAssertion,
+  type WebAuthnRegistration,
+  type WebAuthnSigner,
+  type WebAuthnSignerOptions,
+} from './signers/webauthn.ts'
 export type { ServerTime } from './server-time.ts'
 export type { Approving } from './session/approve.ts'
 export type { ClaimedSession } from './session/claimed.ts'

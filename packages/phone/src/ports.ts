@@ -1,11 +1,12 @@
 import type { RegistrationOf } from '@bonded/contract'
 import type { PhoneDevice } from './device.ts'
+import type { WebAuthnSigner } from './signers/webauthn.ts'
 
 /** SHA-256 of bytes: 32 bytes. */
 export type Sha256 = (bytes: Uint8Array) => Promise<Uint8Array> | Uint8Array
 
 /** A P-256 key that never leaves its keeper. One key serves one origin. */
-export type Signer = SoftwareSigner | PlatformSigner
+export type Signer = SoftwareSigner | PlatformSigner | WebAuthnSigner
 
 /** A key that nobody vouches for: it serves sandbox tenants only. */
 export interface SoftwareSigner {

@@ -18,6 +18,7 @@ import { SqliteStore } from './adapters/sql/sqlite-store.ts'
 import { startMaintenance } from './maintenance.ts'
 import { Channel, isChannelPath } from './channel/channel.ts'
 import type { ScriptSource } from './http/pages.ts'
+import type { LoadPhonePage } from './http/phone-page.ts'
 import { requestLogger } from './http/request-line.ts'
 import { ConnectionCaps } from './http/connection-caps.ts'
 import { BODY_BUDGET_BYTES, buildServer } from './http/server.ts'
@@ -110,11 +111,12 @@ export async function startService(
     port: number
     log: Logger
     script: ScriptSource
+    phonePage: LoadPhonePage
     /** What all request bodies in flight may hold in memory; 64 MiB unless set. */
     bodyBudgetBytes?: number
   },
 ): Promise<RunningService> {
-  const { log, script, bodyBudgetBytes = BODY_BUDGET_BYTES } = options
+  const { log, script, phonePage, bodyBudgetBytes = BODY_BUDGET_BYTES } = options
   const tell = requestLogger(log, service.meter)
   const { settings } = service
   const caps = new ConnectionCaps({
@@ -125,6 +127,7 @@ export async function startService(
   })
   const app = buildServer(service, {
     script,
+    phonePage,
     log,
     tell,
     caps,

@@ -13,6 +13,7 @@ import { DEVICE_TOKEN_TTL_DAYS } from './domain/lifetimes.ts'
 import { type Limits, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseAddresses, parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
 import { parseCarriers } from './carriers-file.ts'
+import type { AppLinks } from './operations/service.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
 
@@ -61,6 +62,7 @@ export interface Config {
   readonly operators: readonly CarrierSettings[]
   /** The apps and makers whose phones may register. */
   readonly phones: TrustedPhones
+  readonly appLinks: AppLinks
 }
 
 /** One thing that is wrong with the configuration. */
@@ -232,6 +234,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     backendAddresses,
     operators,
     phones: trusted.phones,
+    appLinks: trusted.appLinks,
   })
 }
 

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { type AndroidApp, GOOGLE_ROOTS } from '@bonded/attestation/android'
 import type { AppleApp } from '@bonded/attestation/apple'
 import type { TrustedPhones } from './adapters/attestation/trusted-phones.ts'
+import type { AppLinks } from './operations/service.ts'
 import {
   type FileMistake,
   type FileOf,
@@ -22,6 +23,7 @@ export function readTrustedPhones(
   files: Readonly<Record<PhonesMistake['setting'], string | undefined>>,
 ): {
   phones: TrustedPhones
+  appLinks: AppLinks
   mistakes: readonly PhonesMistake[]
 } {
   const own = readSections(
@@ -39,7 +41,20 @@ export function readTrustedPhones(
   // A file with a mistake is not used in part.
   const [phones, roots] =
     mistakes.length === 0 ? [own.sections, test.sections] : [EMPTY.phones, EMPTY.roots]
-  return { phones: trustedPhones(phones, roots), mistakes }
+  return { phones: trustedPhones(phones, roots), appLinks: appLinksOf(phones), mistakes }
+}
+
+/** The operator's own apps. Test apps are not among them: no store installs those. */
+function appLinksOf({ apple_apps, android_apps }: FileOf<typeof PHONES_FILE>): AppLinks {
+  return {
+    apple: apple_apps.map((app) => appleApp(app).appId),
+    android: android_apps.map((app) => ({
+      packageName: androidApp(app).package,
+      certificateDigests: androidApp(app).certificateDigests.map((digest) =>
+        digest.toUpperCase().replaceAll(/(..)(?=.)/g, '$1:'),
+      ),
+    })),
+  }
 }
 
 const EMPTY = {

@@ -15,7 +15,7 @@ export interface Enrolled {
   forget(): Promise<void>
 }
 
-type Format = PhoneDevice['format']
+type Format = Exclude<PhoneDevice['format'], 'webauthn'>
 
 /** What a key is registered as, and who vouches for it where it is not of software. */
 export type KeyKind =

@@ -7,7 +7,7 @@ import type { PhoneDevice } from '@bonded/phone'
 /** What one origin knows of the simulated phone. */
 export interface Enrolment {
   /** What the key is registered as; `software` where it is not said. */
-  readonly format?: PhoneDevice['format']
+  readonly format?: Exclude<PhoneDevice['format'], 'webauthn'>
   /** PKCS #8 in base64url. */
   readonly private_key: string
   /** The last counter given out; 0 before the first. */

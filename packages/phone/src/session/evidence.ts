@@ -90,6 +90,8 @@ async function signedRequest(
     subject_id,
     issued_at: timestampAt(server_time, phone.clock.now()),
   }
+  // Protocol 7: one prompt per approval is enough, so a browser key does not sign its evidence request.
+  if (phone.signer.format === 'webauthn') return { ...fields, signals: wire }
   const payload = evidenceRequestPayload({ ...fields, signals: await hashOf(phone.sha256, wire) })
   return { ...fields, signals: wire, app_attest: await signPayload(phone, { payload, key_id }) }
 }

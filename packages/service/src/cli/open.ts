@@ -39,6 +39,7 @@ export function openService(config: Config, given: ServiceParts = {}): Service {
     settings: {
       publicOrigin: config.publicOrigin,
       appScheme: config.appScheme,
+      appLinks: config.appLinks,
       version: VERSION,
       limits: config.limits,
       deviceTokenTtlMs: config.deviceTokenTtlMs,

@@ -11,6 +11,7 @@ import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { HostedScript, ScriptSource } from '../http/pages.ts'
+import type { LoadPhonePage } from '../http/phone-page.ts'
 import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/attestation.ts'
@@ -77,6 +78,7 @@ export async function serve(
       log,
       script: hostedScript(),
       bodyBudgetBytes: config.bodyBudgetBytes,
+      phonePage,
     }),
   )
   const pidFile = join(config.dataDir, 'service.pid')
@@ -111,6 +113,12 @@ function hostedScript(): ScriptSource {
       return made
     },
   }
+}
+
+/** The phone page, built when the first phone opens it. */
+const phonePage: LoadPhonePage = async () => {
+  const { loadPhonePage } = await import('@bonded/phone-page/files')
+  return loadPhonePage()
 }
 
 const METRICS_HOST = '127.0.0.1'

@@ -1,10 +1,11 @@
 import { parseId } from '@bonded/contract'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import encodeQr from 'qr'
 import { acceptedIndex } from '../domain/challenge.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
-import { handoffPage } from './handoff-page.ts'
-import { countCall, rejectExhausted } from './limits.ts'
+import { APPLE_ASSOCIATION_PATH, ASSET_LINKS_PATH } from './app-links.ts'
+import { limitPage } from './page-limits.ts'
+import { PHONE_PAGE_PATH } from './phone-page.ts'
 import { qrPayload } from './present.ts'
 import { Refused } from './refused.ts'
 
@@ -23,21 +24,23 @@ export interface ScriptSource {
 
 const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
 const SCRIPT_PATH = '/v1/pulse.js'
-const HANDOFF_PATH = '/bond'
 
 /** The paths below that are not part of the JSON interface. */
-export const PAGE_PATHS = [QR_PATH, SCRIPT_PATH, HANDOFF_PATH]
+export const PAGE_PATHS = [
+  QR_PATH,
+  SCRIPT_PATH,
+  PHONE_PAGE_PATH,
+  APPLE_ASSOCIATION_PATH,
+  ASSET_LINKS_PATH,
+]
 
 /** A new script reaches every page within five minutes. */
 const SCRIPT_MAX_AGE_SECONDS = 300
 const ONE_YEAR_SECONDS = 31_536_000
 
-/** Serves what browsers ask for beside JSON: the script, the QR code as an image, the handoff page. */
+/** Serves what browsers ask for beside JSON: the script and the QR code as an image. */
 export function servePages(app: FastifyInstance, service: Service, script: ScriptSource): void {
-  const limited = (routeName: 'script' | 'qr' | 'handoff') => ({
-    config: { routeName },
-    onRequest: (request: FastifyRequest, reply: FastifyReply) => admitPage(service, request, reply),
-  })
+  const limited = (routeName: 'script' | 'qr') => limitPage(service, routeName)
   const bytes = scriptBytes(script)
   app.get(SCRIPT_PATH, limited('script'), (_request, reply) =>
     sendScript(reply, bytes, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`),
@@ -55,39 +58,7 @@ export function servePages(app: FastifyInstance, service: Service, script: Scrip
       return reply.type('image/svg+xml; charset=utf-8').send(image)
     },
   )
-
-  app.get<{ Querystring: Record<string, unknown> }>(
-    HANDOFF_PATH,
-    limited('handoff'),
-    (request, reply) => {
-      const { session_id, nonce } = request.query
-      const page = handoffPage({ scheme: service.settings.appScheme, sessionId: session_id, nonce })
-      return reply
-        .type('text/html; charset=utf-8')
-        .header('content-security-policy', page.contentSecurityPolicy)
-        .send(page.html)
-    },
-  )
 }
-
-/** Counts a page by the network that asks for it. Drawing a QR code costs more, and is counted as a read too. */
-async function admitPage(
-  service: Service,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const call = { service, request, caller: ANYBODY }
-  const { routeName } = request.routeOptions.config
-  const over =
-    (await countCall(['public'], call, reply)) ??
-    (routeName === 'qr'
-      ? ((await rejectExhausted('not_found', call, reply)) ??
-        (await countCall(['get'], call, reply)))
-      : undefined)
-  if (over !== undefined) throw new Refused(over)
-}
-
-const ANYBODY = { kind: 'anybody' } as const
 
 /** The script as bytes that all answers share. */
 function scriptBytes(script: ScriptSource): () => Promise<Buffer> {

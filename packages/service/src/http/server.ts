@@ -11,7 +11,9 @@ import { answerExpectations } from './expectations.ts'
 import { answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
 import { acceptStrictJson } from './json-body.ts'
+import { serveAppLinks } from './app-links.ts'
 import { type ScriptSource, servePages } from './pages.ts'
+import { type LoadPhonePage, servePhonePage } from './phone-page.ts'
 import { Refused } from './refused.ts'
 import { requestIdOf, type TellRequest, logRequests } from './request-line.ts'
 import { ROUTES } from './routes/index.ts'
@@ -31,6 +33,7 @@ const MAX_PARAM_LENGTH = 100
 
 export interface HttpOptions {
   readonly script: ScriptSource
+  readonly phonePage: LoadPhonePage
   readonly log: Logger
   readonly tell: TellRequest
   /** Which upgrade requests the channel takes; all others are answered as plain requests. */
@@ -46,7 +49,7 @@ export const BODY_BUDGET_BYTES = 64 * 1024 * 1024
 /** The HTTP side of the service, not yet listening. */
 export function buildServer(
   service: Service,
-  { script, log, tell, takesUpgrade, caps, bodyBudgetBytes }: HttpOptions,
+  { script, phonePage, log, tell, takesUpgrade, caps, bodyBudgetBytes }: HttpOptions,
 ): FastifyInstance {
   const app = Fastify({
     // We write the one line a request ourselves: fastify would make a logger for each.
@@ -109,6 +112,8 @@ export function buildServer(
   answerUnmatched(app, service)
   for (const route of ROUTES) route(app, service)
   servePages(app, service, script)
+  servePhonePage(app, { service, load: phonePage })
+  serveAppLinks(app, service)
 
   answerExpectations(app.server, { random: service.random, tell })
   answerBrokenRequests(app.server, { service, tell })

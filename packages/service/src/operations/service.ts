@@ -39,6 +39,8 @@ export interface Settings {
   /** `api_base_url` of every session made here, and the `origin` that phones sign. */
   readonly publicOrigin: string
   readonly appScheme: string
+  /** The operator's apps that handoff links open. */
+  readonly appLinks: AppLinks
   /** Of this program, for whoever asks. */
   readonly version: string
   /** Where no tenant has its own. */
@@ -52,6 +54,19 @@ export interface Settings {
   /** Addresses whose connections always count as a backend's. */
   readonly backendAddresses?: BlockList | undefined
 }
+
+/** The apps that a handoff link opens in place of the phone page. */
+export interface AppLinks {
+  /** App ids: team id, dot, bundle id. */
+  readonly apple: readonly string[]
+  readonly android: readonly {
+    readonly packageName: string
+    /** SHA-256 of the signing certificates: upper-case hexadecimal bytes with colons between them. */
+    readonly certificateDigests: readonly string[]
+  }[]
+}
+
+export const NO_APP_LINKS: AppLinks = { apple: [], android: [] }
 
 /** A caller that has shown who it is. */
 export type Caller = BackendCaller | BrowserCaller | PhoneCaller | { readonly kind: 'anybody' }

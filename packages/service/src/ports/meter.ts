@@ -12,6 +12,7 @@ export const OTHER_ROUTES = [
   'script',
   'qr',
   'handoff',
+  'app_links',
   'unmatched',
   'broken',
 ] as const

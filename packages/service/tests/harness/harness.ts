@@ -12,6 +12,7 @@ import {
   type PhoneSession,
   type Workflow,
 } from '@bonded/contract'
+import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import { systemRandom } from '../../src/adapters/keys/random.ts'
 import type { RootKey } from '../../src/adapters/keys/root-keys.ts'
@@ -24,6 +25,7 @@ import {
 import type { Limits } from '../../src/domain/limits.ts'
 import type { PassportTrust } from '../../src/adapters/attestation/passport/passport-trust.ts'
 import type { Scope, Tenant } from '../../src/domain/tenant.ts'
+import { type AppLinks, NO_APP_LINKS } from '../../src/operations/service.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { Meter } from '../../src/ports/meter.ts'
 import { parseAddresses, type TrustedProxies } from '../../src/http/client-address.ts'
@@ -108,6 +110,8 @@ export interface HarnessOptions {
   readonly rootKeys?: readonly RootKey[]
   /** In the place of the real one. */
   readonly passports?: PassportVerifier
+  /** The apps that handoff links open; none by default. */
+  readonly appLinks?: AppLinks
   /** Without it: browsers' keys, and software. */
   readonly proofs?: (clock: Clock) => Proofs
 }
@@ -129,6 +133,7 @@ export async function harness(options: HarnessOptions = {}) {
     settings: {
       publicOrigin,
       appScheme: 'pulse',
+      appLinks: options.appLinks ?? NO_APP_LINKS,
       version: '0.0.0',
       limits: options.limits ?? 'off',
       trustedProxies: options.trustedProxies ?? 0,
@@ -156,6 +161,7 @@ export async function harness(options: HarnessOptions = {}) {
     port: hosting?.port ?? 0,
     log,
     script,
+    phonePage: loadPhonePage,
   })
   const shop = await addTenant(running, {
     workflows: options.workflows ?? WORKFLOWS,

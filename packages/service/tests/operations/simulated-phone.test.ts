@@ -12,11 +12,13 @@ import {
   testAuthorityIn,
   testRootsIn,
 } from '@bonded/simulator'
+import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import { systemClock } from '../../src/adapters/clock/system-clock.ts'
 import { proofsOf } from '../../src/adapters/attestation/attestation.ts'
 import { readConfig } from '../../src/config.ts'
 import { createTenant } from '../../src/operations/admin/tenants.ts'
+import { NO_APP_LINKS } from '../../src/operations/service.ts'
 import { startService, composeService } from '../../src/compose.ts'
 import { MANY_CONNECTIONS } from '../harness/harness.ts'
 
@@ -38,6 +40,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
     settings: {
       publicOrigin: origin,
       appScheme: 'pulse',
+      appLinks: NO_APP_LINKS,
       version: '0.0.0',
       limits: 'off',
       trustedProxies: 0,
@@ -57,6 +60,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
     port,
     log: pino({ level: 'silent' }),
     script,
+    phonePage: loadPhonePage,
   })
   const workflows = [{ name: 'w', actions: ['a'], require: ['local_auth' as const] }]
   const { serverCredential } = await createTenant(service, {

@@ -1,0 +1,71 @@
+import { PhoneError } from '@bonded/phone'
+
+/** What stops an approval, by what the user can do about it. */
+export type ProblemKind =
+  | 'link_incomplete'
+  | 'qr_code_expired'
+  | 'claimed_by_other_phone'
+  | 'session_over'
+  | 'phone_not_accepted'
+  | 'phone_unknown'
+  | 'passkey_missing'
+  | 'passkey_unsupported'
+  | 'storage_unavailable'
+  | 'app_required'
+  | 'offline'
+  | 'busy'
+  | 'wrong_service'
+  | 'unexpected'
+
+const OF_REASON: Readonly<Record<string, ProblemKind>> = {
+  challenge_expired: 'qr_code_expired',
+  nonce_mismatch: 'qr_code_expired',
+  session_not_found: 'qr_code_expired',
+  session_claimed: 'claimed_by_other_phone',
+  session_not_live: 'session_over',
+  device_not_usable: 'phone_not_accepted',
+  format_not_enabled: 'phone_not_accepted',
+  attestation_invalid: 'phone_not_accepted',
+  policy_not_met: 'session_over',
+  credential_invalid: 'phone_unknown',
+  credential_missing: 'phone_unknown',
+  device_not_found: 'phone_unknown',
+  assertion_invalid: 'phone_unknown',
+  rate_limited: 'busy',
+  overloaded: 'busy',
+  store_unavailable: 'busy',
+  not_ready: 'busy',
+}
+
+/** Classifies a failure. An unknown one is `unexpected`: the page invents no explanation. */
+export function problemOf(failure: unknown): ProblemKind {
+  if (!(failure instanceof PhoneError)) {
+    const isStorage = failure instanceof DOMException
+    return isStorage ? 'storage_unavailable' : 'unexpected'
+  }
+  switch (failure.code) {
+    case 'handoff_unreadable':
+      return 'link_incomplete'
+    case 'origin_not_usable':
+      return 'wrong_service'
+    case 'unreachable':
+      return 'offline'
+    case 'step_up_unsupported':
+      return 'app_required'
+    case 'not_awaiting':
+      return 'session_over'
+    case 'user_verification_failed':
+      return 'passkey_missing'
+    case 'authenticator_unusable':
+      return 'passkey_unsupported'
+    case 'refused': {
+      const reason = failure.reason ?? ''
+      const known = Object.hasOwn(OF_REASON, reason) ? OF_REASON[reason] : undefined
+      return known ?? ((failure.status ?? 0) >= 500 ? 'busy' : 'unexpected')
+    }
+    case 'answer_unreadable':
+    case 'counter_exhausted':
+    case 'cancelled':
+      return 'unexpected'
+  }
+}

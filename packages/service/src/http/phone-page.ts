@@ -1,0 +1,118 @@
+import { Buffer } from 'node:buffer'
+import type { FastifyInstance } from 'fastify'
+import type { Service, Settings } from '../operations/service.ts'
+import { limitPage } from './page-limits.ts'
+
+/** The files of the phone page, as `@bonded/phone-page` builds them. */
+export interface PhonePageFiles {
+  readonly script: string
+  /** `sha384-…` of the script. */
+  readonly scriptIntegrity: string
+  /** Hexadecimal digits that change with the script, for its address. */
+  readonly scriptHash: string
+  readonly style: string
+  /** `sha256-…` of the style. */
+  readonly styleHash: string
+}
+
+/** Loads the files when the first phone asks for them: bundling the sources takes longer than a start. */
+export type LoadPhonePage = () => Promise<PhonePageFiles>
+
+export const PHONE_PAGE_PATH = '/bond'
+const SCRIPT_PATH = '/bond/page-:hash.js'
+const ONE_YEAR_SECONDS = 31_536_000
+
+/**
+ * Serves the page behind a handoff link: the phone's side of an approval, for phones on which no app opens. The
+ * document is the same for every link, and opening it changes nothing, because messengers fetch links to preview them.
+ */
+export function servePhonePage(
+  app: FastifyInstance,
+  { service, load }: { readonly service: Service; readonly load: LoadPhonePage },
+): void {
+  let served: Promise<ServedPage> | undefined
+  const page = () =>
+    (served ??= load()
+      .then((files) => assemble(files, service.settings))
+      .catch((failure: unknown) => {
+        served = undefined
+        throw failure
+      }))
+
+  app.get(PHONE_PAGE_PATH, limitPage(service, 'handoff'), async (_request, reply) => {
+    const { html, contentSecurityPolicy } = await page()
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('cache-control', 'no-cache')
+      .header('content-security-policy', contentSecurityPolicy)
+      .header('permissions-policy', PERMISSIONS_POLICY)
+      .send(html)
+  })
+  app.get<{ Params: { hash: string } }>(
+    SCRIPT_PATH,
+    limitPage(service, 'handoff'),
+    async (request, reply) => {
+      const { script, scriptHash } = await page()
+      // An old address must not get a new script: its integrity attribute would refuse it for a year.
+      if (request.params.hash !== scriptHash) return reply.callNotFound()
+      return reply
+        .type('text/javascript; charset=utf-8')
+        .header('cache-control', `public, max-age=${ONE_YEAR_SECONDS}, immutable`)
+        .send(script)
+    },
+  )
+}
+
+/** The page uses the motion sensors and passkeys, and nothing else of the device. */
+const PERMISSIONS_POLICY =
+  'accelerometer=(self), gyroscope=(self), publickey-credentials-create=(self), publickey-credentials-get=(self), camera=(), geolocation=(), microphone=()'
+
+interface ServedPage {
+  readonly html: Buffer
+  readonly script: Buffer
+  readonly scriptHash: string
+  readonly contentSecurityPolicy: string
+}
+
+function assemble(
+  files: PhonePageFiles,
+  { publicOrigin, appScheme, appLinks }: Settings,
+): ServedPage {
+  const { script, scriptHash, scriptIntegrity, style, styleHash } = files
+  const socketOrigin = publicOrigin.replace(/^http/, 'ws')
+  const scheme =
+    appLinks.apple.length + appLinks.android.length > 0
+      ? `<meta name="bonded-app-scheme" content="${appScheme}">`
+      : ''
+  return {
+    script: Buffer.from(script),
+    scriptHash,
+    contentSecurityPolicy: [
+      "default-src 'none'",
+      "script-src 'self'",
+      `style-src '${styleHash}'`,
+      `connect-src 'self' ${socketOrigin}`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ].join('; '),
+    html: Buffer.from(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#12181f" media="(prefers-color-scheme: dark)">
+${scheme}<title>Approve on your phone</title>
+<style>${style}</style>
+<script defer src="/bond/page-${scriptHash}.js" integrity="${scriptIntegrity}" crossorigin="anonymous"></script>
+</head>
+<body><main><noscript><article><h1>This page needs JavaScript</h1><p>Turn on JavaScript for this site, then open the link again.</p></article></noscript></main></body>
+</html>
+`),
+  }
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, test } from 'node:test'
+import { harness } from '../harness/harness.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+
+test('serves one document for every handoff link, so that nothing of a link reaches the page', async () => {
+  const session = await h.create()
+  const plain = await h.call('GET', '/bond')
+  for (const query of [
+    `?session_id=${session.id}&nonce=${session.nonce}`,
+    `?session_id="><script>&nonce=${session.nonce}"x`,
+    `?session_id=a&session_id=b`,
+  ])
+    assert.equal((await h.call('GET', `/bond${query}`)).text, plain.text, query)
+})
+
+test('changes nothing when a link is opened', async () => {
+  const session = await h.create()
+  await h.call('GET', `/bond?session_id=${session.id}&nonce=${session.nonce}`)
+  assert.deepEqual(
+    [(await h.get(session)).body.state, (await h.get(session)).body.seq],
+    ['pending', 1],
+  )
+})
+
+test('allows its own script and style, and no frame around the page', async () => {
+  const { headers, text } = await h.call('GET', '/bond')
+  const policy = String(headers['content-security-policy'])
+  const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? ''
+  const styleHash = createHash('sha256').update(style).digest('base64')
+  assert.match(policy, /^default-src 'none'; script-src 'self'; /)
+  assert.ok(policy.includes(`style-src 'sha256-${styleHash}'`))
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'$/)
+  assert.doesNotMatch(policy, /unsafe|\*/)
+})
+
+test('serves the script that the document pins, unchanged for a year, and no other', async () => {
+  const { text } = await h.call('GET', '/bond')
+  const [, path = '', integrity = ''] =
+    /<script defer src="([^"]+)" integrity="([^"]+)"/.exec(text) ?? []
+  const script = await h.call('GET', path)
+  assert.equal(script.status, 200)
+  assert.match(String(script.headers['cache-control']), /immutable/)
+  const digest = createHash('sha384').update(script.text).digest('base64')
+  assert.equal(integrity, `sha384-${digest}`)
+  assert.equal((await h.call('GET', '/bond/page-0000000000000000.js')).status, 404)
+})
+
+test('has no app association without an app', async () => {
+  for (const path of ['apple-app-site-association', 'assetlinks.json'])
+    assert.equal((await h.call('GET', `/.well-known/${path}`)).status, 404, path)
+})
+
+test('names the configured apps to Apple and Google', async () => {
+  await using own = await harness({
+    appLinks: {
+      apple: ['A1B2C3D4E5.example.bank'],
+      android: [{ packageName: 'example.bank', certificateDigests: ['E3:B0'] }],
+    },
+  })
+  const apple = await own.call('GET', '/.well-known/apple-app-site-association')
+  assert.match(String(apple.headers['content-type']), /^application\/json/)
+  assert.deepEqual(apple.body.applinks.details[0].appIDs, ['A1B2C3D4E5.example.bank'])
+  assert.equal(apple.body.applinks.details[0].components[0]['/'], '/bond')
+  const google = await own.call('GET', '/.well-known/assetlinks.json')
+  assert.deepEqual(google.body[0].target, {
+    namespace: 'android_app',
+    package_name: 'example.bank',
+    sha256_cert_fingerprints: ['E3:B0'],
+  })
+  assert.match(
+    (await own.call('GET', '/bond')).text,
+    /<meta name="bonded-app-scheme" content="pulse">/,
+  )
+})
