@@ -181,7 +181,7 @@ test('sets, replaces and restores the rate limits of a tenant', () => {
   const notTheirs = run('tenant', 'limits', tenant_id, '--limit', 'device=10')
   assert.deepEqual(
     [notTheirs.status, notTheirs.stderr.trim()],
-    [1, 'error: Device cannot be set for a tenant. Use create, create_address, get.'],
+    [1, 'error: Device cannot be set for a tenant. Use create, create_address, get, backend.'],
   )
   assert.equal(run('tenant', 'limits', `ten_${'0'.repeat(22)}`, '--limit', 'get=1').status, 1)
   assert.equal(run(...create, '--limit', 'create=fast').status, 2)
