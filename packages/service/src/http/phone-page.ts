@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import type { Service, Settings } from '../operations/service.ts'
 import { limitPage } from './page-limits.ts'
+import { Refused } from './refused.ts'
 
 /** The files of the phone page, as `@bonded/phone-page` builds them. */
 export interface PhonePageFiles {
@@ -54,7 +55,7 @@ export function servePhonePage(
     async (request, reply) => {
       const { script, scriptHash } = await page()
       // An old address must not get a new script: its integrity attribute would refuse it for a year.
-      if (request.params.hash !== scriptHash) return reply.callNotFound()
+      if (request.params.hash !== scriptHash) throw new Refused({ reason: 'page_not_found' })
       return reply
         .type('text/javascript; charset=utf-8')
         .header('cache-control', `public, max-age=${ONE_YEAR_SECONDS}, immutable`)
