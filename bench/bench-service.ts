@@ -49,6 +49,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     settings: {
       publicOrigin: BENCH_ORIGIN,
       appScheme: 'pulse',
+      qrContent: 'app_scheme',
       appLinks: NO_APP_LINKS,
       version: 'bench',
       limits,

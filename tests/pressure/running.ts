@@ -35,6 +35,7 @@ export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32
 export const SETTINGS: Settings = {
   publicOrigin: PUBLIC_ORIGIN,
   appScheme: 'pulse',
+  qrContent: 'app_scheme',
   appLinks: NO_APP_LINKS,
   version: '0.0.0',
   limits: 'off',

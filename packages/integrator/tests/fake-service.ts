@@ -88,6 +88,7 @@ export function fakeService(now: () => number) {
       universal_link: `https://bonds.test/bond?session_id=${id}&nonce=${nonce}`,
       websocket_url: `wss://bonds.test/sessions/${id}`,
       qr_svg_url: `/v1/sessions/${id}/qr.svg?nonce=${nonce}`,
+      qr_content: 'app_scheme',
       challenge_expires_at: iso(now() + 120_000),
       expires_at: iso(now() + 300_000),
       workflow: asked.workflow ?? null,

@@ -83,6 +83,7 @@ export class Sandbox implements AsyncDisposable {
       settings: {
         publicOrigin: origin,
         appScheme: 'pulse',
+        qrContent: 'app_scheme',
         appLinks: NO_APP_LINKS,
         connections: DEFAULT_CONNECTION_LIMITS,
         deviceTokenTtlMs: 180 * 24 * 60 * 60_000,

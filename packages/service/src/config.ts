@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { BlockList } from 'node:net'
 import { join } from 'node:path'
+import { QR_CONTENTS, type QrContent } from '@bonded/contract'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from './adapters/attestation/trusted-phones.ts'
 import {
@@ -43,6 +44,7 @@ export interface Config {
   /** As given; undefined where the data folder holds it. */
   readonly rootKeys: string | undefined
   readonly appScheme: string
+  readonly qrContent: QrContent
   readonly dataDir: string
   /** Country certificates that passports are verified against. The folder may be missing. */
   readonly cscaDir: string
@@ -140,6 +142,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (databaseFile === undefined) wrong('BONDED_DATABASE_URL')
   const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'
   if (!/^[a-z][a-z0-9+.-]*$/.test(appScheme)) wrong('BONDED_APP_SCHEME')
+  const qrContent = QR_CONTENTS.find(
+    (content) => content === (given('BONDED_QR_CONTENT') ?? 'app_scheme'),
+  )
+  if (qrContent === undefined) wrong('BONDED_QR_CONTENT')
   const metricsPort = given('BONDED_METRICS_PORT')
   if (metricsPort !== undefined && !(isPort(metricsPort) && Number(metricsPort) > 0))
     wrong('BONDED_METRICS_PORT')
@@ -222,6 +228,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     databaseFile: databaseFile ?? '',
     rootKeys,
     appScheme,
+    qrContent: qrContent ?? 'app_scheme',
     dataDir,
     cscaDir,
     metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),

@@ -56,6 +56,14 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_QR_CONTENT',
+    key: 'qr_content',
+    about: 'Link in QR codes: the app’s, or one that any camera opens',
+    fallback: 'app_scheme; in bonded dev universal_link',
+    expects: 'app_scheme or universal_link',
+    secret: false,
+  },
+  {
     name: 'BONDED_DEVICE_TOKEN_TTL_DAYS',
     key: 'device_token_ttl_days',
     about: 'Lifetime of a device token that its phone does not renew',

@@ -53,6 +53,20 @@ test(
   },
 )
 
+test(
+  'draws the universal link where the service says so, so that any camera opens it',
+  browserTest,
+  async () => {
+    const page = await h.waiting({ session: { qrContent: 'universal_link' } })
+    assert.equal(readQr(await page.screenshot()), h.session.universalLink)
+    h.session.rotate()
+    await page.waitForFunction(
+      `document.querySelector('[data-pulse-widget]').shadowRoot.querySelector('a').href === ${JSON.stringify(h.session.universalLink)}`,
+    )
+    assert.equal(readQr(await page.screenshot()), h.session.universalLink)
+  },
+)
+
 for (const [breach, body] of Object.entries({
   missing: '<p>no container</p>',
   'not displayed': '<div data-pulse-widget style="display:none"></div>',

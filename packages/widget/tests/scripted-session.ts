@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 /** How a session of the scripted worker begins. */
 export interface SessionScript {
+  readonly qrContent?: 'app_scheme' | 'universal_link'
   readonly workflow?: string
   readonly action?: string
   readonly expiresInMs?: number
@@ -34,7 +35,12 @@ export class ScriptedSession {
     this.#script = script
   }
 
+  /** What the QR code encodes. */
   get payload(): string {
+    return this.#script.qrContent === 'universal_link' ? this.universalLink : this.#appLink
+  }
+
+  get #appLink(): string {
     return `pulse://bond?session_id=${this.id}&nonce=${this.nonce}`
   }
 
@@ -124,9 +130,10 @@ export class ScriptedSession {
     const rotatesInMs = this.#live() ? (this.#script.rotatesInMs ?? 60_000) : 0
     return {
       nonce: this.nonce,
-      qr_payload: this.payload,
+      qr_payload: this.#appLink,
       universal_link: this.universalLink,
       qr_svg_url: `/v1/sessions/${this.id}/qr.svg?nonce=${this.nonce}`,
+      qr_content: this.#script.qrContent ?? 'app_scheme',
       challenge_rotates_in_ms: rotatesInMs,
       challenge_expires_in_ms: rotatesInMs * 2,
     }

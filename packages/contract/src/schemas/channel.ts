@@ -1,6 +1,12 @@
 import { type Static, Type } from './type.ts'
 import { closed, id, Milliseconds, nullable, Timestamp } from './primitives.ts'
-import { PublicEndedReason, PublicSession, SessionHint, SessionState } from './session.ts'
+import {
+  PublicEndedReason,
+  PublicSession,
+  QrContent,
+  SessionHint,
+  SessionState,
+} from './session.ts'
 
 /** The subprotocol that the service selects. */
 export const CHANNEL_PROTOCOL = 'bonded.v1'
@@ -41,6 +47,7 @@ export const ChallengeFrame = closed({
     qr_payload: Type.String(),
     universal_link: Type.String(),
     qr_svg_url: Type.String(),
+    qr_content: QrContent,
     challenge_rotates_in_ms: Milliseconds,
     challenge_expires_in_ms: Milliseconds,
   }),

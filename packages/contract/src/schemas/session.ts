@@ -67,6 +67,11 @@ const described = {
 }
 
 /** Relative times: clients count these down, so a wrong clock on a phone or a PC breaks nothing. */
+/** What the QR code encodes: `qr_payload` or `universal_link`. */
+export const QR_CONTENTS = ['app_scheme', 'universal_link'] as const
+export const QrContent = word(QR_CONTENTS)
+export type QrContent = Static<typeof QrContent>
+
 const countdown = {
   server_time: Timestamp,
   expires_in_ms: Milliseconds,
@@ -82,6 +87,7 @@ const full = {
   ...described,
   ...countdown,
   qr_svg_url: Type.String(),
+  qr_content: QrContent,
   verification: nullable(PulseVerification),
   context: nullable(SessionContext),
   subject_ref: nullable(Type.String()),
@@ -104,6 +110,7 @@ export const PublicSession = closed({
   ...described,
   ...countdown,
   qr_svg_url: Type.String(),
+  qr_content: QrContent,
   verification: Type.Null(),
   watch_token: Type.String(),
   hint: nullable(SessionHint),

@@ -39,6 +39,7 @@ export function challengeFrame(service: Service, session: Session): ChallengeFra
       qr_payload: qrPayload(service, session, nonce),
       universal_link: universalLink(service, session, nonce),
       qr_svg_url: qrSvgUrl(session, nonce),
+      qr_content: service.settings.qrContent,
       challenge_rotates_in_ms: Math.max(0, shown.rotatesAt - now),
       challenge_expires_in_ms: Math.max(0, shown.expiresAt - now),
     },

@@ -48,7 +48,7 @@ export function devCommand(): Command {
           code: 'invalid',
         })
       testAuthorityIn(dataDir)
-      const config = readConfig(process.env, options)
+      const config = readConfig(inDev(process.env), options)
       const running = await serve(
         config,
         openLog('error', options.json === true ? 'stderr' : 'stdout'),
@@ -60,6 +60,11 @@ export function devCommand(): Command {
         throw failure
       }
     })
+}
+
+/** A camera opens the universal link, so that a phone without the app reaches the phone page. */
+function inDev(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { BONDED_QR_CONTENT: 'universal_link', ...environment }
 }
 
 async function showSandbox(

@@ -39,6 +39,7 @@ export function openService(config: Config, given: ServiceParts = {}): Service {
     settings: {
       publicOrigin: config.publicOrigin,
       appScheme: config.appScheme,
+      qrContent: config.qrContent,
       appLinks: config.appLinks,
       version: VERSION,
       limits: config.limits,

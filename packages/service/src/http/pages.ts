@@ -6,7 +6,7 @@ import { noncesOf, type Service } from '../operations/service.ts'
 import { APPLE_ASSOCIATION_PATH, ASSET_LINKS_PATH } from './app-links.ts'
 import { limitPage } from './page-limits.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
-import { qrPayload } from './present.ts'
+import { qrText } from './present.ts'
 import { Refused } from './refused.ts'
 
 /** The hosted script, as the widget package builds it. */
@@ -97,7 +97,7 @@ async function qrSvg(
   const nonces = noncesOf(service, session)
   if (acceptedIndex(session, nonce, { now: service.clock.now(), nonces }) === undefined)
     return undefined
-  return drawQr(qrPayload(service, session, nonce))
+  return drawQr(qrText(service, session, nonce))
 }
 
 /** Protocol 12: black on white, four modules of quiet zone, level M, with a title. */

@@ -26,6 +26,7 @@ export function presentFull(service: Service, session: Session): FullSession {
   return {
     ...shared,
     qr_svg_url: qrSvgUrl(session, shared.nonce),
+    qr_content: service.settings.qrContent,
     verification: proved ? session.verification : null,
     context: session.context,
     subject_ref: proved ? session.subjectRef : null,
@@ -49,6 +50,7 @@ export function presentPublic(service: Service, session: Session): PublicSession
   return {
     ...shared,
     qr_svg_url: qrSvgUrl(session, shared.nonce),
+    qr_content: service.settings.qrContent,
     verification: null,
     watch_token: watchToken(service, session),
     hint: shared.state === 'expired' ? null : session.hint,
@@ -105,6 +107,13 @@ export function qrSvgUrl(session: Session, nonce: string): string {
 /** What a phone scans. */
 export function qrPayload({ settings }: Service, session: Session, nonce: string): string {
   return `${settings.appScheme}://bond?session_id=${session.id}&nonce=${nonce}`
+}
+
+/** What the QR code encodes: the app's link, or the one that any phone's camera opens. */
+export function qrText(service: Service, session: Session, nonce: string): string {
+  return service.settings.qrContent === 'universal_link'
+    ? universalLink(service, session, nonce)
+    : qrPayload(service, session, nonce)
 }
 
 /** What a phone's own browser opens. */

@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net'
-import type { EvidenceContext, RequestId } from '@bonded/contract'
+import type { EvidenceContext, RequestId, QrContent } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 import type { ConnectionLimits } from '../domain/connection-limits.ts'
 import type { Limits } from '../domain/limits.ts'
@@ -39,6 +39,7 @@ export interface Settings {
   /** `api_base_url` of every session made here, and the `origin` that phones sign. */
   readonly publicOrigin: string
   readonly appScheme: string
+  readonly qrContent: QrContent
   /** The operator's apps that handoff links open. */
   readonly appLinks: AppLinks
   /** Of this program, for whoever asks. */

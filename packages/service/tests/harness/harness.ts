@@ -10,6 +10,7 @@ import {
   type EvidenceSignals,
   makeId,
   type PhoneSession,
+  type QrContent,
   type Workflow,
 } from '@bonded/contract'
 import { loadPhonePage } from '@bonded/phone-page/files'
@@ -110,6 +111,7 @@ export interface HarnessOptions {
   readonly rootKeys?: readonly RootKey[]
   /** In the place of the real one. */
   readonly passports?: PassportVerifier
+  readonly qrContent?: QrContent
   /** The apps that handoff links open; none by default. */
   readonly appLinks?: AppLinks
   /** Without it: browsers' keys, and software. */
@@ -133,6 +135,7 @@ export async function harness(options: HarnessOptions = {}) {
     settings: {
       publicOrigin,
       appScheme: 'pulse',
+      qrContent: options.qrContent ?? 'app_scheme',
       appLinks: options.appLinks ?? NO_APP_LINKS,
       version: '0.0.0',
       limits: options.limits ?? 'off',

@@ -227,6 +227,7 @@ test('the three views hold what protocol 3 gives each, and nothing else', async 
     [
       ...shared,
       'qr_svg_url',
+      'qr_content',
       'context',
       'subject_ref',
       'watch_token',
@@ -242,7 +243,7 @@ test('the three views hold what protocol 3 gives each, and nothing else', async 
   })
   assert.deepEqual(
     members(browser.body),
-    [...shared, 'qr_svg_url', 'watch_token', 'hint', 'ended_reason'].sort(),
+    [...shared, 'qr_svg_url', 'qr_content', 'watch_token', 'hint', 'ended_reason'].sort(),
   )
   const unclaimed = [
     ...shared,

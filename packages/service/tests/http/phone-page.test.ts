@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, test } from 'node:test'
+import { drawQr } from '../../src/http/pages.ts'
 import { harness } from '../harness/harness.ts'
 
 const h = await harness()
@@ -76,4 +77,13 @@ test('names the configured apps to Apple and Google', async () => {
     (await own.call('GET', '/bond')).text,
     /<meta name="bonded-app-scheme" content="pulse">/,
   )
+})
+
+test('encodes the universal link in the QR code where the operator chose it', async () => {
+  await using own = await harness({ qrContent: 'universal_link' })
+  const session = await own.create()
+  assert.equal(session.qr_content, 'universal_link')
+  const image = await own.call('GET', session.qr_svg_url)
+  assert.equal(image.text, drawQr(session.universal_link))
+  assert.match(session.qr_payload, /^pulse:\/\/bond\?/)
 })

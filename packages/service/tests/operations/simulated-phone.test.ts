@@ -40,6 +40,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
     settings: {
       publicOrigin: origin,
       appScheme: 'pulse',
+      qrContent: 'app_scheme',
       appLinks: NO_APP_LINKS,
       version: '0.0.0',
       limits: 'off',

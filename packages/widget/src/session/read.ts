@@ -105,18 +105,21 @@ export function readStanding(view: unknown, now: Instant): Standing | undefined 
 
 function readCode(view: Members, now: Instant): Code | null {
   const {
-    qr_payload: payload,
+    qr_payload: appLink,
     universal_link: link,
+    qr_content: content,
     challenge_rotates_in_ms: rotatesInMs,
     challenge_expires_in_ms: expiresInMs,
   } = view
   if (
-    typeof payload !== 'string' ||
+    typeof appLink !== 'string' ||
     !isWebAddress(link) ||
     !isCount(rotatesInMs) ||
     !isCount(expiresInMs)
   )
     return null
+  // An open list (protocol 11): the app's link is what every service sends.
+  const payload = content === 'universal_link' ? link : appLink
   return { payload, link, rotatesAt: now + rotatesInMs, expiresAt: now + expiresInMs }
 }
 
