@@ -4,7 +4,7 @@ import { LIMIT_NAMES, type Workflow } from '@bonded/contract'
 import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import type { PassportTrust } from '../packages/service/src/adapters/attestation/passport/passport-trust.ts'
-import type { Proofs } from '../packages/service/src/adapters/attestation/attestation.ts'
+import type { Attestation } from '../packages/service/src/adapters/attestation/attestation.ts'
 import {
   type ConnectionLimits,
   DEFAULT_CONNECTION_LIMITS,
@@ -20,7 +20,7 @@ export const BENCH_ORIGIN = 'https://bond.example'
 
 export interface BenchService {
   readonly clock: Clock
-  readonly proofs: Proofs
+  readonly attestation: Attestation
   readonly passportTrust?: PassportTrust
   readonly workflow: Workflow
   /** Absent: every call is counted, and none is rejected. */

@@ -16,7 +16,7 @@ process.once('message', ({ phones, countryCertificate }: Makers) => {
   const clock = sinceTheTests()
   void serveBench({
     clock,
-    proofs: asTestRoots(clock, phones),
+    attestation: asTestRoots(clock, phones),
     passportTrust: { production: [], sandbox: [Buffer.from(countryCertificate, 'base64')] },
     workflow: { name: 'w', actions: ['a'], passport: 'optional' },
   })

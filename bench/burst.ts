@@ -14,7 +14,7 @@ import type { Latencies, SteadyTask } from './steady-load-process.ts'
 const REGISTRATIONS = Number(process.env.BENCH_REGISTRATIONS ?? 50)
 const PASSPORTS = Number(process.env.BENCH_PASSPORTS ?? 20)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 25)
-/** The first bursts start the workers and load the registrars; later ones are compiled. */
+/** The first bursts start the workers and load the attestation verifiers; later ones are compiled. */
 const WARM_UP_ROUNDS = 5
 const EVERY_MS = 4
 const PAUSE_MS = 300

@@ -1,11 +1,11 @@
 import { systemClock } from '../packages/service/src/adapters/clock/system-clock.ts'
-import { proofsOf } from '../packages/service/src/adapters/attestation/attestation.ts'
+import { createAttestation } from '../packages/service/src/adapters/attestation/attestation.ts'
 import { NO_APPS } from '../packages/service/src/adapters/attestation/trusted-phones.ts'
 import { BENCH_ORIGIN, serveBench } from './bench-service.ts'
 
 /** The service in a process of its own, for phones of software. */
 await serveBench({
   clock: systemClock,
-  proofs: proofsOf(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
+  attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
   workflow: { name: 'w', actions: ['a'] },
 })

@@ -10,7 +10,7 @@ import { appAssertionVerifier } from '../packages/service/src/adapters/attestati
 import { appleVerifier } from '../packages/service/src/adapters/attestation/apple/assertion-verifier.ts'
 import { webauthnVerifier } from '../packages/service/src/adapters/attestation/webauthn/assertion-verifier.ts'
 import type { Device } from '../packages/service/src/domain/session.ts'
-import type { AssertionVerifiers } from '../packages/service/src/ports/attestation.ts'
+import type { AssertionVerifiers } from '../packages/service/src/ports/devices.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const PAGE = 'docs/reference/protocol.md'

@@ -1,5 +1,5 @@
 import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
-import { proofsOf } from '../../packages/service/src/adapters/attestation/attestation.ts'
+import { createAttestation } from '../../packages/service/src/adapters/attestation/attestation.ts'
 import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
 import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/connection-limits.ts'
 import { parseLimits, USUAL_LIMITS } from '../../packages/service/src/domain/limits.ts'
@@ -8,7 +8,7 @@ import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
 /** The service as it is shipped, but for the create limit: the bench creates more than 600 a minute. */
 await serveBench({
   clock: systemClock,
-  proofs: proofsOf(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
+  attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
   workflow: { name: 'w', actions: ['a'] },
   limits: { ...USUAL_LIMITS, ...parseLimits('create=600000') },
   connections: DEFAULT_CONNECTION_LIMITS,

@@ -12,7 +12,7 @@ import { appAssertionVerifier } from '../../packages/service/src/adapters/attest
 import type { AppleApp } from '@bonded/attestation/apple'
 import { appleVerifier } from '../../packages/service/src/adapters/attestation/apple/assertion-verifier.ts'
 import type { Device } from '../../packages/service/src/domain/session.ts'
-import type { AssertionVerifier } from '../../packages/service/src/ports/attestation.ts'
+import type { AssertionVerifier } from '../../packages/service/src/ports/devices.ts'
 import {
   androidKey,
   asTestRoots,
@@ -84,8 +84,8 @@ function appleRow(
 
 /** A key that was registered as a phone's is, so that its device is stored as a phone's would be. */
 async function attestedRow(key: AttestedKey, limit: number | undefined): Promise<AssertionRow> {
-  const { verifiers, registrars } = asTestRoots(new TestClock())
-  const registered = await registerWith(registrars, key)
+  const { assertionVerifiers, attestationVerifiers } = asTestRoots(new TestClock())
+  const registered = await registerWith(attestationVerifiers, key)
   const publicKey = createPublicKey({
     key: Buffer.from(registered.publicKey),
     format: 'der',
@@ -105,7 +105,13 @@ async function attestedRow(key: AttestedKey, limit: number | undefined): Promise
       Buffer.from(text, 'base64url'),
     ),
   )
-  return rowOf(key.format, { verifier: verifiers[key.format], device, assertion, signed, limit })
+  return rowOf(key.format, {
+    verifier: assertionVerifiers[key.format],
+    device,
+    assertion,
+    signed,
+    limit,
+  })
 }
 
 /** A key without hardware: it shows what the form costs. */

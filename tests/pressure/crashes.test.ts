@@ -11,7 +11,15 @@ import { choose, random } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
 import { eventsOf, explain, foldOf, judgeFile } from './judge.ts'
 import { RecordedSession, type Wire } from './recorder.ts'
-import { addShop, proofsAt, registerPhone, ROOT_KEY, run, SETTINGS, workFolder } from './running.ts'
+import {
+  addShop,
+  attestationAt,
+  registerPhone,
+  ROOT_KEY,
+  run,
+  SETTINGS,
+  workFolder,
+} from './running.ts'
 import type { Fault } from './service-process.ts'
 
 const KILLS = 50
@@ -199,7 +207,7 @@ test('the pragmas that a crash relies on are in effect on the connection that wr
     rootKeys: [ROOT_KEY],
     settings: SETTINGS,
     clock: systemClock,
-    proofs: proofsAt(systemClock),
+    attestation: attestationAt(systemClock),
   })
   const pragma = (name: string) =>
     store.write(function* () {

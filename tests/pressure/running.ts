@@ -6,8 +6,8 @@ import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
 import {
-  type Proofs,
-  proofsOf,
+  type Attestation,
+  createAttestation,
 } from '../../packages/service/src/adapters/attestation/attestation.ts'
 import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
 import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/connection-limits.ts'
@@ -45,8 +45,8 @@ export const SETTINGS: Settings = {
 }
 
 /** No app's phones: keys of software only. */
-export const proofsAt = (clock: Clock): Proofs =>
-  proofsOf(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch })
+export const attestationAt = (clock: Clock): Attestation =>
+  createAttestation(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch })
 
 /** The lifetimes of the model, and a demand that a weak proof misses. */
 const WORKFLOW: Workflow = {
@@ -86,7 +86,13 @@ export function run({
   rewire = (service) => service,
 }: Parts): Promise<RunningService> {
   const service = rewire(
-    composeService({ databaseFile, rootKeys, settings: SETTINGS, clock, proofs: proofsAt(clock) }),
+    composeService({
+      databaseFile,
+      rootKeys,
+      settings: SETTINGS,
+      clock,
+      attestation: attestationAt(clock),
+    }),
   )
   const log = pino({ level: 'info' }, { write: () => {} })
   const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }

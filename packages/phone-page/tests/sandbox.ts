@@ -10,7 +10,7 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { openBrowser } from '../../../tests/browser.ts'
 import { systemClock } from '../../service/src/adapters/clock/system-clock.ts'
 import { NO_APPS } from '../../service/src/adapters/attestation/trusted-phones.ts'
-import { proofsOf } from '../../service/src/adapters/attestation/attestation.ts'
+import { createAttestation } from '../../service/src/adapters/attestation/attestation.ts'
 import { DEFAULT_CONNECTION_LIMITS } from '../../service/src/domain/connection-limits.ts'
 import { composeService, type RunningService, startService } from '../../service/src/compose.ts'
 import { listDevices, moveDevice } from '../../service/src/operations/admin/devices.ts'
@@ -92,7 +92,7 @@ export class Sandbox implements AsyncDisposable {
         trustedProxies: 0,
       },
       clock: systemClock,
-      proofs: proofsOf(NO_APPS, {
+      attestation: createAttestation(NO_APPS, {
         origin,
         clock: systemClock,
         fetch: () => Promise.reject(new Error('a test reaches no network')),

@@ -12,7 +12,7 @@ import {
   NO_PASSPORT_TRUST,
   type PassportTrust,
 } from './adapters/attestation/passport/passport-trust.ts'
-import type { Proofs } from './adapters/attestation/attestation.ts'
+import type { Attestation } from './adapters/attestation/attestation.ts'
 import { migrate } from './adapters/sql/migrate.ts'
 import { SqliteStore } from './adapters/sql/sqlite-store.ts'
 import { startMaintenance } from './maintenance.ts'
@@ -26,14 +26,14 @@ import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
 import { type Meter, noMeter } from './ports/meter.ts'
 import { connectionsThatFilesAllow } from './open-files.ts'
-import type { CarrierProvider } from './ports/attestation.ts'
+import type { CarrierProvider } from './ports/carrier.ts'
 
 export interface ServiceDependencies {
   readonly databaseFile: string
   readonly rootKeys: readonly RootKey[]
   readonly settings: Settings
   readonly clock: Clock
-  readonly proofs: Proofs
+  readonly attestation: Attestation
   /** Nothing is counted without one. */
   readonly meter?: Meter
   /** How long a write may wait for another process; by default as long as a service may stand still. */
@@ -51,7 +51,7 @@ export function composeService(parts: ServiceDependencies): Service {
     rootKeys,
     settings,
     clock,
-    proofs,
+    attestation,
     meter = noMeter,
     carrier = noCarrier,
     waitForLockMs,
@@ -73,7 +73,7 @@ export function composeService(parts: ServiceDependencies): Service {
     keys,
     random: systemRandom(),
     limiter: memoryLimiter(clock),
-    ...proofs,
+    ...attestation,
     carrier,
     passports: passportVerifier({ trust: passportTrust, keys, clock }),
     settings,
@@ -82,8 +82,12 @@ export function composeService(parts: ServiceDependencies): Service {
 }
 
 /** Ends the threads, then closes the store. */
-export async function closeService({ passports, registrars, store }: Service): Promise<void> {
-  await Promise.all([passports[Symbol.asyncDispose](), registrars[Symbol.asyncDispose]()])
+export async function closeService({
+  passports,
+  attestationVerifiers,
+  store,
+}: Service): Promise<void> {
+  await Promise.all([passports[Symbol.asyncDispose](), attestationVerifiers[Symbol.asyncDispose]()])
   await store[Symbol.asyncDispose]()
 }
 

@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import type { PassportTrust } from '../adapters/attestation/passport/passport-trust.ts'
-import { proofsOf } from '../adapters/attestation/attestation.ts'
+import { createAttestation } from '../adapters/attestation/attestation.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
 import type { Meter } from '../ports/meter.ts'
-import type { CarrierProvider } from '../ports/attestation.ts'
+import type { CarrierProvider } from '../ports/carrier.ts'
 import { VERSION } from '../version.ts'
 import { closeService, composeService } from '../compose.ts'
 
@@ -49,7 +49,7 @@ export function openService(config: Config, given: ServiceParts = {}): Service {
       backendAddresses: config.backendAddresses,
     },
     clock: systemClock,
-    proofs: proofsOf(config.phones, {
+    attestation: createAttestation(config.phones, {
       origin: config.publicOrigin,
       clock: systemClock,
       fetch,

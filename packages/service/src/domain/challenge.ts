@@ -86,7 +86,7 @@ export function claimedNonceExpiresAt(session: Session): Instant | null {
  * A claimed nonce is the only one taken from its phone; a claim is what takes a newer one, so `forClaim`
  * accepts that too.
  */
-export function judgeNonce(
+export function checkNonce(
   session: Session,
   nonce: string,
   at: { now: Instant; nonces: Nonces; pinned: boolean; forClaim?: boolean },

@@ -8,7 +8,7 @@ import { CONTINUITY_MODEL, type Continuity } from './continuity.ts'
 import { EVIDENCE_TTL_MS, LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
 import { iso } from './iso.ts'
 import { type Instant } from './session.ts'
-import { longLivedContinuity, type Proofs, score } from './scoring.ts'
+import { longLivedContinuity, type ScoringInput, score } from './scoring.ts'
 
 /** An evidence summary before it is signed. */
 export type UnsignedEvidence = Omit<VerifiedEvidence, 'signature'>
@@ -74,12 +74,15 @@ export function evidenceIsCurrent(evidence: VerifiedEvidence, now: Instant): boo
 }
 
 /** The bounded summary that a bond carries. */
-export function verify(proofs: Proofs, previousContinuity: number | undefined): PulseVerification {
-  const { evidence } = proofs
-  const scores = score(proofs)
+export function summarizeVerification(
+  input: ScoringInput,
+  previousContinuity: number | undefined,
+): PulseVerification {
+  const { evidence } = input
+  const scores = score(input)
   return {
     device_possession: true,
-    local_auth: proofs.localAuth ? 'verified' : 'failed',
+    local_auth: input.localAuth ? 'verified' : 'failed',
     assertion_confidence: scores.assertionConfidence,
     human_presence_confidence: scores.humanPresenceConfidence,
     assertion_band: scores.band,

@@ -1,4 +1,4 @@
-import { judgeNonce, type Nonces } from './challenge.ts'
+import { checkNonce, type Nonces } from './challenge.ts'
 import { ISSUED_AT_MAX_AGE_MS, ISSUED_AT_MAX_AHEAD_MS, MAX_FAILED_ASSERTIONS } from './lifetimes.ts'
 import { accept, type Result, refuse } from './refusal.ts'
 import { awaitsPhone, type Device, type Instant, type Session } from './session.ts'
@@ -26,18 +26,18 @@ export interface PhoneAttempt {
  * The checks before any cryptography, in protocol 5's order: session live, nonce, device usable and pinned.
  * One list for claim, decline, evidence and attest.
  */
-export function judgePhone(attempt: PhoneAttempt, now: Instant): Result<void> {
+export function checkPhone(attempt: PhoneAttempt, now: Instant): Result<void> {
   const { session, device, nonces, nonce } = attempt
   if (!awaitsPhone(session, now)) return refuse('session_not_live', { step: 'session_live' })
   const pinned = session.deviceId === device.id
-  const fresh = judgeNonce(session, nonce, {
+  const fresh = checkNonce(session, nonce, {
     now,
     nonces,
     pinned,
     ...(attempt.forClaim ? { forClaim: true } : {}),
   })
   if (!fresh.ok) return fresh
-  const usable = judgeDevice(attempt, now)
+  const usable = checkDevice(attempt, now)
   if (!usable.ok) return usable
   if (session.deviceId !== null && !pinned) return refuse('session_claimed', { step: 'pinned' })
   return accept(undefined)
@@ -47,7 +47,7 @@ export function judgePhone(attempt: PhoneAttempt, now: Instant): Result<void> {
  * Whether this device may serve this session at all. The steps go to the timeline; the phone gets one answer, except
  * for a key that is only too new, because its user can do something about that.
  */
-export function judgeDevice(
+export function checkDevice(
   { session, tenant, device, subjectRef, failures }: PhoneAttempt,
   now: Instant,
 ): Result<void> {
@@ -71,7 +71,7 @@ export function judgeDevice(
 }
 
 /** Protocol 5: `issued_at` must lie near the service's time; the answer tells it, so that the phone can sign anew. */
-export function judgeIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
+export function checkIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
   const inRange = issuedAt >= now - ISSUED_AT_MAX_AGE_MS && issuedAt <= now + ISSUED_AT_MAX_AHEAD_MS
   return inRange
     ? accept(undefined)
@@ -82,7 +82,7 @@ export function judgeIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
  * Protocol 6: an unattested or synced `webauthn` key proves only that the same key came back. Where the session names
  * its customer that will do for a phone: this key was registered as that one's.
  */
-export function vouchesForPhone(
+export function attestsPhone(
   session: Pick<Session, 'wantedSubjectRef'>,
   device: Pick<Device, 'format' | 'webauthn'>,
 ): boolean {
@@ -103,7 +103,7 @@ export function acceptsKey(
     case 'any':
       return true
     case 'known':
-      return vouchesForPhone(session, device)
+      return attestsPhone(session, device)
     case 'attested':
       return false
   }

@@ -31,14 +31,14 @@ export const PRESENCE_WEIGHTS = {
   passport: { none: 0, document: 0, chip: 0.05 },
 } as const
 
-export interface Proofs {
+export interface ScoringInput {
   readonly evidence: VerifiedEvidence
   /** Whether a person was authenticated on the phone, by evidence or by the assertion's own flag. */
   readonly localAuth: boolean
   /** How, where it was. */
   readonly method: VerifiedEvidence['local_auth']['method']
-  /** Whether the key is that of a phone somebody vouches for (`vouchesForPhone`). */
-  readonly vouched: boolean
+  /** Whether the key is that of a phone somebody vouches for (`attestsPhone`). */
+  readonly attested: boolean
 }
 
 export interface Scores {
@@ -51,7 +51,7 @@ export interface Scores {
  * The two confidences and the band. Deterministic; removing a proof never raises a number.
  * Figures are 0 to 1 with at most four decimals.
  */
-export function score({ evidence, localAuth, method, vouched }: Proofs): Scores {
+export function score({ evidence, localAuth, method, attested }: ScoringInput): Scores {
   const { carrier, sensor_continuity } = evidence
   const tier = evidence.passport?.tier ?? 'none'
   const proved = localAuth ? method : 'none'
@@ -67,7 +67,7 @@ export function score({ evidence, localAuth, method, vouched }: Proofs): Scores 
     PRESENCE_WEIGHTS.localAuth[proved] +
     PRESENCE_WEIGHTS.sensorContinuity * sensor_continuity.continuity_score +
     PRESENCE_WEIGHTS.passport[tier]
-  const cap = localAuth && vouched ? 1 : LOW_BAND_CAP
+  const cap = localAuth && attested ? 1 : LOW_BAND_CAP
   const humanPresenceConfidence = fourDecimals(Math.min(presence, cap))
   return {
     assertionConfidence: fourDecimals(Math.min(assertion, cap)),

@@ -4,13 +4,13 @@ import {
   canonicalJson,
   type SessionId,
 } from '@bonded/contract'
-import { evidenceIsCurrent, verify } from '../domain/evidence.ts'
+import { evidenceIsCurrent, summarizeVerification } from '../domain/evidence.ts'
 import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
 import {
-  judgeIssuedAt,
-  judgePhone,
+  checkIssuedAt,
+  checkPhone,
   type PhoneAttempt,
-  vouchesForPhone,
+  attestsPhone,
 } from '../domain/phone-rules.ts'
 import { unmetRequirements } from '../domain/policy.ts'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
@@ -18,7 +18,7 @@ import { score } from '../domain/scoring.ts'
 import { type Device, type Session, stateAt } from '../domain/session.ts'
 import { stepUpFor } from '../domain/step-up.ts'
 import { MOVES } from '../domain/transitions.ts'
-import type { VerifiedAssertion } from '../ports/attestation.ts'
+import type { VerifiedAssertion } from '../ports/devices.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import { findKeptSession } from './find-session.ts'
 import type { PhoneReading } from './read-session.ts'
@@ -75,8 +75,8 @@ export async function attest(
       if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
 
       // Live, nonce, device, issued_at, then the signature and the counter, once.
-      const early = judgePhone(attempt, now)
-      const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
+      const early = checkPhone(attempt, now)
+      const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
       if (!verdict.ok)
         return yield* refuseNoted(tables, id, {
           refusal: verdict.refusal,
@@ -140,7 +140,7 @@ function* settle(
   const { session, tenant, device, nonce } = attempt
   const evidence = request.verified_evidence
 
-  const doubt = judgeEvidence(service, valid)
+  const doubt = checkEvidence(service, valid)
   if (doubt !== undefined) {
     yield* noteInvalidAssertion(tables, {
       id: session.id,
@@ -154,12 +154,12 @@ function* settle(
   const byFlag = device.format === 'webauthn' && verified.userVerified
   const localAuth = byFlag || evidence.local_auth.result === 'verified'
   const method = byFlag ? 'passkey' : evidence.local_auth.method
-  const proofs = { evidence, localAuth, method, vouched: vouchesForPhone(session, device) }
-  const unmet = unmetRequirements(session.policy, { evidence, localAuth, scores: score(proofs) })
+  const input = { evidence, localAuth, method, attested: attestsPhone(session, device) }
+  const unmet = unmetRequirements(session.policy, { evidence, localAuth, scores: score(input) })
   const pinned = { deviceId: device.id, nonce, validAssertions: session.validAssertions + 1 }
 
   if (unmet.length === 0) {
-    const verification = verify(proofs, attempt.continuity)
+    const verification = summarizeVerification(input, attempt.continuity)
     const set = {
       ...pinned,
       verification,
@@ -205,7 +205,7 @@ function* settle(
   return accept({ session: stepped, tenant, nonce })
 }
 
-function judgeEvidence(service: Service, { attempt, request, now }: Valid): Refusal | undefined {
+function checkEvidence(service: Service, { attempt, request, now }: Valid): Refusal | undefined {
   const { session, device, nonce } = attempt
   const evidence = request.verified_evidence
   const known = service.keys.holds(evidence.kid)

@@ -1,5 +1,5 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
-import { judgePhone } from '../domain/phone-rules.ts'
+import { checkPhone } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { PhoneReading } from './read-session.ts'
 import { loadAttempt, noteNetwork, refuseNoted } from './phone-attempt.ts'
@@ -33,7 +33,7 @@ export async function claimSession(
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
-      const verdict = judgePhone({ ...attempt, forClaim: true }, now)
+      const verdict = checkPhone({ ...attempt, forClaim: true }, now)
       if (!verdict.ok)
         return yield* refuseNoted(tables, id, {
           refusal: verdict.refusal,

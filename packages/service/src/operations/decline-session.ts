@@ -1,5 +1,5 @@
 import type { DeclineRequest, SessionId } from '@bonded/contract'
-import { judgePhone } from '../domain/phone-rules.ts'
+import { checkPhone } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { PhoneReading } from './read-session.ts'
@@ -28,7 +28,7 @@ export async function declineSession(
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
-      const verdict = judgePhone(attempt, now)
+      const verdict = checkPhone(attempt, now)
       if (!verdict.ok)
         return yield* refuseNoted(tables, id, {
           refusal: verdict.refusal,

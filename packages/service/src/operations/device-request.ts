@@ -1,6 +1,6 @@
 import type { AppAttest } from '@bonded/contract'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
-import { judgeIssuedAt } from '../domain/phone-rules.ts'
+import { checkIssuedAt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Device } from '../domain/session.ts'
 import type { Tables, Work } from '../ports/store.ts'
@@ -19,10 +19,10 @@ export interface DeviceRequest {
 }
 
 /** Judges a request without using it up: state, time, signature. For a check before expensive work. */
-export function judgeDeviceRequest(service: Service, request: DeviceRequest): Result<number> {
+export function checkDeviceRequest(service: Service, request: DeviceRequest): Result<number> {
   const { device, payload, signed, mayAsk } = request
   if (!mayAsk(device)) return refuse('device_not_usable')
-  const timely = judgeIssuedAt(Date.parse(signed.issued_at), service.clock.now())
+  const timely = checkIssuedAt(Date.parse(signed.issued_at), service.clock.now())
   if (!timely.ok) return timely
   const verified = verifyAssertion(service, { device, payload, appAttest: signed.app_attest })
   return verified.ok ? accept(verified.value.counter) : verified
@@ -40,7 +40,7 @@ export function* takeDeviceRequest(
   // An operator may have blocked the device or its subject since the request was authenticated.
   const device = yield* tables.devices.find(request.device.id)
   if (device === undefined) return refuse('device_not_usable')
-  const judged = judgeDeviceRequest(service, { ...request, device })
+  const judged = checkDeviceRequest(service, { ...request, device })
   if (!judged.ok) return judged
   const issuedAt = Date.parse(request.signed.issued_at)
   if (yield* tables.devices.useRequest(device.id, judged.value, issuedAt)) return accept(device)

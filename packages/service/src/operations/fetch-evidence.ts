@@ -7,11 +7,11 @@ import {
 } from '@bonded/contract'
 import type { Continuity } from '../domain/continuity.ts'
 import { summarise } from '../domain/evidence.ts'
-import { judgeIssuedAt, judgePhone, type PhoneAttempt } from '../domain/phone-rules.ts'
+import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
 import { updateContinuity } from './update-continuity.ts'
-import { judgePassport } from './verify-passport.ts'
+import { evaluatePassport } from './evaluate-passport.ts'
 import { loadAttempt, raiseCounter, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
@@ -51,8 +51,8 @@ export async function fetchEvidence(
     const now = service.clock.now()
     const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
     if (attempt === undefined) return refuse('session_not_live')
-    const early = judgePhone(attempt, now)
-    const verdict = early.ok ? judgeIssuedAt(issuedAt, now) : early
+    const early = checkPhone(attempt, now)
+    const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok)
       return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
     if (app_attest !== undefined) {
@@ -92,7 +92,7 @@ export async function fetchEvidence(
     sealed === null ? null : service.keys.openNumber(session.rootKeyId, session.id, sealed)
   const [carrier, passport] = await Promise.all([
     service.carrier.check({ phoneNumber, signal: signals.carrier }),
-    judgePassport(service, attempt, signals.passport),
+    evaluatePassport(service, attempt, signals.passport),
   ])
   const { note } = carrier
   if (note !== undefined) {

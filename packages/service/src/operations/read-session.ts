@@ -5,7 +5,7 @@ import {
   isLatestStepNonce,
   stepNonce,
 } from '../domain/challenge.ts'
-import { judgeDevice } from '../domain/phone-rules.ts'
+import { checkDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
@@ -79,7 +79,7 @@ export async function readAsPhone(
   )
   if (attempt === undefined || !isReadable(attempt.session, now)) return notFound
   const { session, tenant, nonces } = attempt
-  if (!judgeDevice({ ...attempt, failures: 0 }, now).ok) return notFound
+  if (!checkDevice({ ...attempt, failures: 0 }, now).ok) return notFound
   if (session.deviceId !== null && session.deviceId !== device.id) return notFound
 
   const came = session.claimedNonce !== null && nonces.sameText(session.claimedNonce, nonce)

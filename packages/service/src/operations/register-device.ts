@@ -10,9 +10,9 @@ import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Device, Instant } from '../domain/session.ts'
 import { MAX_KEYS_PER_SUBJECT, mayApprove, mayManageKeys } from '../domain/subject-keys.ts'
-import type { KeyReceipt, RegisteredKey } from '../ports/attestation.ts'
+import type { KeyReceipt, RegisteredKey } from '../ports/devices.ts'
 import type { Tables, Work } from '../ports/store.ts'
-import { type DeviceRequest, judgeDeviceRequest, takeDeviceRequest } from './device-request.ts'
+import { type DeviceRequest, checkDeviceRequest, takeDeviceRequest } from './device-request.ts'
 import { createDeviceToken, type NewDeviceToken } from './device-token.ts'
 import { recordSubjectChange } from './record-device-change.ts'
 import type { PhoneCaller, Service } from './service.ts'
@@ -43,7 +43,7 @@ export async function registerDevice(
   const approved = asked.value
   if (approved !== undefined) {
     // Before the attestation, which costs far more. The store judges it again and uses it up.
-    const judged = judgeDeviceRequest(service, approved)
+    const judged = checkDeviceRequest(service, approved)
     if (!judged.ok) return judged
   }
   const expiresAt = service.keys.deviceChallengeExpiry(registration.challenge)
@@ -170,21 +170,21 @@ function* recordRegistration(
   yield* tables.devices.record(device.id, { at: device.createdAt, kind: 'registered', step })
 }
 
-/** Asks the registrar of the registration's format. */
+/** Asks the attestation verifier of the registration's format. */
 function prove(
-  { registrars }: Service,
+  { attestationVerifiers }: Service,
   registration: DeviceRegistration,
 ): Promise<Result<RegisteredKey>> | Result<RegisteredKey> {
   const notEnabled = refuse('format_not_enabled', { param: 'format' })
   switch (registration.format) {
     case 'apple-app-attest':
-      return registrars[registration.format]?.register(registration) ?? notEnabled
+      return attestationVerifiers[registration.format]?.verify(registration) ?? notEnabled
     case 'android-key':
-      return registrars[registration.format]?.register(registration) ?? notEnabled
+      return attestationVerifiers[registration.format]?.verify(registration) ?? notEnabled
     case 'webauthn':
-      return registrars[registration.format]?.register(registration) ?? notEnabled
+      return attestationVerifiers[registration.format]?.verify(registration) ?? notEnabled
     case 'software':
-      return registrars[registration.format]?.register(registration) ?? notEnabled
+      return attestationVerifiers[registration.format]?.verify(registration) ?? notEnabled
   }
 }
 

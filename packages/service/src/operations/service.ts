@@ -9,12 +9,9 @@ import type { Clock } from '../ports/clock.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
 import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
-import type {
-  AssertionVerifiers,
-  CarrierProvider,
-  KeyRegistrars,
-  PassportVerifier,
-} from '../ports/attestation.ts'
+import type { CarrierProvider } from '../ports/carrier.ts'
+import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
+import type { PassportVerifier } from '../ports/passports.ts'
 import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
 
 /** What every operation works with. */
@@ -26,8 +23,8 @@ export interface Service {
   readonly keys: Keyring
   readonly random: Random
   readonly limiter: Limiter
-  readonly verifiers: AssertionVerifiers
-  readonly registrars: KeyRegistrars
+  readonly assertionVerifiers: AssertionVerifiers
+  readonly attestationVerifiers: AttestationVerifiers
   readonly carrier: CarrierProvider
   readonly passports: PassportVerifier
   readonly settings: Settings

@@ -1,7 +1,7 @@
 import type { AppAttest } from '@bonded/contract'
 import type { Result } from '../domain/refusal.ts'
 import type { Device } from '../domain/session.ts'
-import type { VerifiedAssertion } from '../ports/attestation.ts'
+import type { VerifiedAssertion } from '../ports/devices.ts'
 import type { Service } from './service.ts'
 
 /** Verifies an assertion by the format stored with the device. The request does not get to choose. */
@@ -9,5 +9,5 @@ export function verifyAssertion(
   service: Service,
   assertion: { device: Device; payload: string; appAttest: AppAttest },
 ): Result<VerifiedAssertion> {
-  return service.verifiers[assertion.device.format].verify(assertion)
+  return service.assertionVerifiers[assertion.device.format].verify(assertion)
 }

@@ -15,7 +15,7 @@ import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Scope, Tenant } from '../domain/tenant.ts'
 import type { MoveChanges } from '../domain/changes.ts'
 import type { Move } from '../domain/transitions.ts'
-import type { KeyReceipt } from './attestation.ts'
+import type { KeyReceipt } from './devices.ts'
 
 /**
  * A step of a unit of work: written as a generator, so that one driver can run it at a stretch (SQLite) and

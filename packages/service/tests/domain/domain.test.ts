@@ -4,7 +4,7 @@ import type { EvidenceSignals, VerifiedEvidence } from '@bonded/contract'
 import fc from 'fast-check'
 import { iso } from '../../src/domain/iso.ts'
 import { scoreContinuity } from '../../src/domain/continuity.ts'
-import { summarise, verify } from '../../src/domain/evidence.ts'
+import { summarise, summarizeVerification } from '../../src/domain/evidence.ts'
 import {
   ASSERTION_WEIGHTS,
   bandOf,
@@ -31,11 +31,11 @@ const evidence = fc.record({
   sensor_continuity: fc.record({ continuity_score: fc.float({ min: 0, max: 1, noNaN: true }) }),
   passport: fc.constantFrom({ tier: 'none' }, { tier: 'document' }, { tier: 'chip' }),
 }) as unknown as fc.Arbitrary<VerifiedEvidence>
-const proofsOf = (found: VerifiedEvidence) => ({
+const scoringInputOf = (found: VerifiedEvidence) => ({
   evidence: found,
   localAuth: found.local_auth.result === 'verified',
   method: found.local_auth.method,
-  vouched: true,
+  attested: true,
 })
 
 test('the weights of each number sum to 1', () => {
@@ -52,7 +52,7 @@ test('the weights of each number sum to 1', () => {
 test('scores lie between 0 and 1 with at most four decimals, and the band is the presence number’s', () => {
   fc.assert(
     fc.property(evidence, (found) => {
-      const scores = score(proofsOf(found))
+      const scores = score(scoringInputOf(found))
       for (const value of [scores.assertionConfidence, scores.humanPresenceConfidence]) {
         assert.ok(value >= 0 && value <= 1)
         assert.ok(Math.abs(value * 10_000 - Math.round(value * 10_000)) < 1e-6)
@@ -65,7 +65,7 @@ test('scores lie between 0 and 1 with at most four decimals, and the band is the
 test('taking a proof away never raises a number', () => {
   fc.assert(
     fc.property(evidence, (found) => {
-      const whole = score(proofsOf(found))
+      const whole = score(scoringInputOf(found))
       const lesser: VerifiedEvidence[] = [
         { ...found, local_auth: { ...found.local_auth, result: 'failed' } },
         { ...found, carrier: { ...found.carrier, number_verified: false } },
@@ -75,7 +75,7 @@ test('taking a proof away never raises a number', () => {
         { ...found, passport: { tier: 'none', checked_at: '' } },
       ]
       for (const less of lesser) {
-        const scores = score(proofsOf(less))
+        const scores = score(scoringInputOf(less))
         assert.ok(scores.assertionConfidence <= whole.assertionConfidence)
         assert.ok(scores.humanPresenceConfidence <= whole.humanPresenceConfidence)
       }
@@ -90,7 +90,7 @@ test('failed local authentication stays in the low band whatever else is proved'
         evidence: found,
         localAuth: false,
         method: found.local_auth.method,
-        vouched: true,
+        attested: true,
       })
       assert.equal(scores.band, 'low')
       assert.equal(bandOf(scores.assertionConfidence), 'low')
@@ -156,7 +156,7 @@ test('a phone that reports less is never judged better, by any of the four numbe
       },
       NOW,
     )
-    const numbers = verify(proofsOf({ ...found, signature: '' }), 0.5)
+    const numbers = summarizeVerification(scoringInputOf({ ...found, signature: '' }), 0.5)
     return [
       numbers.assertion_confidence,
       numbers.human_presence_confidence,
@@ -212,8 +212,8 @@ test('a carrier that nobody asked adds nothing, whatever it is said to have said
       }
       const nobody: VerifiedEvidence = { ...rest, carrier: { ...carrier, source: 'none' } }
       assert.deepEqual(
-        score(proofsOf(nobody)),
-        score(proofsOf({ ...rest, carrier: silent } as VerifiedEvidence)),
+        score(scoringInputOf(nobody)),
+        score(scoringInputOf({ ...rest, carrier: silent } as VerifiedEvidence)),
       )
     }),
   )
@@ -230,7 +230,7 @@ test('a biometric, a carried phone and no carrier are at least medium', () => {
     },
     sensor_continuity: { continuity_score: 0.6 },
   } as VerifiedEvidence
-  assert.notEqual(score(proofsOf(found)).band, 'low')
+  assert.notEqual(score(scoringInputOf(found)).band, 'low')
 })
 
 test('nothing leads out of a state that has ended, and every other state can end', () => {

@@ -16,7 +16,7 @@ import type { FetchText } from '../../src/adapters/attestation/android/google-re
 import type { AppleApp } from '@bonded/attestation/apple'
 import { trustAnchor } from '@bonded/attestation/apple'
 import { appleAttestationVerifier } from '../../src/adapters/attestation/apple/attestation-verifier.ts'
-import { type Proofs, proofsOf } from '../../src/adapters/attestation/attestation.ts'
+import { type Attestation, createAttestation } from '../../src/adapters/attestation/attestation.ts'
 import { NO_APPS, type TrustedPhones } from '../../src/adapters/attestation/trusted-phones.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import { PUBLIC_ORIGIN } from './harness.ts'
@@ -68,8 +68,8 @@ export const TEST_ROOTS: TestRoots = {
 }
 
 /** A service that knows the makers of these phones for test roots: their phones are sandbox phones. */
-export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Proofs {
-  return proofsOf(
+export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Attestation {
+  return createAttestation(
     {
       apple: { apps: [APP], testRoots: [roots.apple] },
       android: { ...NO_APPS.android, apps: ANDROID_APPS, testRoots: new Set([roots.android]) },
@@ -80,13 +80,17 @@ export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Proofs {
 }
 
 /** A service to which they are what Apple, Google and the makers of authenticators are to a real one. */
-export function asRealMakers(clock: Clock, fetch: FetchText = ASK_GOOGLE): Proofs {
+export function asRealMakers(clock: Clock, fetch: FetchText = ASK_GOOGLE): Attestation {
   const phones: TrustedPhones = {
     apple: { apps: [APP], testRoots: [] },
     android: { ...NO_APPS.android, apps: ANDROID_APPS, roots: new Set([ANDROID.rootKeyDigest]) },
     webauthn: { packedRoots: [pemOf(MAKER.root)], testRoots: [] },
   }
-  const { verifiers, registrars } = proofsOf(phones, { origin: PUBLIC_ORIGIN, clock, fetch })
+  const { assertionVerifiers, attestationVerifiers } = createAttestation(phones, {
+    origin: PUBLIC_ORIGIN,
+    clock,
+    fetch,
+  })
   const trust = {
     apps: [APP],
     anchors: [trustAnchor(APPLE.root, 'production')],
@@ -94,10 +98,10 @@ export function asRealMakers(clock: Clock, fetch: FetchText = ASK_GOOGLE): Proof
   }
   const verifyApple = appleAttestationVerifier(trust)
   return {
-    verifiers,
-    registrars: {
-      ...registrars,
-      'apple-app-attest': { register: async (request) => verifyApple(request, clock.now()).result },
+    assertionVerifiers,
+    attestationVerifiers: {
+      ...attestationVerifiers,
+      'apple-app-attest': { verify: async (request) => verifyApple(request, clock.now()).result },
     },
   }
 }

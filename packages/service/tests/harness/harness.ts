@@ -17,7 +17,7 @@ import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import { systemRandom } from '../../src/adapters/keys/random.ts'
 import type { RootKey } from '../../src/adapters/keys/root-keys.ts'
-import { type Proofs, proofsOf } from '../../src/adapters/attestation/attestation.ts'
+import { type Attestation, createAttestation } from '../../src/adapters/attestation/attestation.ts'
 import { NO_APPS } from '../../src/adapters/attestation/trusted-phones.ts'
 import {
   type ConnectionLimits,
@@ -31,7 +31,8 @@ import type { Clock } from '../../src/ports/clock.ts'
 import type { Meter } from '../../src/ports/meter.ts'
 import { parseAddresses, type TrustedProxies } from '../../src/http/client-address.ts'
 import type { ScriptSource } from '../../src/http/pages.ts'
-import type { CarrierProvider, PassportVerifier } from '../../src/ports/attestation.ts'
+import type { CarrierProvider } from '../../src/ports/carrier.ts'
+import type { PassportVerifier } from '../../src/ports/passports.ts'
 import { type RunningService, startService, composeService } from '../../src/compose.ts'
 import { Canary } from './canary.ts'
 import { checkReply } from './openapi-replies.ts'
@@ -115,7 +116,7 @@ export interface HarnessOptions {
   /** The apps that handoff links open; none by default. */
   readonly appLinks?: AppLinks
   /** Without it: browsers' keys, and software. */
-  readonly proofs?: (clock: Clock) => Proofs
+  readonly attestation?: (clock: Clock) => Attestation
 }
 
 /** A service on a store of its own, a clock that is moved, tenants, and phones. */
@@ -147,9 +148,9 @@ export async function harness(options: HarnessOptions = {}) {
       deviceTokenTtlMs: options.deviceTokenTtlMs ?? 180 * 24 * 60 * 60_000,
     },
     clock,
-    proofs:
-      options.proofs?.(clock) ??
-      proofsOf(NO_APPS, { origin: publicOrigin, clock, fetch: nobodyAnswers }),
+    attestation:
+      options.attestation?.(clock) ??
+      createAttestation(NO_APPS, { origin: publicOrigin, clock, fetch: nobodyAnswers }),
     ...(options.meter ? { meter: options.meter } : {}),
     ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
     ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),

@@ -26,7 +26,7 @@ const WRONGS: readonly (readonly [
 const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
 
 test('no two assertions that do not verify are answered differently, at any format; the tenant’s timeline names the step', async () => {
-  await using h = await harness({ proofs: asTestRoots })
+  await using h = await harness({ attestation: asTestRoots })
   const answers = new Set<string>()
   const pages = new Set<string>()
   for (const [format, makeKey] of FORMATS) {
@@ -54,7 +54,7 @@ test('no two assertions that do not verify are answered differently, at any form
 })
 
 test('a registration whose attestation does not verify is answered in one way, whatever is wrong with it', async () => {
-  await using h = await harness({ proofs: asTestRoots })
+  await using h = await harness({ attestation: asTestRoots })
   const answers = new Set<string>()
   for (const [format, makeKey] of ATTESTED_KEYS) {
     const stale = makeKey().register(junk(32))

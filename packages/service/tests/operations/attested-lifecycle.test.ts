@@ -26,7 +26,7 @@ const weak = (h: Harness) => ({
 
 for (const [format, makeKey] of ATTESTED_KEYS) {
   test(`${format}: a phone registers, bonds a session of a production tenant, and the session completes`, async () => {
-    await using h = await harness({ proofs: asRealMakers, environment: 'production' })
+    await using h = await harness({ attestation: asRealMakers, environment: 'production' })
     const phone = await h.register(undefined, makeKey())
     const record = (
       await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })
@@ -48,7 +48,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
   })
 
   test(`${format}: three assertions that are valid and not enough end the session, a better one on the way bonds it`, async () => {
-    await using h = await harness({ proofs: asTestRoots })
+    await using h = await harness({ attestation: asTestRoots })
     const phone = await h.register(undefined, makeKey())
     for (const [misses, end] of [
       [2, 'bonded'],
@@ -73,7 +73,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
   })
 
   test(`${format}: the fifth assertion of the pinned phone that does not verify ends the session`, async () => {
-    await using h = await harness({ proofs: asTestRoots })
+    await using h = await harness({ attestation: asTestRoots })
     const phone = await h.register(undefined, makeKey())
     const session = await h.create()
     const view = (await h.claim(phone, session)).body
@@ -87,7 +87,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
   })
 
   test(`${format}: a phone under a test root is a sandbox phone, and of no use to a production tenant at any call`, async () => {
-    await using h = await harness({ proofs: asTestRoots, environment: 'production' })
+    await using h = await harness({ attestation: asTestRoots, environment: 'production' })
     const phone = await h.register(undefined, makeKey())
     assert.equal(
       (await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body
@@ -98,7 +98,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
   })
 
   test(`${format}: a phone of a maker whom nobody trusts is not registered`, async () => {
-    await using h = await harness({ proofs: asTestRoots })
+    await using h = await harness({ attestation: asTestRoots })
     const { challenge } = (await h.api('POST', '/devices/challenges')).body
     const other = makeKey().register(Buffer.alloc(32, 1).toString('base64url'))
     const forAnother = await h.api('POST', '/devices', { body: { format, challenge, ...other } })
@@ -184,7 +184,7 @@ function signedEvidence(
 }
 
 test('evidence that this test signs is as good as the service’s own', async () => {
-  await using h = await harness({ proofs: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
   const phone = await h.register(undefined, webauthnKey())
   const session = await h.create()
   const view = (await h.claim(phone, session)).body
@@ -199,7 +199,7 @@ test('while nobody can say which Android certificates are revoked, a phone is as
   let google = false
   const fetch: typeof ASK_GOOGLE = (...asked) =>
     google ? ASK_GOOGLE(...asked) : Promise.reject(new Error('no way to Google'))
-  await using h = await harness({ proofs: (clock) => asRealMakers(clock, fetch) })
+  await using h = await harness({ attestation: (clock) => asRealMakers(clock, fetch) })
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const body = { format: 'android-key', challenge, ...androidKey().register(challenge) }
   const refused = await h.api('POST', '/devices', { body })
@@ -213,12 +213,12 @@ test('while nobody can say which Android certificates are revoked, a phone is as
 })
 
 test('an App Attest key of the development environment is a sandbox key, also under the real root', async () => {
-  await using h = await harness({ proofs: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
   await assertUseless(h, await h.register(undefined, appleKey('development')), 'device_environment')
 })
 
 test('a script that calls itself a phone, with a made-up passkey, bonds nothing on a production tenant', async () => {
-  await using h = await harness({ proofs: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
   const script = await h.register(undefined, webauthnKey('script'))
   assert.equal(
     (await h.api('GET', `/devices/${script.device_id}`, { token: script.device_token })).body
@@ -235,7 +235,7 @@ test('webauthn keys that nobody vouches for: attested takes none, known takes th
     { name: 'any', actions: ['act'], webauthn: 'any' as const },
     { name: 'attested', actions: ['act'], webauthn: 'attested' as const },
   ]
-  await using h = await harness({ proofs: asRealMakers, environment: 'production', workflows })
+  await using h = await harness({ attestation: asRealMakers, environment: 'production', workflows })
   const phone = await h.register(undefined, webauthnKey('unattested'))
   const bond = async (body: object) => {
     const session = await h.create(body)
@@ -261,7 +261,7 @@ test('webauthn keys that nobody vouches for: attested takes none, known takes th
 
 test('a workflow takes the formats it names and no others', async () => {
   const workflows = [{ name: 'apple', actions: ['act'], formats: ['apple-app-attest' as const] }]
-  await using h = await harness({ proofs: asTestRoots, workflows })
+  await using h = await harness({ attestation: asTestRoots, workflows })
   const session = await h.create({})
   const android = await h.claim(await h.register(undefined, androidKey()), session)
   assert.equal(android.body.error.reason, 'device_not_usable')
@@ -269,7 +269,7 @@ test('a workflow takes the formats it names and no others', async () => {
 })
 
 test('one subject has keys of several formats, and the tenant knows it by one name', async () => {
-  await using h = await harness({ proofs: asTestRoots })
+  await using h = await harness({ attestation: asTestRoots })
   const first = await h.register(undefined, appleKey())
   const phones = [
     first,
@@ -287,7 +287,7 @@ test('one subject has keys of several formats, and the tenant knows it by one na
 })
 
 test('what a registration proved is stored with the key, and the receipt for as long as the key', async () => {
-  await using h = await harness({ proofs: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
   const phone = await h.register(undefined, appleKey())
   const browser = await h.register(undefined, webauthnKey())
   const stored = await h.service.store.read(function* (tables) {

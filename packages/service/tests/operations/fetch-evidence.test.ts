@@ -10,7 +10,7 @@ import { attestation, type TestPhone } from '../harness/phone.ts'
 const NEXT_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
 const CHALLENGE_TTL_MS = 60_000
 
-const h = await harness({ rootKeys: [NEXT_KEY, ROOT_KEY], proofs: asTestRoots })
+const h = await harness({ rootKeys: [NEXT_KEY, ROOT_KEY], attestation: asTestRoots })
 after(() => h[Symbol.asyncDispose]())
 const tenants = [h.shop, await h.addTenant({ name: 'Other' })] as const
 const first = await h.register()

@@ -6,7 +6,7 @@ import { type Harness, harness, PUBLIC_ORIGIN } from '../harness/harness.ts'
 import { type Bend, newKey, type TestPhone, tokenRequest } from '../harness/phone.ts'
 
 const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
-const setUp = () => harness({ proofs: asTestRoots })
+const setUp = () => harness({ attestation: asTestRoots })
 
 const ask = (h: Harness, phone: TestPhone, bend: Bend & { origin?: string } = {}) =>
   h.api('POST', `/devices/${phone.device_id}/token`, {

@@ -15,7 +15,7 @@ import {
 import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import { systemClock } from '../../src/adapters/clock/system-clock.ts'
-import { proofsOf } from '../../src/adapters/attestation/attestation.ts'
+import { createAttestation } from '../../src/adapters/attestation/attestation.ts'
 import { readConfig } from '../../src/config.ts'
 import { createTenant } from '../../src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../../src/operations/service.ts'
@@ -49,7 +49,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
       deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
     },
     clock: systemClock,
-    proofs: proofsOf(phones, {
+    attestation: createAttestation(phones, {
       origin,
       clock: systemClock,
       fetch: () => Promise.reject(new Error('a test asks nobody outside')),

@@ -9,7 +9,7 @@ import type {
   Workflow,
 } from '@bonded/contract'
 import { makePassportAuthority, makePassportChip, createPassport } from '@bonded/simulator'
-import type { CarrierProvider } from '../../src/ports/attestation.ts'
+import type { CarrierProvider } from '../../src/ports/carrier.ts'
 import { asTestRoots, ATTESTED_KEYS } from '../harness/attested-phones.ts'
 import { type Harness, harness } from '../harness/harness.ts'
 import { type AttestedKey, carriedSignals } from '../harness/phone.ts'
@@ -159,7 +159,7 @@ function setUp(workflow: Kind['workflow']): Promise<Harness> {
     { passport: 'optional' as const, ...workflow, name: 'demanding', actions: ['act'] },
   ]
   const passportTrust = { production: [], sandbox: [authority.countryCertificate] }
-  return harness({ proofs: asTestRoots, workflows, passportTrust, carrier: () => operator })
+  return harness({ attestation: asTestRoots, workflows, passportTrust, carrier: () => operator })
 }
 
 async function claimed(h: Harness, makeKey: () => AttestedKey | undefined) {

@@ -22,7 +22,7 @@ import {
 } from '../harness/phone.ts'
 
 const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
-const setUp = () => harness({ proofs: asTestRoots })
+const setUp = () => harness({ attestation: asTestRoots })
 
 const reasonOf = (reply: { body?: { error?: { reason?: string } } }) => reply.body?.error?.reason
 const listOf = async (h: Harness, phone: TestPhone) =>
@@ -370,7 +370,7 @@ test(`a subject has at most ${MAX_KEYS_PER_SUBJECT} keys, and gets another once 
 })
 
 test('a key approves no key that proves more than itself', async () => {
-  await using h = await harness({ proofs: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
   const software = await h.register()
   const passkey = await h.register(undefined, webauthnKey('unattested'))
   for (const key of [appleKey(), androidKey(), webauthnKey()]) {
@@ -389,7 +389,7 @@ test('a workflow takes only keys of the age that it demands', async () => {
     { name: 'wire', actions: ['act'], min_key_age_seconds: 86_400 },
     { name: 'usual', actions: ['act'] },
   ]
-  await using h = await harness({ proofs: asTestRoots, workflows })
+  await using h = await harness({ attestation: asTestRoots, workflows })
   const old = await h.register()
   h.clock.advance(86_400_000)
   const fresh = await h.register(old)

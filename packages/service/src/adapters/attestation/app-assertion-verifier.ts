@@ -3,7 +3,7 @@ import { readHeader } from '@bonded/attestation/webauthn'
 import { isSignatureOf } from '@bonded/attestation/x509'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
-import type { AssertionVerifier } from '../../ports/attestation.ts'
+import type { AssertionVerifier } from '../../ports/devices.ts'
 import { publicKeyOf } from './public-key-cache.ts'
 
 /**

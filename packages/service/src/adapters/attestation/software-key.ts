@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readPublicKey } from '@bonded/attestation/x509'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
-import type { KeyRegistrar } from '../../ports/attestation.ts'
+import type { AttestationVerifier } from '../../ports/devices.ts'
 
 /** What a software key's assertions name instead of an app. */
 const APP_ID = 'software'
@@ -11,8 +11,8 @@ const APP_ID = 'software'
  * Registers a key that no hardware holds. It serves sandbox tenants only, so there is nothing to prove but that
  * it is a P-256 key.
  */
-export const softwareRegistrar: KeyRegistrar<'software'> = {
-  async register(request) {
+export const softwareAttestationVerifier: AttestationVerifier<'software'> = {
+  async verify(request) {
     const der = decodeBase64url(request.public_key)
     const key = der && readPublicKey(der)
     if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1')

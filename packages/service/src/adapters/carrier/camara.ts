@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { CarrierFinding } from '../../domain/evidence.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { CarrierProvider, CarrierVerdict } from '../../ports/attestation.ts'
+import type { CarrierProvider, CarrierResult } from '../../ports/carrier.ts'
 import { type Answer, unknown } from './answer.ts'
 import { deadlineIn } from './deadline.ts'
 import { noCarrier } from './none.ts'
@@ -55,7 +55,7 @@ function carrierFor(carriers: readonly Carrier[], number: string): Carrier | und
 }
 
 /** What is not known is judged on the safe side: not verified, swapped, unknown (protocol 7). */
-function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierAnswers): CarrierVerdict {
+function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierAnswers): CarrierResult {
   const finding: CarrierFinding = {
     device_status: deviceStatus.known ? deviceStatus.value : 'unknown',
     number_verified: numberVerified.known && numberVerified.value,

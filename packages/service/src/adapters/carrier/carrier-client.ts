@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CarrierQuestion } from '../../ports/attestation.ts'
+import type { CarrierQuery } from '../../ports/carrier.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Answer, learned, unknown } from './answer.ts'
 import { type Circuit, circuit } from './circuit.ts'
@@ -43,7 +43,7 @@ export interface Carrier {
   readonly settings: CarrierSettings
   /** All three questions at once; one that fails takes none of the others along. */
   ask(
-    question: { number: string; signal: CarrierQuestion['signal'] },
+    question: { number: string; signal: CarrierQuery['signal'] },
     deadline: Deadline,
   ): Promise<CarrierAnswers>
 }

@@ -1,4 +1,4 @@
-import type { CarrierProvider } from '../../ports/attestation.ts'
+import type { CarrierProvider } from '../../ports/carrier.ts'
 
 /** No carrier is asked. Nothing is proved, and nothing is held against the phone. */
 export const noCarrier: CarrierProvider = {

@@ -12,7 +12,7 @@ import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
-import { judgeOrigin } from './judge-origin.ts'
+import { checkOrigin } from './check-origin.ts'
 import { OperatorError, sessionNotFound, tenantNotFound } from './operator-error.ts'
 
 export interface NewTenant {
@@ -36,9 +36,9 @@ export interface TenantKeys {
  * @throws {OperatorError} where the tenant is not valid
  */
 export async function createTenant(service: Service, wanted: NewTenant): Promise<TenantKeys> {
-  judgeName(wanted.name)
-  judgeTenant(wanted)
-  judgeLimits(wanted.limits ?? {})
+  checkName(wanted.name)
+  checkTenant(wanted)
+  checkLimits(wanted.limits ?? {})
   const tenant: Tenant = { id: makeId('ten', service.random.id()), ...wanted }
   const credential = createCredential(service)
   const publishableKey = `pk_beta_${service.random.base62(22)}`
@@ -64,7 +64,7 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
 /** Code points. A phone shows the name in one line, above what the user approves. */
 const MAX_NAME_LENGTH = 64
 
-function judgeName(name: string): void {
+function checkName(name: string): void {
   if (!isDisplayText(name) || Array.from(name).length > MAX_NAME_LENGTH)
     throw new OperatorError(
       `the name must have 1 to ${MAX_NAME_LENGTH} readable characters, without hidden ones and piled marks`,
@@ -73,11 +73,11 @@ function judgeName(name: string): void {
 }
 
 /** Rejects a tenant that breaks protocol 3: each origin must be one that only its own pages have. */
-export function judgeTenant({ environment, origins, workflows, demo }: NewTenant): void {
+export function checkTenant({ environment, origins, workflows, demo }: NewTenant): void {
   if (demo && environment !== 'sandbox')
     throw new OperatorError('only a sandbox tenant can be a demo tenant', { code: 'invalid' })
   for (const origin of origins) {
-    const problem = judgeOrigin(origin, { environment, demo })
+    const problem = checkOrigin(origin, { environment, demo })
     if (problem !== undefined) throw new OperatorError(problem, { code: 'invalid' })
   }
   if (workflows.length === 0)
@@ -96,12 +96,12 @@ export async function limitTenant(
   id: TenantId,
   limits: SomeLimits,
 ): Promise<void> {
-  judgeLimits(limits)
+  checkLimits(limits)
   if (!(await service.store.write((tables) => tables.tenants.setLimits(id, limits))))
     throw tenantNotFound(id)
 }
 
-function judgeLimits(limits: SomeLimits): void {
+function checkLimits(limits: SomeLimits): void {
   const other = Object.values(limits).find(({ name }) => !TENANT_LIMITS.includes(name))
   if (other !== undefined)
     throw new OperatorError(

@@ -3,7 +3,7 @@ import type { Tenant } from '../../domain/tenant.ts'
 import type { TenantSettings } from '../../ports/store.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
-import { judgeTenant } from './tenants.ts'
+import { checkTenant } from './tenants.ts'
 
 /** What to change. Removals come first, so that one call can replace a workflow. */
 export interface TenantChange {
@@ -35,7 +35,7 @@ export async function updateTenant(
       if (before === undefined) throw tenantNotFound(id)
       const after = { ...before, ...changed(before, change) }
       // What the tenant already has was valid when it was added, and must stay removable.
-      judgeTenant({ ...after, origins: change.addOrigins })
+      checkTenant({ ...after, origins: change.addOrigins })
       if (yield* tables.tenants.update(before, after)) return after
     }
     throw new OperatorError(

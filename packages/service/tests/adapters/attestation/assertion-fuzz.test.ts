@@ -9,7 +9,7 @@ import { TestClock } from '../../harness/test-clock.ts'
 const PAYLOAD = '{"typ":"bonded-assertion/v1"}'
 const CHALLENGE = Buffer.alloc(32, 3).toString('base64url')
 const MEMBERS = ['authenticator_data', 'signature', 'client_data_hash', 'client_data_json'] as const
-const { verifiers, registrars } = asTestRoots(new TestClock())
+const { assertionVerifiers, attestationVerifiers } = asTestRoots(new TestClock())
 
 for (const makeKey of [appleKey, androidKey, webauthnKey]) {
   const key = makeKey()
@@ -27,7 +27,9 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
       build,
     } as unknown as Device
     const honest: AppAttest = { key_id: keyId, ...key.assert(PAYLOAD, { counter: 7 }) }
-    assert.ok(verifiers[key.format].verify({ device, payload: PAYLOAD, appAttest: honest }).ok)
+    assert.ok(
+      assertionVerifiers[key.format].verify({ device, payload: PAYLOAD, appAttest: honest }).ok,
+    )
     const samples = MEMBERS.flatMap((member) => decodeBase64url(honest[member] ?? '') ?? []).map(
       (bytes) => Buffer.from(bytes),
     )
@@ -35,7 +37,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
       // As bytes that were encoded, and as text that nobody has encoded.
       for (const text of [input.toString('base64url'), input.toString('latin1')]) {
         for (const member of MEMBERS) {
-          const verdict = verifiers[key.format].verify({
+          const verdict = assertionVerifiers[key.format].verify({
             device,
             payload: PAYLOAD,
             appAttest: { ...honest, [member]: text },
@@ -51,7 +53,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
 
 async function registered(key: ReturnType<typeof appleKey>) {
   const request = { challenge: CHALLENGE, ...key.register(CHALLENGE) } as never
-  const result = await registrars[key.format]?.register(request)
+  const result = await attestationVerifiers[key.format]?.verify(request)
   assert.ok(result?.ok, JSON.stringify(result))
   return result.value
 }

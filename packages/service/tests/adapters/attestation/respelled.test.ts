@@ -12,7 +12,7 @@ import { wordOf } from '../../harness/word-of.ts'
 
 const CHALLENGE = Buffer.alloc(32, 3)
 const PAYLOAD = '{"typ":"bonded-assertion/v1"}'
-const { registrars, verifiers } = asTestRoots(new TestClock())
+const { attestationVerifiers, assertionVerifiers } = asTestRoots(new TestClock())
 
 test('a browser’s registration that is written otherwise registers no key, but for the order of its members', async () => {
   const { registration } = webauthnKey().register(CHALLENGE.toString('base64url')) as {
@@ -24,7 +24,7 @@ test('a browser’s registration that is written otherwise registers no key, but
       challenge: CHALLENGE.toString('base64url'),
       registration: { ...registration, response },
     } as never
-    const registered = await registrars.webauthn?.register(request)
+    const registered = await attestationVerifiers.webauthn?.verify(request)
     assert.ok(registered)
     return wordOf(registered)
   }
@@ -43,7 +43,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
       challenge: CHALLENGE.toString('base64url'),
       ...key.register(CHALLENGE.toString('base64url')),
     } as never
-    const registered = await registrars[key.format]?.register(request)
+    const registered = await attestationVerifiers[key.format]?.verify(request)
     assert.ok(registered?.ok)
     const device = { ...registered.value, id: 'dev_1', format: key.format } as unknown as Device
     const honest: AppAttest = {
@@ -52,7 +52,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
     }
     const verdictOf = (signature: Buffer) =>
       wordOf(
-        verifiers[key.format].verify({
+        assertionVerifiers[key.format].verify({
           device,
           payload: PAYLOAD,
           appAttest: { ...honest, signature: signature.toString('base64url') },

@@ -17,7 +17,7 @@ const workflows = [
   ...WORKFLOWS,
   { name: 'lenient', actions: ['act'], suspect_devices: 'allow' as const },
 ]
-const setUp = () => harness({ proofs: asTestRoots, workflows })
+const setUp = () => harness({ attestation: asTestRoots, workflows })
 const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
 
 const statusOf = async (h: Harness, phone: TestPhone): Promise<string> =>

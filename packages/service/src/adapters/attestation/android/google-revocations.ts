@@ -80,7 +80,7 @@ export function googleRevocations(source: RevocationSource): RevocationList {
   }
 
   return {
-    async judge(serials) {
+    async check(serials) {
       const now = clock.now()
       if (now >= (list?.freshUntil ?? Number.NEGATIVE_INFINITY) && now >= nextTryAt)
         fetching ??= refresh()

@@ -11,7 +11,7 @@ export async function checkRevocation(
   serials: readonly string[],
   revocations: RevocationList,
 ): Promise<Result<void>> {
-  const status = serials.length === 0 ? 'good' : await revocations.judge(serials)
+  const status = serials.length === 0 ? 'good' : await revocations.check(serials)
   if (status === 'unknown') return refuse('overloaded', { step: 'revocation_unknown' })
   return status === 'revoked'
     ? refuse('attestation_invalid', { step: 'revoked' })

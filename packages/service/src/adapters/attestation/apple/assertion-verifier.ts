@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { type AppleApp, verifyAppAssertion } from '@bonded/attestation/apple'
 import { accept, refuse } from '../../../domain/refusal.ts'
-import type { AssertionVerifier } from '../../../ports/attestation.ts'
+import type { AssertionVerifier } from '../../../ports/devices.ts'
 import { publicKeyOf } from '../public-key-cache.ts'
 import { refusalOf } from '../refusal-of.ts'
 import { readKeyId } from './key-id.ts'

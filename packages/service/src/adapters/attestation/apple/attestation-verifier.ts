@@ -6,7 +6,7 @@ import {
 } from '@bonded/attestation/apple'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../../domain/refusal.ts'
-import type { KeyReceipt } from '../../../ports/attestation.ts'
+import type { KeyReceipt } from '../../../ports/devices.ts'
 import { NO_SERIALS, type RegistrationVerifier } from '../registration/question.ts'
 import { refusalOf } from '../refusal-of.ts'
 import { readKeyId } from './key-id.ts'

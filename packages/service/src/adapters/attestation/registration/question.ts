@@ -1,7 +1,7 @@
 import type { RegistrationOf } from '@bonded/contract'
 import type { Result } from '../../../domain/refusal.ts'
 import type { Instant } from '../../../domain/session.ts'
-import type { RegisteredKey } from '../../../ports/attestation.ts'
+import type { RegisteredKey } from '../../../ports/devices.ts'
 import type { TrustedPhones } from '../trusted-phones.ts'
 
 /** The formats with an attestation by the vendor. */

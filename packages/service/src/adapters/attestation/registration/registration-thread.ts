@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { KeyRegistrar } from '../../../ports/attestation.ts'
+import type { AttestationVerifier } from '../../../ports/devices.ts'
 import type { RevocationList } from '../../../ports/revocations.ts'
 import { WorkerPool } from '../../workers/worker-pool.ts'
 import { checkRevocation } from '../android/revocation-check.ts'
@@ -21,7 +21,7 @@ const DEADLINE_MS = 3_000
 
 /** The thread that verifies registrations. */
 export interface RegistrationThread extends AsyncDisposable {
-  registrarOf<Format extends AttestedFormat>(format: Format): KeyRegistrar<Format>
+  verifierOf<Format extends AttestedFormat>(format: Format): AttestationVerifier<Format>
 }
 
 /** Verifies registrations on a separate thread, which runs `worker.ts` or its compiled form. */
@@ -46,8 +46,8 @@ export function registrationThread(parts: {
     clock,
   })
   return {
-    registrarOf: <Format extends AttestedFormat>(format: Format): KeyRegistrar<Format> => ({
-      async register(request) {
+    verifierOf: <Format extends AttestedFormat>(format: Format): AttestationVerifier<Format> => ({
+      async verify(request) {
         const question: QuestionOf<Format> = { format, request, now: clock.now() }
         const asked = await pool.ask(question)
         switch (asked.outcome) {

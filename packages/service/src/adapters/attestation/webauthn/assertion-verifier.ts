@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { verifyWebAuthnAssertion } from '@bonded/attestation/webauthn'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../../domain/refusal.ts'
-import type { AssertionVerifier } from '../../../ports/attestation.ts'
+import type { AssertionVerifier } from '../../../ports/devices.ts'
 import { publicKeyOf } from '../public-key-cache.ts'
 import { refusalOf } from '../refusal-of.ts'
 

@@ -47,7 +47,7 @@ test('android-key: a revoked certificate rejects the chain, and without a usable
     ['unknown', 'overloaded', 'revocation_unknown'],
   ] as const) {
     const list = {
-      async judge(serials: readonly string[]) {
+      async check(serials: readonly string[]) {
         asked.push(serials)
         return status
       },
@@ -61,5 +61,5 @@ test('android-key: a revoked certificate rejects the chain, and without a usable
     ['1', 'ab'],
     ['1', 'ab'],
   ])
-  assert.equal((await checkRevocation(['1'], { judge: async () => 'good' })).ok, true)
+  assert.equal((await checkRevocation(['1'], { check: async () => 'good' })).ok, true)
 })

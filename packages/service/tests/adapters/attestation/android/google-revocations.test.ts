@@ -52,7 +52,7 @@ function listService(answer: Answer = {}, snapshot: ReadonlySet<string> = new Se
     given,
     asked,
     failures,
-    judge: (...serials: string[]) => list.judge(serials),
+    judge: (...serials: string[]) => list.check(serials),
   }
 }
 

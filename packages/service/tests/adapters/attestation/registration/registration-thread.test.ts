@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { registrationThread } from '../../../../src/adapters/attestation/registration/registration-thread.ts'
 import { NO_APPS } from '../../../../src/adapters/attestation/trusted-phones.ts'
-import type { Proofs } from '../../../../src/adapters/attestation/attestation.ts'
+import type { Attestation } from '../../../../src/adapters/attestation/attestation.ts'
 import type { Clock } from '../../../../src/ports/clock.ts'
 import {
   androidKey,
@@ -23,11 +23,11 @@ import { TestClock } from '../../../harness/test-clock.ts'
 const ROOM = 501
 const CHALLENGE = Buffer.alloc(32, 1).toString('base64url')
 
-/** The service's registrars, with another module in the place of their worker. */
+/** The service's attestation verifiers, with another module in the place of their worker. */
 function withWorker(script: string) {
-  return (clock: Clock): Proofs => {
-    const { verifiers, registrars } = asTestRoots(clock)
-    const revocations = { judge: async () => 'good' as const }
+  return (clock: Clock): Attestation => {
+    const { assertionVerifiers, attestationVerifiers } = asTestRoots(clock)
+    const revocations = { check: async () => 'good' as const }
     const trust = { phones: NO_APPS, origin: PUBLIC_ORIGIN }
     const thread = registrationThread({
       trust,
@@ -36,10 +36,10 @@ function withWorker(script: string) {
       script: new URL(script, import.meta.url),
     })
     return {
-      verifiers,
-      registrars: {
-        ...registrars,
-        'apple-app-attest': thread.registrarOf('apple-app-attest'),
+      assertionVerifiers,
+      attestationVerifiers: {
+        ...attestationVerifiers,
+        'apple-app-attest': thread.verifierOf('apple-app-attest'),
         [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
       },
     }
@@ -47,11 +47,11 @@ function withWorker(script: string) {
 }
 
 test('when too many wait, a registration is refused as overloaded; others notice nothing, and one that hangs its judge registers nothing', async () => {
-  await using h = await harness({ proofs: withWorker('../../workers/hanging-worker.ts') })
-  const registrar = h.running.service.registrars['apple-app-attest']
+  await using h = await harness({ attestation: withWorker('../../workers/hanging-worker.ts') })
+  const attestationVerifier = h.running.service.attestationVerifiers['apple-app-attest']
   const request = { challenge: CHALLENGE, ...appleKey().register(CHALLENGE) } as never
-  assert.ok(registrar)
-  const waiting = Array.from({ length: ROOM }, () => registrar.register(request))
+  assert.ok(attestationVerifier)
+  const waiting = Array.from({ length: ROOM }, () => attestationVerifier.verify(request))
 
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const refused = await h.api('POST', '/devices', {
@@ -73,7 +73,7 @@ test('when too many wait, a registration is refused as overloaded; others notice
 })
 
 test('a registration whose judge breaks is refused as overloaded, for it may not have been the phone’s fault', async () => {
-  await using h = await harness({ proofs: withWorker('../../workers/breaking-worker.ts') })
+  await using h = await harness({ attestation: withWorker('../../workers/breaking-worker.ts') })
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const body = { format: 'apple-app-attest', challenge, ...appleKey().register(challenge) }
   for (let call = 0; call < 2; call++) {
@@ -84,10 +84,13 @@ test('a registration whose judge breaks is refused as overloaded, for it may not
 
 test('each key is judged at the time of its own request, and what one chain names never counts against another', async () => {
   const clock = new TestClock()
-  const { registrars } = asTestRoots(clock)
-  after(() => registrars[Symbol.asyncDispose]())
+  const { attestationVerifiers } = asTestRoots(clock)
+  after(() => attestationVerifiers[Symbol.asyncDispose]())
   const register = async (format: (typeof ATTESTED_KEYS)[number][0], made: object) => {
-    const result = await registrars[format]?.register({ challenge: CHALLENGE, ...made } as never)
+    const result = await attestationVerifiers[format]?.verify({
+      challenge: CHALLENGE,
+      ...made,
+    } as never)
     return result?.ok === true ? 'ok' : result?.refusal.step
   }
   const keys = ATTESTED_KEYS.map(([format, make]) => [format, make().register(CHALLENGE)] as const)
@@ -108,7 +111,7 @@ test('Google is asked about a chain that holds, and never about one that does no
   const clock = new TestClock()
   let answer = '{"entries":{}}'
   let asked = 0
-  const proofs = asRealMakers(clock, async () => {
+  const attestation = asRealMakers(clock, async () => {
     asked += 1
     if (answer === '') throw new Error('Google is away')
     return {
@@ -117,14 +120,14 @@ test('Google is asked about a chain that holds, and never about one that does no
       text: async () => answer,
     }
   })
-  after(() => proofs.registrars[Symbol.asyncDispose]())
+  after(() => attestation.attestationVerifiers[Symbol.asyncDispose]())
   const register = async (
     bend: (chain: readonly string[]) => readonly string[] = (chain) => chain,
   ) => {
     const { certificate_chain } = androidKey().register(CHALLENGE) as {
       certificate_chain: readonly string[]
     }
-    const registered = await proofs.registrars['android-key']?.register({
+    const registered = await attestation.attestationVerifiers['android-key']?.verify({
       challenge: CHALLENGE,
       certificate_chain: [...bend(certificate_chain)],
     })
@@ -140,7 +143,7 @@ test('Google is asked about a chain that holds, and never about one that does no
   clock.advance(60_000)
   assert.equal(await register(), 'attestation_invalid revoked')
   // What another phone's chain was asked about is not held against this one.
-  const other = await proofs.registrars.webauthn?.register({
+  const other = await attestation.attestationVerifiers.webauthn?.verify({
     challenge: CHALLENGE,
     ...webauthnKey().register(CHALLENGE),
   } as never)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OperatorError } from '../../../src/operations/admin/operator-error.ts'
 import { createTenant } from '../../../src/operations/admin/tenants.ts'
-import { judgeOrigin } from '../../../src/operations/admin/judge-origin.ts'
+import { checkOrigin } from '../../../src/operations/admin/check-origin.ts'
 import { harness, WORKFLOWS } from '../../harness/harness.ts'
 
 const PRODUCTION = { environment: 'production', demo: false } as const
@@ -66,27 +66,27 @@ const PUBLIC = [
 test('rejects for every tenant an origin that is inexact or that no page of its own has', () => {
   for (const origin of NEVER)
     for (const owner of [PRODUCTION, SANDBOX, DEMO])
-      assert.ok(judgeOrigin(origin, owner), `${origin} ${JSON.stringify(owner)}`)
+      assert.ok(checkOrigin(origin, owner), `${origin} ${JSON.stringify(owner)}`)
 })
 
 test('allows loopback origins to a demo tenant of the sandbox only', () => {
   for (const origin of THIS_MACHINE) {
-    assert.equal(judgeOrigin(origin, DEMO), undefined, origin)
-    for (const owner of [PRODUCTION, SANDBOX]) assert.ok(judgeOrigin(origin, owner), origin)
+    assert.equal(checkOrigin(origin, DEMO), undefined, origin)
+    for (const owner of [PRODUCTION, SANDBOX]) assert.ok(checkOrigin(origin, owner), origin)
   }
 })
 
 test('allows private addresses in the sandbox only', () => {
   for (const origin of PRIVATE) {
-    assert.equal(judgeOrigin(origin, SANDBOX), undefined, origin)
-    assert.match(judgeOrigin(origin, PRODUCTION) ?? '', /private/, origin)
+    assert.equal(checkOrigin(origin, SANDBOX), undefined, origin)
+    assert.match(checkOrigin(origin, PRODUCTION) ?? '', /private/, origin)
   }
 })
 
 test('allows exact public https origins', () => {
   for (const origin of PUBLIC)
     for (const owner of [PRODUCTION, SANDBOX, DEMO])
-      assert.equal(judgeOrigin(origin, owner), undefined, origin)
+      assert.equal(checkOrigin(origin, owner), undefined, origin)
 })
 
 test('creates no tenant with an origin that is rejected', async () => {

@@ -4,7 +4,7 @@ import { accept, type Result } from '../domain/refusal.ts'
 import type { Service } from './service.ts'
 
 /** What a passport that a phone sent along proves. Nothing of it is kept but the tier, in the summary. */
-export async function judgePassport(
+export async function evaluatePassport(
   service: Service,
   { session, tenant, nonce }: PhoneAttempt,
   passport: PassportSignal | undefined,

@@ -25,7 +25,7 @@ interface Owner {
  *
  * @returns why it is rejected, as a sentence for the operator; undefined where it is fine
  */
-export function judgeOrigin(origin: string, { environment, demo }: Owner): string | undefined {
+export function checkOrigin(origin: string, { environment, demo }: Owner): string | undefined {
   // The URL parser normalizes: a path, userinfo, capitals, a default port or an odd spelling of an
   // address makes its origin differ from the text. Browsers send the normalized form only.
   if (!URL.canParse(origin) || new URL(origin).origin !== origin)
