@@ -26,8 +26,11 @@ import {
   Timeline,
 } from './schemas/session.ts'
 
-/** Who may call: the customer's backend (`sk_`), a browser (`pk_`), a phone (`dt_`), or anybody. */
-export type Caller = 'backend' | 'browser' | 'phone' | 'anybody'
+/**
+ * Who may call: the tenant's backend (`sk_`), a browser (`pk_`), a phone (`dt_`), or an anonymous
+ * caller.
+ */
+export type Caller = 'backend' | 'browser' | 'phone' | 'anonymous'
 
 /** One endpoint, written down once: the router, the client types and OpenAPI all read it. */
 export interface Endpoint {
@@ -62,9 +65,9 @@ export interface Endpoint {
 }
 
 /**
- * The largest request body of each kind of endpoint, in bytes (protocol 1). Each holds the largest body
- * that its schema allows, or several times the largest that a phone sends, and no more: a body is read
- * before its content can be judged.
+ * The largest request body of each kind of endpoint, in bytes (protocol 1). Each holds the largest
+ * body that its schema allows, or several times the largest that a phone sends, and no more: a body
+ * is read before its content can be judged.
  */
 export const BODY_LIMITS = {
   /** For endpoints that take no body: an empty object and white space. */
@@ -238,7 +241,8 @@ export const ENDPOINTS = {
     path: `${API}/evidence`,
     summary: 'Has the service judge the phone’s signals and sign a summary.',
     callers: ['phone'],
-    // What a session allows does not come back, so it is not spent on a call that the device may not make.
+    // What a session allows does not come back, so it is not spent on a call that the device may
+    // not make.
     limits: ['device', 'evidence'],
     body: { schema: EvidenceRequest, limitBytes: BODY_LIMITS.evidence },
     status: 200,
@@ -267,7 +271,7 @@ export const ENDPOINTS = {
     method: 'POST',
     path: `${API}/devices/challenges`,
     summary: 'Gives a challenge to register a key with.',
-    callers: ['anybody'],
+    callers: ['anonymous'],
     ownOriginOnly: true,
     limits: ['challenge'],
     status: 201,
@@ -279,7 +283,7 @@ export const ENDPOINTS = {
     path: `${API}/devices`,
     summary:
       'Registers a key: the first of a new subject or, with a device token and an approval, a further one.',
-    callers: ['anybody', 'phone'],
+    callers: ['anonymous', 'phone'],
     ownOriginOnly: true,
     limits: ['register'],
     body: { schema: RegisterDeviceRequest, limitBytes: BODY_LIMITS.registration },
@@ -362,7 +366,7 @@ export const ENDPOINTS = {
     method: 'GET',
     path: `${API}/openapi.json`,
     summary: 'This interface as OpenAPI 3.1.',
-    callers: ['anybody'],
+    callers: ['anonymous'],
     limits: ['public'],
     status: 200,
     answers: { document: Type.Object({}, { additionalProperties: true }) },
@@ -372,7 +376,7 @@ export const ENDPOINTS = {
     method: 'GET',
     path: '/health/alive',
     summary: 'The process runs.',
-    callers: ['anybody'],
+    callers: ['anonymous'],
     limits: ['public'],
     status: 200,
     answers: { health: Health },
@@ -382,7 +386,7 @@ export const ENDPOINTS = {
     method: 'GET',
     path: '/health/ready',
     summary: 'The service can do its work; 503 with what keeps it from it when it cannot.',
-    callers: ['anybody'],
+    callers: ['anonymous'],
     limits: ['public'],
     status: 200,
     answers: { health: Health },
@@ -392,7 +396,7 @@ export const ENDPOINTS = {
     method: 'GET',
     path: '/version',
     summary: 'What is running.',
-    callers: ['anybody'],
+    callers: ['anonymous'],
     limits: ['public'],
     status: 200,
     answers: { version: Version },

@@ -121,7 +121,7 @@ export async function startService(
   },
 ): Promise<RunningService> {
   const { log, script, phonePage, bodyBudgetBytes = BODY_BUDGET_BYTES } = options
-  const tell = requestLogger(log, service.meter)
+  const logRequest = requestLogger(log, service.meter)
   const { settings } = service
   const caps = new ConnectionCaps({
     limits: settings.connections,
@@ -133,12 +133,12 @@ export async function startService(
     script,
     phonePage,
     log,
-    tell,
+    logRequest,
     caps,
     takesUpgrade: isChannelPath,
     bodyBudgetBytes,
   })
-  const channel = new Channel(service, { http: app.server, tell, caps })
+  const channel = new Channel(service, { http: app.server, logRequest, caps })
   service.meter.watch({ openChannels: () => channel.size })
   const stopBackground = startMaintenance(service, log)
   try {

@@ -13,7 +13,7 @@ import { type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
 import type { ConnectionCaps } from '../http/connection-caps.ts'
 import { rejectOnSocket } from '../http/raw-response.ts'
-import { type RequestLine, requestIdOf, type TellRequest, traceIdOf } from '../http/request-line.ts'
+import { type RequestLine, requestIdOf, type LogRequest, traceIdOf } from '../http/request-line.ts'
 import { alignResponse } from '../http/response-timing.ts'
 import { authenticateChannel } from '../operations/authenticate.ts'
 import type { Service } from '../operations/service.ts'
@@ -25,14 +25,14 @@ import { countUpgrade } from './count-upgrade.ts'
 import { challengeFrame, eventFrame, HEARTBEAT_MS, helloFrame } from './frames.ts'
 import { SessionBroadcaster } from './session-broadcaster.ts'
 
-/** A client has nothing to say; this only bounds what is read before it is told so. */
+/** Clients send no messages. This bounds what the service reads before it closes the channel. */
 const MAX_PAYLOAD_BYTES = 4_096
 const ROUTE = '/sessions/:session_id'
 const SWITCHING_PROTOCOLS = 101
-/** RFC 6455, section 4.4: a client that speaks another version is told which one to speak. */
-const SPOKEN_VERSION = { 'Sec-WebSocket-Version': '13' }
+/** RFC 6455, section 4.4: a rejection of another version names the supported one. */
+const SUPPORTED_VERSION = { 'Sec-WebSocket-Version': '13' }
 const PATH = /^\/sessions\/([^/?]+)$/
-/** A client that missed this many pings is gone. */
+/** The service terminates a client that missed this many pings. */
 export const MAX_MISSED_PINGS = 2
 
 /** Whether an upgrade request is for the channel. */
@@ -40,12 +40,15 @@ export function isChannelPath(path: string): boolean {
   return PATH.test(path)
 }
 
-/** A client that heard 1012 answers within a round trip; one that is gone must not hold up a restart. */
+/**
+ * How long a restart waits for clients to answer close code 1012. An answer takes one round trip,
+ * and an unreachable client must not delay the restart.
+ */
 const DRAIN_MS = 2_000
 
-/** What a client offers in its subprotocols. */
+/** The credentials and position that a client offers in its subprotocols. */
 interface Offer {
-  /** The publishable key, which a browser must offer. */
+  /** The publishable key, which is required from a browser. */
   readonly key: string | undefined
   readonly watchToken: string
   readonly after: number | undefined
@@ -55,7 +58,7 @@ interface Offer {
 export class Channel implements AsyncDisposable {
   readonly #service: Service
   readonly #sockets = new Map<WebSocket, { missed: number }>()
-  readonly #rooms = new Map<SessionId, SessionBroadcaster>()
+  readonly #broadcasters = new Map<SessionId, SessionBroadcaster>()
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -68,22 +71,23 @@ export class Channel implements AsyncDisposable {
 
   constructor(
     service: Service,
-    { http, tell, caps }: { http: Server; tell: TellRequest; caps: ConnectionCaps },
+    { http, logRequest, caps }: { http: Server; logRequest: LogRequest; caps: ConnectionCaps },
   ) {
     this.#service = service
     this.#cancelHeartbeat = this.#scheduleHeartbeat()
-    // What it does not take is answered below, in our shape: without a listener it would answer by itself.
+    // `reject` answers failed upgrades in the error shape. Without a listener ws would answer
+    // itself.
     this.#server.on('wsClientError', () => {})
     http.on('upgrade', (request, socket, head) => {
       socket.on('error', () => socket.destroy())
       const arrivedMs = performance.now()
       const requestId = requestIdOf(request.headers, service.random)
-      const answered = (
+      const log = (
         status: number,
         about: Pick<RequestLine, 'refusal' | 'tenantId' | 'sessionId'>,
       ) => {
         const { method, headers } = request
-        tell(
+        logRequest(
           {
             requestId,
             traceId: traceIdOf(headers),
@@ -96,45 +100,45 @@ export class Channel implements AsyncDisposable {
           'channel',
         )
       }
-      const refused = async (refusal: Refusal, headers: Readonly<Record<string, string>> = {}) => {
+      const reject = async (refusal: Refusal, headers: Readonly<Record<string, string>> = {}) => {
         await alignResponse(refusal.reason, arrivedMs)
-        answered(rejectOnSocket(socket, { refusal, requestId, headers }), { refusal })
+        log(rejectOnSocket(socket, { refusal, requestId, headers }), { refusal })
       }
-      if (!caps.admitsChannel(socket)) return void refused({ reason: 'overloaded' })
+      if (!caps.admitsChannel(socket)) return void reject({ reason: 'overloaded' })
       this.#admit(request).then(
         (admitted) => {
-          if (this.#draining) return refused({ reason: 'overloaded' })
-          if (!admitted.ok) return refused(admitted.refusal)
+          if (this.#draining) return reject({ reason: 'overloaded' })
+          if (!admitted.ok) return reject(admitted.refusal)
           const { session, events } = admitted.value
-          // What accepts the channel and what is told first leave together: one packet, and one turn of the client's loop.
+          // Sends the upgrade response and the first frames in one packet.
           socket.cork()
-          let taken = false
+          let upgraded = false
           this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-            taken = true
+            upgraded = true
             this.#open(webSocket, session, events)
           })
           socket.uncork()
-          if (taken)
-            return answered(SWITCHING_PROTOCOLS, {
+          if (upgraded)
+            return log(SWITCHING_PROTOCOLS, {
               tenantId: session.tenantId,
               sessionId: session.id,
             })
-          // Where the client has gone meanwhile, nobody is left to refuse.
+          // A client that has disconnected gets no rejection.
           return socket.destroyed
             ? undefined
-            : refused({ reason: 'malformed_request' }, SPOKEN_VERSION)
+            : reject({ reason: 'malformed_request' }, SUPPORTED_VERSION)
         },
-        () => refused({ reason: 'store_unavailable' }),
+        () => reject({ reason: 'store_unavailable' }),
       )
     })
   }
 
-  /** How many channels are open. */
+  /** The number of open channels. */
   get size(): number {
     return this.#sockets.size
   }
 
-  /** Closes every channel, telling its client to come back, and waits a little for those that still listen. */
+  /** Closes every channel with a code that asks its client to reconnect, and waits up to 2 s. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#draining = true
     this.#cancelHeartbeat()
@@ -144,12 +148,12 @@ export class Channel implements AsyncDisposable {
       socket.close(CLOSE.restarting)
       return promise
     })
-    // The machine's own time, not the service's clock: this is about packets, and must end where a clock stands still.
-    const late = setTimeout(() => {
+    // Uses the machine's timer, because the service's clock can be stopped in a test.
+    const drainTimer = setTimeout(() => {
       for (const socket of this.#sockets.keys()) socket.terminate()
     }, DRAIN_MS)
     await Promise.all(closed)
-    clearTimeout(late)
+    clearTimeout(drainTimer)
     this.#server.close()
   }
 
@@ -178,7 +182,7 @@ export class Channel implements AsyncDisposable {
     else {
       for (const event of events)
         socket.send(JSON.stringify(eventFrame(this.#service, session, event)))
-      // Whoever comes back needs the code on show: the one it knows may be gone.
+      // A client that reconnects needs the current QR code, because its own may have expired.
       if (session.state === 'pending')
         socket.send(JSON.stringify(challengeFrame(this.#service, session)))
     }
@@ -187,11 +191,12 @@ export class Channel implements AsyncDisposable {
 
   #broadcasterOf(session: Session): SessionBroadcaster {
     const { id } = session
-    const open = this.#rooms.get(id)
-    if (open !== undefined) return open
-    const room = new SessionBroadcaster(this.#service, session, () => this.#rooms.delete(id))
-    this.#rooms.set(id, room)
-    return room
+    const existing = this.#broadcasters.get(id)
+    if (existing !== undefined) return existing
+    const remove = () => this.#broadcasters.delete(id)
+    const broadcaster = new SessionBroadcaster(this.#service, session, remove)
+    this.#broadcasters.set(id, broadcaster)
+    return broadcaster
   }
 
   #scheduleHeartbeat(): Cancel {

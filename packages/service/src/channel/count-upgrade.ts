@@ -2,11 +2,11 @@ import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Service } from '../operations/service.ts'
 
-/** A watch token is shorter. What a client sends instead must not fill the limiter's memory. */
+/** Longer than a watch token. A longer value must not fill the limiter's memory. */
 const MAX_KEY_LENGTH = 64
 
 /**
- * Counts an upgrade for its session and watch token, before anything is read for it. A wrong
+ * Counts an upgrade for its session and watch token, before any read from the store. A wrong
  * watch token has its own bucket, so it does not use up the quota of the right one.
  */
 export async function countUpgrade(

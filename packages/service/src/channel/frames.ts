@@ -13,10 +13,10 @@ import { presentPublic, publicReason, qrPayload, qrSvgUrl, universalLink } from 
 import { noncesOf, type Service } from '../operations/service.ts'
 import type { StoredEvent } from '../ports/store.ts'
 
-/** Protocol 9: a ping this often; a client that misses two is gone. */
+/** The interval of pings (protocol 9). The service terminates a client that misses two. */
 export const HEARTBEAT_MS = 25_000
 
-/** The first frame: where the session stands. */
+/** Builds the first frame of a channel: the current state of the session. */
 export function helloFrame(service: Service, session: Session): HelloFrame {
   const { watch_token: _never, ...view } = presentPublic(service, session)
   return {
@@ -26,7 +26,7 @@ export function helloFrame(service: Service, session: Session): HelloFrame {
   }
 }
 
-/** The code on show now. */
+/** Builds the frame with the current challenge and its QR code. */
 export function challengeFrame(service: Service, session: Session): ChallengeFrame {
   const now = service.clock.now()
   const shown = shownChallenge(session, now)
@@ -46,22 +46,22 @@ export function challengeFrame(service: Service, session: Session): ChallengeFra
   }
 }
 
-/** A stored event, as it was when it happened. */
+/** Builds the frame of a stored event, with the state at the time of the event. */
 export function eventFrame(
   service: Service,
   session: Session,
   event: StoredEvent,
 ): HintFrame | StateFrame {
-  const told = {
+  const common = {
     ...envelope(service, session),
     seq: event.seq,
     state: event.state,
     hint: event.hint,
     at: iso(event.at),
   }
-  if (isHint(event.kind)) return { ...told, type: 'hint', data: {} }
+  if (isHint(event.kind)) return { ...common, type: 'hint', data: {} }
   const ended_reason = event.state === 'killed' ? publicReason(session.endedReason) : null
-  return { ...told, type: 'state', data: { ended_reason } }
+  return { ...common, type: 'state', data: { ended_reason } }
 }
 
 function isHint(kind: string): boolean {

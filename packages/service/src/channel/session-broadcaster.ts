@@ -12,22 +12,22 @@ import { closeChannel } from './close-channel.ts'
 import { challengeFrame, eventFrame } from './frames.ts'
 
 /**
- * The channels of one session. It sends what the store has recorded, in order of `seq`, the new code whenever
- * one comes on show, and closes when the session has ended.
+ * Sends the events of one session to its channels: stored events in order of `seq`, and each new
+ * challenge. It closes the channels when the session has ended.
  */
 export class SessionBroadcaster implements Disposable {
   readonly #service: Service
   readonly #id: SessionId
-  /** Each channel, and the `seq` up to which it has been told. */
+  /** Each channel with the `seq` of the last event sent to it. */
   readonly #sockets = new Map<WebSocket, number>()
-  /** Closed in favor of a newer channel, and not yet answered by the client. */
+  /** Channels closed in favor of newer ones, whose clients have not yet answered the close. */
   readonly #superseded = new Set<WebSocket>()
   readonly #unsubscribe: () => void
   readonly #empty: () => void
   #session: Session
   #cancelTimer: Cancel = () => {}
-  #pumping = false
-  #again = false
+  #reading = false
+  #readAgain = false
 
   constructor(service: Service, session: Session, empty: () => void) {
     this.#service = service
@@ -35,18 +35,18 @@ export class SessionBroadcaster implements Disposable {
     this.#session = session
     this.#empty = empty
     this.#unsubscribe = service.bus.subscribe(session.id, (announcement) =>
-      this.#heard(announcement),
+      this.#onAnnouncement(announcement),
     )
-    this.#arm()
+    this.#scheduleTimer()
   }
 
-  /** Lets a channel in that has been sent everything up to `session.seq`. */
+  /** Adds a channel that has received all events up to `session.seq`. */
   join(socket: WebSocket, session: Session): void {
     this.#sockets.set(socket, session.seq)
     socket.once('close', () => this.#leave(socket))
     if (this.#sockets.size > this.#maxChannels) this.#supersedeOldest()
-    // The newcomer was told what was read before anybody listened for it: something may have happened since.
-    this.#changed()
+    // The session may have changed after it was read and before this channel joined.
+    this.#refresh()
     this.#closeIfEnded()
   }
 
@@ -66,7 +66,7 @@ export class SessionBroadcaster implements Disposable {
     this.#sockets.delete(oldest)
     this.#superseded.add(oldest)
     closeChannel(this.#service.clock, oldest, CLOSE.superseded)
-    // A flood opens channels faster than a close handshake times out.
+    // A flood can open channels faster than close handshakes time out.
     if (this.#superseded.size <= this.#maxChannels) return
     const [unanswered] = this.#superseded
     unanswered?.terminate()
@@ -74,8 +74,7 @@ export class SessionBroadcaster implements Disposable {
 
   #leave(socket: WebSocket): void {
     this.#superseded.delete(socket)
-
-    // One that was superseded is out already, and may close after this room was left by all and another one opened.
+    // A superseded channel was removed before. It can close after this broadcaster was disposed.
     if (this.#sockets.delete(socket) && this.#sockets.size === 0) this[Symbol.dispose]()
   }
 
@@ -84,101 +83,101 @@ export class SessionBroadcaster implements Disposable {
     for (const socket of this.#sockets.keys()) socket.send(text)
   }
 
-  /** Wakes at the next moment that no event announces: a new code, or the end of the time. */
-  #arm(): void {
+  /** Schedules the next change that causes no stored event: a new challenge, or the expiry. */
+  #scheduleTimer(): void {
     this.#cancelTimer()
     const now = this.#service.clock.now()
     const { expiresAt } = this.#session
-    const rotates =
+    const changesAt =
       stateAt(this.#session, now) === 'pending'
         ? shownChallenge(this.#session, now).rotatesAt
         : expiresAt
     if (TERMINAL.includes(this.#session.state)) return
-    this.#cancelTimer = this.#service.clock.schedule(Math.min(rotates, expiresAt), () =>
-      this.#timeUp(),
+    this.#cancelTimer = this.#service.clock.schedule(Math.min(changesAt, expiresAt), () =>
+      this.#onTimer(),
     )
   }
 
-  #timeUp(): void {
+  #onTimer(): void {
     const now = this.#service.clock.now()
     if (now < this.#session.expiresAt) {
       if (stateAt(this.#session, now) === 'pending')
         this.#send(challengeFrame(this.#service, this.#session))
-      this.#arm()
+      this.#scheduleTimer()
       return
     }
-    // The sweeper would come by within a second; who is watching need not wait for it.
+    // Expires the session at once. Maintenance would do so up to a second later.
     expireSessions(this.#service).then(
-      () => this.#changed(),
+      () => this.#refresh(),
       () => this.#retryLater(),
     )
   }
 
   #retryLater(): void {
     this.#cancelTimer = this.#service.clock.schedule(this.#service.clock.now() + 1_000, () =>
-      this.#changed(),
+      this.#refresh(),
     )
   }
 
-  /** A change of this process comes with all there is to tell; anything else is read from the store. */
-  #heard({ seq, change }: Announcement): void {
+  /** Sends a change of this process directly. Reads any other change from the store. */
+  #onAnnouncement({ seq, change }: Announcement): void {
     const upToDate =
       change !== undefined &&
-      !this.#pumping &&
-      [...this.#sockets.values()].every((told) => told >= seq - 1)
-    if (!upToDate) return this.#changed()
+      !this.#reading &&
+      [...this.#sockets.values()].every((sentSeq) => sentSeq >= seq - 1)
+    if (!upToDate) return this.#refresh()
     this.#session = change.session
-    this.#tell([change.event])
+    this.#sendEvents([change.event])
   }
 
-  #changed(): void {
-    if (this.#pumping) {
-      this.#again = true
+  #refresh(): void {
+    if (this.#reading) {
+      this.#readAgain = true
       return
     }
-    this.#pumping = true
-    this.#pump().then(
-      () => this.#pumped(),
+    this.#reading = true
+    this.#sendNewEvents().then(
+      () => this.#finishReading(),
       () => {
-        this.#pumped()
+        this.#finishReading()
         this.#retryLater()
       },
     )
   }
 
-  #pumped(): void {
-    this.#pumping = false
-    if (!this.#again) return
-    this.#again = false
-    this.#changed()
+  #finishReading(): void {
+    this.#reading = false
+    if (!this.#readAgain) return
+    this.#readAgain = false
+    this.#refresh()
   }
 
-  async #pump(): Promise<void> {
+  async #sendNewEvents(): Promise<void> {
     const id = this.#id
     const seq = Math.min(...this.#sockets.values())
     const { session, events } = await this.#service.store.read(function* (tables) {
       const session = yield* tables.sessions.find(id)
-      // Every event is a step of `seq`: without one nothing has changed that a watcher is told.
+      // Every event increments `seq`, so an equal `seq` means no new events.
       const changed = session !== undefined && session.seq > seq
       return { session, events: changed ? yield* tables.sessions.eventsAfter(id, seq) : [] }
     })
     if (session === undefined) return this.#closeAll()
     if (events.length === 0) return
     this.#session = session
-    this.#tell(events)
+    this.#sendEvents(events)
   }
 
-  #tell(events: readonly StoredEvent[]): void {
+  #sendEvents(events: readonly StoredEvent[]): void {
     for (const event of events) {
       const text = JSON.stringify(eventFrame(this.#service, this.#session, event))
-      for (const [socket, told] of this.#sockets) {
-        if (event.seq <= told) continue
+      for (const [socket, sentSeq] of this.#sockets) {
+        if (event.seq <= sentSeq) continue
         socket.send(text)
         this.#sockets.set(socket, event.seq)
       }
     }
     this.#closeIfEnded()
-    this.#arm()
+    this.#scheduleTimer()
   }
 
   #closeIfEnded(): void {

@@ -4,9 +4,9 @@ import { authenticate } from '../operations/authenticate.ts'
 import type { Caller, Service } from '../operations/service.ts'
 import { countAfterBody, countBadCredential, countBeforeBody, rejectExhausted } from './limits.ts'
 import { Refused } from './refused.ts'
-import { noteAsked } from './request-line.ts'
+import { noteCaller } from './request-line.ts'
 
-/** What a request is judged with before and after its body is read. */
+/** The inputs of the checks that run before and after a request's body is read. */
 interface Admission {
   readonly service: Service
   readonly endpoint: Endpoint
@@ -15,22 +15,22 @@ interface Admission {
 }
 
 /**
- * Judges everything about a request that does not need its body: the path, the credential, and the
- * limits of its caller. An anonymous caller can so make the service read a body only where an endpoint
- * takes one from anybody, and only as often as that endpoint's limits say.
+ * Checks everything about a request that does not need its body: the path, the credential, and the
+ * limits of its caller. An anonymous caller can therefore make the service read a body only at an
+ * endpoint that accepts anonymous callers, and only within that endpoint's limits.
  *
  * @throws {Refused} with the first failure
  */
 export async function admitBeforeBody(admission: Admission): Promise<void> {
   const { service, endpoint, request, reply } = admission
-  // A path such as /sessions/ names no session: it is a path that this service does not have.
+  // A path such as /sessions/ names no session, so it matches no endpoint.
   if (Object.values(request.params as object).includes(''))
     throw new Refused({ reason: 'unknown_endpoint' })
   const caller = await callerOf(admission)
   request.caller = caller
   if (caller.kind === 'backend') request.server.connectionCaps.recognizeBackend(request.raw.socket)
   request.admittedWhole = request.raw.complete
-  noteAsked(request, caller)
+  noteCaller(request, caller)
   const call = { service, request, caller }
   const over =
     (endpoint.refusals.includes('session_not_found')
@@ -40,20 +40,20 @@ export async function admitBeforeBody(admission: Admission): Promise<void> {
 }
 
 /**
- * Counts what needs the body, once its shape is known to be right.
+ * Counts the limits that need the body, after the body has passed schema validation.
  *
  * @returns the caller
  * @throws {Refused} with the first failure
  */
 export async function admitAfterBody(admission: Admission): Promise<Caller> {
   const { service, endpoint, request, reply } = admission
-  // A slow body may arrive long after its credential was checked, and the credential may be revoked by now.
+  // A slow body can arrive long after the credential check, when the credential may be revoked.
   const caller =
     request.admittedWhole === true && request.caller !== undefined
       ? request.caller
       : await callerOf(admission)
   request.caller = caller
-  noteAsked(request, caller)
+  noteCaller(request, caller)
   const over = await countAfterBody(endpoint.limits, { service, request, caller }, reply)
   if (over !== undefined) throw new Refused(over)
   return caller
@@ -69,9 +69,9 @@ async function callerOf({ service, endpoint, request, reply }: Admission): Promi
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined until a credential was found valid, or the endpoint takes none. */
+    /** Undefined until the credential is verified or the endpoint admits an anonymous caller. */
     caller?: Caller | undefined
-    /** Whether all of the request had arrived when its credential was checked. */
+    /** Whether the whole request had arrived when its credential was checked. */
     admittedWhole?: boolean
   }
 }

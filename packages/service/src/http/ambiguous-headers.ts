@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Headers that decide whom a request is for, who sends it and what is in it. Where one is sent twice,
- * Node keeps the first, and a proxy before the service may have judged the second.
+ * Headers that decide the target, the caller and the body format of a request. If one is sent
+ * twice, Node keeps the first value, but a proxy before the service may have checked the second.
  */
 const SINGLE = new Set(['host', 'authorization', 'origin', 'content-type'])
 
-/** Whether a request has no Host, or a header twice that can have only one value. */
+/** Whether a request lacks a Host header, or repeats a header that allows only one value. */
 export function isAmbiguous({ headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return true
   const seen = new Set<string>()

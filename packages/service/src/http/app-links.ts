@@ -7,12 +7,12 @@ import { PHONE_PAGE_PATH } from './phone-page.ts'
 
 export const APPLE_ASSOCIATION_PATH = '/.well-known/apple-app-site-association'
 export const ASSET_LINKS_PATH = '/.well-known/assetlinks.json'
-/** Apple and Google fetch these files through caches of their own. */
+/** Apple and Google fetch these files through their own caches. */
 const MAX_AGE_SECONDS = 3_600
 
 /**
- * Serves the two files by which a handoff link opens the operator's app in place of the phone page. The apps are those
- * whose devices may register. Without one the file does not exist.
+ * Serves the two files that let a handoff link open the operator's app instead of the phone page.
+ * They list the apps whose devices may register. A platform without an app answers 404.
  */
 export function serveAppLinks(app: FastifyInstance, service: Service): void {
   const { apple, android } = service.settings.appLinks

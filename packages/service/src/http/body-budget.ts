@@ -1,22 +1,26 @@
-/** Bytes of request bodies that are held in memory, for one network. */
+/** The budget that one request body reserves, counted for its client's network. */
 export interface BodyShare {
-  /** Reserves so many more bytes. False: they would exceed the budget, and nothing was reserved. */
+  /** Reserves more bytes. Returns false, and reserves nothing, if they would exceed the budget. */
   readonly reserve: (bytes: number) => boolean
-  /** Returns all that this share has reserved. */
+  /** Returns everything that this share has reserved. */
   readonly release: () => void
 }
 
-/** The bytes that all request bodies in flight may hold together. */
+/** Bounds the memory, in bytes, that all request bodies in flight use together. */
 export interface BodyBudget {
   readonly share: (network: string) => BodyShare
-  /** How many bytes are reserved, by all shares. */
+  /** The bytes reserved by all shares. */
   readonly reserved: () => number
 }
 
-/** What one network may hold of the budget: slow bodies from one place must leave room for all others. */
+/** The largest part for one network, so that its slow bodies leave room for all others. */
 const NETWORK_PART = 1 / 4
 
-/** A budget of so many bytes. Bytes are reserved as buffers are allocated, never by a declared length. */
+/**
+ * Creates a budget. Callers reserve bytes when they allocate buffers, never by a declared length.
+ *
+ * @param totalBytes the limit for all networks together
+ */
 export function bodyBudget(totalBytes: number): BodyBudget {
   const byNetwork = new Map<string, number>()
   const networkBytes = totalBytes * NETWORK_PART

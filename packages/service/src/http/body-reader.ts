@@ -2,37 +2,40 @@ import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '../domain/refusal.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 
-/** A phone on a bad network opens with a pause of a second or two. */
+/** A phone on a bad network pauses for a second or two before its first bytes. */
 const GRACE_MS = 2_000
-/** A phone on a 2G network sends several times this. Slower bodies only hold memory. */
+/** A phone on a 2G network sends several times faster. Slower bodies only occupy memory. */
 const MIN_BYTES_PER_SECOND = 1_024
-/** How many pieces a body may come in, beside one for every so many bytes: each piece costs a callback. */
+/**
+ * How many chunks a body may have, in addition to one for every `MIN_PIECE_BYTES`. Each chunk costs
+ * a callback.
+ */
 const FREE_PIECES = 128
 const MIN_PIECE_BYTES = 128
 
-/** A body with what it still holds of the budget. */
+/** A body and its reservation in the budget. */
 export interface ReadBody {
   readonly bytes: Buffer
-  /** To be called once the bytes are not needed any more. */
+  /** Returns the reservation. The caller must call it when it has finished with the bytes. */
   readonly release: () => void
 }
 
-/** Why a body was not read: the client went away, or sent what is rejected. */
+/** Why a body was not read: the client disconnected, or the service rejected the body. */
 export type BodyFailure = 'aborted' | Refusal
 
-/** How a body is read. */
+/** The limits for one body and the callback for its result. */
 export interface BodyRequest {
   readonly limitBytes: number
-  /** What the bytes are counted by. */
+  /** The key of the client's network, which the budget counts the bytes for. */
   readonly network: string
-  /** Called once. */
+  /** Called exactly once. */
   readonly done: (result: ReadBody | { readonly failure: BodyFailure }) => void
 }
 
-/** Reads request bodies within a budget for all of them. */
+/** Reads request bodies within a shared budget. */
 export interface BodyReader {
   readonly read: (message: IncomingMessage, request: BodyRequest) => void
-  /** Rejects the bodies that arrive too slowly. To be called twice a second or so. */
+  /** Rejects bodies that arrive too slowly. The caller runs it about twice a second. */
   readonly cutSlow: () => void
   /** How many bodies are being read. */
   readonly size: () => number
@@ -45,8 +48,8 @@ interface Arriving {
 }
 
 /**
- * Reads bodies into buffers that grow as bytes arrive, so that a body costs what was sent of it: not
- * what its Content-Length says, and not an object for each of its chunks.
+ * Reads bodies into buffers that grow as bytes arrive. A body therefore costs only the bytes
+ * received, not its declared Content-Length and not an object for each chunk.
  */
 export function bodyReader(
   budget: BodyBudget,
@@ -75,7 +78,7 @@ export function bodyReader(
       const onGone = () => fail('aborted')
       const entry: Arriving = { startedMs: now(), received: buffer.length, fail }
       arriving.add(entry)
-      // An aborted upload emits an error too, before it closes.
+      // An aborted upload also emits an error before it closes.
       message.on('error', ignore).on('close', onGone).on('end', onEnd).on('data', onData)
     },
     cutSlow() {
@@ -90,7 +93,7 @@ export function bodyReader(
 
 function ignore(): void {}
 
-/** A buffer that reserves what it allocates. A body that comes in one piece is not copied. */
+/** A buffer that reserves what it allocates. A body that arrives in one chunk is not copied. */
 function growingBuffer(share: BodyShare, limitBytes: number) {
   let whole: Buffer = Buffer.alloc(0)
   let length = 0

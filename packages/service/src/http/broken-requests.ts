@@ -5,31 +5,32 @@ import type { Service } from '../operations/service.ts'
 import { clientAddress } from './client-address.ts'
 import { takesOfNetworks } from './limits.ts'
 import { rejectOnSocket } from './raw-response.ts'
-import type { TellRequest } from './request-line.ts'
+import type { LogRequest } from './request-line.ts'
 
 /** Not imported: see server.ts. */
 const { METHODS } = process.getBuiltinModule('node:http')
 
-/** What every 405 for a method that HTTP does not know lists: its path was never read. */
+/** The `Allow` header of a 405 for an unknown method. Node never parsed the path. */
 const ALL_METHODS = { allow: 'GET, POST, DELETE' }
-/** The first line of a request: a token, a target and a version. */
+/** A request line: a token, a target and a version. */
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) [^ \r\n]+ HTTP\/1\.[01]\r?\n/
-/** A request line of the longest length that Node reads. */
+/** The longest request line that Node reads. */
 const LONGEST_LINE_BYTES = 16 * 1024
 
 interface ParseFailure extends NodeJS.ErrnoException {
-  /** What the parser was given. Absent where the connection timed out. */
+  /** The bytes that the parser rejected. Absent if the connection timed out. */
   readonly rawPacket?: Buffer
 }
 
 interface Context {
   readonly service: Service
-  readonly tell: TellRequest
+  readonly logRequest: LogRequest
 }
 
 /**
- * Answers in the error shape, on the socket itself, what Node's parser rejects. Node would answer with
- * an empty body. A request that was answered already, and then breaks in its body, gets no second answer.
+ * Answers requests that Node's parser rejects, in the error shape, directly on the socket. Node
+ * would answer with an empty body. A request that was already answered when its body broke gets no
+ * second answer.
  */
 export function answerBrokenRequests(server: Server, context: Context): void {
   const latest = new WeakMap<Duplex, ServerResponse>()
@@ -44,8 +45,8 @@ export function answerBrokenRequests(server: Server, context: Context): void {
 }
 
 /**
- * Whether bytes written now would be read as the answer to another request, or as a second answer to
- * this one.
+ * Whether the client would take bytes written now for the answer to another request, or for a
+ * second answer to this one.
  */
 function answersAnother(response: ServerResponse | undefined): boolean {
   if (response === undefined) return false
@@ -53,23 +54,26 @@ function answersAnother(response: ServerResponse | undefined): boolean {
 }
 
 async function answer(
-  { service, tell }: Context,
+  { service, logRequest }: Context,
   socket: Duplex & { readonly remoteAddress?: string },
   reason: Reason,
 ): Promise<void> {
-  // An error without a listener ends the process.
+  // Without a listener, a socket error would end the process.
   socket.on('error', () => socket.destroy())
   if (await isRejectedOften(service, socket)) return void socket.destroy()
   const requestId = makeId('req', service.random.id())
   const headers = reason === 'method_not_allowed' ? ALL_METHODS : {}
   const status = rejectOnSocket(socket, { refusal: { reason }, requestId, headers })
-  tell(
+  logRequest(
     { requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 },
     'broken',
   )
 }
 
-/** Counts the request by the network of its connection: no header of it was read that names another. */
+/**
+ * Counts the request for the network of its connection, because the service read no header that
+ * names another address.
+ */
 async function isRejectedOften(
   { limiter, settings }: Service,
   { remoteAddress }: { readonly remoteAddress?: string },
@@ -91,7 +95,7 @@ function reasonOf({ code, rawPacket }: ParseFailure): Reason {
   }
 }
 
-/** Whether the bytes begin as a request of HTTP/1 does, with a method that Node's parser does not read. */
+/** Whether the bytes start with an HTTP/1 request line whose method Node's parser does not know. */
 function hasUnknownMethod(packet: Buffer | undefined): boolean {
   const [, method] =
     REQUEST_LINE.exec(packet?.toString('latin1', 0, LONGEST_LINE_BYTES) ?? '') ?? []

@@ -3,15 +3,15 @@ import { BlockList, isIP, isIPv4 } from 'node:net'
 import { canonicalIpAddress } from '@bonded/contract'
 
 /**
- * Which proxies are trusted to name the client in `X-Forwarded-For`: a number of proxies in a
- * row before the service, or the proxies at these addresses.
+ * The proxies that the service trusts to name the client in `X-Forwarded-For`: either the number of
+ * consecutive proxies before the service, or their addresses.
  */
 export type TrustedProxies = number | BlockList
 
 /**
  * Parses `BONDED_TRUST_PROXY`: a number of proxies from 0 to 9, or a list of addresses.
  *
- * @returns undefined where the text is neither
+ * @returns undefined if the text is neither
  */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   return /^\d$/.test(text) ? Number(text) : parseAddresses(text)
@@ -20,15 +20,15 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
 /**
  * Parses addresses and ranges in prefix notation, separated by commas.
  *
- * @returns undefined where an entry is not an address or range
+ * @returns undefined if an entry is not an address or range
  */
 export function parseAddresses(text: string): BlockList | undefined {
   const list = new BlockList()
   for (const entry of text.split(',')) {
-    const [address = '', prefix, ...rest] = entry.trim().split('/')
+    const [address = '', prefix, ...extra] = entry.trim().split('/')
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
     const bits = family === 'ipv6' ? 128 : 32
-    if (isIP(address) === 0 || rest.length > 0) return undefined
+    if (isIP(address) === 0 || extra.length > 0) return undefined
     if (prefix !== undefined && (!/^\d{1,3}$/.test(prefix) || Number(prefix) > bits))
       return undefined
     list.addSubnet(address, prefix === undefined ? bits : Number(prefix), family)
@@ -37,8 +37,8 @@ export function parseAddresses(text: string): BlockList | undefined {
 }
 
 /**
- * The address of the client that sent a request. Any client can send `X-Forwarded-For`, so it is
- * read from its end, and only as far as trusted proxies have written it.
+ * Returns the address of the client that sent a request. Any client can send `X-Forwarded-For`, so
+ * the service reads it from its end, and only the entries that trusted proxies wrote.
  */
 export function clientAddress(
   request: {
@@ -61,16 +61,16 @@ export function clientAddress(
 }
 
 /**
- * Whether the proxy at this address is trusted to name the client it forwards for.
+ * Whether the service trusts the proxy at this address to name its client.
  *
- * @param hop how many proxies lie between it and the service
+ * @param hop the number of proxies between it and the service
  */
 export function isTrustedProxy(address: string, trusted: TrustedProxies, hop = 0): boolean {
   if (typeof trusted === 'number') return hop < trusted
   return isIP(address) !== 0 && trusted.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** An address without port, brackets and zone. An IPv4 address written as IPv6 becomes IPv4. */
+/** Removes port, brackets and zone from an address. IPv4-mapped IPv6 becomes IPv4. */
 export function bareAddress(text: string): string {
   const trimmed = text.trim()
   const withoutPort =

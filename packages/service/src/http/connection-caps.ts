@@ -20,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-/** How many connections there are, and how many the caps have cost. */
+/** The number of open connections, and the totals that the caps closed. */
 export interface ConnectionCounts {
   readonly open: number
   /** Closed as soon as they were opened. */
@@ -34,7 +34,7 @@ export interface ConnectionCapsOptions {
   readonly trustedProxies: TrustedProxies
   /** Addresses whose connections are a backend's before they present a credential. */
   readonly backendAddresses: BlockList | undefined
-  /** How many connections the system allows; undefined where it does not say. */
+  /** How many connections the operating system allows. Undefined if it is unknown. */
   readonly systemLimit: number | undefined
 }
 
@@ -42,9 +42,9 @@ export interface ConnectionCapsOptions {
  * Caps the open connections per network and in total, with a reserve for backends.
  *
  * A connection is anonymous until it has presented a valid server credential. When the anonymous
- * connections fill their part, each new connection takes a place of the reserve, and the anonymous
- * connection that has been idle for the longest time is closed. A backend therefore always gets
- * in: its request makes it a backend before the next new connections evict it.
+ * connections fill their part, each new connection uses the reserve, and the service closes the
+ * anonymous connection that has been idle the longest. A backend can therefore always connect: its
+ * request identifies it as a backend before later connections evict it.
  */
 export class ConnectionCaps {
   readonly #options: ConnectionCapsOptions
@@ -68,7 +68,7 @@ export class ConnectionCaps {
     return { open: this.#connections.size, rejected: this.#rejected, evicted: this.#evicted }
   }
 
-  /** Counts the connections of a server, and closes those that are too many. */
+  /** Counts the connections of a server, and closes those beyond the caps. */
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => this.#open(socket))
     server.prependListener('request', (request, response) => this.#begin(request, response))
@@ -78,14 +78,14 @@ export class ConnectionCaps {
   /** Moves a connection that has presented a valid server credential into the reserve. */
   recognizeBackend(socket: Duplex): void {
     const connection = this.#connections.get(socket)
-    // The next request of a proxy's connection can be another client's.
+    // The next request on a proxy's connection can come from another client.
     if (connection === undefined || connection.isBackend || connection.fromProxy) return
     this.#leave(connection)
     connection.isBackend = true
     this.#join(connection, [this.#all])
   }
 
-  /** Whether a connection may become a channel. No anonymous channel holds a place of the reserve. */
+  /** Whether a connection may become a channel. Anonymous channels never use the reserve. */
   admitsChannel(socket: Duplex): boolean {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return false
@@ -117,19 +117,19 @@ export class ConnectionCaps {
     socket.once('close', () => this.#remove(connection))
   }
 
-  /** Evicts where a group is full. False where a new connection finds no room. */
+  /** Evicts a connection from each full group. Returns false if that makes no room. */
   #makeRoom(groups: readonly ConnectionGroup[]): boolean {
     for (const group of groups) {
       if (!group.isFull) continue
       const victim = group === this.#all ? this.#leastUseful() : group.longestIdle()
       if (victim !== undefined) this.#evict(victim)
-      // Where no anonymous connection is idle, a new one takes a place of the reserve.
+      // If no anonymous connection is idle, the new one uses the reserve.
       else if (group !== this.#anonymous) return false
     }
     return true
   }
 
-  /** An idle client, one that has not sent its request in full, or an idle backend, in this order. */
+  /** Prefers an idle client, then a client with an unfinished request, then an idle backend. */
   #leastUseful(): Connection | undefined {
     const idle = this.#anonymous.longestIdle()
     if (idle !== undefined) return idle
@@ -156,16 +156,16 @@ export class ConnectionCaps {
 
   #end(connection: Connection): void {
     connection.openRequests -= 1
-    // An idle connection would keep all that belongs to its last request in memory.
+    // The reference would keep the last request of an idle connection in memory.
     if (connection.openRequests === 0) connection.latestRequest = undefined
     if (connection.openRequests > 0 || !this.#connections.has(connection.socket)) return
     for (const group of connection.groups) group.idle.add(connection)
-    // Node has set the idle time of a client by now.
+    // Overrides the idle time-out for clients, which Node has just set.
     if (connection.isBackend || connection.fromProxy)
       connection.socket.setTimeout(BACKEND_KEEP_ALIVE_MS)
   }
 
-  /** A channel behind a proxy counts for the network of the client that the proxy names. */
+  /** Counts a channel behind a proxy for the network of the client that the proxy names. */
   #upgrade(request: IncomingMessage): void {
     const connection = this.#connections.get(request.socket)
     if (connection === undefined) return

@@ -4,24 +4,24 @@ import type { Socket } from 'node:net'
 /** One open connection. */
 export interface Connection {
   readonly socket: Socket
-  /** A trusted proxy speaks for many clients, so its connections count for no network. */
+  /** A trusted proxy serves many clients, so its connections count for no network. */
   readonly fromProxy: boolean
   /** Whether it has presented a valid server credential, or comes from a backend's address. */
   isBackend: boolean
   /** Every group that counts it. */
   groups: readonly ConnectionGroup[]
-  /** How many requests have no complete response. A channel is a request without end. */
+  /** The number of requests without a complete response. A channel is a request without end. */
   openRequests: number
   /** Undefined before the first request, and for a channel. */
   latestRequest: IncomingMessage | undefined
 }
 
-/** Connections that are counted together, such as those of one network. */
+/** Connections that share a cap, such as those of one network. */
 export class ConnectionGroup {
   readonly max: number
-  /** The key of the network, where the group is one. */
+  /** The key of the network. Undefined if the group is not a network. */
   readonly network: string | undefined
-  /** In the order in which they became idle. */
+  /** Idle connections, in the order in which they became idle. */
   readonly idle = new Set<Connection>()
   size = 0
 
@@ -34,7 +34,7 @@ export class ConnectionGroup {
     return this.size >= this.max
   }
 
-  /** The connection that has had no request for the longest time. */
+  /** Returns the connection that has been idle the longest. */
   longestIdle(): Connection | undefined {
     return this.idle.values().next().value
   }

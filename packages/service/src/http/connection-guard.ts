@@ -1,44 +1,47 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Browsers do not pipeline. A proxy that does has a few requests under way on each connection. */
+/** Browsers do not pipeline. A proxy that does has a few requests in flight per connection. */
 export const MAX_UNANSWERED_REQUESTS = 16
-/** A client that reads nothing for so long does not read at all. */
+/** A client that reads nothing for this long has stopped reading. */
 export const WRITE_STALL_MS = 10_000
-/** How long the rest of a body may still arrive after its request was answered. */
+/** How long a body may continue to arrive after the service answered its request. */
 const DISCARD_MS = 1_000
-/** How often connections are looked at. */
+/** How often the guard checks its connections. */
 const SWEEP_MS = 1_000
 
-/** What is known of an open connection. */
+/** The state that the guard tracks for an open connection. */
 interface Connection {
   unanswered: number
-  /** How much had been written and not yet taken by the client, and since when that is so. */
+  /** The write progress at the last change, and the time of that change. */
   stalled: { readonly sentBytes: number; readonly queuedBytes: number; readonly sinceMs: number }
-  /** Since when the rest of an answered request is being discarded. */
+  /** When the service answered a request that is still arriving, and began to discard it. */
   discardingSinceMs: number | undefined
 }
 
-/** The members of Node's sockets that the guard needs and the types lack. */
+/** The members of Node's sockets that the guard needs and Node's types omit. */
 interface NodeSocket {
   readonly parser?: { onIncoming?: ((...given: unknown[]) => number) | null } | null
 }
-/** The kernel's side of a socket: how many bytes it has not yet taken. */
+/** The native handle of a socket, with the bytes that the kernel has not yet accepted. */
 interface NodeHandle {
   readonly writeQueueSize?: number
 }
-/** What `onIncoming` returns to make Node's parser stop: it takes the rest of the bytes for another protocol's. */
+/**
+ * The return value of `onIncoming` that stops Node's parser: it treats the remaining bytes as those
+ * of another protocol.
+ */
 const STOP_PARSING = 2
 
-/** Bounds what one connection can make the service hold. */
+/** Bounds the memory that one connection can make the service use. */
 export interface ConnectionGuard extends Disposable {
-  /** Destroys connections that take no answer, or that go on sending what nobody reads. */
+  /** Destroys connections that read no answer, or that keep sending a discarded body. */
   readonly sweep: () => void
 }
 
 /**
- * Destroys a connection with more than 16 unanswered requests, with a write that makes no progress for
- * 10 s, or with a request that is answered and goes on arriving.
+ * Destroys a connection with more than 16 unanswered requests, with a write that makes no progress
+ * for 10 s, or with an answered request that still arrives after 1 s.
  */
 export function guardConnections(
   server: Server,
@@ -77,8 +80,9 @@ export function guardConnections(
 }
 
 /**
- * Counts requests as Node's parser finds them. One read of 64 KiB can hold thousands of requests, and
- * the parser makes objects for each before any listener could close the socket: it has to be stopped.
+ * Counts requests as Node's parser finds them. One read of 64 KiB can contain thousands of
+ * requests. The parser creates objects for each one before a listener can close the socket, so the
+ * guard stops the parser itself.
  */
 function limitPipelining(socket: Socket, connection: Connection): void {
   const { parser } = socket as NodeSocket
@@ -108,7 +112,7 @@ function isDiscardingLong({ discardingSinceMs }: Connection, nowMs: number): boo
   return discardingSinceMs !== undefined && nowMs - discardingSinceMs >= DISCARD_MS
 }
 
-/** Whether the client has taken nothing of what was written for too long. */
+/** Whether the client has read nothing of the written bytes for too long. */
 function isStalled(socket: Socket, connection: Connection, nowMs: number): boolean {
   const queuedBytes = (Reflect.get(socket, '_handle') as NodeHandle | null)?.writeQueueSize ?? 0
   const sentBytes = socket.bytesWritten - socket.writableLength
@@ -118,7 +122,7 @@ function isStalled(socket: Socket, connection: Connection, nowMs: number): boole
     connection.stalled = { sentBytes, queuedBytes, sinceMs: nowMs }
     return false
   }
-  // A first write that was queued since the last look is not yet late.
+  // Bytes queued since the last sweep do not restart the clock of a stalled write.
   if (queuedBytes > stalled.queuedBytes) connection.stalled = { ...stalled, queuedBytes }
   return nowMs - stalled.sinceMs >= WRITE_STALL_MS
 }

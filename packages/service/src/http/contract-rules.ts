@@ -8,8 +8,8 @@ import {
 } from '@bonded/contract'
 
 /**
- * The rules of the contract that JSON Schema cannot express, for ajv. They are part of a request's
- * shape: a violation names its member, like a wrong type does.
+ * The contract rules that JSON Schema cannot express, as ajv formats and keywords. A violation
+ * names its member, as a wrong type does.
  */
 export const CONTRACT_RULES = {
   formats: {

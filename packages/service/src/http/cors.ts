@@ -1,16 +1,16 @@
 import { ENDPOINTS, type Endpoint } from '@bonded/contract'
 import { pathPattern } from './path-pattern.ts'
 
-/** Browsers ask again after this long, so that a removed origin does not stay allowed for a day. */
+/** Browsers repeat the preflight after this long, so a removed origin loses access soon. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600
 
-/** What a tenant's page may call, and what it may read: from the endpoint table. */
+/** The endpoints whose answers a tenant's page may read. */
 const OPEN: readonly { readonly pattern: RegExp; readonly endpoint: Endpoint }[] = (
   Object.values(ENDPOINTS) as Endpoint[]
 )
   .filter(
     ({ callers, ownOriginOnly }) =>
-      callers.includes('browser') || (callers.includes('anybody') && ownOriginOnly !== true),
+      callers.includes('browser') || (callers.includes('anonymous') && ownOriginOnly !== true),
   )
   .map((endpoint) => ({ pattern: pathPattern(endpoint.path), endpoint }))
 
@@ -20,8 +20,9 @@ export function isOpenToPages(path: string): boolean {
 }
 
 /**
- * What a preflight allows at this path: the methods and headers of its endpoints that take a
- * publishable key. Undefined where there is none: what needs no credential needs no preflight.
+ * Returns the headers of a preflight answer: the methods and headers of the endpoints at this path
+ * that accept a publishable key. Undefined if there is none: a call without a credential needs no
+ * preflight.
  */
 export function preflightHeaders(path: string): Record<string, string> | undefined {
   const endpoints = OPEN.filter(

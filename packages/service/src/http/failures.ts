@@ -11,8 +11,8 @@ import { refusalToWire, statusOf } from './refusal-to-wire.ts'
 import { alignResponse } from './response-timing.ts'
 
 /**
- * Answers every failure in the error shape: rejections, fastify's own errors, and bugs, which are logged
- * and answered without a detail.
+ * Answers every failure in the error shape: rejections, fastify's own errors, and bugs. The service
+ * logs bugs and answers them without details.
  */
 export function answerFailures(
   app: FastifyInstance,
@@ -36,8 +36,8 @@ export function answerFailures(
 }
 
 /**
- * Counts rejections of requests without a valid credential by their network, and reads of sessions that
- * do not exist. Beyond the limit the answer is 429 and the connection ends.
+ * Counts rejected requests without a valid credential for their network, and reads of sessions that
+ * do not exist. Beyond the limit, the service answers 429 and closes the connection.
  */
 async function countRejection(
   service: Service,
@@ -50,23 +50,23 @@ async function countRejection(
     await countFailure('not_found', call, reply)
     return refusal
   }
-  const anonymous = caller === undefined || caller.kind === 'anybody'
+  const anonymous = caller === undefined || caller.kind === 'anonymous'
   const status = statusOf(refusal.reason)
   if (!anonymous || status === 429 || status >= 500) return refusal
   return (await countFailure('rejected', call, reply)) ?? refusal
 }
 
-/** The most of a rejected body that is read and dropped, so that its client can read the answer. */
+/** How much of a rejected body the service reads and drops so that its client gets the answer. */
 const MAX_DISCARDED_BYTES = 256 * 1024
 
 /**
- * Whether the connection ends with the answer. A request that has not arrived as a whole may go on, as
- * long as its length is declared and small. Closing at once would reset the connection, and its client
- * could lose the answer.
+ * Whether the service closes the connection after the answer. An unfinished request may continue if
+ * its declared length is small: closing at once would reset the connection, and its client could
+ * lose the answer.
  */
 function mustClose({ raw }: FastifyRequest, { reason }: Refusal): boolean {
   if (raw.complete) return reason === 'rate_limited' && raw.headers.authorization === undefined
-  // Without `100 Continue` its client may send the body or not: what follows could not be told apart.
+  // Without `100 Continue` the client may or may not send the body, so what follows is ambiguous.
   if (reason === 'rate_limited' || awaitsContinue(raw)) return true
   return !(Number(raw.headers['content-length']) <= MAX_DISCARDED_BYTES)
 }
@@ -96,23 +96,24 @@ interface Violation {
   readonly params: {
     readonly missingProperty?: string
     readonly additionalProperty?: string
-    /** The member that names the kind of a body, where it names none. */
+    /** The discriminator member, if the body's value for it names no known kind. */
     readonly tag?: string
   }
 }
 
 function refusalOfValidation({ validation, validationContext }: FastifyError): Refusal {
   const [violation] = (validation ?? []) as unknown as Violation[]
-  const at = violation?.instancePath.slice(1).replaceAll('/', '.') ?? ''
+  const instancePath = violation?.instancePath.slice(1).replaceAll('/', '.') ?? ''
   const named =
     violation?.params.missingProperty ??
     violation?.params.additionalProperty ??
     violation?.params.tag
-  const path = named === undefined ? at : at === '' ? named : `${at}.${named}`
+  const path =
+    named === undefined ? instancePath : instancePath === '' ? named : `${instancePath}.${named}`
   const param = path === '' ? {} : { param: path.slice(0, 128) }
   switch (validationContext) {
     case 'querystring':
-      // The parser makes a list of a parameter that came twice.
+      // The parser turns a repeated parameter into a list, which fails the type check.
       return {
         reason: violation?.keyword === 'type' ? 'duplicate_parameter' : 'invalid_parameter',
         ...param,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Service } from '../operations/service.ts'
 import { isOpenToPages } from './cors.ts'
 
-/** On every answer: browsers do not store it, frame it, sniff its type or send its address on. */
+/** Headers of every answer. Browsers must not store, frame or sniff it, nor send a referrer. */
 const FIXED = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -14,9 +14,9 @@ const FIXED = {
 const ONE_YEAR_OF_HTTPS = 'max-age=31536000; includeSubDomains'
 
 /**
- * Sets the headers of every answer, rejections included: the request id and the fixed headers. On
- * the paths that pages may read it also allows the origins of all tenants alike, so that an answer
- * reveals nothing about one tenant.
+ * Sets the request id and the fixed headers on every answer, including rejections. On paths that
+ * pages may read, it also allows the origins of all tenants alike, so an answer reveals nothing
+ * about one tenant.
  */
 export function setHeaders(app: FastifyInstance, service: Service): void {
   const { publicOrigin } = service.settings

@@ -8,30 +8,30 @@ import type { RouteName } from '../ports/meter.ts'
 import { bodyBudget } from './body-budget.ts'
 import { bodyReader } from './body-reader.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
-import { askForBody } from './expectations.ts'
+import { sendContinue } from './expectations.ts'
 import { Refused } from './refused.ts'
 import { tickThrottle } from './tick-throttle.ts'
 
-/** A waiting body takes about 2 ms, so the last of them waits for half a second. */
+/** Each waiting body takes about 2 ms to parse, so the last one waits for half a second. */
 const MAX_WAITING = 256
-/** Parsing and validating this much takes longer than all other requests do. */
+/** Parsing and validating a body of this size takes longer than handling any other request. */
 const LARGE_BODY_BYTES = 16 * 1024
-/** How often slow bodies are looked for. */
+/** How often the service checks for slow bodies. */
 const CUT_SLOW_EVERY_MS = 500
 
 /**
- * Bodies below the large ones that wait for their turn all the same, because judging them is long work.
- * A passport is recognized by its member's name, before anything is parsed. A client that spells the name
- * with escapes only does not wait. The usual evidence does not: the writes of one turn share a commit.
+ * Small bodies that also wait for their turn, because verifying them takes long. A passport is
+ * recognized by its member's name before parsing. A client that writes the name with escapes only
+ * skips the wait. Other evidence does not wait, so that the writes of one turn share a commit.
  */
-const WAITS: Partial<Record<RouteName, (body: Buffer) => boolean>> = {
+const SLOW_TO_VERIFY: Partial<Record<RouteName, (body: Buffer) => boolean>> = {
   registerDevice: () => true,
   fetchEvidence: (body) => body.includes('"passport"'),
 }
 
 /**
- * Installs the one body parser: JSON in UTF-8, read strictly, within the endpoint's limit and within a
- * budget of `budgetBytes` for all bodies in flight. Any other content type is rejected before a byte is read.
+ * Installs the only body parser: strict JSON in UTF-8, within the endpoint's limit and a budget of
+ * `budgetBytes` for all bodies in flight. It rejects any other content type before it reads a byte.
  */
 export function acceptStrictJson(
   app: FastifyInstance,
@@ -48,7 +48,7 @@ export function acceptStrictJson(
   app.addContentTypeParser('application/json', (request, message: IncomingMessage, done) => {
     if (!isJsonInUtf8(request.headers['content-type'] ?? ''))
       return done(new Refused({ reason: 'unsupported_media_type' }))
-    askForBody(request.raw)
+    sendContinue(request.raw)
     reader.read(message, {
       limitBytes: request.routeOptions.bodyLimit ?? 0,
       network: widestNetwork(clientAddress(request.raw, trustedProxies)),
@@ -61,7 +61,7 @@ export function acceptStrictJson(
           if ('refusal' in parsed) done(new Refused(parsed.refusal))
           else done(null, parsed.value)
         }
-        if (!waits(request, bytes)) return parse()
+        if (!mustWait(request, bytes)) return parse()
         if (takeTurn(parse)) return
         release()
         done(new Refused({ reason: 'overloaded', step: 'large_bodies_waiting' }))
@@ -70,20 +70,20 @@ export function acceptStrictJson(
   })
 }
 
-function waits({ routeOptions }: FastifyRequest, body: Buffer): boolean {
+function mustWait({ routeOptions }: FastifyRequest, body: Buffer): boolean {
   const { routeName } = routeOptions.config
   return (
     body.length >= LARGE_BODY_BYTES ||
-    (routeName !== undefined && WAITS[routeName]?.(body) === true)
+    (routeName !== undefined && SLOW_TO_VERIFY[routeName]?.(body) === true)
   )
 }
 
-/** What an address shares a part of the budget with: an IPv6 customer can have thousands of narrower networks. */
+/** The key for the body budget. One IPv6 subscriber can use thousands of narrower networks. */
 function widestNetwork(address: string): string {
   return networksOf(address).at(-1)?.key ?? address
 }
 
-/** A client that went away is no failure of the service: the request is logged as one that broke off. */
+/** An aborted upload is not a failure of the service, so it is logged as a malformed request. */
 function refusedFor(failure: 'aborted' | Refusal): Refused {
   return new Refused(
     failure === 'aborted' ? { reason: 'malformed_request', step: 'aborted_by_client' } : failure,
@@ -91,7 +91,7 @@ function refusedFor(failure: 'aborted' | Refusal): Refused {
 }
 
 function readStrictJson(body: Buffer): { readonly value: unknown } | { readonly refusal: Refusal } {
-  // A call without a body that names a content type all the same.
+  // A call without a body may still name a content type.
   if (body.length === 0) return { value: undefined }
   if (!isUtf8(body)) return { refusal: { reason: 'invalid_utf8' } }
   const result = parseStrictJson(body.toString('utf8'))

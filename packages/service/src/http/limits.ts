@@ -13,21 +13,21 @@ import type { Caller, Service } from '../operations/service.ts'
 import type { Take, Taken } from '../ports/limiter.ts'
 import { bareAddress, clientAddress } from './client-address.ts'
 
-/** A call to be counted. */
+/** A call that the service counts against its limits. */
 export interface CountedCall {
   readonly service: Service
   readonly request: FastifyRequest
-  /** Undefined where no valid credential was presented. */
+  /** Undefined if the request has no valid credential. */
   readonly caller: Caller | undefined
 }
 
-/** The buckets that a call takes from. Undefined: the limit does not apply to the call. */
+/** Returns the buckets that a call takes from, or undefined if the limit does not apply to it. */
 type TakesOf = (
   call: CountedCall,
   limit: Limit,
 ) => readonly Take[] | undefined | Promise<readonly Take[] | undefined>
 
-/** The buckets of each limit. No caller can spend from the bucket of another. */
+/** The buckets of each limit. A caller cannot use up another caller's bucket. */
 const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
   create: takesOfCreate,
   create_address(call, limit) {
@@ -36,24 +36,24 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
   },
   get({ service, caller, request }, limit) {
     const { session_id } = request.params as { session_id?: string }
-    // A check of a publishable key names no session: each network has its own bucket.
+    // A check of a publishable key names no session, so each network has its own bucket.
     if (caller?.kind === 'browser' && session_id === undefined)
       return takesOfCaller({ service, request, caller }, limit, `${caller.key.key} `)
-    // A wrong watch token has its own bucket, and an unknown session is counted like a known one.
+    // A wrong watch token has its own bucket. Unknown sessions count like known ones.
     if (caller?.kind === 'browser')
-      return one(limit, `${session_id} ${String(request.headers['x-bond-watch'])}`)
-    if (caller?.kind === 'phone') return one(limit, `${session_id} ${caller.device.id}`)
-    // QR code images need no credential. They must not use up what pages and phones have.
-    return caller?.kind === 'anybody' ? one(limit, `${session_id} qr`) : undefined
+      return bucketOf(limit, `${session_id} ${String(request.headers['x-bond-watch'])}`)
+    if (caller?.kind === 'phone') return bucketOf(limit, `${session_id} ${caller.device.id}`)
+    // QR code images need no credential, so they must not use up the quota of pages and phones.
+    return caller?.kind === 'anonymous' ? bucketOf(limit, `${session_id} qr`) : undefined
   },
-  // Counted by the channel itself: an upgrade reaches no endpoint.
+  // The channel counts upgrades itself, because they reach no endpoint.
   channel: () => undefined,
   device({ caller, request }, limit) {
-    if (caller?.kind === 'phone') return one(limit, caller.device.id)
-    // A backend can name any device. Its calls must not use up the quota of the phone itself, nor
-    // that of another tenant.
+    if (caller?.kind === 'phone') return bucketOf(limit, caller.device.id)
+    // A backend can name any device. Its calls must not use up the quota of the phone itself or of
+    // another tenant.
     return caller?.kind === 'backend'
-      ? one(
+      ? bucketOf(
           limit,
           `${caller.credential.tenant.id} ${(request.body as { device_id: string }).device_id}`,
         )
@@ -61,30 +61,35 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
   },
   evidence: ({ caller, request }, limit) =>
     caller?.kind === 'phone'
-      ? one(limit, `${(request.body as { session_id: string }).session_id} ${caller.device.id}`)
+      ? bucketOf(
+          limit,
+          `${(request.body as { session_id: string }).session_id} ${caller.device.id}`,
+        )
       : undefined,
   // Each endpoint has its own bucket, so that a backend's polls never use up its completions.
   backend: ({ caller, request }, limit) =>
     caller?.kind === 'backend'
-      ? one(limit, `${caller.credential.keyId} ${endpointOf(request)}`)
+      ? bucketOf(limit, `${caller.credential.keyId} ${endpointOf(request)}`)
       : undefined,
   phone: ({ caller, request }, limit) =>
-    caller?.kind === 'phone' ? one(limit, `${caller.device.id} ${endpointOf(request)}`) : undefined,
+    caller?.kind === 'phone'
+      ? bucketOf(limit, `${caller.device.id} ${endpointOf(request)}`)
+      : undefined,
   public: (call, limit) => takesOfCaller(call, limit, `${endpointOf(call.request)} `),
   challenge: takesOfCaller,
   register: takesOfCaller,
-  // A backend reads sessions of its own tenant only: it cannot search for those of others.
+  // A backend reads only sessions of its own tenant, so it cannot search for those of others.
   not_found: (call, limit) =>
     call.caller?.kind === 'backend' ? undefined : takesOfCaller(call, limit),
   rejected: takesOfCaller,
   bad_credential: takesOfCaller,
 }
 
-function one(limit: Limit, key: string): readonly Take[] {
+function bucketOf(limit: Limit, key: string): readonly Take[] {
   return [{ limit, key }]
 }
 
-/** The networks of the caller. An IPv6 caller needs a unit of its /64, its /56 and its /48. */
+/** The buckets of the caller's networks: for IPv6, its /64, its /56 and its /48. */
 function takesOfCaller(
   { service, request }: CountedCall,
   limit: Limit,
@@ -99,9 +104,10 @@ function endpointOf(request: FastifyRequest): string {
 }
 
 /**
- * The buckets of an address.
+ * Returns the buckets of an address.
  *
- * @param of whose network it is: only callers of one scope share its buckets */
+ * @param of the address, and the scope within which callers share its buckets
+ */
 export function takesOfNetworks(
   limit: CountedLimit,
   of: { readonly address: string; readonly scope: string },
@@ -113,8 +119,8 @@ export function takesOfNetworks(
 }
 
 /**
- * A create takes a unit from the bucket of its credential. Where the backend names the user's
- * address, a network that the tenant has seen lately must leave the units of newcomers in it.
+ * A create takes a unit from the bucket of its credential. If the backend names the user's address,
+ * a network that the tenant has seen recently cannot use the units reserved for new networks.
  */
 async function takesOfCreate(
   call: CountedCall,
@@ -124,12 +130,12 @@ async function takesOfCreate(
   if (caller?.kind !== 'backend') return undefined
   const { keyId: key } = caller.credential
   const user = endUserOf(call)
-  if (user === undefined) return one(limit, key)
+  if (user === undefined) return bucketOf(limit, key)
   const newcomer = await service.limiter.take(takesOfNetworks(NEWCOMER_LIMIT, user))
   return [{ limit, key, keep: newcomer.granted ? 0 : keptForNewcomers(limit) }]
 }
 
-/** The address of the user for whom a backend creates a session, counted within its tenant. */
+/** The user's address that a backend names in a create, scoped to the tenant. */
 function endUserOf({
   caller,
   request,
@@ -141,15 +147,15 @@ function endUserOf({
 }
 
 /**
- * Whether a limit can count a call before its body is read. The others need a member of the body, or
- * must come after one that does.
+ * Whether a limit can count a call only after its body is read, because it needs a member of the
+ * body or must follow a limit that does.
  */
 function needsBody(name: LimitName, { caller }: CountedCall): boolean {
   if (name === 'device') return caller?.kind === 'backend'
   return name === 'create' || name === 'create_address' || name === 'evidence'
 }
 
-/** Counts a call by the limits that need nothing of its body. See `countCall`. */
+/** Counts a call against the limits that do not need its body. See `countCall`. */
 export function countBeforeBody(
   names: readonly LimitName[],
   call: CountedCall,
@@ -159,7 +165,7 @@ export function countBeforeBody(
   return countCall(early, call, reply)
 }
 
-/** Counts a call by the limits that need its body. See `countCall`. */
+/** Counts a call against the limits that need its body. See `countCall`. */
 export function countAfterBody(
   names: readonly LimitName[],
   call: CountedCall,
@@ -188,8 +194,8 @@ export async function countCall(
 }
 
 /**
- * Rejects a call where the limit is exhausted, and counts nothing. For limits that count failures: a
- * call beyond them costs no look-up.
+ * Rejects a call if the limit is exhausted, and counts nothing. It serves limits that count
+ * failures: a call beyond them costs no lookup.
  */
 export async function rejectExhausted(
   name: LimitName,
@@ -199,7 +205,7 @@ export async function rejectExhausted(
   return rejectSilently(await count(name, call, 'peek'), reply)
 }
 
-/** Counts a failure. Its answer reports the limit only where it is exhausted. */
+/** Counts a failure. The answer reports the limit only if it is exhausted. */
 export async function countFailure(
   name: LimitName,
   call: CountedCall,
@@ -213,7 +219,7 @@ interface Count {
   readonly taken: Taken
 }
 
-/** Undefined where the limit does not apply to the call. */
+/** Returns undefined if the limit does not apply to the call. */
 async function count(
   name: LimitName,
   call: CountedCall,
@@ -222,8 +228,8 @@ async function count(
   const { limiter, settings } = call.service
   if (settings.limits === 'off') return undefined
   const limit = tenantOf(call.caller)?.limits?.[name] ?? settings.limits[name]
-  const found = TAKES_OF[name](call, limit)
-  const takes = found instanceof Promise ? await found : found
+  const result = TAKES_OF[name](call, limit)
+  const takes = result instanceof Promise ? await result : result
   if (takes === undefined) return undefined
   const taken = limiter[how](takes)
   return { limit, taken: taken instanceof Promise ? await taken : taken }
@@ -255,7 +261,7 @@ function tenantOf(caller: Caller | undefined) {
   return caller?.kind === 'browser' ? caller.key.tenant : undefined
 }
 
-/** Counts an invalid credential for the caller's network. Valid ones from there still pass. */
+/** Counts an invalid credential for the caller's network. Valid credentials from it still pass. */
 export async function countBadCredential(
   call: CountedCall,
   refusal: Refusal,

@@ -34,11 +34,11 @@ import { statusOf } from './refusal-to-wire.ts'
 
 /** Rejections that any endpoint can return. */
 const EVERYWHERE: readonly Reason[] = ['malformed_request', 'internal_error', 'store_unavailable']
-/** An endpoint without a body can be sent one all the same. */
+/** Rejections of a body. A client can also send one to an endpoint that takes none. */
 const WITH_BODY: readonly Reason[] = ['malformed_json', 'unsupported_media_type', 'body_too_large']
 const WITH_CREDENTIAL: readonly Reason[] = ['credential_missing', 'origin_not_allowed']
 
-/** Request and response schemas, by the names that generated clients give their types. */
+/** Request and response schemas, by the type names that generated clients use. */
 const SCHEMAS = {
   BondedPairAssertion,
   ClaimRequest,
@@ -68,13 +68,13 @@ const NAMES = new Map<object, string>(
   Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
 )
 
-/** A reference to the schema where it has a name, else the schema itself. */
+/** Returns a reference to a named schema, or an unnamed schema itself. */
 function named(schema: object): object {
   const name = NAMES.get(schema)
   return name === undefined ? schema : { $ref: `#/components/schemas/${name}` }
 }
 
-/** The OpenAPI 3.1 document, generated from the endpoint table. */
+/** Generates the OpenAPI 3.1 document from the endpoint table. */
 export function openApiDocument({ origin, version }: { origin: string; version: string }): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const [operationId, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
@@ -121,14 +121,14 @@ const SCHEMES = {
   phone: 'deviceToken',
 } as const
 
-/** Headers that every endpoint reads and none rejects. */
+/** Optional headers that every endpoint reads and never rejects. */
 const CORRELATION = [
   {
     name: 'X-Request-Id',
     in: 'header',
     required: false,
     schema: { type: 'string' },
-    description: `Request id, of the form ${idPattern('req')}. The service generates one if it is missing or has another form.`,
+    description: `Request id, of the form ${idPattern('req')}. The service generates one if it is missing or malformed.`,
   },
   {
     name: 'traceparent',
@@ -140,9 +140,9 @@ const CORRELATION = [
 ]
 
 function operation(operationId: string, endpoint: Endpoint): object {
-  const open = endpoint.callers.includes('anybody')
+  const open = endpoint.callers.includes('anonymous')
   const security = endpoint.callers.flatMap((caller) =>
-    caller === 'anybody' ? [] : [{ [SCHEMES[caller]]: [] }],
+    caller === 'anonymous' ? [] : [{ [SCHEMES[caller]]: [] }],
   )
   return {
     operationId,
@@ -182,21 +182,21 @@ function parameters(where: 'path' | 'query' | 'header', schema: Endpoint['params
   }))
 }
 
-/** The default of a limit. */
+/** Describes the default of a limit. */
 function describeLimit(name: LimitName): string {
-  const { quota, every, per, ...rest } = LIMITS[name]
+  const { quota, every, per, ...optional } = LIMITS[name]
   const often =
     every === 'session'
       ? `${quota} in total`
-      : `${quota} per minute${'burst' in rest ? `, bursts of ${rest.burst}` : ''}`
+      : `${quota} per minute${'burst' in optional ? `, bursts of ${optional.burst}` : ''}`
   return `\`${name}\`: ${often}, for each ${per}`
 }
 
-/** Defined once in `components`, and referenced by every response that carries them. */
+/** Response headers, defined once in `components` and referenced by every response. */
 const HEADERS = {
-  'X-Request-Id': text('Request id. Name it when you report a problem with this response.'),
+  'X-Request-Id': text('Request id. Include it when you report a problem with this response.'),
   RateLimit: text(
-    'Remaining quota of each limit: `"name";r=<calls left>;t=<seconds until one more>`. Absent where nothing was counted.',
+    'Remaining quota of each limit: `"name";r=<calls left>;t=<seconds until one more>`. Absent if no limit applies.',
   ),
   'RateLimit-Policy': text('The limits that apply: `"name";q=<quota>;w=<seconds>;burst=<burst>`.'),
   'Retry-After': {
@@ -223,13 +223,13 @@ function success({ answers, summary, limits }: Endpoint): object {
   const schemas = Object.values(answers ?? {}).map(named)
   const headers = headersNamed('X-Request-Id', ...(limits ? LIMIT_HEADERS : []))
   if (schemas.length === 0) return { description: summary, ...headers }
-  // anyOf: one caller's view may satisfy another's schema, which oneOf would call an error.
+  // `anyOf`, because one view may satisfy two schemas, which `oneOf` would reject.
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas }
   return { description: summary, ...headers, content: { 'application/json': { schema } } }
 }
 
 function failures(endpoint: Endpoint): Record<string, object> {
-  const credentialed = !endpoint.callers.includes('anybody')
+  const credentialed = !endpoint.callers.includes('anonymous')
   const limited: readonly Reason[] =
     credentialed || endpoint.limits !== undefined ? ['rate_limited'] : []
   const reasons = [
@@ -257,7 +257,7 @@ function failures(endpoint: Endpoint): Record<string, object> {
   )
 }
 
-/** Every counted call reports its limits. Endpoints with a credential count invalid ones. */
+/** Every counted call reports its limits. A 401 counts as an invalid credential. */
 function failureHeaders({ limits }: Endpoint, status: number): readonly (keyof typeof HEADERS)[] {
   const counted = limits !== undefined || status === 401 || status === 429
   return [

@@ -4,7 +4,7 @@ import type { RouteName } from '../ports/meter.ts'
 import { countCall, rejectExhausted } from './limits.ts'
 import { Refused } from './refused.ts'
 
-/** The options of a route that serves a page: its name in the log, and the limit of its network. */
+/** Returns the options of a page's route: its name in the log and its rate limit. */
 export function limitPage(service: Service, routeName: RouteName) {
   return {
     config: { routeName },
@@ -12,13 +12,16 @@ export function limitPage(service: Service, routeName: RouteName) {
   }
 }
 
-/** Counts a page by the network that asks for it. Drawing a QR code costs more, and is counted as a read too. */
+/**
+ * Counts a request for a page against its client's network. A QR code costs more to draw, so it
+ * also counts as a read of the session.
+ */
 async function admitPage(
   service: Service,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const call = { service, request, caller: ANYBODY }
+  const call = { service, request, caller: ANONYMOUS }
   const { routeName } = request.routeOptions.config
   const over =
     (await countCall(['public'], call, reply)) ??
@@ -29,4 +32,4 @@ async function admitPage(
   if (over !== undefined) throw new Refused(over)
 }
 
-const ANYBODY = { kind: 'anybody' } as const
+const ANONYMOUS = { kind: 'anonymous' } as const

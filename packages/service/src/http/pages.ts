@@ -12,11 +12,14 @@ import { Refused } from './refused.ts'
 /** The hosted script, as the widget package builds it. */
 export interface HostedScript {
   readonly source: string
-  /** `sha384-…`, for a page that pins its version. */
+  /** `sha384-…`, the integrity value for pages that pin the version. */
   readonly integrity: string
 }
 
-/** The version of the script, and how to get it: bundling it takes longer than starting, so the first page that asks has it made. */
+/**
+ * The version of the script and its loader. Bundling takes longer than starting the service, so the
+ * service bundles the script at the first request.
+ */
 export interface ScriptSource {
   readonly version: string
   readonly load: () => Promise<HostedScript>
@@ -25,7 +28,7 @@ export interface ScriptSource {
 const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
 const SCRIPT_PATH = '/v1/pulse.js'
 
-/** The paths below that are not part of the JSON interface. */
+/** The paths that are not part of the JSON API. */
 export const PAGE_PATHS = [
   QR_PATH,
   SCRIPT_PATH,
@@ -34,11 +37,11 @@ export const PAGE_PATHS = [
   ASSET_LINKS_PATH,
 ]
 
-/** A new script reaches every page within five minutes. */
+/** Five minutes, the longest time until a new script reaches every page. */
 const SCRIPT_MAX_AGE_SECONDS = 300
 const ONE_YEAR_SECONDS = 31_536_000
 
-/** Serves what browsers ask for beside JSON: the script and the QR code as an image. */
+/** Serves the hosted script and the QR code image. */
 export function servePages(app: FastifyInstance, service: Service, script: ScriptSource): void {
   const limited = (routeName: 'script' | 'qr') => limitPage(service, routeName)
   const bytes = scriptBytes(script)
@@ -60,7 +63,7 @@ export function servePages(app: FastifyInstance, service: Service, script: Scrip
   )
 }
 
-/** The script as bytes that all answers share. */
+/** Returns the script as bytes that all answers share. */
 function scriptBytes(script: ScriptSource): () => Promise<Buffer> {
   let latest: { readonly of: HostedScript; readonly bytes: Buffer } | undefined
   return async () => {
@@ -76,7 +79,7 @@ async function sendScript(
   cacheControl: string,
 ): Promise<FastifyReply> {
   const source = await bytes()
-  // Any page may load it, with or without an integrity attribute.
+  // Any origin may load the script. With CORS, a page can also pin it by an integrity attribute.
   return reply
     .type('text/javascript; charset=utf-8')
     .header('cache-control', cacheControl)
@@ -84,7 +87,7 @@ async function sendScript(
     .send(source)
 }
 
-/** The code as an image, for a nonce that is accepted now on a session that still waits for its phone. */
+/** Draws the QR code if the session still accepts the nonce. Returns undefined otherwise. */
 async function qrSvg(
   service: Service,
   sessionId: string,
@@ -100,7 +103,7 @@ async function qrSvg(
   return drawQr(qrText(service, session, nonce))
 }
 
-/** Protocol 12: black on white, four modules of quiet zone, level M, with a title. */
+/** Draws a QR code as protocol 12 requires: black on white, quiet zone of four modules, level M. */
 export function drawQr(payload: string): string {
   const modules = encodeQr(payload, 'raw', { ecc: 'medium', border: 4 })
   const size = modules.length
@@ -113,13 +116,13 @@ export function drawQr(payload: string): string {
   )
 }
 
-/** The dark stretches of a row: where each begins and how long it is. */
+/** Returns the start and length of each run of dark modules in a row. */
 function runs(row: readonly boolean[]): [number, number][] {
   const found: [number, number][] = []
   for (let x = 0; x < row.length; x++) {
-    const begin = x
+    const start = x
     while (row[x] === true) x++
-    if (x > begin) found.push([begin, x - begin])
+    if (x > start) found.push([start, x - start])
   }
   return found
 }

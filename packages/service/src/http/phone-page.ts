@@ -9,14 +9,17 @@ export interface PhonePageFiles {
   readonly script: string
   /** `sha384-…` of the script. */
   readonly scriptIntegrity: string
-  /** Hexadecimal digits that change with the script, for its address. */
+  /** Hexadecimal hash of the script, used in its URL. */
   readonly scriptHash: string
   readonly style: string
   /** `sha256-…` of the style. */
   readonly styleHash: string
 }
 
-/** Loads the files when the first phone asks for them: bundling the sources takes longer than a start. */
+/**
+ * Loads the files at the first request, because bundling them takes longer than starting the
+ * service.
+ */
 export type LoadPhonePage = () => Promise<PhonePageFiles>
 
 export const PHONE_PAGE_PATH = '/bond'
@@ -24,8 +27,9 @@ const SCRIPT_PATH = '/bond/page-:hash.js'
 const ONE_YEAR_SECONDS = 31_536_000
 
 /**
- * Serves the page behind a handoff link: the phone's side of an approval, for phones on which no app opens. The
- * document is the same for every link, and opening it changes nothing, because messengers fetch links to preview them.
+ * Serves the page of a handoff link, where the user approves on a phone without the app. The
+ * document is the same for every link. A request for it changes no state, because messengers fetch
+ * links to preview them.
  */
 export function servePhonePage(
   app: FastifyInstance,
@@ -54,7 +58,7 @@ export function servePhonePage(
     limitPage(service, 'handoff'),
     async (request, reply) => {
       const { script, scriptHash } = await page()
-      // An old address must not get a new script: its integrity attribute would refuse it for a year.
+      // A new script at an old URL would fail the integrity check of cached pages for a year.
       if (request.params.hash !== scriptHash) throw new Refused({ reason: 'page_not_found' })
       return reply
         .type('text/javascript; charset=utf-8')
@@ -64,7 +68,7 @@ export function servePhonePage(
   )
 }
 
-/** The page uses the motion sensors and passkeys, and nothing else of the device. */
+/** The page uses only the motion sensors and passkeys of the phone. */
 const PERMISSIONS_POLICY =
   'accelerometer=(self), gyroscope=(self), publickey-credentials-create=(self), publickey-credentials-get=(self), camera=(), geolocation=(), microphone=()'
 

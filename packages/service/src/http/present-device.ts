@@ -5,17 +5,17 @@ import type { NewDeviceToken } from '../operations/device-token.ts'
 import type { OwnDevice } from '../operations/read-devices.ts'
 import type { Registered } from '../operations/register-device.ts'
 
-/** The answer to a registration: the device, and its token, which no other answer contains. */
+/** Presents a new registration: the device and its token, which no later answer repeats. */
 export function presentRegistered({ device, made }: Registered): RegisteredDevice {
   return { ...identity(device), ...presentToken(made) }
 }
 
-/** The answer to a token request. */
+/** Presents a rotated device token. */
 export function presentRotatedToken({ id }: Device, made: NewDeviceToken): RotatedToken {
   return { device_id: id, ...presentToken(made) }
 }
 
-/** A device's record, to itself. */
+/** Presents a device's own record. */
 export function presentDevice({ device, tokenExpiresAt, keysChangedAt }: OwnDevice): DeviceRecord {
   return {
     ...identity(device),
@@ -25,7 +25,7 @@ export function presentDevice({ device, tokenExpiresAt, keysChangedAt }: OwnDevi
   }
 }
 
-/** A key in the list that its subject's devices may read. */
+/** Presents a key in the list that the subject's devices may read. */
 export function presentKey(device: Device): SubjectKey {
   return {
     device_id: device.id,
@@ -42,7 +42,7 @@ function identity({ id, subjectId, keyId, format, environment }: Device) {
 
 function stateOf({ status, subjectBlocked, createdAt, lastIssuedAt }: Device) {
   return {
-    // To the phone it makes no difference whether its device or its whole subject is blocked.
+    // The phone does not learn whether its device or its whole subject is blocked.
     status: subjectBlocked === true ? ('blocked' as const) : status,
     created_at: iso(createdAt),
     last_assertion_at: lastIssuedAt === null ? null : iso(lastIssuedAt),

@@ -17,7 +17,7 @@ import { type Device, type Instant, type Session, stateAt } from '../domain/sess
 import type { PhoneReading } from '../operations/read-session.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
 
-/** The full view: for the customer's backend. */
+/** Presents the full view, for the tenant's backend. */
 export function presentFull(service: Service, session: Session): FullSession {
   const now = service.clock.now()
   const shared = sharedMembers(service, session, { now })
@@ -37,13 +37,13 @@ export function presentFull(service: Service, session: Session): FullSession {
   }
 }
 
-/** The full view with the completion secret: the answer to create, and to nothing else. */
+/** Presents the full view with the completion secret. Only the answer to create contains it. */
 export function presentCreated(service: Service, session: Session): CreatedSession {
   const completion_secret = service.keys.completionSecret(session.rootKeyId, session.id).reveal()
   return { ...presentFull(service, session), completion_secret }
 }
 
-/** The public view: for a browser. */
+/** Presents the public view, for a browser. */
 export function presentPublic(service: Service, session: Session): PublicSession {
   const now = service.clock.now()
   const shared = sharedMembers(service, session, { now })
@@ -58,7 +58,7 @@ export function presentPublic(service: Service, session: Session): PublicSession
   }
 }
 
-/** The phone view: for the device that holds the nonce it shows. */
+/** Presents the phone view, for a device that knows the session's nonce. */
 export function presentPhone(
   service: Service,
   { session, tenant, nonce }: PhoneReading,
@@ -82,7 +82,7 @@ export function presentPhone(
   }
 }
 
-/** What a browser may know of why a session was killed: what the person said, never which proof failed. */
+/** Maps an ended reason for browsers: the user's decision, but never which proof failed. */
 export function publicReason(reason: EndedReason | null): PublicSession['ended_reason'] {
   switch (reason) {
     case null:
@@ -99,24 +99,24 @@ export function publicReason(reason: EndedReason | null): PublicSession['ended_r
   }
 }
 
-/** The path of the code as an image. */
+/** Returns the path of the QR code image. */
 export function qrSvgUrl(session: Session, nonce: string): string {
   return `/v1/sessions/${session.id}/qr.svg?nonce=${nonce}`
 }
 
-/** What a phone scans. */
+/** Returns the app's link, which opens the app by its scheme. */
 export function qrPayload({ settings }: Service, session: Session, nonce: string): string {
   return `${settings.appScheme}://bond?session_id=${session.id}&nonce=${nonce}`
 }
 
-/** What the QR code encodes: the app's link, or the one that any phone's camera opens. */
+/** Returns the content of the QR code: the app's link, or the handoff link for any camera. */
 export function qrText(service: Service, session: Session, nonce: string): string {
   return service.settings.qrContent === 'universal_link'
     ? universalLink(service, session, nonce)
     : qrPayload(service, session, nonce)
 }
 
-/** What a phone's own browser opens. */
+/** Returns the handoff link, which a phone's browser or the app opens. */
 export function universalLink({ settings }: Service, session: Session, nonce: string): string {
   return `${settings.publicOrigin}/bond?session_id=${session.id}&nonce=${nonce}`
 }
@@ -137,14 +137,15 @@ function sharedMembers(
   const nonce = view.nonce ?? nonces.nonceAt(shown.index)
   const ended = state === 'completed' || state === 'killed' || state === 'expired'
   const waiting = state === 'pending'
-  // A claimed nonce outlives the code it was read from.
+  // A claimed nonce stays valid after its challenge has expired.
   const claimedUntil = view.pinned && waiting ? claimedNonceExpiresAt(session) : null
   const stepping = view.pinned === true && state === 'step_up_required'
-  // A phone may have read the code before the one on show, which ends earlier.
-  const read =
+  // A phone may have scanned the previous QR code, which expires earlier than the current one.
+  const scannedIndex =
     view.nonce === undefined ? undefined : acceptedIndex(session, view.nonce, { now, nonces })
-  const codeEndsAt = read === undefined ? shown.expiresAt : challengeOf(session, read).expiresAt
-  const challengeExpiresAt = stepping ? session.expiresAt : (claimedUntil ?? codeEndsAt)
+  const nonceExpiresAt =
+    scannedIndex === undefined ? shown.expiresAt : challengeOf(session, scannedIndex).expiresAt
+  const challengeExpiresAt = stepping ? session.expiresAt : (claimedUntil ?? nonceExpiresAt)
   const left = (until: Instant, running: boolean) => (running ? Math.max(0, until - now) : 0)
   return {
     id: session.id,

@@ -3,14 +3,17 @@ import type { RequestId } from '@bonded/contract'
 import type { Refusal } from '../domain/refusal.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
 
-/** Time for an answer to arrive and for the client to close. After it nobody would ever close the socket. */
+/**
+ * Time for the answer to arrive and for the client to close. Then the service closes the socket.
+ */
 const LINGER_MS = 1_000
 
 /**
- * Answers a request on a socket that Node has handed over, in the error shape, and sees to it that the socket ends:
- * Node has taken its own listeners off, counts it in no time-out, and does not close it with the server.
+ * Answers a request in the error shape on a socket that Node has detached, and ensures that the
+ * socket closes. Node has removed its own listeners and time-outs, and does not close it with the
+ * server.
  *
- * @returns the status
+ * @returns the HTTP status
  */
 export function rejectOnSocket(
   socket: Duplex,
@@ -26,15 +29,16 @@ export function rejectOnSocket(
   const extra = Object.entries({ ...headers, ...answer.headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
-  // Whoever resets its connection would end the process: an error that nobody listens for is thrown.
+  // Without a listener, a client that resets its connection would end the process.
   socket.on('error', () => socket.destroy())
-  const late = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(late))
+  const lingerTimer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(lingerTimer))
   socket.end(
     `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n${extra.join('')}Connection: close\r\n\r\n${text}`,
   )
-  // What still comes is dropped: unread, it would hide the client's end, and closing over it could take the answer along.
+  // Drops further bytes. Unread bytes would hide the client's FIN, and closing the socket with them
+  // could discard the answer.
   socket.resume()
   return status
 }

@@ -1,17 +1,20 @@
 import { type ErrorResponse, REASONS, type Reason, type RequestId } from '@bonded/contract'
 import type { Refusal } from '../domain/refusal.ts'
 
-/** A refusal as it goes out. */
+/** A refusal as an HTTP response. */
 export interface WireRefusal {
   readonly status: number
   readonly body: ErrorResponse
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Where a caller may try again, and nobody knows after how long. */
+/** The retry delay if the refusal has none of its own. */
 const RETRY_AFTER_MS = 1_000
 
-/** The only place that knows status codes of refusals, and what a refusal may tell. The step never leaves the service. */
+/**
+ * Converts a refusal to an HTTP response. Only this function decides which members of a refusal are
+ * public: the step never leaves the service.
+ */
 export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefusal {
   const { code, message } = REASONS[refusal.reason]
   const status = statusOf(refusal.reason)
@@ -34,7 +37,9 @@ export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefus
   }
 }
 
-/** The HTTP status of a reason: its code's, but for four that HTTP has a name for. */
+/**
+ * Returns the HTTP status of a reason: that of its code, except for four with a specific status.
+ */
 export function statusOf(reason: Reason): number {
   switch (reason) {
     case 'unknown_endpoint':

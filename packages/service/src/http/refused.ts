@@ -1,6 +1,6 @@
 import type { Refusal } from '../domain/refusal.ts'
 
-/** Carries a refusal through fastify's hooks, which can only be left by an error. */
+/** Carries a refusal through fastify's hooks, which can stop a request only by an error. */
 export class Refused extends Error {
   readonly refusal: Refusal
 

@@ -17,12 +17,12 @@ import type { Random } from '../ports/keyring.ts'
 import type { Meter, RouteName } from '../ports/meter.ts'
 
 /**
- * What is written down of a request: ids, words of closed lists and numbers, and no member that could take
- * anything else. So there is no place for a secret, a nonce, a query or a path as it was sent.
+ * The log line of a request. It contains only ids, words of closed lists and numbers, so it cannot
+ * contain a secret, a nonce, a query or a raw path.
  */
 export interface RequestLine {
   readonly requestId: RequestId
-  /** Of the caller's `traceparent`, so that its traces lead here. */
+  /** The trace id of the caller's `traceparent`, which links its traces to this line. */
   readonly traceId?: string | undefined
   readonly method: string | undefined
   /** The route's template, never the path. */
@@ -34,15 +34,15 @@ export interface RequestLine {
   readonly sessionId?: SessionId | undefined
 }
 
-/** Writes a request down and has it counted: one line, whoever answered it. */
-export type TellRequest = (line: RequestLine, name: RouteName) => void
+/** Logs and counts a request, once, at whatever layer it was answered. */
+export type LogRequest = (line: RequestLine, name: RouteName) => void
 
-export function requestLogger(log: Logger, meter: Meter): TellRequest {
+export function requestLogger(log: Logger, meter: Meter): LogRequest {
   return (
     { requestId, traceId, method, route, status, refusal, ms, tenantId, sessionId },
     name,
   ) => {
-    // Named one by one: members are copied for every request of the service. What is undefined pino leaves out.
+    // An explicit list is faster than a spread at every request. pino omits undefined members.
     const line = {
       requestId,
       traceId,
@@ -62,8 +62,8 @@ export function requestLogger(log: Logger, meter: Meter): TellRequest {
 }
 
 /**
- * The id of a request: the one its caller gave it, where that has the form of ours (protocol 2), else a new one.
- * Anything else is passed over: an id that a caller can choose freely would be a place to write into our log.
+ * Returns the caller's request id if it has the form of protocol 2, else a new one. An id of any
+ * other form is ignored, because it would let a caller write arbitrary text into the log.
  */
 export function requestIdOf(headers: IncomingHttpHeaders, random: Random): RequestId {
   const given = headers['x-request-id']
@@ -72,7 +72,7 @@ export function requestIdOf(headers: IncomingHttpHeaders, random: Random): Reque
   )
 }
 
-/** W3C Trace Context: version, trace id, parent id, flags. Later versions may add to it. */
+/** W3C Trace Context: version, trace id, parent id, flags. Later versions may append fields. */
 const TRACEPARENT =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/
 
@@ -80,8 +80,8 @@ export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefi
   return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined
 }
 
-/** Tells of every request that fastify answers. */
-export function logRequests(app: FastifyInstance, tell: TellRequest): void {
+/** Logs every request that fastify answers. */
+export function logRequests(app: FastifyInstance, logRequest: LogRequest): void {
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('tenantId', undefined)
   app.decorateRequest('sessionId', undefined)
@@ -98,12 +98,12 @@ export function logRequests(app: FastifyInstance, tell: TellRequest): void {
       tenantId: request.tenantId,
       sessionId: request.sessionId,
     }
-    tell(line, nameOf(config.routeName, request))
+    logRequest(line, nameOf(config.routeName, request))
     done()
   })
 }
 
-/** A poll that waits is slow by intent: counted apart, it does not hide a slow reading. */
+/** A poll that waits is slow by design. Counted apart, it does not hide a slow read. */
 function nameOf(name: RouteName | undefined, { query }: FastifyRequest): RouteName {
   if (name !== 'getSession') return name ?? 'unmatched'
   return (query as { wait_ms?: string } | undefined)?.wait_ms === undefined ? name : 'pollSession'
@@ -116,23 +116,26 @@ const NAMES = new Map(
   ]),
 )
 
-/** The name of an endpoint in the table. */
+/** Returns the name of an endpoint in the endpoint table. */
 export function endpointName(endpoint: Endpoint): EndpointName | undefined {
   return NAMES.get(endpoint)
 }
 
-/** Notes for the line whom and which session a request is about, as far as that is known before it is done. */
-export function noteAsked(request: FastifyRequest, caller: Caller): void {
+/** Records the tenant and the session of a request, as far as the request names them. */
+export function noteCaller(request: FastifyRequest, caller: Caller): void {
   if (caller.kind === 'backend') request.tenantId = caller.credential.tenant.id
   else if (caller.kind === 'browser') request.tenantId = caller.key.tenant.id
   const { session_id: inPath = '' } = request.params as { session_id?: string }
-  // What stands in the body has passed the schema.
+  // The body has passed schema validation.
   const { session_id: inBody } = (request.body ?? {}) as { session_id?: SessionId }
   request.sessionId = parseId('sess', inPath) ?? inBody
 }
 
-/** Notes what the answer tells: a phone's request says nothing of the tenant, and create none of the session. */
-export function noteAnswered(request: FastifyRequest, view: object): void {
+/**
+ * Records the tenant and the session from the answer. A phone's request does not name the tenant,
+ * and a create does not name the session.
+ */
+export function noteView(request: FastifyRequest, view: object): void {
   const { id, tenant_id } = view as { id?: SessionId; tenant_id?: TenantId }
   request.sessionId ??= id
   request.tenantId ??= tenant_id
@@ -140,7 +143,7 @@ export function noteAnswered(request: FastifyRequest, view: object): void {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why the request was refused. */
+    /** Why the service rejected the request. */
     refusal?: Refusal
     tenantId?: TenantId | undefined
     sessionId?: SessionId | undefined

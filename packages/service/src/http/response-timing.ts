@@ -1,18 +1,21 @@
 import type { Reason } from '@bonded/contract'
 
 /**
- * Rejections that do not show what led to them, not even by their time. Each is answered at the next
- * multiple of so many milliseconds after its request arrived: several times what finding out takes, and
- * nothing to a person.
+ * Rejections whose cause must not show, not even by their timing. The service answers each at the
+ * next multiple of this many milliseconds after the request arrived. The grid is several times
+ * longer than the work, and too short for a user to notice.
  */
 const GRID_MS: Partial<Record<Reason, number>> = {
   session_not_found: 3,
   assertion_invalid: 10,
   attestation_invalid: 10,
 }
-/** Timers count whole milliseconds from when the event loop goes to sleep, so a timer alone would show the work done before. */
+/**
+ * Timers count whole milliseconds from when the event loop sleeps. A timer alone would therefore
+ * reveal the time of the work before it.
+ */
 const TIMER_GRAIN_MS = 1
-/** Each held answer is a request and its connection: more than this many are not held. */
+/** The most answers held at once, because each one keeps a request and its connection open. */
 export const MAX_HELD_RESPONSES = 1_024
 
 interface Held {
@@ -20,10 +23,11 @@ interface Held {
   readonly answer: () => void
 }
 
-/** Holds answers until they are due, all with one timer and one loop. */
+/** Holds answers until they are due, all with one timer. */
 export interface ResponseAligner {
   /**
-   * @returns settles when the answer is due; undefined where it need not wait; `full` where too many wait
+   * @returns a promise that resolves when the answer is due; undefined if it need not wait; `full`
+   * if too many answers are held
    */
   readonly align: (reason: Reason, arrivedMs: number) => Promise<void> | 'full' | undefined
   /** How many answers are held. */
@@ -31,18 +35,18 @@ export interface ResponseAligner {
 }
 
 /**
- * Aligns rejections to a grid. Protocol 3 and 5: a foreign, an unknown and a purged session and a wrong
- * watch token read the same, in the same time, and so do an assertion's wrong hash, signature and
- * counter. Their work cannot be made the same (a row exists or not), so none of it shows.
+ * Aligns rejections to a time grid. By protocol 3 and 5, a foreign, an unknown and a purged session
+ * and a wrong watch token read the same, in the same time. So do an assertion's wrong hash,
+ * signature and counter. Their work differs (a row exists or not), so the grid hides its duration.
  */
 export function responseAligner(now: () => number = () => performance.now()): ResponseAligner {
   let held: Held[] = []
   let nextMs = Number.POSITIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
-  let turning = false
+  let polling = false
   const wake = () => {
     timer = undefined
-    turning = false
+    polling = false
     const nowMs = now()
     if (nowMs >= nextMs) {
       const due = held.filter(({ dueMs }) => dueMs <= nowMs)
@@ -53,15 +57,15 @@ export function responseAligner(now: () => number = () => performance.now()): Re
     schedule()
   }
   const schedule = () => {
-    if (turning || held.length === 0) return
+    if (polling || held.length === 0) return
     clearTimeout(timer)
     const sleepMs = Math.floor(nextMs - now()) - TIMER_GRAIN_MS
     if (sleepMs > 0) {
       timer = setTimeout(wake, sleepMs)
       return
     }
-    // The last millisecond is waited for in turns of the event loop, which serve others meanwhile.
-    turning = true
+    // Waits for the last millisecond in turns of the event loop, which serves others meanwhile.
+    polling = true
     setImmediate(wake)
   }
   return {
@@ -80,10 +84,10 @@ export function responseAligner(now: () => number = () => performance.now()): Re
   }
 }
 
-/** One for the process: the answers of all servers share one loop. */
+/** One aligner for the process, shared by all its servers. */
 const aligner = responseAligner()
 
-/** See `ResponseAligner.align`. Where too many answers are held, this one is answered at once. */
+/** See `ResponseAligner.align`. If too many answers are held, this one is sent at once. */
 export function alignResponse(reason: Reason, arrivedMs: number): Promise<void> | undefined {
   const due = aligner.align(reason, arrivedMs)
   return due === 'full' ? undefined : due

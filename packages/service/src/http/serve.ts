@@ -13,14 +13,14 @@ import {
 import { admitAfterBody, admitBeforeBody } from './admission.ts'
 import { clientAddress } from './client-address.ts'
 import { Refused } from './refused.ts'
-import { endpointName, noteAnswered } from './request-line.ts'
+import { endpointName, noteView } from './request-line.ts'
 
-/** The callers that an endpoint's handler can meet. */
+/** The kinds of callers that an endpoint admits. */
 type CallerOf<E extends Endpoint> = {
   backend: BackendCaller
   browser: BrowserCaller
   phone: PhoneCaller
-  anybody: { readonly kind: 'anybody' }
+  anonymous: { readonly kind: 'anonymous' }
 }[E['callers'][number]]
 
 type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TSchema } }
@@ -28,7 +28,7 @@ type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TS
   : undefined
 type AnswersOf<E extends Endpoint> = E extends { answers: infer A } ? A : object
 
-/** What a handler is given: parsed, validated, authenticated. */
+/** The input of a handler: a parsed, validated and authenticated call. */
 export interface Call<E extends Endpoint> {
   readonly service: Service
   readonly caller: CallerOf<E>
@@ -36,13 +36,13 @@ export interface Call<E extends Endpoint> {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string | undefined>>
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The IP address that the request comes from, as far as trusted proxies vouch for it. */
+  /** Returns the client's IP address, which a trusted proxy may name. */
   readonly address: () => string
-  /** Aborted when the client has gone. */
+  /** Returns a signal that aborts when the client disconnects. */
   readonly signal: () => AbortSignal
 }
 
-/** One of the endpoint's answers, by the name it has there; null where it answers without a body. */
+/** One of the endpoint's answers, with its name in the table. Null if it has no body. */
 export type Answer<E extends Endpoint> =
   | {
       [Name in keyof AnswersOf<E>]: readonly [
@@ -52,23 +52,26 @@ export type Answer<E extends Endpoint> =
     }[keyof AnswersOf<E>]
   | (E extends { answers: object } ? never : null)
 
-/** An endpoint with its handler, ready to be registered. */
+/** Registers an endpoint with its handler. */
 export type Route = (app: FastifyInstance, service: Service) => void
 
-/** Below what a caller waits. fastify's own time-out makes an abort controller for every request, and aborts it. */
+/**
+ * Shorter than the time-out of callers. fastify's own time-out would create an abort controller for
+ * every request.
+ */
 const HANDLER_TIMEOUT_MS = 8_000
-/** A poll may hold its handler for as long as it may ask to wait, and a little. */
+/** The longest `wait_ms` of a poll plus a margin. */
 const POLL_TIMEOUT_MS = 30_000
 
 /**
- * Joins an endpoint of the table to its handler: who, what comes in, what is done, what can go out. Answers are
- * written by a serialiser made from the endpoint's schema, so a member that is not in it cannot leak.
+ * Joins an endpoint of the table to its handler: admission, validation, operation and answer. The
+ * endpoint's schema generates the serializer, so a member outside the schema cannot leak.
  */
 export function serve<const E extends Endpoint>(
   endpoint: E,
   handle: (call: Call<E>) => Result<Answer<E>> | Promise<Result<Answer<E>>>,
 ): Route {
-  const serialisers = serialisersOf(endpoint)
+  const serializers = serializersOf(endpoint)
   const routeName = endpointName(endpoint)
   return (app, service) => {
     app.route({
@@ -82,7 +85,7 @@ export function serve<const E extends Endpoint>(
         ...(endpoint.headers ? { headers: endpoint.headers } : {}),
       },
       onRequest: (request, reply) => admitBeforeBody({ service, endpoint, request, reply }),
-      preValidation: (request, _reply, done) => done(judgeBody(endpoint, request)),
+      preValidation: (request, _reply, done) => done(checkBodyPresence(endpoint, request)),
       async handler(request, reply) {
         const caller = await admitAfterBody({ service, endpoint, request, reply })
         const answered = handle({
@@ -93,7 +96,7 @@ export function serve<const E extends Endpoint>(
           query: request.query as Call<E>['query'],
           headers: request.headers as Call<E>['headers'],
           address: () => clientAddress(request.raw, service.settings.trustedProxies),
-          // Making one costs; only a poll asks for it.
+          // Created on demand, because a signal is expensive and only a poll uses it.
           signal: () => request.signal,
         })
         const result =
@@ -101,17 +104,22 @@ export function serve<const E extends Endpoint>(
             ? await withinTime(answered, endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS)
             : answered
         if (!result.ok) throw new Refused(result.refusal)
-        if (result.value !== null) noteAnswered(request, result.value[1] as object)
+        if (result.value !== null) noteView(request, result.value[1] as object)
         return send(reply, endpoint, {
           answer: result.value as readonly [string, unknown] | null,
-          serialisers,
+          serializers,
         })
       },
     })
   }
 }
 
-/** The answer, or a refusal when it takes too long. What was begun goes on; only nobody waits for it any more. */
+/**
+ * Resolves with the answer, or rejects as `overloaded` after the limit. The operation itself
+ * continues.
+ *
+ * @throws {Refused} if the answer takes longer than `limitMs`
+ */
 function withinTime<T>(answer: Promise<T>, limitMs: number): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const timer = setTimeout(() => reject(new Refused({ reason: 'overloaded' })), limitMs)
@@ -128,7 +136,7 @@ function withinTime<T>(answer: Promise<T>, limitMs: number): Promise<T> {
   return promise
 }
 
-function judgeBody(endpoint: Endpoint, request: FastifyRequest): Error | undefined {
+function checkBodyPresence(endpoint: Endpoint, request: FastifyRequest): Error | undefined {
   const { body } = request
   if (endpoint.body === undefined) {
     const empty =
@@ -148,35 +156,38 @@ function send(
   endpoint: Endpoint,
   {
     answer,
-    serialisers,
+    serializers,
   }: {
     answer: readonly [string, unknown] | null
-    serialisers: ReadonlyMap<string, () => Serialise>
+    serializers: ReadonlyMap<string, () => Serialize>
   },
 ): FastifyReply {
   reply.code(endpoint.status)
   if (answer === null) return reply.send()
   const [name, value] = answer
-  const serialise = serialisers.get(name)?.()
-  if (serialise === undefined) throw new RangeError(`the endpoint has no answer ${name}`)
+  const serialize = serializers.get(name)?.()
+  if (serialize === undefined) throw new RangeError(`the endpoint has no answer ${name}`)
   return reply
     .header('content-type', 'application/json; charset=utf-8')
-    .send(serialise(value as never))
+    .send(serialize(value as never))
 }
 
-type Serialise = (value: never) => string
+type Serialize = (value: never) => string
 
-/** One for each answer, made when it is first given: making all of them is a third of what the service takes to start. */
-function serialisersOf({ answers = {} }: Endpoint): ReadonlyMap<string, () => Serialise> {
+/**
+ * Returns one serializer for each answer, compiled at first use. Compiling all of them would take a
+ * third of the service's start time.
+ */
+function serializersOf({ answers = {} }: Endpoint): ReadonlyMap<string, () => Serialize> {
   return new Map(
     Object.entries(answers).map(([name, schema]) => {
-      let made: Serialise | undefined
-      return [name, () => (made ??= fastJsonStringify(plain(schema)))]
+      let compiled: Serialize | undefined
+      return [name, () => (compiled ??= fastJsonStringify(plain(schema)))]
     }),
   )
 }
 
-/** The schema without the hidden members typebox adds. */
+/** Returns the schema without the hidden members that typebox adds. */
 function plain(schema: TSchema): object {
   return JSON.parse(JSON.stringify(schema)) as object
 }

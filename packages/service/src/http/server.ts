@@ -15,72 +15,78 @@ import { serveAppLinks } from './app-links.ts'
 import { type ScriptSource, servePages } from './pages.ts'
 import { type LoadPhonePage, servePhonePage } from './phone-page.ts'
 import { Refused } from './refused.ts'
-import { requestIdOf, type TellRequest, logRequests } from './request-line.ts'
+import { requestIdOf, type LogRequest, logRequests } from './request-line.ts'
 import { ROUTES } from './routes/index.ts'
 import { answerUnmatched } from './unmatched.ts'
 
-/** Not imported: an import of node:http reads all it has, and so loads Node's fetch and WebSocket with it, which nothing here uses. */
+/**
+ * Not imported, because an import of node:http evaluates all its exports, including Node's fetch
+ * and WebSocket, which the service does not use.
+ */
 const { METHODS } = process.getBuiltinModule('node:http')
 
-/** A phone on a bad network needs seconds for its body, not minutes. fastify's default would wait for ever. */
+/**
+ * A phone on a bad network needs seconds for its body, not minutes. fastify's default is no limit.
+ */
 const REQUEST_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 5_000
-/** How often Node looks for requests that are too slow; its default of 30 s would make the limits above mean little. */
+/** How often Node checks for slow requests. Its default of 30 s exceeds both limits above. */
 const SLOW_REQUEST_CHECK_MS = 1_000
 const MS_A_SECOND = 1_000
-/** The longest path parameter there is, and room for a typing error. */
+/** The longest valid path parameter, with room for typing errors. */
 const MAX_PARAM_LENGTH = 100
 
 export interface HttpOptions {
   readonly script: ScriptSource
   readonly phonePage: LoadPhonePage
   readonly log: Logger
-  readonly tell: TellRequest
-  /** Which upgrade requests the channel takes; all others are answered as plain requests. */
+  readonly logRequest: LogRequest
+  /** Whether the channel takes an upgrade request. All others are answered as plain requests. */
   readonly takesUpgrade: (path: string) => boolean
   readonly caps: ConnectionCaps
-  /** What all request bodies in flight may hold together. */
+  /** The memory budget of all request bodies in flight. */
   readonly bodyBudgetBytes: number
 }
 
-/** Enough for 500 of the largest bodies at once, and little beside what the service itself needs. */
+/** Enough for 500 of the largest bodies at once, and small beside the service's own memory. */
 export const BODY_BUDGET_BYTES = 64 * 1024 * 1024
 
-/** The HTTP side of the service, not yet listening. */
+/** Builds the HTTP server of the service. It does not listen yet. */
 export function buildServer(
   service: Service,
-  { script, phonePage, log, tell, takesUpgrade, caps, bodyBudgetBytes }: HttpOptions,
+  { script, phonePage, log, logRequest, takesUpgrade, caps, bodyBudgetBytes }: HttpOptions,
 ): FastifyInstance {
   const app = Fastify({
-    // We write the one line a request ourselves: fastify would make a logger for each.
+    // `logRequests` writes one line for each request. fastify would create a logger for each.
     logger: false,
     genReqId: ({ headers }) => requestIdOf(headers, service.random),
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // Of endpoints without a body too, and before anybody is asked who they are.
+    // The default for routes without a body. Each endpoint with a body sets its own limit.
     bodyLimit: BODY_LIMITS.none,
-    // Of clients. `ConnectionCaps` gives backends and proxies longer.
+    // The idle time of clients. `ConnectionCaps` gives backends and proxies longer.
     keepAliveTimeout: service.settings.connections.idle_seconds * MS_A_SECOND,
     forceCloseConnections: 'idle',
-    // What comes over a connection that is being given up is served as ever, and told to close it.
+    // During shutdown, a request on an open connection is served with `Connection: close`.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     exposeHeadRoutes: false,
-    // A request without Host is answered in our shape, not by Node's empty 400.
+    // The service answers a request without Host in the error shape, not with Node's empty 400.
     http: {
       requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
       shouldUpgradeCallback: ({ url = '' }) => takesUpgrade(url.split('?', 1)[0] ?? ''),
     },
-    // The schemas are our own, and the tests hold them: checking them again at every start costs a tenth of it.
+    // Tests validate the schemas. Checking them at every start would take a tenth of the start
+    // time.
     ajv: {
       customOptions: {
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: false,
         allErrors: false,
-        // A body of several kinds is judged as the kind that it names.
+        // A body with variants is validated against the variant that it names.
         discriminator: true,
         strict: false,
         validateSchema: false,
@@ -91,7 +97,7 @@ export function buildServer(
       reply.header('x-request-id', request.id).header('cache-control', 'no-store')
       app.errorHandler(failure, request, reply)
     },
-    // Answered in our shape below; fastify would answer too.
+    // `answerBrokenRequests` answers these in the error shape. fastify would answer again.
     clientErrorHandler: () => {},
   }) as unknown as FastifyInstance
   for (const method of METHODS)
@@ -100,7 +106,7 @@ export function buildServer(
   caps.watch(app.server)
   app.decorate('connectionCaps', caps)
   setHeaders(app, service)
-  logRequests(app, tell)
+  logRequests(app, logRequest)
   app.addHook('onRequest', (request, _reply, done) =>
     done(isAmbiguous(request.raw) ? new Refused({ reason: 'malformed_request' }) : undefined),
   )
@@ -115,8 +121,8 @@ export function buildServer(
   servePhonePage(app, { service, load: phonePage })
   serveAppLinks(app, service)
 
-  answerExpectations(app.server, { random: service.random, tell })
-  answerBrokenRequests(app.server, { service, tell })
+  answerExpectations(app.server, { random: service.random, logRequest })
+  answerBrokenRequests(app.server, { service, logRequest })
   const guard = guardConnections(app.server)
   app.addHook('onClose', (_app, done) => {
     guard[Symbol.dispose]()

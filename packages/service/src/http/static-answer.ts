@@ -5,9 +5,9 @@ import { endpointName } from './request-line.ts'
 import type { Route } from './serve.ts'
 
 /**
- * Joins an endpoint of the table to an answer that never changes while the service runs. The answer is
- * written once, when it is first asked for, and all requests share its bytes: an answer that waits for a
- * slow client holds no copy.
+ * Joins an endpoint of the table to an answer that never changes while the service runs. The first
+ * request serializes the answer and all requests share its bytes, so an answer to a slow client
+ * holds no copy.
  */
 export function serveStatic(endpoint: Endpoint, make: (service: Service) => object): Route {
   const routeName = endpointName(endpoint)

@@ -1,28 +1,32 @@
-/** Goes on at once or when its turn comes. @returns false where too many wait already; then it never goes on */
-export type TakeTurn = (goOn: () => void) => boolean
+/**
+ * Runs a task at once or in a later turn.
+ *
+ * @returns false if too many tasks wait already. The task then never runs.
+ */
+export type TakeTurn = (task: () => void) => boolean
 
 /**
- * Lets one go on in each turn of the event loop, in the order in which they came. All that came at once would go on in
- * one turn, and whoever else asks would wait for the sum of them.
+ * Runs one task in each turn of the event loop, in order of arrival. Tasks that arrive together
+ * would otherwise run in one turn and delay all other requests by their sum.
  */
 export function tickThrottle({ maxWaiting }: { maxWaiting: number }): TakeTurn {
   const waiting: (() => void)[] = []
-  let taken = false
-  const take = (goOn: () => void) => {
-    taken = true
+  let busy = false
+  const run = (task: () => void) => {
+    busy = true
     setImmediate(nextTurn)
-    goOn()
+    task()
   }
   const nextTurn = () => {
-    const goOn = waiting.shift()
-    if (goOn === undefined) taken = false
-    else take(goOn)
+    const task = waiting.shift()
+    if (task === undefined) busy = false
+    else run(task)
   }
-  return (goOn) => {
-    const full = taken && waiting.length >= maxWaiting
+  return (task) => {
+    const full = busy && waiting.length >= maxWaiting
     if (full) return false
-    if (taken) waiting.push(goOn)
-    else take(goOn)
+    if (busy) waiting.push(task)
+    else run(task)
     return true
   }
 }

@@ -7,7 +7,7 @@ import { PAGE_PATHS } from './pages.ts'
 import { pathPattern } from './path-pattern.ts'
 import { Refused } from './refused.ts'
 
-/** A path of the table, as what a request's path must look like, and the method it takes. */
+/** The paths of the service: template, pattern and method. */
 const TABLE: readonly {
   readonly path: string
   readonly pattern: RegExp
@@ -22,18 +22,18 @@ const TABLE: readonly {
 ]
 
 /**
- * Answers what no route takes: a preflight, a wrong method, or a path that does not exist. It does so
- * before a body is read, whatever the method and its headers say of one.
+ * Answers requests that match no route: a preflight, a wrong method or an unknown path. It does so
+ * before a body is read, whatever the method or the headers declare.
  */
 export function answerUnmatched(app: FastifyInstance, service: Service): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const path = request.url.split('?', 1)[0] ?? ''
     const allowed = allowedMethods(path)
-    const { origin, 'access-control-request-method': asked } = request.headers
+    const { origin, 'access-control-request-method': requestedMethod } = request.headers
     if (
       request.method === 'OPTIONS' &&
       origin !== undefined &&
-      asked !== undefined &&
+      requestedMethod !== undefined &&
       allowed.length > 0
     ) {
       const over = await countCall(['public'], { service, request, caller: undefined }, reply)
@@ -50,7 +50,7 @@ export function answerUnmatched(app: FastifyInstance, service: Service): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) await answer(request, reply)
   })
-  // A fixed path must not fall through to a sibling that takes anything in its place: /devices/challenges is no device.
+  // A fixed path must not match a sibling's parameter: /devices/challenges names no device.
   for (const { path } of TABLE.filter((entry) => !entry.path.includes('{'))) {
     const siblings = TABLE.filter((entry) => entry.path !== path && entry.pattern.test(path)).map(
       ({ method }) => method,
@@ -61,7 +61,7 @@ export function answerUnmatched(app: FastifyInstance, service: Service): void {
   }
 }
 
-/** The methods a path takes: those of the fixed path, if it is one, else of the pattern it fits. */
+/** Returns the methods of a path: those of a fixed path, else those of the patterns it matches. */
 function allowedMethods(path: string): readonly string[] {
   const fixed = TABLE.filter((entry) => entry.path === path)
   const entries = fixed.length > 0 ? fixed : TABLE.filter(({ pattern }) => pattern.test(path))

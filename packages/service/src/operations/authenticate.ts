@@ -32,14 +32,14 @@ export async function authenticate(
   { callers, ownOriginOnly, acceptsExpiredToken }: AcceptedCallers,
 ): Promise<Result<Caller>> {
   const { authorization, origin } = presented
-  const anybody: Result<Caller> =
+  const anonymous: Result<Caller> =
     ownOriginOnly === true
-      ? fromOwnOrigin(service, origin, { kind: 'anybody' })
-      : accept({ kind: 'anybody' })
+      ? fromOwnOrigin(service, origin, { kind: 'anonymous' })
+      : accept({ kind: 'anonymous' })
   // An endpoint that needs no credential ignores one.
-  if (callers.every((caller) => caller === 'anybody')) return anybody
+  if (callers.every((caller) => caller === 'anonymous')) return anonymous
   if (authorization === undefined)
-    return callers.includes('anybody') ? anybody : refuse('credential_missing')
+    return callers.includes('anonymous') ? anonymous : refuse('credential_missing')
 
   const token = /^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? ''
   const rejected = refuse('credential_not_accepted')

@@ -35,7 +35,7 @@ export function challengeDevice(service: Service): { challenge: string; expiresA
  */
 export async function registerDevice(
   service: Service,
-  caller: PhoneCaller | { readonly kind: 'anybody' },
+  caller: PhoneCaller | { readonly kind: 'anonymous' },
   { approval, ...registration }: RegisterDeviceRequest,
 ): Promise<Result<Registered>> {
   const asked = approvalOf(service, caller, { approval, registration })
@@ -83,12 +83,12 @@ export async function registerDevice(
 /** What the caller's device must have signed; undefined for the first key of a new subject. */
 function approvalOf(
   service: Service,
-  caller: PhoneCaller | { readonly kind: 'anybody' },
+  caller: PhoneCaller | { readonly kind: 'anonymous' },
   given: { approval: KeyApproval | undefined; registration: DeviceRegistration },
 ): Result<DeviceRequest | undefined> {
   const { approval, registration } = given
   // An approval without its token names no device. Registering a new subject instead would surprise the caller.
-  if (caller.kind === 'anybody')
+  if (caller.kind === 'anonymous')
     return approval === undefined ? accept(undefined) : refuse('credential_missing')
   if (approval === undefined) return refuse('key_approval_required', { param: 'approval' })
   const { device } = caller

@@ -67,7 +67,7 @@ export interface AppLinks {
 export const NO_APP_LINKS: AppLinks = { apple: [], android: [] }
 
 /** A caller that has shown who it is. */
-export type Caller = BackendCaller | BrowserCaller | PhoneCaller | { readonly kind: 'anybody' }
+export type Caller = BackendCaller | BrowserCaller | PhoneCaller | { readonly kind: 'anonymous' }
 export interface BackendCaller {
   readonly kind: 'backend'
   readonly credential: ServerCredential

@@ -109,13 +109,13 @@ async function scene() {
 /** Protocol 3, as a function: what this caller may hear at this endpoint. */
 function expected(name: EndpointName, credential: Credential, origin: OriginName): Expected {
   const endpoint: Endpoint = ENDPOINTS[name]
-  const open = endpoint.callers.every((caller) => caller === 'anybody')
+  const open = endpoint.callers.every((caller) => caller === 'anonymous')
   const ownOrNone = origin === 'none' || origin === 'service'
   // Where nobody needs a credential none is looked at; only registrations mind the Origin.
   if (open)
     return ownOrNone || name !== 'challengeDevice' ? ok(endpoint) : [403, 'origin_not_allowed']
   if (credential === 'none') {
-    if (!endpoint.callers.includes('anybody')) return [401, 'credential_missing']
+    if (!endpoint.callers.includes('anonymous')) return [401, 'credential_missing']
     return ownOrNone ? ok(endpoint) : [403, 'origin_not_allowed']
   }
   // Its checksum does not fit: not a credential at all.
@@ -368,7 +368,7 @@ test('allows cross-origin exactly the calls that a page may make, by the endpoin
     )
     if (browsers.length === 0) {
       assert.deepEqual([methods, allowed], [undefined, undefined], `${method} ${path}`)
-      if (!callers.includes('anybody'))
+      if (!callers.includes('anonymous'))
         assert.equal(reply.headers['access-control-allow-origin'], undefined, `${method} ${path}`)
       continue
     }

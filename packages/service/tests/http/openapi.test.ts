@@ -51,7 +51,7 @@ test('the document says of every endpoint whether it can be limited, and what it
   for (const [name, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
     const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
     const { 429: limited, [endpoint.status]: success } = operation?.responses ?? {}
-    const isLimited = endpoint.limits !== undefined || !endpoint.callers.includes('anybody')
+    const isLimited = endpoint.limits !== undefined || !endpoint.callers.includes('anonymous')
     assert.deepEqual(
       Object.keys(limited?.headers ?? {}),
       isLimited ? ['RateLimit', 'RateLimit-Policy', 'Retry-After'] : [],

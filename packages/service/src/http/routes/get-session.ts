@@ -12,7 +12,7 @@ export const getSessionRoute = serve(ENDPOINTS.getSession, async (call) => {
   const id = parseId('sess', params.session_id ?? '')
   const first = await read(call, id)
   const waitMs = Number(query.wait_ms ?? 0)
-  // Only a caller that may read the session may wait for it, so a read comes before the wait.
+  // Only a caller that may read the session may wait for it, so the service reads it first.
   if (!first.ok || waitMs === 0 || id === undefined) return first
   const known = Number(query.after ?? first.value[1].seq)
   const changed = await awaitChange(service, {

@@ -19,7 +19,7 @@ import { getSessionRoute } from './get-session.ts'
 import { readTimelineRoute } from './read-timeline.ts'
 import { aliveRoute, readOpenApiRoute, readyRoute, versionRoute } from './service.ts'
 
-/** Every endpoint of the table, with its handler. A test holds the two lists together. */
+/** Every endpoint of the table with its handler. A test compares the two lists. */
 export const ROUTES: readonly Route[] = [
   createSessionRoute,
   getSessionRoute,
