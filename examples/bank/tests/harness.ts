@@ -26,7 +26,7 @@ export async function startFakeService(sdk = '') {
     const body = await text(request)
     const answer = await service
       .fetch(`http://fake${request.url}`, {
-        method: request.method ?? 'GET',
+        method: request.method === 'POST' ? 'POST' : 'GET',
         headers: Object.fromEntries(
           Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
         ),

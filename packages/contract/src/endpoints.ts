@@ -1,6 +1,8 @@
 import { type TSchema, Type } from './schemas/type.ts'
 import type { Reason } from './errors.ts'
 import type { LimitName } from './limits.ts'
+import * as routes from './routes.ts'
+import type { Route } from './routes.ts'
 import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/evidence.ts'
 import {
   DeviceChallenge,
@@ -33,10 +35,7 @@ import {
 export type Caller = 'backend' | 'browser' | 'phone' | 'anonymous'
 
 /** One endpoint, written down once: the router, the client types and OpenAPI all read it. */
-export interface Endpoint {
-  readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below the origin. `{name}` is a path parameter. */
-  readonly path: string
+export interface Endpoint extends Route {
   readonly summary: string
   readonly callers: readonly Caller[]
   /**
@@ -57,7 +56,6 @@ export interface Endpoint {
     readonly optional?: boolean
     readonly limitBytes: number
   }
-  readonly status: 200 | 201 | 204
   /** The shapes that can go out. Several: the caller decides which. Absent: no body. */
   readonly answers?: { readonly [name: string]: TSchema }
   /** Refusals of its own, beside those that every endpoint of its kind can give. */
@@ -84,7 +82,6 @@ export const BODY_LIMITS = {
   evidence: 128 * 1024,
 } as const
 
-const API = '/api/v1'
 const session = closed({ session_id: id('sess') })
 const device = closed({ device_id: id('dev') })
 const PHONE_REFUSALS = [
@@ -104,8 +101,7 @@ function define<const E extends Endpoint>(endpoint: E): E {
 /** Every HTTP endpoint of the service. */
 export const ENDPOINTS = {
   createSession: define({
-    method: 'POST',
-    path: `${API}/sessions`,
+    ...routes.CREATE_SESSION,
     summary: 'Creates a pending session.',
     callers: ['backend'],
     // The address first: one that asks too often must not use up what all others share.
@@ -116,7 +112,6 @@ export const ENDPOINTS = {
       ),
     }),
     body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMITS.create },
-    status: 201,
     answers: { created: CreatedSession },
     refusals: [
       'workflow_unknown',
@@ -131,8 +126,7 @@ export const ENDPOINTS = {
     ],
   }),
   getSession: define({
-    method: 'GET',
-    path: `${API}/sessions/{session_id}`,
+    ...routes.GET_SESSION,
     summary: 'Reads a session: the full, the public or the phone view, by caller.',
     callers: ['backend', 'browser', 'phone'],
     limits: ['get', 'backend'],
@@ -150,23 +144,19 @@ export const ENDPOINTS = {
       ),
     }),
     headers: Type.Object({ 'x-bond-watch': Type.Optional(Type.String({ maxLength: 64 })) }),
-    status: 200,
     answers: { full: FullSession, public: PublicSession, phone: PhoneSession },
     refusals: ['session_not_found'],
   }),
   deleteSession: define({
-    method: 'DELETE',
-    path: `${API}/sessions/{session_id}`,
+    ...routes.DELETE_SESSION,
     summary: 'Kills a session.',
     callers: ['backend'],
     limits: ['backend'],
     params: session,
-    status: 204,
     refusals: ['session_not_found'],
   }),
   completeSession: define({
-    method: 'POST',
-    path: `${API}/sessions/{session_id}/form-completed`,
+    ...routes.COMPLETE_SESSION,
     summary:
       'Completes the action and closes the bond. Call it once the action has durably succeeded; a retry is safe.',
     callers: ['backend'],
@@ -176,7 +166,6 @@ export const ENDPOINTS = {
       'x-bond-completion-secret': Type.Optional(Type.String({ maxLength: 128 })),
       'x-bond-context-digest': Type.Optional(Type.String({ maxLength: 64 })),
     }),
-    status: 200,
     answers: { completed: FormCompleted },
     refusals: [
       'completion_secret_missing',
@@ -187,19 +176,16 @@ export const ENDPOINTS = {
     ],
   }),
   readTimeline: define({
-    method: 'GET',
-    path: `${API}/sessions/{session_id}/timeline`,
+    ...routes.READ_TIMELINE,
     summary: 'What happened to a session, with the exact step of each refusal.',
     callers: ['backend'],
     limits: ['backend'],
     params: session,
-    status: 200,
     answers: { timeline: Timeline },
     refusals: ['session_not_found'],
   }),
   checkPublishableKey: define({
-    method: 'GET',
-    path: `${API}/publishable-key`,
+    ...routes.CHECK_PUBLISHABLE_KEY,
     summary:
       'Checks whether this publishable key may be used from this origin, for this tenant, workflow and action.',
     callers: ['browser'],
@@ -209,55 +195,46 @@ export const ENDPOINTS = {
       workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
       action: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
     }),
-    status: 204,
     refusals: ['key_of_another_tenant', 'workflow_not_enabled', 'action_not_enabled'],
   }),
   claimSession: define({
-    method: 'POST',
-    path: `${API}/sessions/{session_id}/claim`,
+    ...routes.CLAIM_SESSION,
     summary: 'Takes a session for this phone.',
     callers: ['phone'],
     limits: ['device'],
     params: session,
     body: { schema: ClaimRequest, limitBytes: BODY_LIMITS.claim },
-    status: 200,
     answers: { phone: PhoneSession },
     refusals: PHONE_REFUSALS,
   }),
   declineSession: define({
-    method: 'POST',
-    path: `${API}/sessions/{session_id}/decline`,
+    ...routes.DECLINE_SESSION,
     summary: 'Says no, or “this was not me”. The session ends.',
     callers: ['phone'],
     limits: ['phone'],
     params: session,
     body: { schema: DeclineRequest, limitBytes: BODY_LIMITS.claim },
-    status: 200,
     answers: { phone: PhoneSession },
     refusals: PHONE_REFUSALS,
   }),
   fetchEvidence: define({
-    method: 'POST',
-    path: `${API}/evidence`,
+    ...routes.FETCH_EVIDENCE,
     summary: 'Has the service judge the phone’s signals and sign a summary.',
     callers: ['phone'],
     // What a session allows does not come back, so it is not spent on a call that the device may
     // not make.
     limits: ['device', 'evidence'],
     body: { schema: EvidenceRequest, limitBytes: BODY_LIMITS.evidence },
-    status: 200,
     answers: { evidence: EvidenceAnswer },
     refusals: [...PHONE_REFUSALS, 'issued_at_out_of_range', 'assertion_invalid', 'overloaded'],
   }),
   attest: define({
-    method: 'POST',
-    path: `${API}/attestations`,
+    ...routes.ATTEST,
     summary: 'Submits a bonded pair assertion.',
     callers: ['phone', 'backend'],
     ownOriginOnly: true,
     limits: ['device'],
     body: { schema: BondedPairAssertion, limitBytes: BODY_LIMITS.assertion },
-    status: 200,
     answers: { phone: PhoneSession, full: FullSession },
     refusals: [
       ...PHONE_REFUSALS,
@@ -268,26 +245,22 @@ export const ENDPOINTS = {
     ],
   }),
   challengeDevice: define({
-    method: 'POST',
-    path: `${API}/devices/challenges`,
+    ...routes.CHALLENGE_DEVICE,
     summary: 'Gives a challenge to register a key with.',
     callers: ['anonymous'],
     ownOriginOnly: true,
     limits: ['challenge'],
-    status: 201,
     answers: { challenge: DeviceChallenge },
     refusals: ['origin_not_allowed'],
   }),
   registerDevice: define({
-    method: 'POST',
-    path: `${API}/devices`,
+    ...routes.REGISTER_DEVICE,
     summary:
       'Registers a key: the first of a new subject or, with a device token and an approval, a further one.',
     callers: ['anonymous', 'phone'],
     ownOriginOnly: true,
     limits: ['register'],
     body: { schema: RegisterDeviceRequest, limitBytes: BODY_LIMITS.registration },
-    status: 201,
     answers: { registered: RegisteredDevice },
     refusals: [
       'challenge_not_usable',
@@ -308,36 +281,30 @@ export const ENDPOINTS = {
     ],
   }),
   listKeys: define({
-    method: 'GET',
-    path: `${API}/devices`,
+    ...routes.LIST_KEYS,
     summary: 'Lists the keys of the device’s subject.',
     callers: ['phone'],
     limits: ['device'],
-    status: 200,
     answers: { keys: SubjectKeys },
     refusals: [],
   }),
   getDevice: define({
-    method: 'GET',
-    path: `${API}/devices/{device_id}`,
+    ...routes.GET_DEVICE,
     summary: 'Reads the device’s own record.',
     callers: ['phone'],
     limits: ['phone'],
     params: device,
-    status: 200,
     answers: { device: DeviceRecord },
     refusals: ['device_not_found'],
   }),
   rotateDeviceToken: define({
-    method: 'POST',
-    path: `${API}/devices/{device_id}/token`,
+    ...routes.ROTATE_DEVICE_TOKEN,
     summary: 'Gives the device a new token. The old one works until the new one is first used.',
     callers: ['phone'],
     acceptsExpiredToken: true,
     limits: ['device'],
     params: device,
     body: { schema: RotateTokenRequest, limitBytes: BODY_LIMITS.assertion },
-    status: 201,
     answers: { rotated: RotatedToken },
     refusals: [
       'device_not_found',
@@ -347,14 +314,12 @@ export const ENDPOINTS = {
     ],
   }),
   removeDevice: define({
-    method: 'POST',
-    path: `${API}/devices/{device_id}/removal`,
+    ...routes.REMOVE_DEVICE,
     summary: 'Removes a key of the device’s subject. The key and its token stop working.',
     callers: ['phone'],
     limits: ['device'],
     params: device,
     body: { schema: RemoveDeviceRequest, limitBytes: BODY_LIMITS.assertion },
-    status: 204,
     refusals: [
       'device_not_found',
       'device_not_usable',
@@ -363,42 +328,34 @@ export const ENDPOINTS = {
     ],
   }),
   readOpenApi: define({
-    method: 'GET',
-    path: `${API}/openapi.json`,
+    ...routes.READ_OPENAPI,
     summary: 'This interface as OpenAPI 3.1.',
     callers: ['anonymous'],
     limits: ['public'],
-    status: 200,
     answers: { document: Type.Object({}, { additionalProperties: true }) },
     refusals: [],
   }),
   alive: define({
-    method: 'GET',
-    path: '/health/alive',
+    ...routes.ALIVE,
     summary: 'The process runs.',
     callers: ['anonymous'],
     limits: ['public'],
-    status: 200,
     answers: { health: Health },
     refusals: [],
   }),
   ready: define({
-    method: 'GET',
-    path: '/health/ready',
+    ...routes.READY,
     summary: 'The service can do its work; 503 with what keeps it from it when it cannot.',
     callers: ['anonymous'],
     limits: ['public'],
-    status: 200,
     answers: { health: Health },
     refusals: ['not_ready'],
   }),
   version: define({
-    method: 'GET',
-    path: '/version',
+    ...routes.VERSION,
     summary: 'What is running.',
     callers: ['anonymous'],
     limits: ['public'],
-    status: 200,
     answers: { version: Version },
     refusals: [],
   }),

@@ -1,13 +1,12 @@
-import { isServerCredential } from '@bonded/contract'
+import { isServerCredential, Secret } from '@bonded/contract'
 import { type GateClock, type RandomBytes, systemClock, systemRandom } from './clock.ts'
 import { GateError } from './errors.ts'
 import type { PendingStore } from './pending/pending-store.ts'
-import { Secret } from './secret.ts'
-import type { FetchLike } from './service/fetch-like.ts'
+import type { FetchLike } from './service/call.ts'
 import { completeBond } from './verbs/complete.ts'
 import { type CreateBond, createBond, type PublicCreatedSession } from './verbs/create.ts'
 import { issuedVerdicts } from './verbs/issued-verdicts.ts'
-import type { GateParts, GatePolicy } from './verbs/parts.ts'
+import type { GateDependencies, GatePolicy } from './verbs/dependencies.ts'
 import { type ProtectedSubmit, type ProtectOutcome, protectSubmit } from './verbs/protect.ts'
 import { type Used, useBond } from './verbs/use.ts'
 import type { AcceptVerdict, ReviewVerdict, Submit, Verdict } from './verbs/verdict.ts'
@@ -56,7 +55,7 @@ export interface Gate<Tx> {
  */
 export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
   const { clock = systemClock, random = systemRandom, store, policy = {} } = options
-  const parts: GateParts<Tx> = {
+  const gate: GateDependencies<Tx> = {
     service: {
       baseUrl: parseBaseUrl(options.baseUrl),
       serverCredential: parseServerCredential(options.serverCredential),
@@ -72,11 +71,11 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
     random,
   }
   return {
-    create: (bond) => createBond(parts, bond),
-    verify: (submit) => verifySubmit(parts, submit),
-    use: (verdict, action) => useBond(parts, verdict, action),
-    complete: (session_id) => completeBond(parts, session_id),
-    protect: (submit) => protectSubmit(parts, submit),
+    create: (bond) => createBond(gate, bond),
+    verify: (submit) => verifySubmit(gate, submit),
+    use: (verdict, action) => useBond(gate, verdict, action),
+    complete: (session_id) => completeBond(gate, session_id),
+    protect: (submit) => protectSubmit(gate, submit),
   }
 }
 

@@ -1,4 +1,4 @@
-export { adviceFor, type RejectReason, VERDICT_REASONS } from './advice.ts'
+export { adviceFor, type RejectReason, VERDICT_REASONS } from './user-messages.ts'
 export { bindingDigest } from './binding-digest.ts'
 export { type GateClock, type RandomBytes, systemClock, systemRandom } from './clock.ts'
 export { GATE_ERROR_CODES, GateError, type GateErrorCode } from './errors.ts'
@@ -10,10 +10,10 @@ export {
   type PendingUse,
   ROW_KEPT_AFTER_EXPIRY_MS,
 } from './pending/pending-store.ts'
-export { Secret } from './secret.ts'
-export type { AnswerLike, FetchLike } from './service/fetch-like.ts'
+export { type AnswerLike, Secret } from '@bonded/contract'
+export type { FetchLike } from './service/call.ts'
 export { type CreateBond, type PublicCreatedSession, publicSession } from './verbs/create.ts'
-export type { GatePolicy } from './verbs/parts.ts'
+export type { GatePolicy } from './verbs/dependencies.ts'
 export type { ProtectedSubmit, ProtectOutcome } from './verbs/protect.ts'
 export { VERDICT_TTL_MS } from './verbs/issued-verdicts.ts'
 export type { Used } from './verbs/use.ts'

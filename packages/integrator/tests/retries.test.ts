@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { GateError } from '../src/index.ts'
-import { backoffMs, MAX_TRIES, nextTryMs, parseRetryAfter, TOTAL_MS } from '../src/service/retry.ts'
+import { RETRY_POLICY } from '../src/service/call.ts'
 import type { Trouble } from './fake-service.ts'
-import { harness, OWNER, START_MS, WORKFLOW } from './harness.ts'
+import { harness, OWNER, WORKFLOW } from './harness.ts'
 
 const bond = { ...WORKFLOW, owner: OWNER }
 const coded = (code: string) => (error: unknown) =>
@@ -43,7 +42,7 @@ test('the tries end after four', async () => {
   const h = harness()
   h.service.trouble(...Array<Trouble>(9).fill('refused'))
   await assert.rejects(h.gate.create(bond), coded('service_unavailable'))
-  assert.equal(h.service.seen.length, MAX_TRIES)
+  assert.equal(h.service.seen.length, RETRY_POLICY.maxAttempts)
 })
 
 test('Retry-After is waited for', async () => {
@@ -135,39 +134,4 @@ test('an error carries the reason and the request id', async () => {
     requestId: 'req_1',
     message: 'No.',
   })
-})
-
-test('back-off is jittered over a window that doubles to a cap', () => {
-  const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 40 }), chance, (triesMade, drawn) => {
-      const waitMs = backoffMs(triesMade, drawn)
-      assert.ok(waitMs >= 0 && waitMs < Math.min(2000, 200 * 2 ** (triesMade - 1)))
-    }),
-  )
-})
-
-test('no wait ever passes the whole time', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 6 }),
-      fc.nat(20_000),
-      fc.option(fc.nat(100_000), { nil: undefined }),
-      (triesMade, elapsedMs, retryAfterMs) => {
-        const waitMs = nextTryMs({ triesMade, elapsedMs, chance: 0.5, retryAfterMs })
-        if (waitMs === undefined) return
-        assert.ok(
-          triesMade < MAX_TRIES && elapsedMs + waitMs < TOTAL_MS && waitMs >= (retryAfterMs ?? 0),
-        )
-      },
-    ),
-  )
-})
-
-test('Retry-After is read as seconds or as a date', () => {
-  assert.equal(parseRetryAfter('2', START_MS), 2000)
-  assert.equal(parseRetryAfter('Sat, 21 Nov 2026 09:30:05 GMT', START_MS), 5000)
-  assert.equal(parseRetryAfter('Sat, 21 Nov 2026 09:00:00 GMT', START_MS), 0)
-  assert.equal(parseRetryAfter('in a while', START_MS), undefined)
-  assert.equal(parseRetryAfter(null, START_MS), undefined)
 })

@@ -35,6 +35,13 @@ async function prebuilt(): Promise<string | undefined> {
   }
 }
 
+/**
+ * Members that only the classes of uqr use on each other. Their long names would cost 165 B gzip;
+ * esbuild shortens them everywhere in the script, so none may be a member of a browser API.
+ */
+const UQR_INTERNALS =
+  /^(?:draw[A-Z]\w+|setFunctionModule|addEccAndInterleave|applyMask|getPenaltyScore|getAlignmentPatternPositions|finderPenalty\w+|numChars|bitData)$/
+
 async function bundle(version: string): Promise<string> {
   // Here, not above: a published package serves its prebuilt script without loading a bundler.
   const { build } = await import('esbuild')
@@ -46,7 +53,9 @@ async function bundle(version: string): Promise<string> {
     write: false,
     format: 'iife',
     target: 'es2022',
+    conditions: ['@bonded/source'],
     minify: true,
+    mangleProps: UQR_INTERNALS,
     charset: 'utf8',
     legalComments: 'none',
     banner: {

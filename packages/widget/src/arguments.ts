@@ -1,5 +1,5 @@
-import { type Members, ownMembers } from './session/members.ts'
-import { isWebAddress } from './session/read.ts'
+import { type Members, NO_MEMBERS, ownMembers } from '@bonded/contract'
+import { isWebAddress } from './session/snapshot.ts'
 
 /** What a page's code can branch on after a wrong call of `Pulse`. */
 export type PulseErrorCode =
@@ -50,14 +50,12 @@ export interface BondRequest {
   readonly context?: unknown
 }
 
-/** What a value that is no object has. */
-const NONE: Members = Object.freeze(Object.create(null))
 /** A key of this form can be sent as a header and as a subprotocol. The service judges the rest. */
 const SENDABLE_KEY = /^pk_beta_[0-9A-Za-z]+$/
 
 /** The checked setup, or a PulseError. */
 export function checkSetup(setup: Setup): Setup {
-  const { publishableKey, workflow, containerId, sessionEndpoint } = ownMembers(setup) ?? NONE
+  const { publishableKey, workflow, containerId, sessionEndpoint } = ownMembers(setup) ?? NO_MEMBERS
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
     throw new PulseError(
       'server_credential_exposed',
@@ -100,7 +98,7 @@ export function checkRequest(setup: Setup | undefined, request: BondRequest): Ch
       'not_initialised',
       'Call Pulse.init({ publishableKey, workflow, sessionEndpoint }) before Pulse.requireBond.',
     )
-  const { action, session: givenSession, context } = ownMembers(request) ?? NONE
+  const { action, session: givenSession, context } = ownMembers(request) ?? NO_MEMBERS
   if (!isName(action))
     throw new PulseError(
       'action_invalid',

@@ -1,12 +1,12 @@
+import { hasEnded } from '@bonded/contract'
 import type { CheckedRequest, Setup } from './arguments.ts'
 import { breachOf, findContainer, settledBreachOf } from './container-contract.ts'
 import { UNAVAILABLE_SCREENS } from './messages.ts'
 import { unavailable, type BondOutcome, type UnavailableReason } from './outcome.ts'
 import { plain, screenOf } from './screen.ts'
 import { findSession } from './session/find.ts'
-import type { Standing } from './session/read.ts'
-import { forget, remember } from './session/resume.ts'
-import { isOver } from './session/standing.ts'
+import { deleteAddress, saveAddress } from './session/resume.ts'
+import type { Snapshot } from './session/snapshot.ts'
 import { watch } from './session/watch.ts'
 import { openView, type View } from './view/view.ts'
 
@@ -27,54 +27,54 @@ export function startBond(setup: Setup, request: CheckedRequest): Bond {
   const purpose = { workflow: setup.workflow, ...request }
   const container = findContainer(setup.containerId)
   const view = container && openView(container)
-  let told = false
-  let tell!: (outcome: BondOutcome) => void
-  const outcome = new Promise<BondOutcome>((resolve) => (tell = resolve))
+  let isSettled = false
+  let resolveOutcome!: (outcome: BondOutcome) => void
+  const outcome = new Promise<BondOutcome>((resolve) => (resolveOutcome = resolve))
   const cleanUp: (() => void)[] = []
 
   const stop = () => {
     for (const undo of cleanUp.splice(0)) undo()
   }
   const settle = (result: BondOutcome) => {
-    if (!told) forget(purpose)
-    told = true
-    tell(result)
+    if (!isSettled) deleteAddress(purpose)
+    isSettled = true
+    resolveOutcome(result)
   }
   const close = (reason: UnavailableReason) => {
     stop()
     // The widget keeps showing an outcome: a page that hides the container then does no harm.
-    if (!told) view?.show(plain(UNAVAILABLE_SCREENS[reason]))
+    if (!isSettled) view?.show(plain(UNAVAILABLE_SCREENS[reason]))
     settle(unavailable(reason))
   }
 
   const run = async (on: HTMLElement, shown: View) => {
     shown.show(plain('starting'))
     const breach = await settledBreachOf(on)
-    if (told) return
+    if (isSettled) return
     if (breach) return closeForBreach(breach)
     const found = await findSession(setup, request)
-    if (told) return
+    if (isSettled) return
     if (found.kind === 'none') return close(found.reason)
-    remember(purpose, found.address)
+    saveAddress(purpose, found.address)
     // What the page or its backend passed along is not drawn: a QR code appears once the service
     // has shown this session to this page's key.
-    let standing = found.confirmed ? found.standing : undefined
+    let snapshot = found.confirmed ? found.snapshot : undefined
     const draw = () =>
-      shown.show(standing ? screenOf(standing, performance.now()) : plain('starting'))
+      shown.show(snapshot ? screenOf(snapshot, performance.now()) : plain('starting'))
     const tick = () => {
-      const broken = told ? undefined : breachOf(on)
+      const broken = isSettled ? undefined : breachOf(on)
       if (broken) closeForBreach(broken)
       else draw()
     }
-    const learn = (news: Standing) => {
-      standing = news
+    const update = (received: Snapshot) => {
+      snapshot = received
       draw()
-      const result = outcomeOf(found.address.id, news)
+      const result = outcomeOf(found.address.id, received)
       if (result) settle(result)
-      if (isOver(news)) stop()
+      if (hasEnded(received.state)) stop()
     }
     const ticking = setInterval(tick, TICK_MS)
-    const longest = setTimeout(() => !told && close('network'), LONGEST_WAIT_MS)
+    const longest = setTimeout(() => !isSettled && close('network'), LONGEST_WAIT_MS)
     cleanUp.push(
       () => clearInterval(ticking),
       () => clearTimeout(longest),
@@ -84,7 +84,7 @@ export function startBond(setup: Setup, request: CheckedRequest): Bond {
         ...found,
         publishableKey: setup.publishableKey,
         purpose,
-        onStanding: learn,
+        onSnapshot: update,
         onUnavailable: close,
       }),
     )
@@ -107,7 +107,7 @@ export function startBond(setup: Setup, request: CheckedRequest): Bond {
 }
 
 /** The outcome for the page; undefined while the phone can still answer. */
-function outcomeOf(sessionId: string, { state, endedReason }: Standing): BondOutcome | undefined {
+function outcomeOf(sessionId: string, { state, endedReason }: Snapshot): BondOutcome | undefined {
   if (state === 'bonded') return { state, sessionId }
   if (state === 'pending' || state === 'step_up_required') return undefined
   return {

@@ -1,4 +1,4 @@
-import type { Instant } from './session/read.ts'
+import type { Instant } from './session/snapshot.ts'
 
 /**
  * The time left as minutes and seconds, rounded up so that it reads 0:00 only when it is over.

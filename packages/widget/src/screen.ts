@@ -1,5 +1,5 @@
 import { ENDED_SCREENS } from './messages.ts'
-import type { Code, Instant, Standing } from './session/read.ts'
+import type { Code, Instant, Snapshot } from './session/snapshot.ts'
 
 /** Each thing the widget can be showing. */
 export type ScreenName =
@@ -33,11 +33,11 @@ export function plain(name: ScreenName): Screen {
 }
 
 /** What to draw for a session, now. A code that is not accepted any more is never shown. */
-export function screenOf(standing: Standing, now: Instant): Screen {
-  const { state, code, expiresAt } = standing
+export function screenOf(snapshot: Snapshot, now: Instant): Screen {
+  const { state, code, expiresAt } = snapshot
   switch (state) {
     case 'pending': {
-      const name = pendingScreen(standing)
+      const name = pendingScreen(snapshot)
       return {
         name,
         code: name === 'waiting' && code && now < code.expiresAt ? code : null,
@@ -46,12 +46,12 @@ export function screenOf(standing: Standing, now: Instant): Screen {
     }
     case 'step_up_required':
       return {
-        name: standing.hint === 'evaluating' ? 'evaluating' : 'step_up',
+        name: snapshot.hint === 'evaluating' ? 'evaluating' : 'step_up',
         code: null,
         expiresAt,
       }
     case 'killed':
-      return plain(ENDED_SCREENS[standing.endedReason ?? 'killed'])
+      return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
     case 'bonded':
     case 'completed':
     case 'expired':
@@ -59,6 +59,6 @@ export function screenOf(standing: Standing, now: Instant): Screen {
   }
 }
 
-function pendingScreen({ hint }: Standing): ScreenName {
+function pendingScreen({ hint }: Snapshot): ScreenName {
   return hint === 'scanned' || hint === 'evaluating' ? hint : 'waiting'
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readFrame } from '../src/session/frame.ts'
-import { readAddress, readStanding } from '../src/session/read.ts'
+import { readAddress, readSnapshot } from '../src/session/snapshot.ts'
 import {
   browserTest,
   Harness,
@@ -157,8 +157,8 @@ test('reads no member of an answer or a frame from a polluted prototype', () => 
   pollute({ ...POLLUTION, v: 1 })
   try {
     assert.equal(readAddress({}), undefined)
-    assert.equal(readStanding({}, 0), undefined)
-    const read = readStanding(JSON.parse('{"seq":1,"state":"pending","expires_in_ms":5}'), 0)
+    assert.equal(readSnapshot({}, 0), undefined)
+    const read = readSnapshot(JSON.parse('{"seq":1,"state":"pending","expires_in_ms":5}'), 0)
     assert.deepEqual([read?.hint, read?.endedReason, read?.code], [null, null, null])
     const from = { sessionId: String(POLLUTION['session_id']), now: 0 }
     assert.equal(readFrame('{}', from), undefined)

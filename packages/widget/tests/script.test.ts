@@ -39,3 +39,9 @@ test('the countdown reads 0:00 only when it is over', () => {
   assert.equal(timeLeft({ until: 1, now: 0 }), '0:01')
   assert.equal(timeLeft({ until: 0, now: 5 }), '0:00')
 })
+
+test('the script holds the routes of the contract and none of its schemas', async () => {
+  const { source } = await loadPulseScript()
+  assert.match(source, /\/api\/v1\/sessions\/\{session_id\}/)
+  assert.doesNotMatch(source, /additionalProperties|typebox|\/attestations/)
+})

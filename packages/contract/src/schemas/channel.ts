@@ -1,4 +1,5 @@
 import { type Static, Type } from './type.ts'
+import { FRAME_VERSION } from '../channel-protocol.ts'
 import { closed, id, Milliseconds, nullable, Timestamp } from './primitives.ts'
 import {
   PublicEndedReason,
@@ -8,20 +9,8 @@ import {
   SessionState,
 } from './session.ts'
 
-/** The subprotocol that the service selects. */
-export const CHANNEL_PROTOCOL = 'bonded.v1'
-/** Every client offers `watch.<watch token>`. */
-export const WATCH_PREFIX = 'watch.'
-/** A browser also offers `key.<publishable key>`. */
-export const KEY_PREFIX = 'key.'
-/** A client that reconnects also offers `after.<seq>` of the last event that it received. */
-export const AFTER_PREFIX = 'after.'
-
-/** Close codes of the channel. */
-export const CLOSE = { ended: 1000, restarting: 1012, badFrame: 4400, superseded: 4429 } as const
-
 const envelope = {
-  v: Type.Literal(1),
+  v: Type.Literal(FRAME_VERSION),
   seq: Type.Integer({ minimum: 1 }),
   session_id: id('sess'),
   state: SessionState,

@@ -1,46 +1,26 @@
 import { type Static, Type } from './type.ts'
 import { PUBLISHABLE_KEY } from '../ids.ts'
 import { IP_ADDRESS } from '../ip-address.ts'
+import {
+  ENDED_REASONS,
+  PUBLIC_ENDED_REASONS,
+  SESSION_HINTS,
+  SESSION_STATES,
+} from '../session-words.ts'
 import { SessionContext } from './context.ts'
 import { Bytes32, closed, id, Milliseconds, nullable, Timestamp, word } from './primitives.ts'
 import { PulseVerification } from './verification.ts'
 
-/** The six states. This list is closed within `/api/v1`. */
-export const SESSION_STATES = [
-  'pending',
-  'bonded',
-  'step_up_required',
-  'completed',
-  'killed',
-  'expired',
-] as const
 export const SessionState = word(SESSION_STATES)
 export type SessionState = Static<typeof SessionState>
 
-/** What a watcher may be told between two states. */
-export const SESSION_HINTS = ['waiting_for_scan', 'scanned', 'evaluating', 'step_up'] as const
 export const SessionHint = word(SESSION_HINTS)
 export type SessionHint = Static<typeof SessionHint>
 
-/** Why a session was killed, as its tenant reads it. */
-export const ENDED_REASONS = [
-  'user_declined',
-  'user_unexpected',
-  'policy_not_met',
-  'too_many_attempts',
-  'killed_by_tenant',
-  'killed_by_operator',
-] as const
 export const EndedReason = word(ENDED_REASONS)
 export type EndedReason = Static<typeof EndedReason>
 
-/** Why a session was killed, as far as a browser may know it: not which proof failed. */
-export const PublicEndedReason = word([
-  'user_declined',
-  'user_unexpected',
-  'not_verified',
-  'killed',
-])
+export const PublicEndedReason = word(PUBLIC_ENDED_REASONS)
 export type PublicEndedReason = Static<typeof PublicEndedReason>
 
 /** What a step-up asks of the phone. A phone that does not know a kind must stop, not guess. */

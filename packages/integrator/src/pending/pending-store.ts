@@ -1,4 +1,4 @@
-import type { Secret } from '../secret.ts'
+import type { Secret } from '@bonded/contract'
 
 /** The integrator's own row for a session it asked for. Times are RFC 3339 UTC, as on the wire. */
 export interface PendingRow {

@@ -1,11 +1,27 @@
+import {
+  type AnswerLike,
+  API_PATH,
+  exchange,
+  isRetryableStatus,
+  type Members,
+  parseMembers,
+  type RequestParts,
+  type RetryPolicy,
+  type Route,
+  type Secret,
+  textOf,
+  withRetry,
+} from '@bonded/contract'
 import type { GateClock, RandomBytes } from '../clock.ts'
-import { GateError } from '../errors.ts'
-import type { Secret } from '../secret.ts'
-import type { FetchLike } from './fetch-like.ts'
-import { parseObject, refusedAnswer } from './refused-answer.ts'
-import { nextTryMs, TOTAL_MS, TRY_TIMEOUT_MS } from './retry.ts'
+import { GateError, type GateErrorCode } from '../errors.ts'
 
-/** Everything a call to the service needs. */
+/** The part of `fetch` that the gate needs. It must honor `signal`, which ends a hanging attempt. */
+export type FetchLike = (
+  url: string,
+  init: RequestParts & { readonly redirect: 'manual'; readonly signal: AbortSignal },
+) => Promise<AnswerLike>
+
+/** Everything that a call to the service needs. */
 export interface Service {
   /** Ends in /api/v1, without a slash after it. */
   readonly baseUrl: string
@@ -15,74 +31,98 @@ export interface Service {
   readonly random: RandomBytes
 }
 
-/** One request. It must be one that the service takes twice without doing it twice. */
+/** One request to an endpoint whose retry rule is `repeat`. */
 export interface ServiceRequest {
-  readonly method: 'GET' | 'POST'
+  readonly route: Route & { readonly retry: 'repeat' }
+  /** The path with its parameters, from `requestPath`. */
   readonly path: string
   readonly headers?: Record<string, string>
   readonly body?: object
 }
 
-type Answer = Record<string, unknown>
+/**
+ * Four attempts outlast the restart of one node behind a load balancer. The user waits at the form
+ * meanwhile and would reload it after more than 8 s.
+ */
+export const RETRY_POLICY: RetryPolicy = {
+  maxAttempts: 4,
+  backoff: { firstMs: 200, factor: 2, longestMs: 2_000, jitter: 1 },
+  totalMs: 8_000,
+}
+/** Leaves time for a second attempt when the first one hangs. */
+const ATTEMPT_TIMEOUT_MS = 3_000
 
 /**
- * Calls the service, and again while that can help: no answer, half an answer, 429 and 5xx.
+ * Calls the service. Retries while that can help: after no answer, a truncated answer, 429 and 5xx.
  *
- * @throws {GateError} the last refusal
+ * @throws {GateError} the error of the last attempt
  */
-export async function call(service: Service, request: ServiceRequest): Promise<Answer> {
-  const startedMs = service.clock.now()
-  for (let triesMade = 1; ; triesMade++) {
-    const leftMs = TOTAL_MS - (service.clock.now() - startedMs)
-    const answer = await tryOnce(service, request, Math.min(TRY_TIMEOUT_MS, Math.max(1, leftMs)))
-    if (!(answer instanceof GateError)) return answer
-    if (!answer.retryable) throw answer
-    const waitMs = nextTryMs({
-      triesMade,
-      elapsedMs: service.clock.now() - startedMs,
-      chance: chance(service.random),
-      retryAfterMs: answer.retryAfterMs,
-    })
-    if (waitMs === undefined) throw answer
-    await service.clock.sleep(waitMs)
-  }
+export async function call(service: Service, request: ServiceRequest): Promise<Members> {
+  const { clock, random } = service
+  const leftMs = (elapsedMs: number) => Math.max(1, (RETRY_POLICY.totalMs ?? 0) - elapsedMs)
+  return withRetry((_attempt, elapsedMs) => send(service, request, leftMs(elapsedMs)), {
+    policy: RETRY_POLICY,
+    now: () => clock.now(),
+    sleep: (ms) => clock.sleep(ms),
+    random: () => fraction(random),
+    retryable: (error) => (error instanceof GateError && error.retryable ? error : undefined),
+  })
 }
 
-async function tryOnce(
-  service: Service,
-  request: ServiceRequest,
-  timeoutMs: number,
-): Promise<Answer | GateError> {
-  const { method, path, headers, body } = request
-  try {
-    const answer = await service.fetch(service.baseUrl + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${service.serverCredential.reveal()}`,
-        accept: 'application/json',
-        ...(body && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body && { body: JSON.stringify(body) }),
+async function send(service: Service, request: ServiceRequest, leftMs: number): Promise<Members> {
+  const { route, path, headers, body } = request
+  const answer = await exchange({
+    route,
+    url: service.baseUrl + path.slice(API_PATH.length),
+    fetch: service.fetch,
+    bearer: service.serverCredential.reveal(),
+    ...(headers && { headers }),
+    ...(body && { body: JSON.stringify(body) }),
+    init: {
       // The credential never follows a redirect to another host.
       redirect: 'manual',
-      signal: service.clock.timeout(timeoutMs),
+      signal: service.clock.timeout(Math.min(ATTEMPT_TIMEOUT_MS, leftMs)),
+    } as const,
+    nowMs: service.clock.now(),
+  })
+  if (answer.kind === 'unanswered')
+    throw new GateError('service_unavailable', 'The service did not answer.', {
+      cause: answer.cause,
     })
-    const text = await answer.text()
-    if (answer.status < 200 || answer.status > 299)
-      return refusedAnswer(answer, text, service.clock.now())
-    // A success that is not an object was cut off or was not written by the service; the truth is asked for again.
-    return (
-      parseObject(text) ??
-      new GateError('service_unavailable', 'The service’s answer could not be read.')
-    )
-  } catch (cause) {
-    return new GateError('service_unavailable', 'The service did not answer.', { cause })
-  }
+  if (answer.kind === 'rejected') throw rejectionOf(answer)
+  const members = parseMembers(answer.text)
+  if (members !== undefined) return members
+  // A truncated success, or one that the service did not write: a retry returns the actual result.
+  throw new GateError('service_unavailable', 'The service’s answer could not be read.')
 }
 
-/** From 0 up to but not including 1. */
-function chance(random: RandomBytes): number {
+/** The error for a rejection. The status decides; the body only explains, and a proxy has none. */
+function rejectionOf(answer: {
+  readonly status: number
+  readonly error: Members
+  readonly retryAfterMs: number | undefined
+}): GateError {
+  const { status, error, retryAfterMs } = answer
+  const message = textOf(error, 'message') ?? `The service answered ${status}.`
+  return new GateError(codeOf(status, textOf(error, 'code')), message, {
+    reason: textOf(error, 'reason'),
+    requestId: textOf(error, 'requestId'),
+    retryAfterMs,
+  })
+}
+
+function codeOf(status: number, code: string | undefined): GateErrorCode {
+  if (isRetryableStatus(status)) return status === 429 ? 'rate_limited' : 'service_unavailable'
+  // Without an error of the service, the answer came from elsewhere: a wrong base URL answers 404.
+  if (code === undefined) return 'unexpected_answer'
+  if (status === 401) return 'unauthorized'
+  if (status === 403) return 'forbidden'
+  if (status === 404 && code === 'not_found') return 'not_found'
+  return status >= 400 ? 'invalid_request' : 'unexpected_answer'
+}
+
+/** A number from 0 up to but not including 1. */
+function fraction(random: RandomBytes): number {
   const [a = 0, b = 0, c = 0] = random(3)
   return ((a << 16) | (b << 8) | c) / 2 ** 24
 }

@@ -1,24 +1,28 @@
 import {
+  COMPLETE_SESSION,
   COMPLETION_SECRET,
+  CREATE_SESSION,
   type CreatedSession,
   type CreateSessionRequest,
   type FullSession,
+  GET_SESSION,
   parseId,
+  requestPath,
+  type Secret,
   type SessionId,
 } from '@bonded/contract'
 import { GateError } from '../errors.ts'
-import type { Secret } from '../secret.ts'
 import { call, type Service } from './call.ts'
 
-/** Creates a session. The same key with the same request is the same session, however often it is sent. */
+/** Creates a session. Repeating a request with the same key returns the same session. */
 export async function createSession(
   service: Service,
   request: CreateSessionRequest,
   idempotencyKey: string,
 ): Promise<CreatedSession> {
   const answer = await call(service, {
-    method: 'POST',
-    path: '/sessions',
+    route: CREATE_SESSION,
+    path: requestPath(CREATE_SESSION, {}),
     headers: { 'idempotency-key': idempotencyKey },
     body: request,
   })
@@ -34,16 +38,17 @@ export async function createSession(
       'unexpected_answer',
       'The answer to create is not a session. Check baseUrl.',
     )
-  // The members that a row is made of are checked; the rest is passed on to the browser as it is.
-  return answer as CreatedSession
+  // The members of the row are checked. The others go to the browser unchanged.
+  return answer as unknown as CreatedSession
 }
 
-/** Reads a session as its tenant. What the answer says is for `judgeSubmit` to believe or not. */
+/** Reads a session as its tenant. `judgeSubmit` checks the members of the answer. */
 export async function getSession(service: Service, session_id: SessionId): Promise<FullSession> {
-  return (await call(service, { method: 'GET', path: `/sessions/${session_id}` })) as FullSession
+  const path = requestPath(GET_SESSION, { session_id })
+  return (await call(service, { route: GET_SESSION, path })) as unknown as FullSession
 }
 
-/** Closes the bond. The service answers a repetition with the same success and no second event. */
+/** Completes the session. The service answers a repetition with success and records no event. */
 export async function completeSession(
   service: Service,
   bond: {
@@ -53,13 +58,13 @@ export async function completeSession(
   },
 ): Promise<void> {
   const answer = await call(service, {
-    method: 'POST',
-    path: `/sessions/${bond.session_id}/form-completed`,
+    route: COMPLETE_SESSION,
+    path: requestPath(COMPLETE_SESSION, { session_id: bond.session_id }),
     headers: {
       'x-bond-completion-secret': bond.completion_secret.reveal(),
       ...(bond.context_digest !== null && { 'x-bond-context-digest': bond.context_digest }),
     },
   })
-  if (answer.ok !== true)
-    throw new GateError('unexpected_answer', 'The answer to form-completed does not say ok.')
+  if (answer['ok'] !== true)
+    throw new GateError('unexpected_answer', 'The answer to form-completed lacks `ok: true`.')
 }

@@ -1,12 +1,15 @@
 import { parseId } from '@bonded/contract'
 import { GateError } from '../errors.ts'
 import { completeSession } from '../service/sessions.ts'
-import type { GateParts } from './parts.ts'
+import type { GateDependencies } from './dependencies.ts'
 
 /** Tells the service that the action is durable. Safe to repeat until it succeeds. */
-export async function completeBond<Tx>(parts: GateParts<Tx>, session_id: string): Promise<void> {
+export async function completeBond<Tx>(
+  gate: GateDependencies<Tx>,
+  session_id: string,
+): Promise<void> {
   const id = parseId('sess', session_id)
-  const row = id && (await parts.store.find(id))
+  const row = id && (await gate.store.find(id))
   if (id === undefined || row === undefined)
     throw new GateError('session_unknown', 'The pending store has no row for this session.')
   // The phone shows success on completion: not before there is one.
@@ -15,7 +18,7 @@ export async function completeBond<Tx>(parts: GateParts<Tx>, session_id: string)
       'action_not_committed',
       'Complete a session after its action has committed.',
     )
-  await completeSession(parts.service, {
+  await completeSession(gate.service, {
     session_id: id,
     completion_secret: row.completion_secret,
     context_digest: row.context_digest,

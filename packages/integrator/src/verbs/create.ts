@@ -2,12 +2,12 @@ import {
   type CreatedSession,
   encodeBase64url,
   isOwner,
+  Secret,
   type SessionContext,
 } from '@bonded/contract'
 import { GateError } from '../errors.ts'
-import { Secret } from '../secret.ts'
 import { createSession } from '../service/sessions.ts'
-import type { GateParts } from './parts.ts'
+import type { GateDependencies } from './dependencies.ts'
 
 /** What to bond, and for whom. */
 export interface CreateBond {
@@ -52,7 +52,7 @@ export function publicSession(created: CreatedSession): PublicCreatedSession {
 
 /** Creates the session, stores the row, and returns what the browser may have. */
 export async function createBond<Tx>(
-  parts: GateParts<Tx>,
+  gate: GateDependencies<Tx>,
   bond: CreateBond,
 ): Promise<{ session: PublicCreatedSession }> {
   const { owner, acceptAnyContext, ...request } = bond
@@ -68,9 +68,9 @@ export async function createBond<Tx>(
       'A context needs a digest: pass `bindingDigest(record)`, or acceptAnyContext.',
     )
   // One key for each call: a retry after a lost answer returns the session already created.
-  const key = encodeBase64url(parts.random(IDEMPOTENCY_KEY_BYTES))
-  const created = await createSession(parts.service, request, key)
-  await parts.store.put({
+  const key = encodeBase64url(gate.random(IDEMPOTENCY_KEY_BYTES))
+  const created = await createSession(gate.service, request, key)
+  await gate.store.put({
     session_id: created.id,
     workflow: bond.workflow,
     action: bond.action,
@@ -78,7 +78,7 @@ export async function createBond<Tx>(
     completion_secret: new Secret(created.completion_secret),
     context_digest: bond.context?.digest ?? null,
     subject_ref: bond.subject_ref ?? null,
-    created_at: new Date(parts.clock.now()).toISOString(),
+    created_at: new Date(gate.clock.now()).toISOString(),
     expires_at: created.expires_at,
     used_at: null,
   })

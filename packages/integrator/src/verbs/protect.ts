@@ -1,8 +1,8 @@
 import type { ReviewReason } from '@bonded/contract'
-import type { RejectReason } from '../advice.ts'
+import type { RejectReason } from '../user-messages.ts'
 import { GateError } from '../errors.ts'
 import { completeBond } from './complete.ts'
-import type { GateParts } from './parts.ts'
+import type { GateDependencies } from './dependencies.ts'
 import { useBond } from './use.ts'
 import { type AcceptVerdict, rejected, type ReviewVerdict, type Submit } from './verdict.ts'
 import { verifySubmit } from './verify.ts'
@@ -40,10 +40,10 @@ export type ProtectOutcome<T> =
 
 /** Verify, use with the action, complete. */
 export async function protectSubmit<Tx, T>(
-  parts: GateParts<Tx>,
+  gate: GateDependencies<Tx>,
   submit: ProtectedSubmit<Tx, T>,
 ): Promise<ProtectOutcome<T>> {
-  const verdict = await verifySubmit(parts, submit)
+  const verdict = await verifySubmit(gate, submit)
   if (verdict.decision === 'reject') {
     const { decision: _said, ...refusal } = verdict
     return { outcome: 'rejected', ...refusal }
@@ -51,7 +51,7 @@ export async function protectSubmit<Tx, T>(
   const action = actionFor(submit, verdict)
   if (action === undefined)
     return { outcome: 'review', reasons: verdict.reasons, advice: verdict.advice }
-  const used = await useBond(parts, verdict, action)
+  const used = await useBond(gate, verdict, action)
   if (!used.used) {
     const reason = used.reason === 'already_used' ? 'already_used' : 'session_expired'
     const { reasons, advice } = rejected(reason)
@@ -59,7 +59,7 @@ export async function protectSubmit<Tx, T>(
   }
   const done = { decision: verdict.decision, result: used.result }
   try {
-    await completeBond(parts, verdict.session_id)
+    await completeBond(gate, verdict.session_id)
     return { outcome: 'completed', ...done }
   } catch (cause) {
     // The action is durable: from here on nothing may look like a failure of it.

@@ -1,4 +1,4 @@
-import type { GateParts } from './parts.ts'
+import type { GateDependencies } from './dependencies.ts'
 import type { AcceptVerdict, ReviewVerdict } from './verdict.ts'
 
 /**
@@ -11,17 +11,17 @@ export type Used<T> =
 
 /** Marks the row used in the transaction of the action: one bond, one action. */
 export async function useBond<Tx, T>(
-  parts: GateParts<Tx>,
+  gate: GateDependencies<Tx>,
   verdict: AcceptVerdict | ReviewVerdict,
   action: (tx: Tx) => Promise<T>,
 ): Promise<Used<T>> {
-  const { session_id, owner, expiresAtMs } = parts.verdicts.recall(verdict)
-  return parts.store.transaction(async (tx): Promise<Used<T>> => {
+  const { session_id, owner, expiresAtMs } = gate.verdicts.recall(verdict)
+  return gate.store.transaction(async (tx): Promise<Used<T>> => {
     // Inside the transaction: the wait for it can outlive the verdict.
-    const now = parts.clock.now()
+    const now = gate.clock.now()
     if (now >= expiresAtMs) return { used: false, reason: 'verdict_expired' }
     const used_at = new Date(now).toISOString()
-    if (!(await parts.store.use({ session_id, owner, used_at }, tx)))
+    if (!(await gate.store.use({ session_id, owner, used_at }, tx)))
       return { used: false, reason: 'already_used' }
     return { used: true, result: await action(tx) }
   })

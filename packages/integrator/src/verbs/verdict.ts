@@ -1,5 +1,5 @@
 import type { PulseVerification, ReviewReason } from '@bonded/contract'
-import { adviceFor, type RejectReason } from '../advice.ts'
+import { adviceFor, type RejectReason } from '../user-messages.ts'
 import type { GateError } from '../errors.ts'
 
 /** In types only: `createGate` knows its verdicts by identity. */

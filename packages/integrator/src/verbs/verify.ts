@@ -1,29 +1,32 @@
 import { type FullSession, isOwner, judgeSubmit, parseId, type SessionId } from '@bonded/contract'
-import { adviceFor } from '../advice.ts'
+import { adviceFor } from '../user-messages.ts'
 import { GateError } from '../errors.ts'
 import type { PendingRow } from '../pending/pending-store.ts'
 import { getSession } from '../service/sessions.ts'
 import { VERDICT_TTL_MS } from './issued-verdicts.ts'
-import type { GateParts } from './parts.ts'
+import type { GateDependencies } from './dependencies.ts'
 import { rejected, type Submit, type Unissued, type Verdict } from './verdict.ts'
 
 /** Judges a submit. Changes nothing; `use` makes the verdict count, once. */
-export async function verifySubmit<Tx>(parts: GateParts<Tx>, submit: Submit): Promise<Verdict> {
+export async function verifySubmit<Tx>(
+  gate: GateDependencies<Tx>,
+  submit: Submit,
+): Promise<Verdict> {
   const session_id = typeof submit.session_id === 'string' ? submit.session_id : ''
   if (session_id === '') return rejected('session_missing')
   if (!isOwner(submit.owner)) return rejected('session_not_ours', OWNER_MISSING)
   // The row comes first: a guessed id costs no call, and only an id of ours becomes part of a path.
   const id = parseId('sess', session_id)
-  const row = id && (await parts.store.find(id))
+  const row = id && (await gate.store.find(id))
   if (id === undefined || row === undefined || row.owner !== submit.owner)
     return rejected('session_not_ours')
   if (row.used_at !== null) return rejected('already_used')
 
   // Before the call: the time that the answer travels must not lengthen the verdict's lifetime.
-  const askedAtMs = parts.clock.now()
-  const session = await fetchSession(parts, id)
+  const askedAtMs = gate.clock.now()
+  const session = await fetchSession(gate, id)
   if (session instanceof GateError) return rejected('session_unavailable', session)
-  return judge({ parts, submit, row, session, askedAtMs })
+  return judge({ gate, submit, row, session, askedAtMs })
 }
 
 const OWNER_MISSING = new GateError(
@@ -32,11 +35,11 @@ const OWNER_MISSING = new GateError(
 )
 
 async function fetchSession<Tx>(
-  parts: GateParts<Tx>,
+  gate: GateDependencies<Tx>,
   id: SessionId,
 ): Promise<FullSession | GateError> {
   try {
-    return await getSession(parts.service, id)
+    return await getSession(gate.service, id)
   } catch (error) {
     if (error instanceof GateError) return error
     throw error
@@ -44,15 +47,15 @@ async function fetchSession<Tx>(
 }
 
 interface Facts<Tx> {
-  readonly parts: GateParts<Tx>
+  readonly gate: GateDependencies<Tx>
   readonly submit: Submit
   readonly row: PendingRow
   readonly session: FullSession
   readonly askedAtMs: number
 }
 
-function judge<Tx>({ parts, submit, row, session, askedAtMs }: Facts<Tx>): Verdict {
-  const { policy } = parts
+function judge<Tx>({ gate, submit, row, session, askedAtMs }: Facts<Tx>): Verdict {
+  const { policy } = gate
   const passport = policy.passport?.[submit.workflow]
   // The service's own time, so that a wrong clock here neither ends a bond early nor prolongs it.
   const serverTimeMs = Date.parse(session.server_time)
@@ -85,7 +88,7 @@ function judge<Tx>({ parts, submit, row, session, askedAtMs }: Facts<Tx>): Verdi
     verdict.decision === 'accept'
       ? { ...verdict, ...bond, advice: [] }
       : { ...verdict, ...bond, advice }
-  return parts.verdicts.issue(unissued, askedAtMs + leftMs)
+  return gate.verdicts.issue(unissued, askedAtMs + leftMs)
 }
 
 const DIGEST_MISSING = new GateError(

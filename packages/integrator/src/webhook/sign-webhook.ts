@@ -1,4 +1,4 @@
-import type { Secret } from '../secret.ts'
+import type { Secret } from '@bonded/contract'
 import { entryOf, keyOf, macOf } from './signature.ts'
 
 /** A delivery to be signed. */

@@ -1,6 +1,6 @@
 import { type GateClock, systemClock } from '../clock.ts'
 import { GateError } from '../errors.ts'
-import type { Secret } from '../secret.ts'
+import type { Secret } from '@bonded/contract'
 import { keyOf, macOf, sameMac, signaturesIn } from './signature.ts'
 
 /** Standard Webhooks: five minutes either way, so that a recorded delivery soon is worth nothing. */

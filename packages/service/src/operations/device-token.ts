@@ -1,4 +1,4 @@
-import { Secret } from '../domain/secret.ts'
+import { Secret } from '@bonded/contract'
 import type { Instant } from '../domain/session.ts'
 import { type TokenTimes, tokenTimes } from '../domain/subject-keys.ts'
 import type { DeviceToken } from '../ports/store.ts'

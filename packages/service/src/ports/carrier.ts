@@ -1,6 +1,5 @@
-import type { EvidenceSignals } from '@bonded/contract'
+import type { EvidenceSignals, Secret } from '@bonded/contract'
 import type { CarrierFinding } from '../domain/evidence.ts'
-import type { Secret } from '../domain/secret.ts'
 
 /** The input of a carrier check. */
 export interface CarrierQuery {

@@ -1,6 +1,5 @@
-import type { EvidenceContext, SessionId } from '@bonded/contract'
+import type { EvidenceContext, SessionId, Secret } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
-import type { Secret } from '../domain/secret.ts'
 
 /**
  * All that derives from the root keys. Several may be live: the first makes, all verify. Whatever is made under

@@ -1,7 +1,8 @@
+import { ALIVE, CHECK_PUBLISHABLE_KEY, requestPath } from '@bonded/contract'
 import type { UnavailableReason } from '../outcome.ts'
-import { type Answer, ask, fromNowhere } from './ask.ts'
-import type { SessionAddress } from './read.ts'
+import { getSession, send, type SessionAnswer, withoutPageState } from './get-session.ts'
 import { report, reportRejection } from './rejection.ts'
+import type { SessionAddress } from './snapshot.ts'
 
 /** Explaining must not keep a user waiting. */
 const ANSWER_LIMIT_MS = 3_000
@@ -9,7 +10,7 @@ const ANSWER_LIMIT_MS = 3_000
 interface Subject {
   readonly address: SessionAddress
   readonly publishableKey: string
-  /** What the page asked the bond for. */
+  /** The workflow and action that the page requested the bond for. */
   readonly purpose: { readonly workflow: string; readonly action: string }
 }
 
@@ -19,28 +20,19 @@ interface Subject {
  */
 export async function explainNotFound(subject: Subject): Promise<UnavailableReason> {
   const { address, publishableKey, purpose } = subject
-  const url = new URL('/api/v1/publishable-key', address.apiBaseUrl)
-  url.search = String(
-    new URLSearchParams([
-      ['workflow', purpose.workflow],
-      ['action', purpose.action],
-      ...(address.tenantId === null ? [] : [['tenant_id', address.tenantId]]),
-    ]),
-  )
-  try {
-    const response = await fetch(
-      url,
-      fromNowhere({
-        headers: { Authorization: `Bearer ${publishableKey}` },
-        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
-      }),
-    )
-    if (response.status === 401 || response.status === 403)
-      return reportRejection(response.status, await response.text())
-  } catch {
-    // Without an answer the plain reason has to do.
-  }
-  return report('session_not_found', address.id)
+  const { workflow, action } = purpose
+  const query = { workflow, action, tenant_id: address.tenantId ?? undefined }
+  const answer = await send(CHECK_PUBLISHABLE_KEY, {
+    address,
+    path: requestPath(CHECK_PUBLISHABLE_KEY, {}, query),
+    publishableKey,
+    headers: {},
+    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+  })
+  // Without an answer about the key, the reason stays that of the session.
+  return answer.kind === 'rejected' && (answer.status === 401 || answer.status === 403)
+    ? reportRejection(answer)
+    : report('session_not_found', address.id)
 }
 
 /**
@@ -50,9 +42,10 @@ export async function explainNotFound(subject: Subject): Promise<UnavailableReas
  *
  * @returns the answer of the second try, or the rejection
  */
-export async function explainBlocked({ address, publishableKey }: Subject): Promise<Answer> {
+export async function explainBlocked(subject: Subject): Promise<SessionAnswer> {
+  const { address, publishableKey } = subject
   if (!(await isReachable(address.apiBaseUrl))) return { kind: 'blocked' }
-  const again = await ask({ address, publishableKey, wait: null, signal: null })
+  const again = await getSession({ address, publishableKey, wait: null, signal: null })
   return again.kind === 'blocked'
     ? { kind: 'rejected', reason: report('origin_not_allowed') }
     : again
@@ -61,7 +54,7 @@ export async function explainBlocked({ address, publishableKey }: Subject): Prom
 async function isReachable(apiBaseUrl: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
-    await fetch(new URL('/health/alive', apiBaseUrl), fromNowhere({ mode: 'no-cors', signal }))
+    await fetch(new URL(ALIVE.path, apiBaseUrl), withoutPageState({ mode: 'no-cors', signal }))
     return true
   } catch {
     return false

@@ -1,9 +1,9 @@
+import { bare, hasEnded, type Members, ownMembers } from '@bonded/contract'
 import { isFor, type CheckedRequest, type Setup } from '../arguments.ts'
 import type { UnavailableReason } from '../outcome.ts'
-import { ask } from './ask.ts'
-import { bare, type Members, ownMembers } from './members.ts'
-import { readAddress, readStanding, type SessionAddress, type Standing } from './read.ts'
-import { recall } from './resume.ts'
+import { getSession } from './get-session.ts'
+import { loadAddress } from './resume.ts'
+import { readAddress, readSnapshot, type SessionAddress, type Snapshot } from './snapshot.ts'
 
 /** A backend that takes longer to create a session has not created one. */
 const ENDPOINT_LIMIT_MS = 15_000
@@ -14,7 +14,7 @@ export type Found = FoundSession | { readonly kind: 'none'; readonly reason: Una
 export interface FoundSession {
   readonly kind: 'session'
   readonly address: SessionAddress
-  readonly standing: Standing
+  readonly snapshot: Snapshot
   /** Whether the service itself has shown this session to this page's key. */
   readonly confirmed: boolean
 }
@@ -24,7 +24,7 @@ export interface FoundSession {
  * one from the tenant's backend.
  */
 export async function findSession(setup: Setup, request: CheckedRequest): Promise<Found> {
-  if (request.session) return understand(request.session)
+  if (request.session) return parseSession(request.session)
   return (await resumed(setup, request)) ?? fromEndpoint(setup, request)
 }
 
@@ -33,16 +33,12 @@ async function resumed(
   { publishableKey, workflow }: Setup,
   { action, context }: CheckedRequest,
 ): Promise<Found | undefined> {
-  const address = recall({ workflow, action, context })
+  const address = loadAddress({ workflow, action, context })
   if (!address) return undefined
-  const answer = await ask({ address, publishableKey, wait: null, signal: null })
-  if (
-    answer.kind !== 'standing' ||
-    !['pending', 'step_up_required', 'bonded'].includes(answer.standing.state)
-  )
-    return undefined
+  const answer = await getSession({ address, publishableKey, wait: null, signal: null })
+  if (answer.kind !== 'snapshot' || hasEnded(answer.snapshot.state)) return undefined
   return isFor(answer.view, { workflow, action })
-    ? { kind: 'session', address, standing: answer.standing, confirmed: true }
+    ? { kind: 'session', address, snapshot: answer.snapshot, confirmed: true }
     : undefined
 }
 
@@ -79,7 +75,7 @@ async function fromEndpoint(
         'session_mismatch',
         'sessionEndpoint answered with a session of another workflow or action.',
       )
-    return understand(view)
+    return parseSession(view)
   } catch (cause) {
     // No answer is the network's fault; an answer that is not JSON is the backend's.
     return failed(
@@ -92,11 +88,11 @@ async function fromEndpoint(
   }
 }
 
-function understand(view: Members): Found {
+function parseSession(view: Members): Found {
   const address = readAddress(view)
-  const standing = readStanding(view, performance.now())
-  return address && standing
-    ? { kind: 'session', address, standing, confirmed: false }
+  const snapshot = readSnapshot(view, performance.now())
+  return address && snapshot
+    ? { kind: 'session', address, snapshot, confirmed: false }
     : failed(
         'unknown_answer',
         'The session lacks members. Send the create answer without completion_secret.',

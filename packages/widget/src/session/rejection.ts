@@ -1,5 +1,7 @@
+import type { Answer } from '@bonded/contract'
 import type { UnavailableReason } from '../outcome.ts'
-import { ownMembers } from './members.ts'
+
+type Rejection = Extract<Answer, { kind: 'rejected' }>
 
 /** What the service's reasons mean for the developer of a page. Any other one is `service_refused`. */
 const REASONS = new Map<unknown, UnavailableReason>([
@@ -39,16 +41,8 @@ export function report(reason: UnavailableReason, ...details: unknown[]): Unavai
   return reason
 }
 
-/** Reads and reports why the service rejected a request of this page. */
-export function reportRejection(status: number, body: string): UnavailableReason {
-  const reason = REASONS.get(serviceReason(body)) ?? 'service_refused'
-  return report(reason, status, body)
-}
-
-function serviceReason(body: string): unknown {
-  try {
-    return ownMembers(ownMembers(JSON.parse(body))?.['error'])?.['reason']
-  } catch {
-    return undefined
-  }
+/** Reports why the service rejected a request of this page. */
+export function reportRejection({ status, error }: Rejection): UnavailableReason {
+  const reason = REASONS.get(error['reason']) ?? 'service_refused'
+  return report(reason, status, error)
 }

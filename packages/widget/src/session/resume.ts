@@ -1,5 +1,5 @@
-import { ownMembers } from './members.ts'
-import { isWebAddress, readAddress, type SessionAddress } from './read.ts'
+import { ownMembers } from '@bonded/contract'
+import { isWebAddress, readAddress, type SessionAddress } from './snapshot.ts'
 
 interface Purpose {
   readonly workflow: string
@@ -8,10 +8,11 @@ interface Purpose {
 }
 
 /**
- * Keeps where to watch this session until its outcome is told, so that a reload, or a tab that the phone's
- * system discarded while its owner was in the app, goes on with the same one. The tab's own storage only.
+ * Stores the address of this session until the page has its outcome. A reload then resumes the same
+ * session, and so does a tab that the system discarded while the user was in the app. Only the
+ * tab's own storage is used.
  */
-export function remember(purpose: Purpose, address: SessionAddress): void {
+export function saveAddress(purpose: Purpose, address: SessionAddress): void {
   inStorage((storage) =>
     storage.setItem(
       key(purpose),
@@ -20,28 +21,31 @@ export function remember(purpose: Purpose, address: SessionAddress): void {
   )
 }
 
-/** The session kept for the same purpose; undefined where there is none. The service must be asked about it. */
-export function recall(purpose: Purpose): SessionAddress | undefined {
+/**
+ * The stored session of the same purpose, or undefined. The caller must read it from the service
+ * before it uses it.
+ */
+export function loadAddress(purpose: Purpose): SessionAddress | undefined {
   return inStorage((storage) => {
-    const kept = ownMembers(JSON.parse(storage.getItem(key(purpose)) ?? 'null'))
+    const stored = ownMembers(JSON.parse(storage.getItem(key(purpose)) ?? 'null'))
     if (
-      kept === undefined ||
-      kept['context'] !== fingerprint(purpose.context) ||
-      !isWebAddress(kept['apiBaseUrl'])
+      stored === undefined ||
+      stored['context'] !== fingerprint(purpose.context) ||
+      !isWebAddress(stored['apiBaseUrl'])
     )
       return undefined
     return readAddress({
-      id: kept['id'],
-      watch_token: kept['watchToken'],
-      api_base_url: kept['apiBaseUrl'],
-      websocket_url: kept['websocketUrl'],
-      tenant_id: kept['tenantId'],
+      id: stored['id'],
+      watch_token: stored['watchToken'],
+      api_base_url: stored['apiBaseUrl'],
+      websocket_url: stored['websocketUrl'],
+      tenant_id: stored['tenantId'],
     })
   })
 }
 
-/** Forgets it: the page has the outcome, and its next request is a new one. */
-export function forget(purpose: Purpose): void {
+/** Deletes the stored session: the page has its outcome, and its next request is a new one. */
+export function deleteAddress(purpose: Purpose): void {
   inStorage((storage) => storage.removeItem(key(purpose)))
 }
 
@@ -50,8 +54,8 @@ function key({ workflow, action }: Purpose): string {
 }
 
 /**
- * Tells a changed form from the same one without keeping what was typed: a session made for other values must
- * not be resumed. FNV-1a; it guards against a mistake, not against anybody.
+ * Distinguishes a changed form from the same one without storing its values: a session that was
+ * created for other values must not be resumed. FNV-1a detects mistakes; it is no security measure.
  */
 function fingerprint(context: unknown): number {
   let hash = 0x811c9dc5
@@ -60,7 +64,7 @@ function fingerprint(context: unknown): number {
   return hash >>> 0
 }
 
-/** Storage can be forbidden, full or filled by somebody else: then nothing is resumed, and nothing breaks. */
+/** Storage can be disabled, full or malformed. Then no session is resumed, and no error occurs. */
 function inStorage<T>(use: (storage: Storage) => T): T | undefined {
   try {
     return use(sessionStorage)

@@ -1,8 +1,10 @@
-import { bare } from './members.ts'
+import { bare } from '@bonded/contract'
 
 /**
- * Calls back when the page comes back to life: shown again, restored from the back-forward cache, unfrozen,
- * or online again. Timers lag and sockets die in a page that sleeps. Returns what stops it.
+ * Calls back when the page becomes active: visible, restored from the back-forward cache, resumed or
+ * online. Timers and sockets stop in a suspended page.
+ *
+ * @returns a function that removes the listeners
  */
 export function onWake(wake: () => void): () => void {
   const stop = new AbortController()

@@ -1,11 +1,12 @@
+import { CLOSE, hasEnded, openChannel } from '@bonded/contract'
 import type { UnavailableReason } from '../outcome.ts'
-import { type Answer, ask } from './ask.ts'
-import { openChannel } from './channel.ts'
+import { advance } from './advance.ts'
+import { createBackoff } from './backoff.ts'
 import { explainBlocked, explainNotFound } from './explain.ts'
-import { contact } from './contact.ts'
+import { readFrame } from './frame.ts'
+import { getSession, type SessionAnswer } from './get-session.ts'
 import { interruptible } from './pause.ts'
-import type { SessionAddress, Standing } from './read.ts'
-import { advance, isOver } from './standing.ts'
+import type { SessionAddress, Snapshot } from './snapshot.ts'
 import { onWake } from './wake.ts'
 
 /** Below the 25 000 the service allows, so that its answer comes before ours is counted as lost. */
@@ -21,16 +22,16 @@ const FIRST_ANSWER_MS = 500
 /** So many channels that never opened mean that something on the way blocks them. */
 const BLOCKED_AFTER = 2
 /** Bad frame and superseded: a reconnect would end the same way. */
-const DO_NOT_RETURN = [4400, 4429]
+const DO_NOT_RETURN: readonly number[] = [CLOSE.badFrame, CLOSE.superseded]
 
 interface Watch {
   readonly address: SessionAddress
   readonly publishableKey: string
   readonly purpose: { readonly workflow: string; readonly action: string }
   /** What the page passed along, or what the service has confirmed. */
-  readonly standing: Standing
+  readonly snapshot: Snapshot
   readonly confirmed: boolean
-  readonly onStanding: (standing: Standing) => void
+  readonly onSnapshot: (snapshot: Snapshot) => void
   readonly onUnavailable: (reason: UnavailableReason) => void
 }
 
@@ -43,19 +44,19 @@ export function watch({
   address,
   publishableKey,
   purpose,
-  onStanding,
+  onSnapshot,
   onUnavailable,
   ...start
 }: Watch): () => void {
-  let { standing, confirmed } = start
+  let { snapshot, confirmed } = start
   let ended = false
-  let parseFrame = false
+  let hasFrame = false
   let failedOpenings = 0
   let woken = false
   let silence: ReturnType<typeof setTimeout> | undefined
-  let hangUp: (() => void) | undefined
-  let reach = contact()
-  const rest = interruptible()
+  let closeChannel: (() => void) | undefined
+  let backoff = createBackoff()
+  const waits = interruptible()
   const isEnded = () => ended
   const isBlocked = () => failedOpenings >= BLOCKED_AFTER
 
@@ -63,34 +64,34 @@ export function watch({
     ended = true
     stopWaking()
     clearTimeout(silence)
-    hangUp?.()
-    rest.interrupt()
+    closeChannel?.()
+    waits.interrupt()
   }
   const giveUp = (reason: UnavailableReason) => {
     if (ended) return
     end()
     onUnavailable(reason)
   }
-  const learn = (news: Standing) => {
+  const update = (received: Snapshot) => {
     if (ended) return
-    reach.heard()
+    backoff.succeeded()
     // The service's first answer replaces whatever the page passed along.
-    standing = confirmed ? advance(standing, news) : news
+    snapshot = confirmed ? advance(snapshot, received) : received
     confirmed = true
-    if (isOver(standing)) end()
-    onStanding(standing)
+    if (hasEnded(snapshot.state)) end()
+    onSnapshot(snapshot)
   }
-  const take = async (answer: Answer): Promise<void> => {
+  const take = async (answer: SessionAnswer): Promise<void> => {
     switch (answer.kind) {
-      case 'standing':
-        return learn(answer.standing)
+      case 'snapshot':
+        return update(answer.snapshot)
       case 'unreadable':
         return giveUp('unknown_answer')
       case 'rejected':
         return giveUp(answer.reason)
       case 'gone':
         // A session that expired over an hour ago reads as not found.
-        if (untilExpiryMs() === 0) return learn({ ...standing, state: 'expired' })
+        if (untilExpiryMs() === 0) return update({ ...snapshot, state: 'expired' })
         return giveUp(
           confirmed
             ? 'session_not_found'
@@ -98,22 +99,22 @@ export function watch({
         )
       case 'blocked':
         return confirmed
-          ? missed(0)
-          : retake(await explainBlocked({ address, publishableKey, purpose }))
+          ? fail(0)
+          : takeAgain(await explainBlocked({ address, publishableKey, purpose }))
       case 'later':
-        return missed(answer.retryAfterMs)
+        return fail(answer.retryAfterMs)
     }
   }
-  const retake = (answer: Answer) => (answer.kind === 'blocked' ? missed(0) : take(answer))
-  const missed = (restMs: number) => {
+  const takeAgain = (answer: SessionAnswer) => (answer.kind === 'blocked' ? fail(0) : take(answer))
+  const fail = (retryAfterMs: number) => {
     if (ended) return
-    reach.missed(performance.now(), Math.min(restMs, untilExpiryMs()))
-    if (reach.isLost(performance.now())) giveUp('network')
+    backoff.failed(performance.now(), Math.min(retryAfterMs, untilExpiryMs()))
+    if (backoff.isLost(performance.now())) giveUp('network')
   }
-  const untilExpiryMs = () => Math.max(0, standing.expiresAt - performance.now())
+  const untilExpiryMs = () => Math.max(0, snapshot.expiresAt - performance.now())
   /** Until something must change by itself: the code, or the session. */
   const untilDueMs = () => {
-    const showsCode = standing.state === 'pending' && standing.code
+    const showsCode = snapshot.state === 'pending' && snapshot.code
     return Math.min(
       untilExpiryMs(),
       showsCode ? Math.max(0, showsCode.rotatesAt - performance.now()) : Number.POSITIVE_INFINITY,
@@ -125,28 +126,40 @@ export function watch({
     new Promise<void>((resolve) => {
       let opened = false
       // A firewall may swallow a handshake: a user must not wait for the QR code until it times out.
-      const first = setTimeout(() => !confirmed && void askBeside(), FIRST_ANSWER_MS)
+      const first = setTimeout(() => !confirmed && void readNow(), FIRST_ANSWER_MS)
       const over = () => {
-        hangUp = undefined
+        closeChannel = undefined
         clearTimeout(silence)
         clearTimeout(first)
         resolve()
       }
-      const after = parseFrame ? standing.seq : undefined
       const close = openChannel(
-        { address, publishableKey, after },
+        {
+          WebSocket,
+          url: address.websocketUrl,
+          offer: {
+            watchToken: address.watchToken,
+            publishableKey,
+            after: hasFrame ? snapshot.seq : undefined,
+          },
+          schedule: (delayMs, act) => {
+            const timer = setTimeout(act, delayMs)
+            return () => clearTimeout(timer)
+          },
+        },
         {
           opened() {
             opened = true
             failedOpenings = 0
-            doubtLater()
+            checkLater()
           },
-          news(news) {
-            parseFrame = true
-            learn(news)
-            doubtLater()
+          message(data) {
+            const received = readFrame(data, { sessionId: address.id, now: performance.now() })
+            if (received === undefined) return giveUp('unknown_answer')
+            hasFrame = true
+            update(received)
+            checkLater()
           },
-          unreadable: () => giveUp('unknown_answer'),
           closed(code) {
             if (!opened) failedOpenings += 1
             if (DO_NOT_RETURN.includes(code)) failedOpenings = BLOCKED_AFTER
@@ -154,36 +167,36 @@ export function watch({
           },
         },
       )
-      hangUp = () => {
+      closeChannel = () => {
         close()
         over()
       }
     })
-  const doubtLater = () => {
+  const checkLater = () => {
     clearTimeout(silence)
     if (!ended)
       silence = setTimeout(
-        () => void doubt(),
+        () => void check(),
         Math.min(LONGEST_SILENCE_MS, untilDueMs()) + GRACE_MS,
       )
   }
-  const askBeside = async () =>
-    take(await ask({ address, publishableKey, wait: null, signal: null }))
+  const readNow = async () =>
+    take(await getSession({ address, publishableKey, wait: null, signal: null }))
   /** Asks GET beside the channel. A channel that has not reported as much is dead. */
-  const doubt = async () => {
-    const { seq, state, code } = standing
-    await askBeside()
+  const check = async () => {
+    const { seq, state, code } = snapshot
+    await readNow()
     const knewAll =
-      standing.seq === seq && standing.state === state && standing.code?.payload === code?.payload
-    if (reach.isBroken() || !knewAll) hangUp?.()
-    else if (hangUp) doubtLater()
+      snapshot.seq === seq && snapshot.state === state && snapshot.code?.payload === code?.payload
+    if (backoff.isFailing() || !knewAll) closeChannel?.()
+    else if (closeChannel) checkLater()
   }
   const poll = async (waitMs: number) => {
-    const signal = rest.signal()
-    const answer = await ask({
+    const signal = waits.signal()
+    const answer = await getSession({
       address,
       publishableKey,
-      wait: waitMs > 0 ? { ms: waitMs, after: standing.seq } : null,
+      wait: waitMs > 0 ? { ms: waitMs, after: snapshot.seq } : null,
       signal,
     })
     if (!signal.aborted) await take(answer)
@@ -192,28 +205,30 @@ export function watch({
   const run = async () => {
     while (!isEnded()) {
       // A page that woke up asks before anything else.
-      const askFirst = woken
+      const readFirst = woken
       woken = false
-      if (!askFirst && !isBlocked()) await listen()
-      const restMs = reach.restMs(performance.now())
-      if (restMs > 0 && !isEnded()) await rest.pause(restMs)
+      if (!readFirst && !isBlocked()) await listen()
+      const retryAfterMs = backoff.retryAfterMs(performance.now())
+      if (retryAfterMs > 0 && !isEnded()) await waits.pause(retryAfterMs)
       if (!isEnded())
         await poll(
-          isBlocked() && !askFirst && !reach.isBroken()
+          isBlocked() && !readFirst && !backoff.isFailing()
             ? Math.min(LONGEST_WAIT_MS, untilDueMs() + 1)
             : 0,
         )
       if (!isEnded() && !woken)
-        await rest.pause(isBlocked() && !reach.isBroken() ? BETWEEN_POLLS_MS : reach.backoffMs())
+        await waits.pause(
+          isBlocked() && !backoff.isFailing() ? BETWEEN_POLLS_MS : backoff.delayMs(),
+        )
     }
   }
 
   const stopWaking = onWake(() => {
     // The clock may have stopped or run on while the page slept, so the outage is measured anew.
-    reach = contact()
-    woken = hangUp === undefined
-    if (woken) rest.interrupt()
-    else void doubt()
+    backoff = createBackoff()
+    woken = closeChannel === undefined
+    if (woken) waits.interrupt()
+    else void check()
   })
   void run()
   return end

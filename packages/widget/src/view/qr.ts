@@ -1,5 +1,5 @@
+import { bare } from '@bonded/contract'
 import { encode } from 'uqr'
-import { bare } from '../session/members.ts'
 import { drawing } from './dom.ts'
 
 /** The quiet zone that ISO 18004 asks for, in modules. Part of the drawing, so that no page can crop it. */

@@ -1,7 +1,10 @@
 /**
- * The looks. Sizes are in em from the reader's own default size (`font: medium`), so the page's root size
- * changes nothing and text zoom works. The colour scheme is the one the page declares: a page that says
- * nothing is light, whatever the system prefers, and gets a light widget.
+ * The styles. Sizes are in em from the reader's default size (`font: medium`), so that text zoom
+ * works and the page's root size has no effect. The color scheme is the one that the page declares:
+ * a page that declares none is light, whatever the system prefers, and gets a light widget.
+ *
+ * On a screen without a QR code the picture comes first. While the phone is busy, the card keeps
+ * the height that it had with the QR code.
  */
 const CSS = `
 :host{display:block;min-height:168px;max-width:360px}
@@ -24,7 +27,6 @@ const CSS = `
 .card[data-tone=warn]{--tone:light-dark(#8a4b00,#f5c26b);--tint:light-dark(#fdf1de,#392d17)}
 .card[data-tone=stop]{--tone:light-dark(#b3261e,#f2a7a0);--tint:light-dark(#fdeceb,#3d2321)}
 }
-/* Without a code the picture comes first. While the phone is busy the card keeps the height it had with the code. */
 .card:not([data-screen=waiting]){justify-content:center;padding-bottom:24px}
 .card:not([data-screen=waiting]) .stage{order:-1;min-height:0;padding-top:8px}
 .card[data-tone=busy]{min-height:398px}

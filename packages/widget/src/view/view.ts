@@ -1,5 +1,5 @@
+import { bare } from '@bonded/contract'
 import { timeLeft } from '../countdown.ts'
-import { bare } from '../session/members.ts'
 import { en, type Messages } from '../messages.ts'
 import type { Screen, ScreenName } from '../screen.ts'
 import { badge, toneOf } from './badge.ts'

@@ -9,8 +9,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
-import { decodeBase64url, evidenceMacInput, type SessionId } from '@bonded/contract'
-import { Secret } from '../../domain/secret.ts'
+import { decodeBase64url, evidenceMacInput, type SessionId, Secret } from '@bonded/contract'
 import type { Keyring } from '../../ports/keyring.ts'
 import type { RootKey } from './root-keys.ts'
 import { seal, unseal } from './seal.ts'

@@ -1,5 +1,4 @@
-import { credentialChecksum } from '@bonded/contract'
-import { Secret } from '../../domain/secret.ts'
+import { credentialChecksum, Secret } from '@bonded/contract'
 import type { Service } from '../service.ts'
 
 /** A new server credential: the row to store, and the secret, which is shown once. */

@@ -1,5 +1,4 @@
-import type { TenantId } from '@bonded/contract'
-import { Secret } from '../../domain/secret.ts'
+import { Secret, type TenantId } from '@bonded/contract'
 import type { Scope } from '../../domain/tenant.ts'
 import type { KeyListing } from '../../ports/store.ts'
 import type { Service } from '../service.ts'

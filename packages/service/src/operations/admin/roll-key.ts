@@ -1,4 +1,4 @@
-import { Secret } from '../../domain/secret.ts'
+import { Secret } from '@bonded/contract'
 import type { Instant } from '../../domain/session.ts'
 import { isRevoked } from '../../domain/tenant.ts'
 import type { KeyListing } from '../../ports/store.ts'

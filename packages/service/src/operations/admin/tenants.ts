@@ -5,8 +5,8 @@ import {
   type TenantId,
   type Timeline,
   type Workflow,
+  type Secret,
 } from '@bonded/contract'
-import type { Secret } from '../../domain/secret.ts'
 import { type Session, stateAt } from '../../domain/session.ts'
 import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
 import type { Tenant } from '../../domain/tenant.ts'

@@ -1,8 +1,8 @@
+import { Secret } from '@bonded/contract'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { vectorsMissing } from '../../../../contract/tests/vectors.ts'
 import { camaraCarrier } from '../../../src/adapters/carrier/camara.ts'
-import { Secret } from '../../../src/domain/secret.ts'
 import {
   startFakeCarrier,
   type Mood,

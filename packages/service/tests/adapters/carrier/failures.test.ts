@@ -1,9 +1,9 @@
+import { Secret } from '@bonded/contract'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { vectorsMissing } from '../../../../contract/tests/vectors.ts'
 import { BUDGET_MS } from '../../../src/adapters/carrier/camara.ts'
 import { OPEN_MS, OUTAGES_TO_OPEN } from '../../../src/adapters/carrier/circuit.ts'
-import { Secret } from '../../../src/domain/secret.ts'
 import { PATHS, type Path } from './fake-carrier/fake-carrier.ts'
 import { NUMBER, scene, UNKNOWN, WELL } from './fake-carrier/scene.ts'
 

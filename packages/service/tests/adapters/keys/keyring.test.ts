@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import type { SessionId, SubjectId, TenantId } from '@bonded/contract'
+import { Secret, type SessionId, type SubjectId, type TenantId } from '@bonded/contract'
 import { readVector, vectorsMissing } from '../../../../contract/tests/vectors.ts'
 import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
 import { systemRandom } from '../../../src/adapters/keys/random.ts'
 import { parseRootKeys, RootKeyError } from '../../../src/adapters/keys/root-keys.ts'
 import { appAssertionVerifier } from '../../../src/adapters/attestation/app-assertion-verifier.ts'
-import { Secret } from '../../../src/domain/secret.ts'
 
 const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
 const NEW_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }

@@ -1,6 +1,6 @@
+import { Secret } from '@bonded/contract'
 import { camaraCarrier } from '../../../../src/adapters/carrier/camara.ts'
 import type { CarrierSettings } from '../../../../src/adapters/carrier/carrier-client.ts'
-import { Secret } from '../../../../src/domain/secret.ts'
 import { startFakeCarrier, type Subscriber } from './fake-carrier.ts'
 import { WatchedClock } from './watched-clock.ts'
 

@@ -1,10 +1,10 @@
 const REDACTED = '[secret]'
 
 /**
- * A secret that cannot print itself: in a log line, a template, JSON or an inspection it reads `[secret]`.
- * A store adapter writes `reveal()` into its column and makes a new one when it reads the row.
+ * A secret that cannot print itself: it reads `[secret]` in a log line, a template, JSON and an
+ * inspection. Only `reveal` returns the value, so a search for that word finds every use.
  *
- * @example JSON.stringify({ completion_secret: new Secret('bcs_…') }) // '{"completion_secret":"[secret]"}'
+ * @example JSON.stringify({ device_token: new Secret('dt_…') }) // '{"device_token":"[secret]"}'
  */
 export class Secret {
   readonly #value: string
@@ -13,7 +13,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The secret itself. Every call of this is a place to look at in review. */
+  /** The value itself. Every call of this is a place to check in a review. */
   reveal(): string {
     return this.#value
   }

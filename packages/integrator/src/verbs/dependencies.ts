@@ -12,7 +12,7 @@ export interface GatePolicy {
 }
 
 /** What the verbs work with. */
-export interface GateParts<Tx> {
+export interface GateDependencies<Tx> {
   readonly service: Service
   readonly store: PendingStore<Tx>
   readonly policy: GatePolicy

@@ -1,15 +1,24 @@
-import { type Members, ownMembers } from './members.ts'
-import type { PublicEndedReason, SessionHint, SessionState } from '@bonded/contract'
+import {
+  type Members,
+  NO_MEMBERS,
+  ownMembers,
+  PUBLIC_ENDED_REASONS,
+  type PublicEndedReason,
+  SESSION_HINTS,
+  SESSION_STATES,
+  type SessionHint,
+  type SessionState,
+} from '@bonded/contract'
 
 /** A point of `performance.now()`, in milliseconds. The wall clock of a PC can be anything. */
 export type Instant = number
 
-/** The code to show, and how long. */
+/** The QR code to show, and until when. */
 export interface Code {
   readonly payload: string
   readonly link: string
   readonly rotatesAt: Instant
-  /** Accepted until then. A code past it must not be shown. */
+  /** The service accepts it until then. An expired code must not be shown. */
   readonly expiresAt: Instant
 }
 
@@ -23,8 +32,8 @@ export interface SessionAddress {
   readonly tenantId: string | null
 }
 
-/** What was last heard of a session. */
-export interface Standing {
+/** A session as the service last described it. */
+export interface Snapshot {
   readonly seq: number
   readonly state: SessionState
   readonly hint: SessionHint | null
@@ -32,30 +41,6 @@ export interface Standing {
   readonly expiresAt: Instant
   readonly code: Code | null
 }
-
-/** What a value that is no object has. */
-const NONE: Members = Object.freeze(Object.create(null))
-
-const STATES: readonly SessionState[] = [
-  'pending',
-  'bonded',
-  'step_up_required',
-  'completed',
-  'killed',
-  'expired',
-] satisfies SessionState[]
-const HINTS: readonly unknown[] = [
-  'waiting_for_scan',
-  'scanned',
-  'evaluating',
-  'step_up',
-] satisfies SessionHint[]
-const REASONS: readonly unknown[] = [
-  'user_declined',
-  'user_unexpected',
-  'not_verified',
-  'killed',
-] satisfies PublicEndedReason[]
 
 /** How to watch the session that a backend or the service returned; undefined if it lacks members. */
 export function readAddress(view: unknown): SessionAddress | undefined {
@@ -65,7 +50,7 @@ export function readAddress(view: unknown): SessionAddress | undefined {
     websocket_url: websocketUrl,
     watch_token: watchToken,
     tenant_id: tenantId,
-  } = ownMembers(view) ?? NONE
+  } = ownMembers(view) ?? NO_MEMBERS
   if (
     typeof id !== 'string' ||
     typeof watchToken !== 'string' ||
@@ -83,21 +68,20 @@ export function readAddress(view: unknown): SessionAddress | undefined {
 }
 
 /**
- * Where a session stands, from a view or from a frame with its data; undefined for anything this version
- * cannot read, above all for a state it does not know: then the widget fails closed.
+ * The snapshot in a view or in a frame with its data; undefined for anything that this version
+ * cannot read, such as an unknown state. The widget then fails closed.
  */
-export function readStanding(view: unknown, now: Instant): Standing | undefined {
+export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined {
   const members = ownMembers(view)
   if (members === undefined) return undefined
   const { seq, state, hint, ended_reason: endedReason, expires_in_ms: expiresInMs } = members
-  if (!isCount(seq) || !isCount(expiresInMs) || !STATES.includes(state as SessionState))
-    return undefined
+  if (!isCount(seq) || !isCount(expiresInMs) || !isWord(SESSION_STATES, state)) return undefined
   return {
     seq,
-    state: state as SessionState,
-    // Open lists (protocol 11): a word we do not know is as good as none.
-    hint: HINTS.includes(hint) ? (hint as SessionHint) : null,
-    endedReason: REASONS.includes(endedReason) ? (endedReason as PublicEndedReason) : null,
+    state,
+    // These lists are open (protocol 11): an unknown word counts as none.
+    hint: isWord(SESSION_HINTS, hint) ? hint : null,
+    endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
   }
@@ -134,4 +118,8 @@ function isSocketAddress(value: unknown): value is string {
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+function isWord<W extends string>(words: readonly W[], value: unknown): value is W {
+  return (words as readonly unknown[]).includes(value)
 }

@@ -1,0 +1,13 @@
+/** The subprotocol that the service selects. */
+export const CHANNEL_PROTOCOL = 'bonded.v1'
+/** Every client offers `watch.<watch token>`. */
+export const WATCH_PREFIX = 'watch.'
+/** A browser also offers `key.<publishable key>`. */
+export const KEY_PREFIX = 'key.'
+/** A client that reconnects also offers `after.<seq>` of the last event that it received. */
+export const AFTER_PREFIX = 'after.'
+/** The version of the envelope that every frame carries. */
+export const FRAME_VERSION = 1
+
+/** Close codes of the channel. */
+export const CLOSE = { ended: 1000, restarting: 1012, badFrame: 4400, superseded: 4429 } as const

@@ -1,0 +1,49 @@
+/** The six states. This list is closed within `/api/v1`. */
+export const SESSION_STATES = [
+  'pending',
+  'bonded',
+  'step_up_required',
+  'completed',
+  'killed',
+  'expired',
+] as const
+type SessionState = (typeof SESSION_STATES)[number]
+
+/** Progress that a watcher sees between two states. This list is open: it may gain words. */
+export const SESSION_HINTS = ['waiting_for_scan', 'scanned', 'evaluating', 'step_up'] as const
+
+/** Why a session was killed, as its tenant reads it. */
+export const ENDED_REASONS = [
+  'user_declined',
+  'user_unexpected',
+  'policy_not_met',
+  'too_many_attempts',
+  'killed_by_tenant',
+  'killed_by_operator',
+] as const
+
+/** Why a session was killed, as a browser reads it. It does not say which check failed. */
+export const PUBLIC_ENDED_REASONS = [
+  'user_declined',
+  'user_unexpected',
+  'not_verified',
+  'killed',
+] as const
+
+/**
+ * Whether a session can never change again.
+ *
+ * @example hasEnded('bonded') // false: it can still be completed
+ */
+export function hasEnded(state: SessionState): boolean {
+  return state === 'completed' || state === 'killed' || state === 'expired'
+}
+
+/**
+ * Whether a session waits for an answer of the phone.
+ *
+ * @example awaitsPhone('step_up_required') // true
+ */
+export function awaitsPhone(state: SessionState): boolean {
+  return state === 'pending' || state === 'step_up_required'
+}

@@ -1,0 +1,111 @@
+import {
+  type Answer,
+  bare,
+  exchange,
+  GET_SESSION,
+  isRetryableStatus,
+  type Members,
+  parseMembers,
+  type RequestParts,
+  requestPath,
+  type Route,
+} from '@bonded/contract'
+import type { UnavailableReason } from '../outcome.ts'
+import { reportRejection } from './rejection.ts'
+import { readSnapshot, type SessionAddress, type Snapshot } from './snapshot.ts'
+
+/** An answer that takes longer than this, beyond the requested wait, counts as lost. */
+const ANSWER_LIMIT_MS = 8_000
+
+/** The result of reading the session. */
+export type SessionAnswer =
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot; readonly view: Members }
+  /** The service does not show this session to this key. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'rejected'; readonly reason: UnavailableReason }
+  | { readonly kind: 'unreadable' }
+  /** No answer for now: retry, but not before the time that the service names. */
+  | { readonly kind: 'later'; readonly retryAfterMs: number }
+  /** No answer that this page may read: the network failed, or its origin is not allowed. */
+  | { readonly kind: 'blocked' }
+
+interface Question {
+  readonly address: SessionAddress
+  readonly publishableKey: string
+  /** Wait up to `ms` for a change after `seq`. Null: answer at once. */
+  readonly wait: { readonly ms: number; readonly after: number } | null
+  readonly signal: AbortSignal | null
+}
+
+/** Reads the session as the service shows it to a browser. */
+export async function getSession(question: Question): Promise<SessionAnswer> {
+  const { address, publishableKey, wait, signal } = question
+  const limit = new AbortController()
+  const stop = () => limit.abort()
+  const timer = setTimeout(stop, ANSWER_LIMIT_MS + (wait?.ms ?? 0))
+  signal?.addEventListener('abort', stop)
+  try {
+    const answer = await send(GET_SESSION, {
+      address,
+      path: requestPath(
+        GET_SESSION,
+        { session_id: address.id },
+        { wait_ms: wait ? Math.round(wait.ms) : undefined, after: wait?.after },
+      ),
+      publishableKey,
+      headers: { 'X-Bond-Watch': address.watchToken },
+      signal: limit.signal,
+    })
+    if (answer.kind === 'accepted') return parseSession(answer.text, address.id)
+    if (answer.kind === 'unanswered')
+      return limit.signal.aborted ? { kind: 'later', retryAfterMs: 0 } : { kind: 'blocked' }
+    if (answer.status === 404) return { kind: 'gone' }
+    return isRetryableStatus(answer.status)
+      ? { kind: 'later', retryAfterMs: answer.retryAfterMs ?? 0 }
+      : { kind: 'rejected', reason: reportRejection(answer) }
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+  }
+}
+
+interface Request {
+  readonly address: SessionAddress
+  readonly path: string
+  readonly publishableKey: string
+  readonly headers: Record<string, string>
+  readonly signal: AbortSignal
+}
+
+/** Sends one request with the page's key to the service of a session. */
+export function send(route: Route, request: Request): Promise<Answer> {
+  const { address, path, publishableKey, headers, signal } = request
+  return exchange({
+    route,
+    url: new URL(path, address.apiBaseUrl).href,
+    fetch: (url, init: RequestParts & RequestInit) => fetch(url, init),
+    bearer: publishableKey,
+    headers,
+    init: withoutPageState({ signal }),
+  })
+}
+
+/** Options of a request to the service: no cookies, no referrer, nothing stored. */
+export function withoutPageState(init: RequestInit): RequestInit {
+  return bare({
+    ...init,
+    cache: 'no-store',
+    credentials: 'omit',
+    referrerPolicy: 'no-referrer',
+  } satisfies RequestInit)
+}
+
+function parseSession(text: string, id: string): SessionAnswer {
+  const view = parseMembers(text)
+  // Not an object of the service: the page of a proxy or of a captive portal.
+  if (view === undefined) return { kind: 'blocked' }
+  const snapshot = readSnapshot(view, performance.now())
+  return snapshot && view['id'] === id
+    ? { kind: 'snapshot', snapshot, view }
+    : { kind: 'unreadable' }
+}
