@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Runs on any Node: hands over to the one this repository pins, or says which version is needed.
+// Starts the service with this Node or with the version that this repository pins. Where neither
+// is new enough, it prints the version that is needed.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -22,8 +23,9 @@ if (node === undefined) {
   console.error(`bonded needs Node ${needed.join('.')} or newer. This is ${process.version}.`)
   process.exit(2)
 }
-// V8's compiled code is cached beside the packages: whoever can write there can change the code
-// itself. It makes a start about 20% faster, and one from the sources twice as fast.
+// V8 caches compiled code beside the packages. The cache adds no risk: write access to that folder
+// already allows changing the code itself. It starts the compiled service about 20% faster, and the
+// sources twice as fast.
 const modules = modulesAbove().next().value
 if (modules !== undefined) process.env.NODE_COMPILE_CACHE ??= join(modules, '.cache/bonded')
 const args = [...flags, main, ...process.argv.slice(2)]
@@ -38,7 +40,7 @@ const child = spawn(node, args, { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
 
-/** The runtime that `npm ci` put beside us, if it did. */
+/** The Node binary that `npm ci` installed, or undefined. */
 function pinnedNode() {
   for (const modules of modulesAbove()) {
     const found = readdirSync(modules).find((name) => /^node-(bin-)?(linux|darwin|win)-/.test(name))
@@ -52,7 +54,7 @@ function pinnedNode() {
   return undefined
 }
 
-/** Every node_modules that packages found here could come from, the nearest first. */
+/** Every node_modules folder that Node resolves packages from here, the nearest first. */
 function* modulesAbove() {
   for (let folder = here; dirname(folder) !== folder; folder = dirname(folder)) {
     const modules = join(folder, 'node_modules')

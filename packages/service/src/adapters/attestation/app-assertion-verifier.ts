@@ -7,13 +7,14 @@ import type { AssertionVerifier } from '../../ports/devices.ts'
 import { publicKeyOf } from './public-key-cache.ts'
 
 /**
- * Assertions of the formats `software` and `android-key` (protocol 5): WebAuthn's form, signature over authenticator
- * data and client data hash. The app id is the one stored with the device.
+ * Verifies assertions of the formats `software` and `android-key` (protocol 5). They have the form of
+ * WebAuthn: a signature over the authenticator data and the client data hash. The app id must be the
+ * one stored with the device.
  */
 export const appAssertionVerifier: AssertionVerifier = {
   verify({ device, payload, appAttest }) {
     const fail = (step: string) => refuse('assertion_invalid', { step })
-    // 1. The key is the registered one, and nothing of another format was sent.
+    // 1. The key is the registered one, and the request has no member of another format.
     if (appAttest.key_id !== device.keyId) return fail('key_id')
     if (appAttest.client_data_json !== undefined) return fail('client_data_json')
     const authenticatorData = decodeBase64url(appAttest.authenticator_data)
@@ -26,22 +27,22 @@ export const appAssertionVerifier: AssertionVerifier = {
       signature === undefined
     )
       return fail('encoding')
-    // 2. The hash is of the payload rebuilt here; the one sent is only compared.
+    // 2. The service hashes the payload that it rebuilt and compares the hash that was sent.
     const clientDataHash = hash('sha256', payload, 'buffer')
     if (clientDataHash.toString('base64url') !== appAttest.client_data_hash)
       return fail('client_data_hash')
-    // 3. The signature.
+    // 3. The signature verifies under the registered key.
     const key = publicKeyOf(device)
     if (key === undefined) return fail('public_key')
     const message = Buffer.concat([authenticatorData, clientDataHash])
     if (!isSignatureOf({ message, digest: 'sha256', signature, key })) return fail('signature')
-    // 4. The app.
+    // 4. The authenticator data names the registered app.
     if (!appIdHashOf(device.appId).equals(header.appIdHash)) return fail('app_id')
     return accept({ counter: header.counter, userVerified: false })
   },
 }
 
-/** App ids come from the configuration: there are few, and each is hashed once. */
+/** SHA-256 of each app id. App ids come from the configuration, so there are few. */
 const appIdHashes = new Map<string, Buffer>()
 
 function appIdHashOf(appId: string): Buffer {

@@ -2,25 +2,28 @@ import type { KeyObject } from 'node:crypto'
 import { readPublicKey } from '@bonded/attestation/x509'
 import type { Device } from '../../domain/session.ts'
 
-/** Making a key object costs twice what a verification does: 5 000 phones at once keep theirs. */
-const MAX_KEPT = 5_000
-const kept = new Map<string, KeyObject>()
+/**
+ * The number of key objects cached. Creating one costs twice as much as a verification.
+ */
+const MAX_CACHED_KEYS = 5_000
+const cache = new Map<string, KeyObject>()
 
 /**
- * The key object of a device, or undefined where Node cannot read the stored key. A key never
- * changes under its id, so a cached one cannot be stale.
+ * Returns the key object of a device, or undefined where Node cannot read the stored key. The key of
+ * a key id never changes, so a cached one cannot be stale.
  */
 export function publicKeyOf(device: Pick<Device, 'keyId' | 'publicKey'>): KeyObject | undefined {
-  const known = kept.get(device.keyId)
-  if (known !== undefined) {
-    // Least recently used goes first: a Map remembers the order of insertion.
-    kept.delete(device.keyId)
-    kept.set(device.keyId, known)
-    return known
+  const cached = cache.get(device.keyId)
+  if (cached !== undefined) {
+    // A Map iterates in insertion order, so the first key is the least recently used.
+    cache.delete(device.keyId)
+    cache.set(device.keyId, cached)
+    return cached
   }
   const key = readPublicKey(device.publicKey)
   if (key === undefined) return undefined
-  if (kept.size >= MAX_KEPT) for (const oldest of kept.keys()) if (kept.delete(oldest)) break
-  kept.set(device.keyId, key)
+  if (cache.size >= MAX_CACHED_KEYS)
+    for (const oldest of cache.keys()) if (cache.delete(oldest)) break
+  cache.set(device.keyId, key)
   return key
 }

@@ -1,7 +1,7 @@
 import type { Rejection } from '@bonded/attestation'
 import { refuse } from '../../domain/refusal.ts'
 
-/** A rejection of the attestation package as a refusal of the service. */
+/** Converts a rejection of `@bonded/attestation` into a refusal of the service. */
 export function refusalOf({
   reason,
   step,

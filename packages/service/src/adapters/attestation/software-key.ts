@@ -4,12 +4,12 @@ import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../domain/refusal.ts'
 import type { AttestationVerifier } from '../../ports/devices.ts'
 
-/** What a software key's assertions name instead of an app. */
+/** The app id of software keys, which belong to no app. */
 const APP_ID = 'software'
 
 /**
- * Registers a key that no hardware holds. It serves sandbox tenants only, so there is nothing to prove but that
- * it is a P-256 key.
+ * Registers a key without hardware protection. Sandbox tenants alone accept it, so the only
+ * requirement is a P-256 key.
  */
 export const softwareAttestationVerifier: AttestationVerifier<'software'> = {
   async verify(request) {
@@ -17,7 +17,7 @@ export const softwareAttestationVerifier: AttestationVerifier<'software'> = {
     const key = der && readPublicKey(der)
     if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
       return refuse('public_key_invalid', { param: 'public_key' })
-    // Written anew: two spellings of one key must not be two keys.
+    // The key is encoded again, so that two encodings of one key are one key.
     const publicKey = key.export({ format: 'der', type: 'spki' })
     return accept({
       keyId: hash('sha256', publicKey, 'base64url'),

@@ -1,22 +1,22 @@
 import { type AndroidPolicy, GOOGLE_ROOTS } from '@bonded/attestation/android'
 import type { AppleApp } from '@bonded/attestation/apple'
 
-/** The apps whose phones may register, and the roots that attest them. Plain data. */
+/** The apps whose keys may register, and the roots that their attestations chain to. Plain data. */
 export interface TrustedPhones {
   readonly apple: {
     readonly apps: readonly AppleApp[]
-    /** PEM. Test roots: their phones are sandbox devices. */
+    /** PEM. Keys under a test root become sandbox devices. */
     readonly testRoots: readonly string[]
   }
   readonly android: AndroidPolicy
   readonly webauthn: {
-    /** PEM, of vendors of authenticators (`packed`). */
+    /** PEM. Roots of authenticator vendors (format `packed`). */
     readonly packedRoots: readonly string[]
     readonly testRoots: readonly string[]
   }
 }
 
-/** Without configured apps: browsers and, in a sandbox, software keys. */
+/** Without configured apps, browsers may register and, for sandbox tenants, software keys. */
 export const NO_APPS: TrustedPhones = {
   apple: { apps: [], testRoots: [] },
   android: {

@@ -1,7 +1,7 @@
 import type { SessionId } from '@bonded/contract'
 import type { Announcement, Bus } from '../../ports/bus.ts'
 
-/** The bus of a single process. */
+/** A bus whose publishers and listeners share one process. Listeners run synchronously. */
 export function localBus(): Bus {
   const listeners = new Map<SessionId, Set<(announcement: Announcement) => void>>()
   return {

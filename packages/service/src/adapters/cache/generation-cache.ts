@@ -1,19 +1,19 @@
 /**
- * A bounded map of the entries used last, in two generations. When the newer generation is full, it
- * becomes the older one, and the older one is dropped as a whole. This needs no bookkeeping on a
- * call and no search for entries to drop.
+ * A bounded map of recently used entries, in two generations. When the newer generation is full, it
+ * becomes the older one, and the cache drops the previous older one as a whole. A call therefore
+ * needs no bookkeeping and no search for entries to drop.
  */
 export class GenerationCache<Key, Value> {
   readonly #maxNewer: number
   #newer = new Map<Key, Value>()
   #older = new Map<Key, Value>()
 
-  /** @param maxEntries of both generations together; Infinity where the owner calls `turn` itself */
+  /** @param maxEntries entries in both generations together; Infinity where the owner calls `turn` */
   constructor(maxEntries: number) {
     this.#maxNewer = maxEntries / 2
   }
 
-  /** The value, which is then among the entries used last. */
+  /** Returns the value and moves it to the newer generation. */
   get(key: Key): Value | undefined {
     const value = this.#newer.get(key)
     if (value !== undefined) return value
@@ -22,7 +22,7 @@ export class GenerationCache<Key, Value> {
     return older
   }
 
-  /** The value, without a change of generation. */
+  /** Returns the value and leaves it in its generation. */
   peek(key: Key): Value | undefined {
     return this.#newer.get(key) ?? this.#older.get(key)
   }
@@ -48,12 +48,12 @@ export class GenerationCache<Key, Value> {
     this.#older.clear()
   }
 
-  /** How many entries the newer generation has. */
+  /** The number of entries in the newer generation. */
   get newerSize(): number {
     return this.#newer.size
   }
 
-  /** How many distinct keys there are. */
+  /** The number of distinct keys in both generations. */
   get size(): number {
     return new Set([...this.#newer.keys(), ...this.#older.keys()]).size
   }

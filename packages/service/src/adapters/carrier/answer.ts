@@ -1,5 +1,5 @@
-/** Why something was not learned of a carrier. Words of ours only: nothing that a carrier wrote gets further. */
-export type Why =
+/** Why a carrier check has no result. A closed list: text from a carrier is never passed on. */
+export type UnknownReason =
   | 'no_operator'
   | 'operator_token_missing'
   | 'circuit_open'
@@ -20,12 +20,12 @@ export type Why =
   | 'stale_status'
   | 'failed'
 
-/** What was learned, or why nothing was. */
+/** The result of one carrier check, or the reason for its absence. */
 export type Answer<T> = { readonly known: true; readonly value: T } | Unknown
 export interface Unknown {
   readonly known: false
-  readonly why: Why
-  /** How long the carrier asked to be left alone. */
+  readonly reason: UnknownReason
+  /** The carrier's `Retry-After`. */
   readonly retryAfterMs?: number
 }
 
@@ -33,6 +33,6 @@ export function learned<T>(value: T): Answer<T> {
   return { known: true, value }
 }
 
-export function unknown(why: Why): Unknown {
-  return { known: false, why }
+export function unknown(reason: UnknownReason): Unknown {
+  return { known: false, reason }
 }

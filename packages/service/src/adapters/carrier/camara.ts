@@ -12,39 +12,39 @@ import {
   carrierClient,
 } from './carrier-client.ts'
 
-/** A person looks at the phone meanwhile. */
+/** The time for all checks of one request, during which the user waits at the phone. */
 export const BUDGET_MS = 2_000
 
 const SOURCE = 'camara'
 
-/** Asks the carriers of the configuration through the CAMARA interfaces. */
+/** Queries the configured carriers through the CAMARA APIs. */
 export function camaraCarrier(
   settings: readonly CarrierSettings[],
   { clock }: { clock: Clock },
 ): CarrierProvider {
-  // Of this process only: what is remembered under it dies with it.
+  // A key of this process alone, so that its cache keys mean nothing elsewhere.
   const key = randomBytes(32)
-  const nameless = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
-  const carriers = settings.map((carrier) => carrierClient(carrier, { clock, nameless }))
+  const pseudonym = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
+  const carriers = settings.map((carrier) => carrierClient(carrier, { clock, pseudonym }))
   return {
     async check(question) {
       const number = question.phoneNumber?.reveal()
       if (number === undefined) return noCarrier.check(question)
       const carrier = carrierFor(carriers, number)
-      if (carrier === undefined) return verdictOf(NOBODY)
+      if (carrier === undefined) return verdictOf(NO_CARRIER)
       using deadline = deadlineIn(clock, BUDGET_MS)
       return verdictOf(await carrier.ask({ number, signal: question.signal }, deadline))
     },
   }
 }
 
-const NOBODY: CarrierAnswers = {
+const NO_CARRIER: CarrierAnswers = {
   numberVerified: unknown('no_operator'),
   simSwapped: unknown('no_operator'),
   deviceStatus: unknown('no_operator'),
 }
 
-/** The one with the longest beginning in common: a smaller carrier's range lies within a country's. */
+/** The carrier with the longest matching prefix: a small carrier's range is inside its country's. */
 function carrierFor(carriers: readonly Carrier[], number: string): Carrier | undefined {
   const matches = carriers.flatMap((carrier) =>
     carrier.settings.numberPrefixes
@@ -54,7 +54,7 @@ function carrierFor(carriers: readonly Carrier[], number: string): Carrier | und
   return matches.sort((one, other) => other.length - one.length)[0]?.carrier
 }
 
-/** What is not known is judged on the safe side: not verified, swapped, unknown (protocol 7). */
+/** An unknown result becomes its safe value: not verified, swapped, unknown (protocol 7). */
 function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierAnswers): CarrierResult {
   const finding: CarrierFinding = {
     device_status: deviceStatus.known ? deviceStatus.value : 'unknown',
@@ -62,13 +62,13 @@ function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierAnswers)
     sim_swap_recent: !simSwapped.known || simSwapped.value,
     source: SOURCE,
   }
-  const asked: readonly (readonly [string, Answer<unknown>])[] = [
+  const answers: readonly (readonly [string, Answer<unknown>])[] = [
     ['number_verification', numberVerified],
     ['sim_swap', simSwapped],
     ['device_status', deviceStatus],
   ]
-  const note = asked
-    .flatMap(([name, answer]) => (answer.known ? [] : [`${name}:${answer.why}`]))
+  const note = answers
+    .flatMap(([name, answer]) => (answer.known ? [] : [`${name}:${answer.reason}`]))
     .join(' ')
   return note === '' ? { finding } : { finding, note }
 }

@@ -12,22 +12,22 @@ import {
   deviceStatus,
   membersOf,
   numberVerified,
-  QUESTIONS,
-  type Question,
+  CAMARA_CALLS,
+  type CamaraCall,
   swapped,
   swappedSince,
-} from './questions.ts'
+} from './camara-calls.ts'
 
-/** A minute: a phone that steps up asks again, and a swap that happened meanwhile is seen by the next session. */
-const SWAP_KEPT_MS = 60_000
-/** A token that is about to run out is not worth a call that is refused. */
+/** Long enough for the repeated check of a step-up; short enough that the next session sees a swap. */
+const SWAP_CACHED_MS = 60_000
+/** A token with less time left is not reused, because the carrier could reject it. */
 const TOKEN_MARGIN_MS = 10_000
 
 /** A carrier as the configuration describes it. */
 export interface CarrierSettings extends OpenIdSettings {
   readonly name: string
   readonly apiRoot: string
-  /** Whose numbers it is asked about: the beginning in E.164. */
+  /** The numbers of this carrier, as prefixes in E.164. */
   readonly numberPrefixes: readonly string[]
   readonly simSwapMaxAgeHours: number
 }
@@ -38,10 +38,10 @@ export interface CarrierAnswers {
   readonly deviceStatus: Answer<DeviceStatus>
 }
 
-/** One carrier, with all that is remembered of it. Nothing of it is shared with another. */
+/** The client of one carrier. Its tokens, caches and circuits are shared with no other carrier. */
 export interface Carrier {
   readonly settings: CarrierSettings
-  /** All three questions at once; one that fails takes none of the others along. */
+  /** Runs all three checks at once. They fail independently of each other. */
   ask(
     question: { number: string; signal: CarrierQuery['signal'] },
     deadline: Deadline,
@@ -50,77 +50,81 @@ export interface Carrier {
 
 export function carrierClient(
   settings: CarrierSettings,
-  { clock, nameless }: { clock: Clock; nameless: (text: string) => string },
+  { clock, pseudonym }: { clock: Clock; pseudonym: (text: string) => string },
 ): Carrier {
   const openId = openIdOf(settings, clock)
   const tokens = ttlCache<string>(clock)
   const swaps = ttlCache<boolean>(clock)
   const circuits = { number: circuit(clock), swap: circuit(clock), status: circuit(clock) }
 
-  /** A question under a token; with a kept token that is refused, once more under a new one. */
-  const put = async (
-    question: Question,
-    { subject, body, keep }: Putting,
+  /** Calls the API with a token. If it rejects a cached token, calls once more with a new one. */
+  const query = async (
+    camaraCall: CamaraCall,
+    { subject, body, cacheToken }: Query,
     deadline: Deadline,
   ): Promise<Answer<Readonly<Record<string, unknown>>>> => {
-    const kept = keep ? nameless(`${subject} ${question.scope}`) : undefined
-    const known = kept && tokens.get(kept)
-    if (known !== undefined) {
-      const answer = await call(known, question, body, deadline)
-      if (answer.known || answer.why !== 'unauthenticated') return answer
-      if (kept !== undefined) tokens.delete(kept)
+    const cacheKey = cacheToken ? pseudonym(`${subject} ${camaraCall.scope}`) : undefined
+    const cached = cacheKey && tokens.get(cacheKey)
+    if (cached !== undefined) {
+      const answer = await call(cached, camaraCall, body, deadline)
+      if (answer.known || answer.reason !== 'unauthenticated') return answer
+      if (cacheKey !== undefined) tokens.delete(cacheKey)
     }
-    const fresh = await openId.token({ subject, scope: question.scope }, deadline)
+    const fresh = await openId.token({ subject, scope: camaraCall.scope }, deadline)
     if (!fresh.known) return fresh
-    if (kept !== undefined)
-      tokens.set(kept, fresh.value.value, fresh.value.expiresInMs - TOKEN_MARGIN_MS)
-    return call(fresh.value.value, question, body, deadline)
+    if (cacheKey !== undefined)
+      tokens.set(cacheKey, fresh.value.value, fresh.value.expiresInMs - TOKEN_MARGIN_MS)
+    return call(fresh.value.value, camaraCall, body, deadline)
   }
 
-  const call = async (token: string, { path }: Question, body: object, deadline: Deadline) => {
+  const call = async (token: string, { path }: CamaraCall, body: object, deadline: Deadline) => {
     const headers = { authorization: `Bearer ${token}`, 'x-correlator': randomUUID() }
     const reply = await exchange({ url: settings.apiRoot + path, json: body, headers }, deadline)
     return reply.known ? membersOf(reply.value) : reply
   }
 
-  /** The subscriber's own phone must have brought the token: nothing else shows that the number is this phone's. */
-  const askNumber = async (
+  /** Requires a token that the phone obtained: only that ties the number to this phone. */
+  const checkNumber = async (
     number: string,
     operatorToken: string,
     deadline: Deadline,
   ): Promise<Answer<boolean>> => {
     const subject = `operatortoken:${operatorToken}`
-    return then(
-      await put(
-        QUESTIONS.verifyNumber,
-        { subject, body: { phoneNumber: number }, keep: false },
+    return mapAnswer(
+      await query(
+        CAMARA_CALLS.verifyNumber,
+        { subject, body: { phoneNumber: number }, cacheToken: false },
         deadline,
       ),
       numberVerified,
     )
   }
 
-  const askSwap = async (number: string, deadline: Deadline): Promise<Answer<boolean>> => {
+  const checkSwap = async (number: string, deadline: Deadline): Promise<Answer<boolean>> => {
     const { simSwapMaxAgeHours: maxAgeHours } = settings
     const subject = `tel:${number}`
-    const checked = then(
-      await put(
-        QUESTIONS.checkSwap,
-        { subject, body: { maxAge: maxAgeHours }, keep: true },
+    const checked = mapAnswer(
+      await query(
+        CAMARA_CALLS.checkSwap,
+        { subject, body: { maxAge: maxAgeHours }, cacheToken: true },
         deadline,
       ),
       swapped,
     )
-    if (checked.known || checked.why !== 'out_of_range') return checked
-    const dated = await put(QUESTIONS.swapDate, { subject, body: {}, keep: true }, deadline)
-    return then(dated, (members) => swappedSince(members, { maxAgeHours, now: clock.now() }))
+    if (checked.known || checked.reason !== 'out_of_range') return checked
+    const dated = await query(
+      CAMARA_CALLS.swapDate,
+      { subject, body: {}, cacheToken: true },
+      deadline,
+    )
+    return mapAnswer(dated, (members) => swappedSince(members, { maxAgeHours, now: clock.now() }))
   }
 
-  const askStatus = async (number: string, deadline: Deadline): Promise<Answer<DeviceStatus>> =>
-    then(
-      await put(
-        QUESTIONS.reachability,
-        { subject: `tel:${number}`, body: {}, keep: true },
+  const checkStatus = async (number: string, deadline: Deadline): Promise<Answer<DeviceStatus>> =>
+    mapAnswer(
+      await query(
+        CAMARA_CALLS.reachability,
+        { subject: `tel:${number}`, body: {}, cacheToken: true },
         deadline,
       ),
       (members) => deviceStatus(members, clock.now()),
@@ -133,48 +137,48 @@ export function carrierClient(
       const [verified, swap, status] = await Promise.all([
         operatorToken === undefined
           ? unknown('operator_token_missing')
-          : guarded(circuits.number, deadline, () => askNumber(number, operatorToken, deadline)),
-        remembered(swaps, nameless(number), () =>
-          guarded(circuits.swap, deadline, () => askSwap(number, deadline)),
+          : guarded(circuits.number, deadline, () => checkNumber(number, operatorToken, deadline)),
+        cached(swaps, pseudonym(number), () =>
+          guarded(circuits.swap, deadline, () => checkSwap(number, deadline)),
         ),
-        guarded(circuits.status, deadline, () => askStatus(number, deadline)),
+        guarded(circuits.status, deadline, () => checkStatus(number, deadline)),
       ])
       return { numberVerified: verified, simSwapped: swap, deviceStatus: status }
     },
   }
 }
 
-interface Putting {
+interface Query {
   readonly subject: string
   readonly body: object
-  /** Whether the token may be used again. */
-  readonly keep: boolean
+  /** Whether later calls may use the token. */
+  readonly cacheToken: boolean
 }
 
-function then<A, B>(answer: Answer<A>, read: (value: A) => Answer<B>): Answer<B> {
+function mapAnswer<A, B>(answer: Answer<A>, read: (value: A) => Answer<B>): Answer<B> {
   return answer.known ? read(answer.value) : answer
 }
 
 async function guarded<T>(
   guard: Circuit,
   deadline: Deadline,
-  ask: () => Promise<Answer<T>>,
+  check: () => Promise<Answer<T>>,
 ): Promise<Answer<T>> {
   if (!guard.admits()) return unknown('circuit_open')
-  const answer = await deadline.meet(ask())
-  guard.heard(answer)
+  const answer = await deadline.race(check())
+  guard.record(answer)
   return answer
 }
 
-/** Only what was learned is remembered, never that nothing was. */
-async function remembered(
-  kept: TtlCache<boolean>,
-  name: string,
-  ask: () => Promise<Answer<boolean>>,
+/** Caches a known answer. An unknown one is never cached, so the next check tries again. */
+async function cached(
+  cache: TtlCache<boolean>,
+  key: string,
+  check: () => Promise<Answer<boolean>>,
 ): Promise<Answer<boolean>> {
-  const known = kept.get(name)
+  const known = cache.get(key)
   if (known !== undefined) return learned(known)
-  const answer = await ask()
-  if (answer.known) kept.set(name, answer.value, SWAP_KEPT_MS)
+  const answer = await check()
+  if (answer.known) cache.set(key, answer.value, SWAP_CACHED_MS)
   return answer
 }

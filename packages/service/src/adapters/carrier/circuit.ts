@@ -1,15 +1,15 @@
 import type { Clock } from '../../ports/clock.ts'
-import type { Answer, Why } from './answer.ts'
+import type { Answer, UnknownReason } from './answer.ts'
 
-/** So many outages in a row and the carrier is left alone: fewer would be a hiccup. */
+/** Consecutive outages that open the circuit. Fewer could be a transient failure. */
 export const OUTAGES_TO_OPEN = 5
 /** Long enough for a restart at the carrier; short enough that evidence is not missed for long. */
 export const OPEN_MS = 30_000
-/** A carrier that asks for more is asked again all the same, one question at a time. */
-const LONGEST_HOLD_MS = 600_000
+/** The upper bound on a `Retry-After`. After it the circuit is half-open. */
+const MAX_OPEN_MS = 600_000
 
-/** What says that the other side is not well. A refusal, however firm, says that it is. */
-const OUTAGES: readonly Why[] = [
+/** The reasons that count as an outage. A rejection by the carrier shows that it is available. */
+const OUTAGES: readonly UnknownReason[] = [
   'timeout',
   'unreachable',
   'server_error',
@@ -17,35 +17,38 @@ const OUTAGES: readonly Why[] = [
   'failed',
 ]
 
-/** Keeps us from waiting for one who does not answer, and him from our waiting. */
+/** A circuit breaker: it stops calls to a carrier that does not respond. */
 export interface Circuit {
-  /** Whether one may ask now. Whoever was let through says what came of it, always. */
+  /** Whether a call may be made now. The caller must record the answer of each admitted call. */
   admits(): boolean
-  heard(answer: Answer<unknown>): void
+  record(answer: Answer<unknown>): void
 }
 
-/** Closed; open after outages in a row; then half-open: one question is let through, and its answer decides. */
+/**
+ * The circuit starts closed and opens after consecutive outages. Then it is half-open: it admits one
+ * call, and the answer closes or reopens it.
+ */
 export function circuit(clock: Clock): Circuit {
   let outages = 0
-  let closedUntil = 0
+  let openUntil = 0
   let probing = false
   return {
     admits() {
-      if (clock.now() < closedUntil || probing) return false
-      probing = closedUntil > 0
+      if (clock.now() < openUntil || probing) return false
+      probing = openUntil > 0
       return true
     },
-    heard(answer) {
+    record(answer) {
       const wasProbe = probing
       probing = false
-      if (!answer.known && answer.why === 'rate_limited') {
-        closedUntil = clock.now() + Math.min(answer.retryAfterMs ?? OPEN_MS, LONGEST_HOLD_MS)
-      } else if (!answer.known && OUTAGES.includes(answer.why)) {
+      if (!answer.known && answer.reason === 'rate_limited') {
+        openUntil = clock.now() + Math.min(answer.retryAfterMs ?? OPEN_MS, MAX_OPEN_MS)
+      } else if (!answer.known && OUTAGES.includes(answer.reason)) {
         outages += 1
-        if (wasProbe || outages >= OUTAGES_TO_OPEN) closedUntil = clock.now() + OPEN_MS
+        if (wasProbe || outages >= OUTAGES_TO_OPEN) openUntil = clock.now() + OPEN_MS
       } else {
         outages = 0
-        closedUntil = 0
+        openUntil = 0
       }
     },
   }

@@ -1,34 +1,34 @@
 import type { Clock } from '../../ports/clock.ts'
 import { type Answer, unknown } from './answer.ts'
 
-/** When a check must have its answer. What is still under way then is broken off. */
+/** The time by which a check must have its answer. It aborts the calls that are still pending. */
 export interface Deadline extends Disposable {
-  readonly at: number
+  readonly expiresAt: number
   readonly signal: AbortSignal
-  /** The answer, or `timeout`, whichever is first. Never fails: what throws is answered as `failed`. */
-  meet<T>(asked: Promise<Answer<T>>): Promise<Answer<T>>
-  /** Waits until the time. False where that is past the deadline: it does not even begin then. */
-  reaches(at: number): Promise<boolean>
+  /** Resolves to the answer or to `timeout`, whichever is first. A rejected promise becomes `failed`. */
+  race<T>(answer: Promise<Answer<T>>): Promise<Answer<T>>
+  /** Waits until the time, in epoch milliseconds. Resolves to false at once if it is past the deadline. */
+  waitUntil(time: number): Promise<boolean>
 }
 
 export function deadlineIn(clock: Clock, budgetMs: number): Deadline {
-  const at = clock.now() + budgetMs
+  const expiresAt = clock.now() + budgetMs
   const aborter = new AbortController()
-  const over = Promise.withResolvers<void>()
-  const cancel = clock.schedule(at, () => {
+  const expired = Promise.withResolvers<void>()
+  const cancel = clock.schedule(expiresAt, () => {
     aborter.abort()
-    over.resolve()
+    expired.resolve()
   })
   return {
-    at,
+    expiresAt,
     signal: aborter.signal,
-    meet: (asked) =>
+    race: (answer) =>
       Promise.race([
-        asked.catch(() => unknown('failed')),
-        over.promise.then(() => unknown('timeout')),
+        answer.catch(() => unknown('failed')),
+        expired.promise.then(() => unknown('timeout')),
       ]),
-    reaches(time) {
-      if (time >= at) return Promise.resolve(false)
+    waitUntil(time) {
+      if (time >= expiresAt) return Promise.resolve(false)
       const { promise, resolve } = Promise.withResolvers<boolean>()
       clock.schedule(time, () => resolve(true))
       return promise

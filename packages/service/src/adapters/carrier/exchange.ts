@@ -2,7 +2,7 @@ import { parseStrictJson } from '@bonded/contract'
 import { type Answer, learned, unknown } from './answer.ts'
 import type { Deadline } from './deadline.ts'
 
-/** An answer is a few hundred bytes, a discovery document a few thousand. */
+/** An API response has a few hundred bytes, a discovery document a few thousand. */
 const MAX_ANSWER_BYTES = 65_536
 
 export interface Call {
@@ -12,14 +12,17 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What came back: a status, and the members of the body where it was a JSON object. */
+/** An HTTP response: the status, and the members of the body if it is a JSON object. */
 export interface Reply {
   readonly status: number
   readonly members: Readonly<Record<string, unknown>> | undefined
   readonly retryAfterMs: number | undefined
 }
 
-/** One call: no redirect is followed, no more is read than an honest answer has, nothing goes on past the deadline. */
+/**
+ * Makes one HTTP call. It follows no redirect, reads at most `MAX_ANSWER_BYTES`, and ends at the
+ * deadline.
+ */
 export async function exchange(call: Call, deadline: Deadline): Promise<Answer<Reply>> {
   const body = call.form ?? (call.json && JSON.stringify(call.json))
   try {
@@ -66,7 +69,7 @@ function membersOf(text: string): Reply['members'] {
     : undefined
 }
 
-/** Seconds only: the form with a date needs both clocks to agree. */
+/** Parses `Retry-After` in seconds. The date form is ignored, because it needs synchronized clocks. */
 function retryAfterMs(response: Response): number | undefined {
   const text = response.headers.get('retry-after') ?? ''
   return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined

@@ -1,6 +1,6 @@
 import type { CarrierProvider } from '../../ports/carrier.ts'
 
-/** No carrier is asked. Nothing is proved, and nothing is held against the phone. */
+/** Queries no carrier. The finding proves nothing and does not count against the phone. */
 export const noCarrier: CarrierProvider = {
   async check() {
     return {

@@ -8,29 +8,29 @@ const CLIENT_ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer
 const CIBA_GRANT = 'urn:openid:params:grant-type:ciba'
 const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** Endpoints hardly ever move; one that did is found within the hour. */
-const DISCOVERY_KEPT_MS = 3_600_000
-/** CIBA: what holds where the carrier names no interval, and what `slow_down` adds. */
-const USUAL_INTERVAL_S = 5
-const SHORTEST_INTERVAL_S = 1
+/** Endpoints rarely change. The service uses a changed one within an hour. */
+const DISCOVERY_CACHED_MS = 3_600_000
+/** CIBA: the interval if the carrier names none, and the increment for `slow_down`. */
+const DEFAULT_INTERVAL_S = 5
+const MIN_INTERVAL_S = 1
 
 export interface OpenIdSettings extends Signer {
   readonly issuer: string
   readonly flow: 'ciba' | 'jwt-bearer'
-  /** The one `dpv:` scope that says what the data is for. */
+  /** The `dpv:` scope that states the purpose of the data. */
   readonly purpose: string
 }
 
-/** On whose behalf a token is asked for, and what it is to open. */
-export interface TokenWish {
-  /** `tel:+…`, or `operatortoken:…` that the phone brought. */
+/** The subject of an access token and the scope it grants. */
+export interface TokenRequest {
+  /** `tel:+…`, or `operatortoken:…` with the token that the phone sent. */
   readonly subject: string
   readonly scope: string
 }
 
 export interface AccessToken {
   readonly value: string
-  /** 0 where the carrier does not say. */
+  /** 0 if the carrier does not state it. */
   readonly expiresInMs: number
 }
 
@@ -39,79 +39,80 @@ interface Endpoints {
   readonly backchannel: string | undefined
 }
 
-/** Tokens of one carrier. Every request is signed anew: an assertion is never used twice. */
+/** Obtains access tokens from one carrier. Every call has a new assertion, used once. */
 export interface OpenId {
-  token(wish: TokenWish, deadline: Deadline): Promise<Answer<AccessToken>>
+  token(request: TokenRequest, deadline: Deadline): Promise<Answer<AccessToken>>
 }
 
 export function openIdOf(settings: OpenIdSettings, clock: Clock): OpenId {
   const endpoints = discovery(settings, clock)
   return {
-    async token(wish, deadline) {
+    async token(request, deadline) {
       const found = await endpoints(deadline)
       if (!found.known) return found
       return settings.flow === 'ciba'
-        ? byCiba(settings, found.value, { wish, deadline, clock })
-        : byJwtBearer(settings, found.value, { wish, deadline, clock })
+        ? byCiba(settings, found.value, { request, deadline, clock })
+        : byJwtBearer(settings, found.value, { request, deadline, clock })
     },
   }
 }
 
-interface Asking {
-  readonly wish: TokenWish
+interface TokenCall {
+  readonly request: TokenRequest
   readonly deadline: Deadline
   readonly clock: Clock
 }
 
-/** RFC 7523. The assertion stands for the client too; the scope stands in it and nowhere else. */
+/** RFC 7523. The assertion also authenticates the client, and it alone carries the scope. */
 async function byJwtBearer(
   settings: OpenIdSettings,
   { token }: Endpoints,
-  { wish, deadline, clock }: Asking,
+  { request, deadline, clock }: TokenCall,
 ): Promise<Answer<AccessToken>> {
-  const claims = { sub: wish.subject, aud: token, scope: `${settings.purpose} ${wish.scope}` }
+  const { subject, scope } = request
+  const claims = { sub: subject, aud: token, scope: `${settings.purpose} ${scope}` }
   const form = new URLSearchParams({
     grant_type: JWT_BEARER_GRANT,
     assertion: await signedJwt(settings, claims, clock.now()),
   })
-  return tokenOf(await asked({ url: token, form }, deadline))
+  return tokenOf(await fetchMembers({ url: token, form }, deadline))
 }
 
-/** CIBA in poll mode: begin, then ask for the token, never sooner than the carrier allows. */
+/** CIBA in poll mode: starts the request, then polls for the token at the carrier's interval. */
 async function byCiba(
   settings: OpenIdSettings,
   endpoints: Endpoints,
-  { wish, deadline, clock }: Asking,
+  { request, deadline, clock }: TokenCall,
 ): Promise<Answer<AccessToken>> {
   if (endpoints.backchannel === undefined) return unknown('client_refused')
-  const scope = `openid ${settings.purpose} ${wish.scope}`
-  const begun = await asked(
+  const scope = `openid ${settings.purpose} ${request.scope}`
+  const started = await fetchMembers(
     await authenticated(
       settings,
-      { url: endpoints.backchannel, form: { scope, login_hint: wish.subject } },
+      { url: endpoints.backchannel, form: { scope, login_hint: request.subject } },
       clock,
     ),
     deadline,
   )
-  if (!begun.known) return begun
-  const { auth_req_id: id, interval = USUAL_INTERVAL_S } = begun.value
+  if (!started.known) return started
+  const { auth_req_id: id, interval = DEFAULT_INTERVAL_S } = started.value
   if (typeof id !== 'string' || id === '' || typeof interval !== 'number')
     return unknown('malformed_answer')
-  let intervalMs = Math.max(interval, SHORTEST_INTERVAL_S) * 1000
+  let intervalMs = Math.max(interval, MIN_INTERVAL_S) * 1000
   for (;;) {
     const poll = { url: endpoints.token, form: { grant_type: CIBA_GRANT, auth_req_id: id } }
-    const heard = await spoken(await authenticated(settings, poll, clock), deadline)
-    if (!heard.known) return heard
-    const { error } = heard.value.members ?? {}
+    const reply = await fetchReply(await authenticated(settings, poll, clock), deadline)
+    if (!reply.known) return reply
+    const { error } = reply.value.members ?? {}
     const pending =
-      heard.value.status === 400 && (error === 'authorization_pending' || error === 'slow_down')
-    if (!pending) return tokenOf(judged(heard.value))
-    if (error === 'slow_down') intervalMs += USUAL_INTERVAL_S * 1000
-    if (!(await deadline.reaches(clock.now() + intervalMs))) return unknown('timeout')
+      reply.value.status === 400 && (error === 'authorization_pending' || error === 'slow_down')
+    if (!pending) return tokenOf(membersOf(reply.value))
+    if (error === 'slow_down') intervalMs += DEFAULT_INTERVAL_S * 1000
+    if (!(await deadline.waitUntil(clock.now() + intervalMs))) return unknown('timeout')
   }
 }
 
-/** The call with the proof of who makes it. */
+/** Adds the client assertion, which authenticates this service (RFC 7523). */
 async function authenticated(
   settings: OpenIdSettings,
   { url, form }: { url: string; form: Record<string, string> },
@@ -131,32 +132,32 @@ async function authenticated(
 
 type Members = NonNullable<Reply['members']>
 
-async function asked(call: Call, deadline: Deadline): Promise<Answer<Members>> {
-  const heard = await spoken(call, deadline)
-  return heard.known ? judged(heard.value) : heard
+async function fetchMembers(call: Call, deadline: Deadline): Promise<Answer<Members>> {
+  const reply = await fetchReply(call, deadline)
+  return reply.known ? membersOf(reply.value) : reply
 }
 
-/** The reply of an authorization server that is well: what it refuses is said in OAuth's words. */
-async function spoken(call: Call, deadline: Deadline): Promise<Answer<Reply>> {
-  const heard = await exchange(call, deadline)
-  if (!heard.known) return heard
-  const { status, retryAfterMs } = heard.value
+/** Returns a reply with a success or an OAuth error. Throttling and server errors are `unknown`. */
+async function fetchReply(call: Call, deadline: Deadline): Promise<Answer<Reply>> {
+  const reply = await exchange(call, deadline)
+  if (!reply.known) return reply
+  const { status, retryAfterMs } = reply.value
   if (status === 429)
     return { ...unknown('rate_limited'), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   if (status >= 500) return unknown('server_error')
-  return heard
+  return reply
 }
 
-function judged({ status, members }: Reply): Answer<Members> {
+function membersOf({ status, members }: Reply): Answer<Members> {
   if (members === undefined) return unknown('malformed_answer')
   if (status === 200) return learned(members)
   if (status < 400) return unknown('malformed_answer')
-  return refusalOf(members.error)
+  return rejectionOf(members.error)
 }
 
-/** Whether it refuses us, or the person we ask about. */
-function refusalOf(error: unknown): Unknown {
-  const ofClient = [
+/** Maps an OAuth error: the carrier rejects this client, or the subject of the token. */
+function rejectionOf(error: unknown): Unknown {
+  const clientErrors = [
     'invalid_client',
     'unauthorized_client',
     'unsupported_grant_type',
@@ -164,7 +165,7 @@ function refusalOf(error: unknown): Unknown {
     'invalid_request',
     'invalid_request_object',
   ]
-  return unknown(ofClient.includes(String(error)) ? 'client_refused' : 'token_refused')
+  return unknown(clientErrors.includes(String(error)) ? 'client_refused' : 'token_refused')
 }
 
 function tokenOf(answer: Answer<Members>): Answer<AccessToken> {
@@ -178,42 +179,42 @@ function tokenOf(answer: Answer<Members>): Answer<AccessToken> {
   return learned({ value, expiresInMs: seconds * 1000 })
 }
 
-/** The endpoints that the issuer names. Questions at the same time share one look. */
+/** Fetches and caches the endpoints that the issuer publishes. Concurrent callers share one fetch. */
 function discovery(
   { issuer }: OpenIdSettings,
   clock: Clock,
 ): (deadline: Deadline) => Promise<Answer<Endpoints>> {
-  let kept: { readonly endpoints: Endpoints; readonly until: number } | undefined
-  let looking: Promise<Answer<Endpoints>> | undefined
-  const look = async (deadline: Deadline): Promise<Answer<Endpoints>> => {
-    const found = await asked(
+  let cached: { readonly endpoints: Endpoints; readonly until: number } | undefined
+  let fetching: Promise<Answer<Endpoints>> | undefined
+  const discover = async (deadline: Deadline): Promise<Answer<Endpoints>> => {
+    const found = await fetchMembers(
       { url: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration` },
       deadline,
     )
     if (!found.known) return found
     const endpoints = endpointsOf(found.value, issuer)
     if (endpoints === undefined) return unknown('malformed_answer')
-    kept = { endpoints, until: clock.now() + DISCOVERY_KEPT_MS }
+    cached = { endpoints, until: clock.now() + DISCOVERY_CACHED_MS }
     return learned(endpoints)
   }
   return (deadline) => {
-    if (kept !== undefined && clock.now() < kept.until)
-      return Promise.resolve(learned(kept.endpoints))
-    looking ??= look(deadline).finally(() => (looking = undefined))
-    return looking
+    if (cached !== undefined && clock.now() < cached.until)
+      return Promise.resolve(learned(cached.endpoints))
+    fetching ??= discover(deadline).finally(() => (fetching = undefined))
+    return fetching
   }
 }
 
 function endpointsOf(document: Members, issuer: string): Endpoints | undefined {
   const { token_endpoint: token, backchannel_authentication_endpoint: backchannel } = document
-  // OpenID Connect Discovery 4.3: or one issuer could speak for another.
-  if (document.issuer !== issuer || !isAsSafeAs(issuer, token)) return undefined
+  // OpenID Connect Discovery 4.3: otherwise one issuer could impersonate another.
+  if (document.issuer !== issuer || !isAsSecureAs(issuer, token)) return undefined
   if (backchannel === undefined) return { token, backchannel: undefined }
-  return isAsSafeAs(issuer, backchannel) ? { token, backchannel } : undefined
+  return isAsSecureAs(issuer, backchannel) ? { token, backchannel } : undefined
 }
 
-/** A URL that is encrypted wherever the issuer's own is. */
-function isAsSafeAs(issuer: string, url: unknown): url is string {
+/** Whether the URL uses https, or the same scheme as the issuer. */
+function isAsSecureAs(issuer: string, url: unknown): url is string {
   if (typeof url !== 'string' || !URL.canParse(url)) return false
   const { protocol } = new URL(url)
   return protocol === 'https:' || protocol === new URL(issuer).protocol

@@ -2,19 +2,19 @@ import type { KeyObject } from 'node:crypto'
 import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 
-/** Our clock may run ahead: a carrier must refuse an assertion that was signed later than it arrived. */
+/** Allowance for a local clock that is fast: carriers reject an assertion issued in the future. */
 const BACKDATED_S = 10
-/** The profile allows 300 s. It is used at once; this leaves room for a clock that is two minutes off. */
-const LIFE_S = 120
+/** The profile allows 300 s. The assertion is used at once; this allows 2 minutes of clock skew. */
+const LIFETIME_S = 120
 
 export interface Signer {
   readonly clientId: string
   readonly key: KeyObject
-  /** How the carrier finds the key among ours. */
+  /** The `kid` by which the carrier selects the client's key. */
   readonly keyId: string | undefined
 }
 
-/** Signs what only this client can: who it is (`sub` is the client), or on whose behalf it asks. */
+/** Signs a JWT whose `sub` is the client itself or the subject of the requested token. */
 export function signedJwt(
   { clientId, key, keyId }: Signer,
   claims: { readonly sub: string; readonly aud: string; readonly scope?: string },
@@ -32,12 +32,12 @@ export function signedJwt(
     .setSubject(sub)
     .setAudience(aud)
     .setIssuedAt(issuedAt)
-    .setExpirationTime(issuedAt + LIFE_S)
+    .setExpirationTime(issuedAt + LIFETIME_S)
     .setJti(randomUUID())
     .sign(key)
 }
 
-/** What OpenID Connect providers take by default for the kind of key. */
+/** The algorithm that OpenID Connect providers accept by default for this type of key. */
 function algorithmOf(key: KeyObject): 'ES256' | 'RS256' {
   return key.asymmetricKeyType === 'ec' ? 'ES256' : 'RS256'
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import { GenerationCache } from '../cache/generation-cache.ts'
 
-/** More phone numbers than are checked in a minute; a bound on memory. */
+/** A bound on memory: more phone numbers than are checked in a minute. */
 const MAX_ENTRIES = 10_000
 
 /** Values that are valid for a limited time. */
@@ -11,7 +11,7 @@ export interface TtlCache<T> {
   delete(name: string): void
 }
 
-/** A bounded cache whose values expire. The values used last stay when it is full. */
+/** Makes a bounded cache whose values expire. When full, it drops the least recently used values. */
 export function ttlCache<T>(clock: Clock): TtlCache<T> {
   const cache = new GenerationCache<string, { readonly value: T; readonly expiresAt: number }>(
     MAX_ENTRIES,

@@ -1,9 +1,9 @@
 import type { Clock } from '../../ports/clock.ts'
 
-/** Node keeps a timer's delay in 31 bits; a longer one would fire at once. */
+/** Node stores a timer's delay in 31 bits. A longer delay would fire at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
-/** The machine's own clock. */
+/** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   schedule(at, callback) {

@@ -34,14 +34,23 @@ const SALT_BYTES = 10
 const CHALLENGE_MAC_BYTES = 16
 const BLOCK_BYTES = 16
 const ORDER_BYTES = 4
-/** Of the few hundred marks of a phone two are hardly ever the same by chance, and many movements share each. */
+/**
+ * Short enough that many movements share each fingerprint, so that it reveals none. Long enough that
+ * the few hundred fingerprints of a phone rarely collide by chance.
+ */
 const MARK_BYTES = 3
 
-/** The keyring over node:crypto. Key objects are made once: making one costs more than the MAC it is used for. */
+/**
+ * The keyring over node:crypto. It creates key objects once, because creating one costs more than
+ * the MAC it is used for.
+ *
+ * @param rootKeys the first one is active; all of them verify
+ * @throws {RangeError} if there is no root key
+ */
 export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   const derived = new Map(rootKeys.map(({ id, bytes }) => [id, deriveAll(bytes)]))
-  const [current] = rootKeys
-  if (current === undefined) throw new RangeError('a keyring needs at least one root key')
+  const [active] = rootKeys
+  if (active === undefined) throw new RangeError('a keyring needs at least one root key')
 
   const keyFor = (keyId: string, purpose: Purpose): KeyObject => {
     const key = derived.get(keyId)?.[purpose]
@@ -52,8 +61,8 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest()
   const textMac = (keyId: string, purpose: Purpose, text: string): string =>
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest('base64url')
-  // They are asked for at almost every call on a session.
-  const textsOf = keepingLatest(
+  // Almost every call on a session uses these texts.
+  const textsOf = cacheSessionTexts(
     (keyId: string): SessionTexts => ({
       keyId,
       completion: undefined,
@@ -62,11 +71,12 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       stepNonces: [],
     }),
   )
-  // A block cipher is a keyed hash of one block, at a tenth of a MAC's work. Block by block it remembers nothing, so one serves for ever.
+  // AES of one block is a keyed hash at a tenth of the cost of a MAC. ECB has no state between blocks,
+  // so one cipher object serves every call.
   const markCiphers = new Map<string, Cipheriv>()
   const markCipher = (keyId: string): Cipheriv => {
-    const made = markCiphers.get(keyId)
-    if (made !== undefined) return made
+    const cached = markCiphers.get(keyId)
+    if (cached !== undefined) return cached
     const key = keyFor(keyId, 'motion').export().subarray(0, BLOCK_BYTES)
     const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false)
     markCiphers.set(keyId, cipher)
@@ -76,7 +86,7 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
 
   return {
-    currentKeyId: current.id,
+    currentKeyId: active.id,
     holds: (keyId) => derived.has(keyId),
     nonces(keyId, sessionId) {
       const { nonces, stepNonces } = textsOf(keyId, sessionId)
@@ -95,9 +105,9 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       return new Secret((texts.watch ??= `bwt_${textMac(keyId, 'watch', sessionId)}`))
     },
     subjectRef: (tenantId, subjectId) =>
-      textMac(current.id, 'pairwise', `${tenantId}\n${subjectId}`),
+      textMac(active.id, 'pairwise', `${tenantId}\n${subjectId}`),
     documentRef: (issuingState, documentNumber) =>
-      textMac(current.id, 'document', `${issuingState}\n${documentNumber}`),
+      textMac(active.id, 'document', `${issuingState}\n${documentNumber}`),
     evidenceMac: (keyId, context, evidence) =>
       textMac(keyId, 'evidence', evidenceMacInput(context, evidence)),
     bodyMac: (keyId, canonicalBody) => textMac(keyId, 'idempotency', canonicalBody),
@@ -106,73 +116,75 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     openNumber: (keyId, sessionId, sealed) =>
       new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
     motionMarks(keyId, deviceId, orders) {
-      // A block holds whose phone it was and one order. Two phones' blocks differ, so their marks have nothing in common.
-      const phone = Buffer.from(deviceId.slice(ORDER_BYTES - BLOCK_BYTES), 'latin1')
+      // Each block is the device id and one rank pattern. Blocks of two devices differ, so their
+      // fingerprints are unrelated.
+      const device = Buffer.from(deviceId.slice(ORDER_BYTES - BLOCK_BYTES), 'latin1')
       const blocks = Buffer.alloc(orders.length * BLOCK_BYTES)
-      for (const [at, order] of orders.entries())
-        blocks.writeUInt32BE(order, phone.copy(blocks, at * BLOCK_BYTES) + at * BLOCK_BYTES)
+      for (const [index, order] of orders.entries())
+        blocks.writeUInt32BE(order, device.copy(blocks, index * BLOCK_BYTES) + index * BLOCK_BYTES)
       const hashed = markCipher(keyId).update(blocks)
-      return orders.map((_, at) => hashed.readUIntBE(at * BLOCK_BYTES, MARK_BYTES))
+      return orders.map((_, index) => hashed.readUIntBE(index * BLOCK_BYTES, MARK_BYTES))
     },
     deviceChallenge(expiresAt) {
       const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)
       body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)
       randomBytes(SALT_BYTES).copy(body, EXPIRY_BYTES)
-      return Buffer.concat([body, challengeMac(current.id, body)]).toString('base64url')
+      return Buffer.concat([body, challengeMac(active.id, body)]).toString('base64url')
     },
     deviceChallengeExpiry(challenge) {
-      // Strictly: a challenge that could be spelt in two ways could be used twice.
+      // The decoder is strict: a challenge with two encodings could be used twice.
       const decoded = decodeBase64url(challenge)
       if (decoded === undefined) return undefined
       const bytes = Buffer.from(decoded.buffer)
       if (bytes.length !== EXPIRY_BYTES + SALT_BYTES + CHALLENGE_MAC_BYTES) return undefined
       const body = bytes.subarray(0, EXPIRY_BYTES + SALT_BYTES)
-      const shown = bytes.subarray(EXPIRY_BYTES + SALT_BYTES)
-      const ours = rootKeys.some(({ id }) => same(challengeMac(id, body), shown))
-      return ours ? body.readUIntBE(0, EXPIRY_BYTES) : undefined
+      const presented = bytes.subarray(EXPIRY_BYTES + SALT_BYTES)
+      const isAuthentic = rootKeys.some(({ id }) => same(challengeMac(id, body), presented))
+      return isAuthentic ? body.readUIntBE(0, EXPIRY_BYTES) : undefined
     },
     sha256: (text) => hash('sha256', text, 'base64url'),
-    // By way of a text: Node makes one of 32 bytes at half the price of a buffer.
+    // Via a string: Node creates one of 32 bytes at half the cost of a Buffer.
     digest: (credential) => Buffer.from(hash('sha256', credential, 'latin1'), 'latin1'),
     same,
   }
 }
 
-/** What derives for one session, as far as it was asked for. As secret as the root keys that lie beside it in memory. */
+/** Texts derived for one session, each on its first use. They are as secret as the root keys. */
 interface SessionTexts {
   readonly keyId: string
   completion: string | undefined
   watch: string | undefined
-  /** By their index, and by their step. A session shows a few dozen at most. */
+  /** Indexed by challenge and by step. A session has a few dozen at most. */
   readonly nonces: string[]
   readonly stepNonces: string[]
 }
 
-/** Sessions of which the texts are kept; about 1 MB. */
-const MAX_KEPT = 1_000
+/** The sessions whose texts are cached; about 1 MB. */
+const MAX_CACHED_SESSIONS = 1_000
 
-/** The latest sessions' texts, kept. A session has one root key; asked for under another, they begin anew. */
-function keepingLatest(
+/** Caches the texts of recent sessions. Texts of another root key replace those of a session. */
+function cacheSessionTexts(
   begin: (keyId: string) => SessionTexts,
 ): (keyId: string, sessionId: SessionId) => SessionTexts {
-  let latest = new Map<SessionId, SessionTexts>()
+  let newer = new Map<SessionId, SessionTexts>()
   let older = new Map<SessionId, SessionTexts>()
   return (keyId, sessionId) => {
-    const young = latest.get(sessionId)
-    if (young?.keyId === keyId) return young
-    const old = older.get(sessionId)
-    const texts = old?.keyId === keyId ? old : begin(keyId)
-    // Two halves: when the newer one is full, the older one goes as a whole. No bookkeeping at each call.
-    if (latest.size >= MAX_KEPT / 2) {
-      older = latest
-      latest = new Map()
+    const recent = newer.get(sessionId)
+    if (recent?.keyId === keyId) return recent
+    const earlier = older.get(sessionId)
+    const texts = earlier?.keyId === keyId ? earlier : begin(keyId)
+    // Two generations: when the newer one is full, the older one is dropped as a whole, so that a
+    // call needs no bookkeeping.
+    if (newer.size >= MAX_CACHED_SESSIONS / 2) {
+      older = newer
+      newer = new Map()
     }
-    latest.set(sessionId, texts)
+    newer.set(sessionId, texts)
     return texts
   }
 }
 
-/** Equal length is not a secret here; where they differ is. */
+/** Compares in constant time. The lengths are not secret. */
 function same(a: string | Uint8Array, b: string | Uint8Array): boolean {
   const left = typeof a === 'string' ? Buffer.from(a) : a
   const right = typeof b === 'string' ? Buffer.from(b) : b

@@ -2,12 +2,12 @@ import { randomFillSync } from 'node:crypto'
 import type { Random } from '../../ports/keyring.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Asking the generator for 16 bytes costs as much as for 4 096. */
+/** A call of the generator for 16 bytes costs as much as one for 4,096. */
 const POOL_BYTES = 4_096
-/** The largest multiple of 62 a byte can be below: what lies above would favour the first digits. */
+/** The largest multiple of 62 within a byte. Bytes from it upward would favor the first digits. */
 const FAIR_BELOW = 248
 
-/** Randomness of the operating system, from a pool whose bytes are used once and wiped. */
+/** Randomness of the operating system, from a pool whose bytes are used once and then wiped. */
 export function systemRandom(): Random {
   const pool = Buffer.alloc(POOL_BYTES)
   let used = POOL_BYTES

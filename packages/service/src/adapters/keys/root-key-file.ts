@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { parseRootKeys, type RootKey, RootKeyError } from './root-keys.ts'
 
 /**
- * The configured root keys, or those of a development machine, made once in the data folder.
+ * Returns the configured root keys. Without any, it reads `root.key` in the data folder and creates
+ * that file on first use.
  *
- * @throws {RootKeyError} that says where the keys came from
+ * @throws {RootKeyError} if a key cannot be used; `file` names the file it was read from
  */
 export function rootKeysOf({
   rootKeys,
@@ -17,9 +18,9 @@ export function rootKeysOf({
 }): readonly RootKey[] {
   if (rootKeys !== undefined) return parseRootKeys(rootKeys)
   const file = join(dataDir, 'root.key')
-  const kept = keptRootKeys(dataDir)
+  const text = readOrCreateRootKeys(dataDir)
   try {
-    return parseRootKeys(kept)
+    return parseRootKeys(text)
   } catch (cause) {
     if (cause instanceof RootKeyError) throw new RootKeyError(cause.message, file)
     throw cause
@@ -27,14 +28,14 @@ export function rootKeysOf({
 }
 
 /**
- * Kept for its owner's eyes only. The file appears whole or not at all, also when the disk is full or the process
- * dies; of two processes that start at once one makes it, and the other reads it.
+ * Only the owner may read the file. A hard link publishes it whole or not at all, even if the disk is
+ * full or the process dies. Of two processes that start at once, one creates it and both read it.
  */
-function keptRootKeys(dataDir: string): string {
+function readOrCreateRootKeys(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const file = join(dataDir, 'root.key')
-  const known = readIfThere(file)
-  if (known !== undefined) return known
+  const existing = readIfExists(file)
+  if (existing !== undefined) return existing
   const draft = `${file}.${process.pid}`
   try {
     writeFileSync(draft, `k1:${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 })
@@ -47,7 +48,7 @@ function keptRootKeys(dataDir: string): string {
   return readFileSync(file, 'utf8').trim()
 }
 
-function readIfThere(file: string): string | undefined {
+function readIfExists(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (cause) {

@@ -4,7 +4,7 @@ const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** A text that only the holder of the key reads again, and only for what it was sealed for. */
+/** Encrypts a text and binds it to a context, without which it cannot be decrypted. Base64url. */
 export function seal(key: KeyObject, text: string, sealedFor: string): string {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(
@@ -15,9 +15,9 @@ export function seal(key: KeyObject, text: string, sealedFor: string): string {
 }
 
 /**
- * The text of a seal.
+ * Decrypts a sealed text.
  *
- * @throws where it was changed, or sealed under another key or for something else: the store is not what we wrote
+ * @throws if the sealed text was changed, or was sealed under another key or for another context
  */
 export function unseal(key: KeyObject, sealed: string, sealedFor: string): string {
   const bytes = Buffer.from(sealed, 'base64url')

@@ -5,12 +5,12 @@ import type { Limiter, Take, Taken } from '../../ports/limiter.ts'
 import { GenerationCache } from '../cache/generation-cache.ts'
 
 /**
- * Two generations of the longest keys take 10 MB. To make the limiter drop one bucket early, an
- * attacker needs this many other keys that are granted a unit in the meantime.
+ * Two generations of the longest keys take 10 MB. To make the limiter drop a bucket early, an attacker
+ * needs this many other keys that are granted a unit in the meantime.
  */
 const MAX_KEYS_A_GENERATION = 20_000
 
-/** The buckets of one limit: key → when the bucket is full again, in microseconds. */
+/** The buckets of one limit. Each key maps to the time at which its bucket is full, in µs. */
 interface Buckets {
   readonly cache: GenerationCache<string, number>
   turnAtUs: number
@@ -18,7 +18,7 @@ interface Buckets {
   periodUs: number
 }
 
-/** A limiter of one process, with the number of buckets it remembers. */
+/** A limiter of one process. `size` is the number of buckets in memory. */
 export interface MemoryLimiter extends Limiter {
   readonly size: () => number
 }
@@ -37,7 +37,7 @@ export function memoryLimiter(
     let buckets = limits.get(name)
     if (buckets === undefined) {
       buckets = {
-        // This limiter decides itself when a generation ends: by time as well as by size.
+        // The limiter itself ends a generation, by time as well as by size.
         cache: new GenerationCache(Number.POSITIVE_INFINITY),
         turnAtUs: 0,
         periodUs: 0,
@@ -51,17 +51,17 @@ export function memoryLimiter(
     turnWhenDue(buckets, limit, { nowUs, maxKeys })
     const fullAtUs = buckets.cache.peek(key)
     const spending = spend({ limit, fullAtUs: fullAtUs ?? 0, keep }, nowUs)
-    return { buckets, key, known: fullAtUs !== undefined, intervalUs: limit.intervalUs, spending }
+    return { buckets, key, isKnown: fullAtUs !== undefined, intervalUs: limit.intervalUs, spending }
   }
   return {
     take(takes): Taken {
       const nowUs = clock.now() * 1_000
       const spent = takes.map((take) => spendOne(take, nowUs))
       const granted = spent.every(({ spending }) => spending.granted)
-      for (const { buckets, key, known, intervalUs, spending } of spent) {
+      for (const { buckets, key, isKnown, intervalUs, spending } of spent) {
         const returnedUs = !granted && spending.granted ? intervalUs : 0
         // A rejected call adds no key, so a flood that is rejected cannot push out other buckets.
-        if (granted || known) buckets.cache.set(key, spending.fullAtUs - returnedUs)
+        if (granted || isKnown) buckets.cache.set(key, spending.fullAtUs - returnedUs)
       }
       return tightest(spent.map(({ spending }) => spending))
     },

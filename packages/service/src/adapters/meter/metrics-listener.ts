@@ -2,43 +2,44 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, isIPv4 } from 'node:net'
 import type { PrometheusMeter } from './prometheus-meter.ts'
 
-/** A page of figures takes milliseconds; whoever holds the connection longer is not reading. */
+/** A response takes milliseconds. A client that takes longer is not reading. */
 const REQUEST_TIMEOUT_MS = 5_000
 
-/** The figures were to be shown where others could read them. */
+/** The metrics host is not a loopback address, so other machines could read the metrics. */
 export class MetricsHostError extends Error {
   readonly code = 'metrics_not_loopback'
   override readonly name = 'MetricsHostError'
 }
 
-/** `GET /metrics`, for whoever is on this machine. */
+/** The server of `GET /metrics`, which only this machine can reach. */
 export interface MetricsListener extends AsyncDisposable {
   readonly port: number
 }
 
 /**
- * Serves the figures on a port of their own. Nobody has to show who they are there, so only this machine may reach it.
+ * Serves the metrics on a separate port. The port has no authentication, so only this machine may
+ * reach it.
  *
- * @throws {MetricsHostError} where the host is not a loopback address
+ * @throws {MetricsHostError} if the host is not a loopback address
  */
 export async function listenForMetrics(
   meter: Pick<PrometheusMeter, 'read' | 'contentType'>,
-  at: { host: string; port: number },
+  address: { host: string; port: number },
 ): Promise<MetricsListener> {
-  const { host, port } = at
+  const { host, port } = address
   if (!isLoopback(host))
     throw new MetricsHostError(
-      `metrics are for this machine only: ${host} is not a loopback address`,
+      `Metrics cannot be served on ${host}, because it is not a loopback address. Use 127.0.0.1 or ::1.`,
     )
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     if (!namesLoopback(request)) return void response.writeHead(403).end()
     if (request.method !== 'GET' || request.url !== '/metrics')
       return void response.writeHead(404).end()
     meter.read().then(
-      (figures) =>
+      (metrics) =>
         response
           .writeHead(200, { 'content-type': meter.contentType, 'cache-control': 'no-store' })
-          .end(figures),
+          .end(metrics),
       () => response.writeHead(500).end(),
     )
   })
@@ -61,11 +62,11 @@ function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether the request was made for this machine by its name. A page on the web can point a name of its
- * own at 127.0.0.1 and read what is served there (DNS rebinding), but its browser sends that name.
+ * Whether the Host header names this machine. A web page can resolve its own domain to 127.0.0.1 and
+ * read this server (DNS rebinding), but its browser sends that domain as the Host.
  */
 function namesLoopback({ headers, rawHeaders }: IncomingMessage): boolean {
-  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host')
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
   return (
     hosts.length === 1 &&
     /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(headers.host ?? '')

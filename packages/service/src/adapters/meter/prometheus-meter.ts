@@ -3,13 +3,13 @@ import { ENDPOINTS, type EndpointName, REASON_NAMES, type Reason } from '@bonded
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { type BackgroundWork, type Meter, OTHER_ROUTES, type RouteName } from '../../ports/meter.ts'
 
-/** From a reading out of memory to what a caller has long given up on. */
+/** From a read out of memory to a request whose caller has timed out. */
 const LATENCY_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
-/** A commit costs the same for one write as for many: where the mass lies says how much that saves. */
+/** A commit costs the same for one write as for many, so the distribution shows the savings. */
 const COMMIT_BUCKETS_UNITS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-/** Finer costs the timer more than it tells. */
+/** A finer resolution costs more in timer work than its precision is worth. */
 const LAG_RESOLUTION_MS = 10
 const LAG_QUANTILES = [0.5, 0.99, 1] as const
 const NANOSECONDS_A_SECOND = 1e9
@@ -20,15 +20,15 @@ const ROUTE_NAMES: readonly RouteName[] = [
 ]
 const WORK: readonly BackgroundWork[] = ['expire', 'forget']
 
-/** A meter that can be read, in the text format of Prometheus. */
+/** A meter that exports its metrics in the text format of Prometheus. */
 export interface PrometheusMeter extends Meter, Disposable {
   readonly contentType: string
   read(): Promise<string>
 }
 
 /**
- * Counts with prom-client. Every series there can ever be is made here, before the first request: a label takes
- * only what is in a closed list, so the number of series is fixed, and counting looks nothing up by its labels.
+ * A meter over prom-client. It creates every series before the first request. Labels take values of
+ * closed lists only, so the number of series is fixed and counting needs no lookup by label.
  */
 export function prometheusMeter({ version }: { version: string }): PrometheusMeter {
   const registers = [new Registry()]
@@ -37,11 +37,14 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
 
   const created = counter('bonded_sessions_created_total', 'Sessions created.')
   const bonds = counter('bonded_bonds_total', 'Sessions bonded to a phone.')
-  const stepUps = counter('bonded_step_ups_total', 'Sessions that were asked for more proof.')
-  const completions = counter('bonded_completions_total', 'Bonds closed after the action.')
-  const declines = counter('bonded_declines_total', 'Sessions that the person declined.')
-  const notMe = counter('bonded_not_me_total', 'Sessions that the person said they did not start.')
-  const expiries = counter('bonded_expiries_total', 'Sessions whose time was up.')
+  const stepUps = counter('bonded_step_ups_total', 'Sessions that required a step-up.')
+  const completions = counter('bonded_completions_total', 'Sessions completed after the action.')
+  const declines = counter('bonded_declines_total', 'Sessions that the user declined.')
+  const notMe = counter(
+    'bonded_not_me_total',
+    'Sessions that the user reported as not started by them.',
+  )
+  const expiries = counter('bonded_expiries_total', 'Sessions that expired.')
   const commitFailures = counter(
     'bonded_commit_failures_total',
     'Groups of writes that could not be committed.',
@@ -49,14 +52,14 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
 
   const refusals = new Counter({
     name: 'bonded_refusals_total',
-    help: 'Requests refused, by reason.',
+    help: 'Requests rejected, by reason.',
     labelNames: ['reason'],
     registers,
   })
   const refusalsBy = bindAll(REASON_NAMES, (reason: Reason) => refusals.labels(reason))
   const worked = new Counter({
     name: 'bonded_background_sessions_total',
-    help: 'Sessions dealt with in the background.',
+    help: 'Sessions processed by scheduled maintenance, by type of work.',
     labelNames: ['work'],
     registers,
   })
@@ -65,7 +68,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
 
   const latency = new Histogram({
     name: 'bonded_request_duration_seconds',
-    help: 'From the request to its answer, by route.',
+    help: 'Time from request to response, by route.',
     labelNames: ['route'],
     buckets: LATENCY_BUCKETS_SECONDS,
     registers,
@@ -74,7 +77,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   const latencyBy = bindAll(ROUTE_NAMES, (route) => latency.labels(route))
   const commits = new Histogram({
     name: 'bonded_commit_units',
-    help: 'Units of work that shared one commit.',
+    help: 'Units of work per commit.',
     buckets: COMMIT_BUCKETS_UNITS,
     registers,
   })
@@ -88,7 +91,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   }) => new Gauge({ ...figure, registers })
   gauge({
     name: 'bonded_open_channels',
-    help: 'Channels open just now.',
+    help: 'Open channels.',
     collect() {
       this.set(openChannels())
     },
@@ -97,10 +100,10 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   lag.enable()
   gauge({
     name: 'bonded_event_loop_lag_seconds',
-    help: 'How late the event loop was since the last reading, by quantile.',
+    help: 'Event loop lag since the previous scrape, by quantile.',
     labelNames: ['quantile'],
     collect() {
-      // Node tells the time between two looks, of which the resolution is no lag.
+      // Node measures the interval between two samples, which includes the resolution itself.
       const lagOf = (quantile: number) =>
         Math.max(
           0,
@@ -112,7 +115,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   })
   gauge({
     name: 'bonded_build_info',
-    help: 'Always 1; what is running stands in the labels.',
+    help: 'Always 1. The labels are the versions of the service and of Node.',
     labelNames: ['version', 'node'],
     collect() {
       this.set({ version, node: process.versions.node }, 1)

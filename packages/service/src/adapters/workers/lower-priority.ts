@@ -3,15 +3,16 @@ import { constants, getPriority, setPriority } from 'node:os'
 const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority
 
 /**
- * In a worker: every other thread goes first. Whoever asked for long work waits anyway; all others would wait for a
- * processor. On Linux a thread has a priority of its own; elsewhere the whole process would be made slower.
+ * Lowers the scheduling priority of the calling worker thread, so that its long work does not delay
+ * other requests. On Linux a thread has its own priority. On other systems this does nothing, because
+ * it would slow the whole process.
  */
 export function lowerPriority(): void {
   if (process.platform !== 'linux') return
   try {
-    // From where the process was started: to go before it would take a privilege, and would not be to give way.
+    // Relative to the priority of the process: a higher one would require a privilege.
     setPriority(Math.min(getPriority() + PRIORITY_BELOW_NORMAL, PRIORITY_LOW))
   } catch {
-    // Where a sandbox forbids it, the work is done at the usual priority.
+    // A sandbox may forbid the change. The worker then runs at normal priority.
   }
 }

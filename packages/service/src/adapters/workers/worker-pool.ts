@@ -1,86 +1,86 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 
-/** What came of a question: the answer, or why there is none. */
-export type Asked<Answer> =
-  | { readonly outcome: 'answered'; readonly answer: Answer }
-  /** Too many wait already: nothing was begun. */
+/** The outcome of a task: the result of the worker, or why there is none. */
+export type TaskOutcome<Result> =
+  | { readonly outcome: 'answered'; readonly answer: Result }
+  /** The queue is full. The task was not started. */
   | { readonly outcome: 'full' }
-  /** The worker took longer than it may, and was ended. */
+  /** The worker exceeded the deadline and was terminated. */
   | { readonly outcome: 'timed_out' }
-  /** The worker broke. */
+  /** The worker crashed, or the pool is closed. */
   | { readonly outcome: 'failed' }
 
 export interface PoolOptions {
-  /** The module that a worker runs. It answers each message with one message. */
+  /** The module that a worker runs. It posts one message for each message that it receives. */
   readonly script: URL
-  /** Given to each worker when it starts. */
+  /** The `workerData` of each worker. */
   readonly data?: unknown
-  /** Workers at once. None is started before it is needed. */
+  /** The maximum number of workers. A worker starts when a task needs it. */
   readonly size: number
-  /** Questions that may wait while all are busy. */
+  /** The maximum number of queued tasks. */
   readonly maxWaiting: number
-  /** How long a worker may take for one. */
+  /** The longest time that a worker may take for one task, including its start. */
   readonly deadlineMs: number
   readonly clock: Clock
 }
 
-interface Question<Answer> {
+interface Task<Answer> {
   readonly message: unknown
-  readonly settle: (asked: Asked<Answer>) => void
+  readonly settle: (outcome: TaskOutcome<Answer>) => void
 }
 
-/** Enough for the certificates of all states, and a bound for whoever sends something that grows. */
+/** Enough for the certificates of all states, and a bound on input that expands. */
 const LIMITS: WorkerOptions['resourceLimits'] = {
   maxOldGenerationSizeMb: 96,
   maxYoungGenerationSizeMb: 16,
 }
 
 /**
- * Workers that answer questions off this thread: few, with a bounded queue. One that hangs is ended at its deadline and
- * replaced when the next question comes; no question can hold up another one for longer.
+ * Runs tasks on a few worker threads with a bounded queue. The pool terminates a worker that exceeds
+ * its deadline and starts a new one for the next task, so no task delays another for longer.
  */
 export class WorkerPool<Answer> implements AsyncDisposable {
   readonly #options: PoolOptions
-  readonly #seats: readonly Seat<Answer>[]
-  readonly #waiting: Question<Answer>[] = []
+  readonly #slots: readonly WorkerSlot<Answer>[]
+  readonly #waiting: Task<Answer>[] = []
   #closed = false
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#seats = Array.from(
+    this.#slots = Array.from(
       { length: options.size },
-      () => new Seat<Answer>(options, () => this.#waiting.shift()),
+      () => new WorkerSlot<Answer>(options, () => this.#waiting.shift()),
     )
   }
 
-  /** Never rejects. */
-  ask(message: unknown): Promise<Asked<Answer>> {
-    const { promise, resolve } = Promise.withResolvers<Asked<Answer>>()
-    const question = { message, settle: resolve }
-    const free = this.#seats.find((seat) => !seat.busy)
+  /** Runs one task. The promise never rejects. */
+  run(message: unknown): Promise<TaskOutcome<Answer>> {
+    const { promise, resolve } = Promise.withResolvers<TaskOutcome<Answer>>()
+    const task = { message, settle: resolve }
+    const free = this.#slots.find((slot) => !slot.busy)
     if (this.#closed) resolve({ outcome: 'failed' })
-    else if (free !== undefined) free.take(question)
-    else if (this.#waiting.length < this.#options.maxWaiting) this.#waiting.push(question)
+    else if (free !== undefined) free.take(task)
+    else if (this.#waiting.length < this.#options.maxWaiting) this.#waiting.push(task)
     else resolve({ outcome: 'full' })
     return promise
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
-    for (const question of this.#waiting.splice(0)) question.settle({ outcome: 'failed' })
-    await Promise.all(this.#seats.map((seat) => seat.end()))
+    for (const task of this.#waiting.splice(0)) task.settle({ outcome: 'failed' })
+    await Promise.all(this.#slots.map((slot) => slot.end()))
   }
 }
 
-/** The place of one worker. It outlives those that sit there. */
-class Seat<Answer> {
+/** The slot of one worker, which is replaced after a crash or a timeout. */
+class WorkerSlot<Answer> {
   readonly #options: PoolOptions
-  readonly #next: () => Question<Answer> | undefined
+  readonly #next: () => Task<Answer> | undefined
   #worker: Worker | undefined
-  #current: { readonly question: Question<Answer>; readonly cancel: Cancel } | undefined
+  #current: { readonly task: Task<Answer>; readonly cancel: Cancel } | undefined
 
-  constructor(options: PoolOptions, next: () => Question<Answer> | undefined) {
+  constructor(options: PoolOptions, next: () => Task<Answer> | undefined) {
     this.#options = options
     this.#next = next
   }
@@ -89,18 +89,18 @@ class Seat<Answer> {
     return this.#current !== undefined
   }
 
-  take(question: Question<Answer>): void {
+  take(task: Task<Answer>): void {
     const { clock, deadlineMs } = this.#options
     const worker = (this.#worker ??= this.#start())
     this.#current = {
-      question,
+      task,
       cancel: clock.schedule(clock.now() + deadlineMs, () =>
         this.#drop(worker, { outcome: 'timed_out' }),
       ),
     }
-    // While it works it keeps the process alive; while it waits it does not.
+    // A busy worker keeps the process alive; an idle one does not.
     worker.ref()
-    worker.postMessage(question.message)
+    worker.postMessage(task.message)
   }
 
   async end(): Promise<void> {
@@ -125,19 +125,19 @@ class Seat<Answer> {
     return worker
   }
 
-  /** Ends a worker. What it says after that is of nobody's interest. */
-  #drop(worker: Worker, asked: Asked<Answer>): void {
+  /** Terminates a worker and ignores its later messages. */
+  #drop(worker: Worker, outcome: TaskOutcome<Answer>): void {
     if (worker !== this.#worker) return
     this.#worker = undefined
     void worker.terminate()
-    this.#settle(asked)
+    this.#settle(outcome)
   }
 
-  #settle(asked: Asked<Answer>): void {
+  #settle(outcome: TaskOutcome<Answer>): void {
     const current = this.#current
     this.#current = undefined
     current?.cancel()
-    current?.question.settle(asked)
+    current?.task.settle(outcome)
     const next = current === undefined || this.#current !== undefined ? undefined : this.#next()
     if (next !== undefined) this.take(next)
   }

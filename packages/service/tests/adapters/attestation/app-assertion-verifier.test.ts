@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { androidAppId, SIMULATED_APP } from '@bonded/simulator'
 import { appAssertionVerifier } from '../../../src/adapters/attestation/app-assertion-verifier.ts'
 import type { Device } from '../../../src/domain/session.ts'
-import { wordOf } from '../../harness/word-of.ts'
+import { outcomeOf } from '../../harness/outcome-of.ts'
 import { flipped } from '../../../../attestation/tests/harness/seeded.ts'
 
 const APP_ID = androidAppId(SIMULATED_APP)
@@ -46,10 +46,13 @@ test('android-key: an assertion names the app that was registered, and counts in
   const verified = verify(partsOf(APP_ID, 4_294_967_295))
   assert.ok(verified.ok)
   assert.deepEqual(verified.value, { counter: 4_294_967_295, userVerified: false })
-  assert.equal(wordOf(verify(partsOf('software', 1))), 'app_id')
-  assert.equal(wordOf(verify(partsOf(APP_ID.toUpperCase(), 1))), 'app_id')
-  assert.equal(wordOf(verify(partsOf(APP_ID, 1), { client_data_json: 'e30' })), 'client_data_json')
-  assert.equal(wordOf(verify(partsOf(APP_ID, 1), { key_id: 'another' })), 'key_id')
+  assert.equal(outcomeOf(verify(partsOf('software', 1))), 'app_id')
+  assert.equal(outcomeOf(verify(partsOf(APP_ID.toUpperCase(), 1))), 'app_id')
+  assert.equal(
+    outcomeOf(verify(partsOf(APP_ID, 1), { client_data_json: 'e30' })),
+    'client_data_json',
+  )
+  assert.equal(outcomeOf(verify(partsOf(APP_ID, 1), { key_id: 'another' })), 'key_id')
 })
 
 test('android-key: an assertion that is longer or shorter than one is, or not written in base64url, is refused before its signature', () => {
@@ -59,17 +62,17 @@ test('android-key: an assertion that is longer or shorter than one is, or not wr
     authenticator_data: data,
     signature: sign('sha256', Buffer.concat([data, honest.client_data_hash]), privateKey),
   })
-  assert.equal(wordOf(verify(signedAs(honest.authenticator_data))), 'ok')
+  assert.equal(outcomeOf(verify(signedAs(honest.authenticator_data))), 'ok')
   // The phone's own key has signed all of these.
   const longer = [Buffer.of(0), Buffer.of(0xa0), Buffer.alloc(1_000)].map((more) =>
     Buffer.concat([honest.authenticator_data, more]),
   )
   const shorter = [0, 32, 36].map((length) => honest.authenticator_data.subarray(0, length))
   for (const data of [...longer, ...shorter])
-    assert.equal(wordOf(verify(signedAs(data))), 'encoding', `${data.length} bytes`)
+    assert.equal(outcomeOf(verify(signedAs(data))), 'encoding', `${data.length} bytes`)
   for (const member of ['authenticator_data', 'signature'] as const) {
     const junk = { [member]: `${honest[member].toString('base64url')}=` }
-    assert.equal(wordOf(verify(honest, junk)), 'encoding', member)
+    assert.equal(outcomeOf(verify(honest, junk)), 'encoding', member)
   }
 })
 
@@ -89,8 +92,8 @@ test('android-key: a stored key that cannot verify or cannot be read rejects the
     })
   }
   const x25519 = other.export({ format: 'der', type: 'spki' })
-  assert.equal(wordOf(verifyWith('x25519', x25519)), 'signature')
-  assert.equal(wordOf(verifyWith('junk', Buffer.of(0x30, 0x00))), 'public_key')
+  assert.equal(outcomeOf(verifyWith('x25519', x25519)), 'signature')
+  assert.equal(outcomeOf(verifyWith('junk', Buffer.of(0x30, 0x00))), 'public_key')
 })
 
 test('android-key: an assertion with any single bit flipped is refused', () => {

@@ -8,7 +8,7 @@ import {
 import type { Device } from '../../../src/domain/session.ts'
 import { androidKey, appleKey, asTestRoots, webauthnKey } from '../../harness/attested-phones.ts'
 import { TestClock } from '../../harness/test-clock.ts'
-import { wordOf } from '../../harness/word-of.ts'
+import { outcomeOf } from '../../harness/outcome-of.ts'
 
 const CHALLENGE = Buffer.alloc(32, 3)
 const PAYLOAD = '{"typ":"bonded-assertion/v1"}'
@@ -26,7 +26,7 @@ test('a browser’s registration that is written otherwise registers no key, but
     } as never
     const registered = await attestationVerifiers.webauthn?.verify(request)
     assert.ok(registered)
-    return wordOf(registered)
+    return outcomeOf(registered)
   }
   const honest = Buffer.from(decodeBase64url(registration.response.attestationObject) ?? [])
   assert.equal(await verdictOf(honest), 'ok')
@@ -51,7 +51,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
       ...key.assert(PAYLOAD, { counter: 7 }),
     }
     const verdictOf = (signature: Buffer) =>
-      wordOf(
+      outcomeOf(
         assertionVerifiers[key.format].verify({
           device,
           payload: PAYLOAD,

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 
-/** A worker that does as it is told, to see what becomes of those that do not answer. */
+/** A worker that performs the requested action: it answers, or fails in one of four ways. */
 parentPort?.on(
   'message',
   (message: {
@@ -18,7 +18,7 @@ parentPort?.on(
         process.exit(0)
         return
       case 'grow':
-        for (;;) grown.push(Array.from({ length: 100_000 }, (_, at) => at))
+        for (;;) grown.push(Array.from({ length: 100_000 }, (_, index) => index))
       case 'hang':
         for (;;);
     }

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 
-/** A worker that breaks at whatever it is asked. */
+/** A worker that throws on every message. */
 parentPort?.on('message', () => {
   throw new Error('on purpose')
 })

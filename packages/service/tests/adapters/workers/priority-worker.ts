@@ -2,6 +2,6 @@ import { getPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { lowerPriority } from '../../../src/adapters/workers/lower-priority.ts'
 
-/** A worker that tells the priority it has once it has given way. */
+/** A worker that lowers its priority and posts the result. */
 lowerPriority()
 parentPort?.postMessage(getPriority())

@@ -16,32 +16,32 @@ function pool({ size = 1, maxWaiting = 2 } = {}) {
     clock,
   })
   after(() => workers[Symbol.asyncDispose]())
-  return { clock, workers, answer: (text: string) => workers.ask({ do: 'answer', text }) }
+  return { clock, workers, answer: (text: string) => workers.run({ do: 'answer', text }) }
 }
 
-test('questions are answered in order, also while all workers are busy', async () => {
+test('runs tasks in order while all workers are busy', async () => {
   const { answer } = pool({ maxWaiting: 8 })
-  const asked = await Promise.all(['a', 'b', 'c', 'd'].map(answer))
+  const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map(answer))
   assert.deepEqual(
-    asked,
+    outcomes,
     ['a', 'b', 'c', 'd'].map((text) => ({ outcome: 'answered', answer: text })),
   )
 })
 
-test('when the queue is full, a further question is refused at once; those that wait are answered', async () => {
+test('rejects a task at once when the queue is full, and still runs the queued tasks', async () => {
   const { answer } = pool()
-  const asked = [answer('working'), answer('waiting'), answer('waiting too')]
-  assert.deepEqual(await answer('too much'), { outcome: 'full' })
+  const outcomes = [answer('working'), answer('waiting'), answer('waiting too')]
+  assert.deepEqual(await answer('beyond the queue'), { outcome: 'full' })
   assert.deepEqual(
-    (await Promise.all(asked)).map(({ outcome }) => outcome),
+    (await Promise.all(outcomes)).map(({ outcome }) => outcome),
     ['answered', 'answered', 'answered'],
   )
   assert.equal((await answer('later')).outcome, 'answered')
 })
 
-test('a worker that hangs is ended at its deadline, and the next question gets a new one', async () => {
+test('terminates a worker that hangs at its deadline and runs the next task on a new one', async () => {
   const { clock, workers, answer } = pool()
-  const hanging = workers.ask({ do: 'hang' })
+  const hanging = workers.run({ do: 'hang' })
   const waiting = answer('next')
   clock.advance(DEADLINE_MS - 1)
   clock.advance(1)
@@ -49,32 +49,32 @@ test('a worker that hangs is ended at its deadline, and the next question gets a
   assert.deepEqual(await waiting, { outcome: 'answered', answer: 'next' })
 })
 
-test('a worker that hangs holds up no other one', async () => {
+test('runs tasks on the other workers while one hangs', async () => {
   const { clock, workers, answer } = pool({ size: 2 })
-  const hanging = workers.ask({ do: 'hang' })
+  const hanging = workers.run({ do: 'hang' })
   for (const text of ['a', 'b', 'c'])
     assert.deepEqual(await answer(text), { outcome: 'answered', answer: text })
   clock.advance(DEADLINE_MS)
   assert.deepEqual(await hanging, { outcome: 'timed_out' })
 })
 
-test('a worker that throws, leaves or takes too much memory answers failed, and the next question gets a new one', {
+test('answers failed for a worker that throws, exits or exceeds its memory, then starts a new one', {
   timeout: 60_000,
 }, async () => {
   const { workers, answer } = pool()
-  for (const what of ['throw', 'exit', 'grow']) {
-    assert.deepEqual(await workers.ask({ do: what }), { outcome: 'failed' }, what)
-    assert.deepEqual(await answer('next'), { outcome: 'answered', answer: 'next' }, what)
+  for (const action of ['throw', 'exit', 'grow']) {
+    assert.deepEqual(await workers.run({ do: action }), { outcome: 'failed' }, action)
+    assert.deepEqual(await answer('next'), { outcome: 'answered', answer: 'next' }, action)
   }
 })
 
-test('a pool that is closed answers failed to those that wait, and to whoever comes later', async () => {
+test('answers failed to pending and later tasks once the pool is closed', async () => {
   const { workers, answer } = pool()
-  const asked = [workers.ask({ do: 'hang' }), answer('waiting')]
+  const outcomes = [workers.run({ do: 'hang' }), answer('waiting')]
   await workers[Symbol.asyncDispose]()
-  asked.push(answer('late'))
+  outcomes.push(answer('late'))
   assert.deepEqual(
-    (await Promise.all(asked)).map(({ outcome }) => outcome),
+    (await Promise.all(outcomes)).map(({ outcome }) => outcome),
     ['failed', 'failed', 'failed'],
   )
 })

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import { type AndroidPolicy, verifyAndroidKeyAttestation } from '@bonded/attestation/android'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../../domain/refusal.ts'
-import { NO_SERIALS, type RegistrationVerifier } from '../registration/question.ts'
+import { NO_SERIALS, type RegistrationVerifier } from '../registration/task.ts'
 import { refusalOf } from '../refusal-of.ts'
 
-/** The package accepts no longer chain. */
+/** `@bonded/attestation` rejects longer chains. */
 const MAX_CERTIFICATES = 7
-/** Base64url of the 8 KiB that a certificate may have. */
+/** Base64url characters of the largest certificate accepted, 8 KiB. */
 const MAX_CERTIFICATE_LENGTH = 10_923
 
 /** Verifies the attestation of Android keystore keys (protocol 6). */
@@ -20,7 +20,7 @@ export function androidAttestationVerifier(
       serials: NO_SERIALS,
     })
     const { challenge, certificate_chain } = request
-    // Before anything is decoded: an oversized request costs nothing.
+    // This check precedes decoding, so that an oversized request costs nothing.
     if (
       certificate_chain.length > MAX_CERTIFICATES ||
       certificate_chain.some(({ length }) => length > MAX_CERTIFICATE_LENGTH)

@@ -8,21 +8,21 @@ import type { Instant } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { RevocationList } from '../../../ports/revocations.ts'
 
-/** How long a stale list still counts, so that a weekend without Google blocks no registration. */
+/** How long a stale list stays usable, so that a weekend outage at Google blocks no registration. */
 export const REVOCATION_GRACE_MS = 72 * 3_600_000
-/** For an answer without `max-age`. */
+/** The age limit for a response without `max-age`. */
 const DEFAULT_MAX_AGE_MS = 3_600_000
-/** Bounds on `max-age`: not at every registration, and at least once a day. */
+/** Bounds on `max-age`: no fetch at every registration, and at least one fetch a day. */
 const MIN_AGE_MS = 60_000
 const MAX_AGE_MS = 24 * 3_600_000
-/** Between two attempts after a failure, so that not every registration waits for one. */
+/** The pause between attempts after a failure, so that not every registration waits for one. */
 const RETRY_AFTER_MS = 30_000
-/** A registration waits this long if there is no list yet. */
+/** How long a registration waits for the first list. */
 const FETCH_WITHIN_MS = 5_000
-/** The list had some 50 entries in its first years; this leaves room for 50 000. */
+/** The list had some 50 entries in its first years; this leaves room for 50,000. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024
 
-/** The part of fetch that is used. */
+/** The part of `fetch` that this module uses. */
 export type FetchText = (
   url: string,
   options: { readonly signal: AbortSignal; readonly redirect: 'error' },
@@ -35,7 +35,7 @@ export type FetchText = (
 export interface RevocationSource {
   readonly fetch: FetchText
   readonly clock: Clock
-  /** Serials that were revoked at release time. They are refused whatever is fetched. */
+  /** Serials that were revoked at release time. They are rejected whatever Google answers. */
   readonly snapshot: ReadonlySet<string>
   readonly url?: string
   readonly graceMs?: number
@@ -50,9 +50,9 @@ interface FetchedList {
 }
 
 /**
- * Google's list, fetched on demand and cached as long as its `Cache-Control` says. If a newer one
- * cannot be fetched, the old one counts for the grace period; after that nothing is `good`.
- * Concurrent callers share one fetch.
+ * Google's list, fetched on demand and cached as long as its `Cache-Control` allows. If a fetch
+ * fails, the cached list stays usable for the grace period. After that, every serial that is not
+ * revoked is `unknown`. Concurrent callers share one fetch.
  */
 export function googleRevocations(source: RevocationSource): RevocationList {
   const { clock, snapshot, graceMs = REVOCATION_GRACE_MS } = source
@@ -84,7 +84,7 @@ export function googleRevocations(source: RevocationSource): RevocationList {
       const now = clock.now()
       if (now >= (list?.freshUntil ?? Number.NEGATIVE_INFINITY) && now >= nextTryAt)
         fetching ??= refresh()
-      // Within the grace period the old list answers at once; the next registration gets the newer one.
+      // Within the grace period the cached list answers at once, while the fetch continues.
       if (fetching !== undefined && !isUsable(list, now)) await fetching
       if (
         serials.some(

@@ -1,6 +1,6 @@
 /**
- * Serials that Google's list is known to name: what is refused even before the list was fetched for the first time.
- * It only refuses. It never makes a certificate good, so its age does not matter.
+ * Serials that Google's list contained at release time. They are rejected even before the first
+ * fetch. The snapshot only rejects and never makes a certificate good, so its age does not matter.
  */
 export const KNOWN_BAD_SERIALS: ReadonlySet<string> = new Set([
   '6681152659205225093',

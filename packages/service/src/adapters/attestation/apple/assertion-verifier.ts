@@ -23,7 +23,7 @@ export function appleVerifier(apps: readonly AppleApp[]): AssertionVerifier {
       if (authenticatorData === undefined || signature === undefined) return fail('encoding')
       const app = apps.find(({ appId }) => appId === device.appId)
       if (app === undefined) return fail('app_not_configured')
-      // The service hashes the payload that it rebuilt; the hash that was sent is only compared.
+      // The service hashes the payload that it rebuilt and compares the hash that was sent.
       const clientDataHash = hash('sha256', payload, 'buffer')
       if (clientDataHash.toString('base64url') !== appAttest.client_data_hash)
         return fail('client_data_hash')
@@ -42,7 +42,7 @@ export function appleVerifier(apps: readonly AppleApp[]): AssertionVerifier {
 
 /**
  * Node's decoder skips characters that are not base64url, so the result is encoded again and
- * compared. That is ten times as fast as a strict decoder in JavaScript.
+ * compared. That is 10× as fast as a strict decoder in JavaScript.
  */
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url')

@@ -7,7 +7,7 @@ import {
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../../domain/refusal.ts'
 import type { KeyReceipt } from '../../../ports/devices.ts'
-import { NO_SERIALS, type RegistrationVerifier } from '../registration/question.ts'
+import { NO_SERIALS, type RegistrationVerifier } from '../registration/task.ts'
 import { refusalOf } from '../refusal-of.ts'
 import { readKeyId } from './key-id.ts'
 
@@ -26,7 +26,7 @@ export function appleAttestationVerifier(
     if (!attested.ok) return { result: refusalOf(attested), serials: NO_SERIALS }
     const { publicKey, appId, environment, category, bundleVersion, receipt } = attested.value
     const result = accept({
-      // Encoded anew: two spellings of one key id must not be two keys.
+      // The id is encoded again, so that two spellings of one key id are one key.
       keyId: keyId.toString('base64url'),
       publicKey,
       appId,

@@ -1,10 +1,14 @@
 import { decodeBase64url } from '@bonded/contract'
 
-/** A key id is SHA-256 of the key: 32 bytes, one digit left over at the end. */
+/** Standard base64 of 32 bytes: a key id is the SHA-256 of the key. */
 const STANDARD_BASE64 = /^[A-Za-z0-9+/]{43}=$/
 const BASE64URL_LENGTH = 43
 
-/** The 32 bytes of a key id: as iOS spells it, in standard base64, or as this service does, in base64url. */
+/**
+ * Decodes a key id, which iOS encodes in standard base64 and this service in base64url.
+ *
+ * @returns its 32 bytes; undefined where the text is neither
+ */
 export function readKeyId(text: string): Buffer | undefined {
   const spelled = STANDARD_BASE64.test(text)
     ? text.slice(0, -1).replaceAll('+', '-').replaceAll('/', '_')

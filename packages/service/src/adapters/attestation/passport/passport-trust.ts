@@ -1,13 +1,13 @@
-/** The countries' certificates that an operator trusts, DER. */
+/** The certificates of issuing states (CSCA) that the operator trusts, in DER. */
 export interface PassportTrust {
   readonly production: readonly Uint8Array[]
-  /** Trusted beside them for tenants of a sandbox, and for no others. */
+  /** Trusted in addition for sandbox tenants only. */
   readonly sandbox: readonly Uint8Array[]
 }
 
 export const NO_PASSPORT_TRUST: PassportTrust = { production: [], sandbox: [] }
 
-/** A folder that says something which this program does not understand. All of it is told at once. */
+/** The trust folder has unusable files. The message lists every problem. */
 export class PassportTrustError extends Error {
   override readonly name = 'PassportTrustError'
   constructor(mistakes: readonly string[]) {

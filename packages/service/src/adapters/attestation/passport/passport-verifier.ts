@@ -4,23 +4,23 @@ import { accept, refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Keyring } from '../../../ports/keyring.ts'
 import type { PassportFinding, PassportVerifier } from '../../../ports/passports.ts'
-import { type Asked, WorkerPool } from '../../workers/worker-pool.ts'
+import { type TaskOutcome, WorkerPool } from '../../workers/worker-pool.ts'
 import type { PassportTrust } from './passport-trust.ts'
-import type { PassportQuestion, PassportVerdict } from './question.ts'
+import type { PassportTask, PassportVerdict } from './task.ts'
 
-/** A passport takes 2 to 18 ms of one core; two workers leave the other requests theirs on a small machine. */
+/** A passport takes 2 to 18 ms of one core. Two workers leave CPU for other requests on a small machine. */
 const WORKERS = 2
-/** A burst of passports waits half a second at most. */
+/** With this limit a passport waits 0.5 s at most in a burst. */
 const MAX_WAITING = 48
-/** A hundred times what the slowest takes, and the start of a worker. */
+/** 100× the slowest verification, including the start of a worker. */
 const DEADLINE_MS = 3_000
 
-/** Protocol 7: the chip signs the first bytes of a digest, so that its signature is fresh and for this session. */
+/** Protocol 7: the chip signs the first bytes of this digest, which binds its signature to one nonce. */
 const CHALLENGE_PREFIX = 'bond-aa/v1'
 const CHALLENGE_BYTES = 8
 
-/** Judges passports on threads of their own. The module beside this one is what they run, as source or compiled. */
-export function passportVerifier(parts: {
+/** Verifies passports on worker threads, which run `worker.ts` or its compiled form. */
+export function passportVerifier(options: {
   trust: PassportTrust
   keys: Keyring
   clock: Clock
@@ -31,7 +31,7 @@ export function passportVerifier(parts: {
     keys,
     clock,
     script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url),
-  } = parts
+  } = options
   const pool = new WorkerPool<PassportVerdict>({
     script,
     data: trust,
@@ -46,23 +46,23 @@ export function passportVerifier(parts: {
         0,
         CHALLENGE_BYTES,
       )
-      const question: PassportQuestion = { passport, challenge, environment, now: clock.now() }
-      const asked = await pool.ask(question)
-      return asked.outcome === 'full'
+      const task: PassportTask = { passport, challenge, environment, now: clock.now() }
+      const done = await pool.run(task)
+      return done.outcome === 'full'
         ? refuse('overloaded', { step: 'passport_queue' })
-        : accept(findingOf(asked, keys))
+        : accept(findingOf(done, keys))
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   }
 }
 
-/** Unknown means no: a passport that breaks or stops its judge is none. */
+/** A passport that crashes its worker or exceeds the deadline counts as no passport. */
 function findingOf(
-  asked: Exclude<Asked<PassportVerdict>, { outcome: 'full' }>,
+  done: Exclude<TaskOutcome<PassportVerdict>, { outcome: 'full' }>,
   keys: Keyring,
 ): PassportFinding {
-  if (asked.outcome !== 'answered') return { tier: 'none', note: asked.outcome }
-  const verdict = asked.answer
+  if (done.outcome !== 'answered') return { tier: 'none', note: done.outcome }
+  const verdict = done.answer
   if (verdict.tier === 'none') return { tier: 'none', note: verdict.step }
   const { tier, issuingState, documentNumber } = verdict
   const documentRef = keys.documentRef(issuingState, documentNumber)

@@ -10,17 +10,18 @@ const CERTIFICATE_FILES = ['.cer', '.crt', '.der', '.pem']
 const MASTER_LIST_FILE = '.ml'
 
 /**
- * Reads the folder: certificates (`.cer`, `.crt`, `.der`, `.pem`) that are trusted as they are, and master lists (`.ml`)
- * whose signer one of them has certified. What lies in its folder `sandbox` counts for sandboxes only.
+ * Reads the operator's trust folder. It trusts certificates (`.cer`, `.crt`, `.der`, `.pem`) directly
+ * and master lists (`.ml`) whose signer one of those certificates issued. The certificates in its
+ * folder `sandbox` apply to sandbox tenants only.
  *
- * @throws {PassportTrustError} with every mistake
+ * @throws {PassportTrustError} listing every unusable file
  */
 export function readTrustFolder(folder: string, now: Instant): PassportTrust {
   const mistakes: string[] = []
   const production = readFolder(folder, { now, mistakes })
   const sandbox = readFolder(join(folder, SANDBOX), { now, mistakes })
   if (mistakes.length > 0) throw new PassportTrustError(mistakes)
-  // Copies: each is a view into the file that it came from, and the files are large.
+  // Each certificate is a view into a large file buffer; a copy lets that buffer be collected.
   const copies = (certificates: readonly Certificate[]) =>
     certificates.map(({ encoded }) => new Uint8Array(encoded))
   return { production: copies(production), sandbox: copies(sandbox) }
@@ -60,7 +61,7 @@ function readRoots(path: string, mistakes: string[]): Certificate[] {
   return usable
 }
 
-/** One in DER, or several as text. */
+/** The certificates of a file: one in DER, or any number in PEM. */
 function certificatesIn(bytes: Buffer): Buffer[] {
   const armoured = bytes
     .toString('latin1')

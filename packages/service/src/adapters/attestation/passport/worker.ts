@@ -8,9 +8,9 @@ import {
 import { decodeBase64url, type PassportSignal } from '@bonded/contract'
 import { lowerPriority } from '../../workers/lower-priority.ts'
 import type { PassportTrust } from './passport-trust.ts'
-import type { PassportQuestion, PassportVerdict } from './question.ts'
+import type { PassportTask, PassportVerdict } from './task.ts'
 
-/** Runs in a thread of its own and verifies one passport after the other. */
+// This module runs on a worker thread and verifies one passport at a time.
 lowerPriority()
 
 const trusted = workerData as PassportTrust
@@ -22,11 +22,11 @@ const trust = {
   sandbox: new CountryTrust([...production, ...read(trusted.sandbox)]),
 }
 
-parentPort?.on('message', (question: PassportQuestion) => {
-  parentPort?.postMessage(answerTo(question))
+parentPort?.on('message', (task: PassportTask) => {
+  parentPort?.postMessage(answerTo(task))
 })
 
-function answerTo({ passport, challenge, environment, now }: PassportQuestion): PassportVerdict {
+function answerTo({ passport, challenge, environment, now }: PassportTask): PassportVerdict {
   const files = filesOf(passport)
   if (files === undefined) return { tier: 'none', step: 'encoding' }
   const verified = verifyPassport({ ...files, challenge, now }, trust[environment])

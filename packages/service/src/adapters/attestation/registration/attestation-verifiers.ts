@@ -7,14 +7,14 @@ import {
 import { androidAttestationVerifier } from '../android/attestation-verifier.ts'
 import { appleAttestationVerifier } from '../apple/attestation-verifier.ts'
 import { webauthnAttestationVerifier } from '../webauthn/attestation-verifier.ts'
-import type { AttestedFormat, RegistrationTrust, RegistrationVerifier } from './question.ts'
+import type { AttestedFormat, RegistrationTrust, RegistrationVerifier } from './task.ts'
 
-/** The verifiers of the formats whose keys chain to a root. */
+/** Makes the verifiers of the formats whose keys have an attestation by the vendor. */
 export function makeAttestationVerifiers({
   phones: { apple, android, webauthn },
   origin,
 }: RegistrationTrust): { readonly [Format in AttestedFormat]: RegistrationVerifier<Format> } {
-  // Google's apps store browser keys, whatever apps the operator has configured.
+  // Google's own apps store browser keys, so the operator's list of apps does not apply.
   const browsers = { ...android, apps: BROWSER_KEY_STORES, userAuthenticationWithinSeconds: null }
   const packed = [
     ...attestationRoots(webauthn.packedRoots, 'production'),

@@ -5,27 +5,22 @@ import type { AttestationVerifier } from '../../../ports/devices.ts'
 import type { RevocationList } from '../../../ports/revocations.ts'
 import { WorkerPool } from '../../workers/worker-pool.ts'
 import { checkRevocation } from '../android/revocation-check.ts'
-import type {
-  QuestionOf,
-  RegistrationTrust,
-  RegistrationVerdict,
-  AttestedFormat,
-} from './question.ts'
+import type { TaskOf, RegistrationTrust, RegistrationVerdict, AttestedFormat } from './task.ts'
 
-/** A registration takes 2 ms of one core, so one worker verifies hundreds a second. */
+/** A registration takes 2 ms of one core, so one worker verifies hundreds per second. */
 const WORKERS = 1
-/** The last of them waits a second or two, well within a request's time. */
+/** The last registration in the queue waits 1 to 2 s, well within a request's timeout. */
 const MAX_WAITING = 500
-/** A thousand times the duration of a registration, including the start of the worker. */
+/** 1,000× the duration of a registration, including the start of the worker. */
 const DEADLINE_MS = 3_000
 
-/** The thread that verifies registrations. */
+/** The worker thread that verifies registrations. */
 export interface RegistrationThread extends AsyncDisposable {
   verifierOf<Format extends AttestedFormat>(format: Format): AttestationVerifier<Format>
 }
 
 /** Verifies registrations on a separate thread, which runs `worker.ts` or its compiled form. */
-export function registrationThread(parts: {
+export function registrationThread(options: {
   trust: RegistrationTrust
   revocations: RevocationList
   clock: Clock
@@ -36,7 +31,7 @@ export function registrationThread(parts: {
     revocations,
     clock,
     script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url),
-  } = parts
+  } = options
   const pool = new WorkerPool<RegistrationVerdict>({
     script,
     data: trust,
@@ -48,18 +43,18 @@ export function registrationThread(parts: {
   return {
     verifierOf: <Format extends AttestedFormat>(format: Format): AttestationVerifier<Format> => ({
       async verify(request) {
-        const question: QuestionOf<Format> = { format, request, now: clock.now() }
-        const asked = await pool.ask(question)
-        switch (asked.outcome) {
+        const task: TaskOf<Format> = { format, request, now: clock.now() }
+        const done = await pool.run(task)
+        switch (done.outcome) {
           case 'full':
             return refuse('overloaded', { step: 'registrations_waiting' })
           case 'failed':
-            // The cause may not be the phone's.
+            // The phone may not be the cause, so it may retry.
             return refuse('overloaded', { step: 'registration_failed' })
           case 'timed_out':
             return refuse('attestation_invalid', { step: 'timed_out' })
           case 'answered': {
-            const { result, serials } = asked.answer
+            const { result, serials } = done.answer
             if (!result.ok) return result
             const checked = await checkRevocation(serials, revocations)
             return checked.ok ? result : checked

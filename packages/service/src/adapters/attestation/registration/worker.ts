@@ -1,24 +1,24 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { lowerPriority } from '../../workers/lower-priority.ts'
 import { makeAttestationVerifiers } from './attestation-verifiers.ts'
-import type { RegistrationQuestion, RegistrationTrust, RegistrationVerdict } from './question.ts'
+import type { RegistrationTask, RegistrationTrust, RegistrationVerdict } from './task.ts'
 
-/** Runs in a thread of its own and verifies one registration after the other. */
+// This module runs on a worker thread and verifies one registration at a time.
 lowerPriority()
 
 const verifiers = makeAttestationVerifiers(workerData as RegistrationTrust)
 
-parentPort?.on('message', (question: RegistrationQuestion) => {
-  parentPort?.postMessage(answerTo(question))
+parentPort?.on('message', (task: RegistrationTask) => {
+  parentPort?.postMessage(answerTo(task))
 })
 
-function answerTo(question: RegistrationQuestion): RegistrationVerdict {
-  switch (question.format) {
+function answerTo(task: RegistrationTask): RegistrationVerdict {
+  switch (task.format) {
     case 'apple-app-attest':
-      return verifiers[question.format](question.request, question.now)
+      return verifiers[task.format](task.request, task.now)
     case 'android-key':
-      return verifiers[question.format](question.request, question.now)
+      return verifiers[task.format](task.request, task.now)
     case 'webauthn':
-      return verifiers[question.format](question.request, question.now)
+      return verifiers[task.format](task.request, task.now)
   }
 }

@@ -9,13 +9,13 @@ import { refusalOf } from '../refusal-of.ts'
 /**
  * Verifies assertions of format `webauthn` (protocol 5).
  *
- * @param origin the service's own
+ * @param origin the service's own origin, which the client data must name
  */
 export function webauthnVerifier({ origin }: { origin: string }): AssertionVerifier {
   return {
     verify({ device, payload, appAttest }) {
       const fail = (step: string) => refuse('assertion_invalid', { step })
-      // The key is the registered one, and all parts are there.
+      // The key is the registered one, and every member of this format is present.
       if (appAttest.key_id !== device.keyId) return fail('key_id')
       const clientDataJson = decodeBase64url(appAttest.client_data_json ?? '')
       const authenticatorData = decodeBase64url(appAttest.authenticator_data)
@@ -26,7 +26,7 @@ export function webauthnVerifier({ origin }: { origin: string }): AssertionVerif
         signature === undefined
       )
         return fail('encoding')
-      // The service hashes the decoded client data; the hash that was sent is only compared.
+      // The service hashes the decoded client data and compares the hash that was sent.
       if (hash('sha256', clientDataJson, 'base64url') !== appAttest.client_data_hash)
         return fail('client_data_hash')
       const publicKey = publicKeyOf(device)

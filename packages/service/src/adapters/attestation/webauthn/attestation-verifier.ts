@@ -1,12 +1,12 @@
 import { type StatementTrust, verifyWebAuthnRegistration } from '@bonded/attestation/webauthn'
 import { decodeBase64url } from '@bonded/contract'
 import { accept, refuse } from '../../../domain/refusal.ts'
-import { NO_SERIALS, type RegistrationVerifier } from '../registration/question.ts'
+import { NO_SERIALS, type RegistrationVerifier } from '../registration/task.ts'
 import { refusalOf } from '../refusal-of.ts'
 
-/** In base64url; an attestation with a chain of five certificates has less than 14,000. */
+/** Base64url characters. An attestation with a chain of five certificates has fewer than 14,000. */
 const MAX_ATTESTATION_LENGTH = 22_000
-/** In base64url, as for an assertion. */
+/** Base64url characters, the same limit as for an assertion. */
 const MAX_CLIENT_DATA_LENGTH = 4096
 /** `app_attest.key_id` has at most 1,024 characters. */
 const MAX_CREDENTIAL_ID_LENGTH = 1024
@@ -14,7 +14,7 @@ const MAX_CREDENTIAL_ID_LENGTH = 1024
 /**
  * Verifies the registration of browser keys (protocol 6).
  *
- * @param origin the service's own; its host is the RP ID
+ * @param origin the service's own origin, whose host is the RP ID
  */
 export function webauthnAttestationVerifier({
   origin,

@@ -11,7 +11,7 @@ import {
 import { trustAt } from '../../../../../attestation/tests/android/trust.ts'
 import { androidAttestationVerifier } from '../../../../src/adapters/attestation/android/attestation-verifier.ts'
 import { checkRevocation } from '../../../../src/adapters/attestation/android/revocation-check.ts'
-import { wordOf } from '../../../harness/word-of.ts'
+import { outcomeOf } from '../../../harness/outcome-of.ts'
 
 test('android-key: junk between the letters of a chain is refused', () => {
   const [leaf = '', ...rest] = AUTHORITY.attest(newKey().publicKey, describe()).map((one) =>
@@ -21,20 +21,20 @@ test('android-key: junk between the letters of a chain is refused', () => {
   const verify = androidAttestationVerifier(trustAt(NOW, TRUSTED).policy)
   for (const bent of [`${leaf}=`, ` ${leaf}`, leaf.replace(/.$/, '+'), '']) {
     assert.notEqual(
-      wordOf(verify({ challenge, certificate_chain: [bent, ...rest] }, NOW).result),
+      outcomeOf(verify({ challenge, certificate_chain: [bent, ...rest] }, NOW).result),
       'ok',
     )
   }
   // Passed over, a certificate that is none would make two spellings of one chain.
   for (const junk of ['!', `${leaf}=`]) {
     assert.equal(
-      wordOf(verify({ challenge, certificate_chain: [leaf, junk, ...rest] }, NOW).result),
+      outcomeOf(verify({ challenge, certificate_chain: [leaf, junk, ...rest] }, NOW).result),
       'encoding',
     )
   }
   for (const bent of [`${challenge}=`, 'A']) {
     assert.equal(
-      wordOf(verify({ challenge: bent, certificate_chain: [leaf, ...rest] }, NOW).result),
+      outcomeOf(verify({ challenge: bent, certificate_chain: [leaf, ...rest] }, NOW).result),
       'encoding',
     )
   }

@@ -19,11 +19,11 @@ import {
 import { harness, PUBLIC_ORIGIN } from '../../../harness/harness.ts'
 import { TestClock } from '../../../harness/test-clock.ts'
 
-/** One that is judged, and those that may wait. */
-const ROOM = 501
+/** One running registration and a full queue. */
+const CAPACITY = 501
 const CHALLENGE = Buffer.alloc(32, 1).toString('base64url')
 
-/** The service's attestation verifiers, with another module in the place of their worker. */
+/** The service's attestation verifiers, whose Apple worker runs another module. */
 function withWorker(script: string) {
   return (clock: Clock): Attestation => {
     const { assertionVerifiers, attestationVerifiers } = asTestRoots(clock)
@@ -46,12 +46,12 @@ function withWorker(script: string) {
   }
 }
 
-test('when too many wait, a registration is refused as overloaded; others notice nothing, and one that hangs its judge registers nothing', async () => {
+test('rejects a registration as overloaded when the queue is full, and registers nothing when the worker hangs', async () => {
   await using h = await harness({ attestation: withWorker('../../workers/hanging-worker.ts') })
   const attestationVerifier = h.running.service.attestationVerifiers['apple-app-attest']
   const request = { challenge: CHALLENGE, ...appleKey().register(CHALLENGE) } as never
   assert.ok(attestationVerifier)
-  const waiting = Array.from({ length: ROOM }, () => attestationVerifier.verify(request))
+  const waiting = Array.from({ length: CAPACITY }, () => attestationVerifier.verify(request))
 
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const refused = await h.api('POST', '/devices', {
@@ -63,7 +63,7 @@ test('when too many wait, a registration is refused as overloaded; others notice
   )
   await h.register()
 
-  for (let left = ROOM; left > 0; left--) h.clock.advance(3_000)
+  for (let left = CAPACITY; left > 0; left--) h.clock.advance(3_000)
   for (const result of await Promise.all(waiting)) {
     assert.deepEqual(result, {
       ok: false,
@@ -72,7 +72,7 @@ test('when too many wait, a registration is refused as overloaded; others notice
   }
 })
 
-test('a registration whose judge breaks is refused as overloaded, for it may not have been the phone’s fault', async () => {
+test('rejects a registration as overloaded when the worker crashes', async () => {
   await using h = await harness({ attestation: withWorker('../../workers/breaking-worker.ts') })
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const body = { format: 'apple-app-attest', challenge, ...appleKey().register(challenge) }
@@ -82,20 +82,20 @@ test('a registration whose judge breaks is refused as overloaded, for it may not
   }
 })
 
-test('each key is judged at the time of its own request, and what one chain names never counts against another', async () => {
+test('verifies each key at the time of its own request, independently of other chains', async () => {
   const clock = new TestClock()
   const { attestationVerifiers } = asTestRoots(clock)
   after(() => attestationVerifiers[Symbol.asyncDispose]())
-  const register = async (format: (typeof ATTESTED_KEYS)[number][0], made: object) => {
+  const register = async (format: (typeof ATTESTED_KEYS)[number][0], registration: object) => {
     const result = await attestationVerifiers[format]?.verify({
       challenge: CHALLENGE,
-      ...made,
+      ...registration,
     } as never)
     return result?.ok === true ? 'ok' : result?.refusal.step
   }
   const keys = ATTESTED_KEYS.map(([format, make]) => [format, make().register(CHALLENGE)] as const)
   const verdicts = await Promise.all(
-    [...keys, ...keys].map(([format, made]) => register(format, made)),
+    [...keys, ...keys].map(([format, registration]) => register(format, registration)),
   )
   assert.deepEqual(
     verdicts,
@@ -107,13 +107,13 @@ test('each key is judged at the time of its own request, and what one chain name
   assert.equal(await register(...apple), 'certificate_chain')
 })
 
-test('Google is asked about a chain that holds, and never about one that does not', async () => {
+test('queries the revocation list for a valid chain and never for an invalid one', async () => {
   const clock = new TestClock()
   let answer = '{"entries":{}}'
-  let asked = 0
+  let fetches = 0
   const attestation = asRealMakers(clock, async () => {
-    asked += 1
-    if (answer === '') throw new Error('Google is away')
+    fetches += 1
+    if (answer === '') throw new Error('Google is unreachable')
     return {
       status: 200,
       headers: new Headers({ 'cache-control': 'max-age=60' }),
@@ -122,27 +122,27 @@ test('Google is asked about a chain that holds, and never about one that does no
   })
   after(() => attestation.attestationVerifiers[Symbol.asyncDispose]())
   const register = async (
-    bend: (chain: readonly string[]) => readonly string[] = (chain) => chain,
+    tamper: (chain: readonly string[]) => readonly string[] = (chain) => chain,
   ) => {
     const { certificate_chain } = androidKey().register(CHALLENGE) as {
       certificate_chain: readonly string[]
     }
     const registered = await attestation.attestationVerifiers['android-key']?.verify({
       challenge: CHALLENGE,
-      certificate_chain: [...bend(certificate_chain)],
+      certificate_chain: [...tamper(certificate_chain)],
     })
     return registered?.ok === true
       ? 'ok'
       : `${registered?.refusal.reason} ${registered?.refusal.step}`
   }
   assert.equal(await register((chain) => chain.toReversed()), 'attestation_invalid self_issued')
-  assert.equal(asked, 0)
+  assert.equal(fetches, 0)
   answer = ''
   assert.equal(await register(), 'overloaded revocation_unknown')
   answer = '{"entries":{"3":{"status":"REVOKED"}}}'
   clock.advance(60_000)
   assert.equal(await register(), 'attestation_invalid revoked')
-  // What another phone's chain was asked about is not held against this one.
+  // Revoked serials of another phone's chain do not affect this one.
   const other = await attestation.attestationVerifiers.webauthn?.verify({
     challenge: CHALLENGE,
     ...webauthnKey().register(CHALLENGE),
@@ -150,34 +150,34 @@ test('Google is asked about a chain that holds, and never about one that does no
   assert.equal(other?.ok, true)
   answer = '{"entries":{}}'
   clock.advance(60_000)
-  // The list within its grace answers; the newer one serves the next.
+  // Within the grace period the cached list answers; the next registration gets the newer one.
   await register()
   assert.equal(await register(), 'ok')
 })
 
-test('a worker of long work gives way: on Linux it has a lower priority than the event loop, which keeps its own', {
-  skip: process.platform !== 'linux' && 'only Linux has priorities of threads',
+test('runs worker threads at a lower priority than the event loop on Linux', {
+  skip: process.platform !== 'linux' && 'only Linux has thread priorities',
 }, async () => {
   const before = getPriority()
   const worker = new Worker(new URL('../../workers/priority-worker.ts', import.meta.url))
-  const [theirs] = await new Promise<[number]>((resolve) =>
+  const [workerPriority] = await new Promise<[number]>((resolve) =>
     worker.once('message', (message: number) => resolve([message])),
   )
   await worker.terminate()
-  assert.ok(theirs > before, `${theirs} is not behind ${before}`)
+  assert.ok(workerPriority > before, `${workerPriority} is not a lower priority than ${before}`)
   assert.equal(getPriority(), before)
 })
 
-test('a service that was itself started at a low priority keeps its workers behind it, and they work', {
-  skip: process.platform !== 'linux' && 'only Linux has priorities of threads',
+test('lowers worker priority relative to a service that was started at a low priority', {
+  skip: process.platform !== 'linux' && 'only Linux has thread priorities',
 }, () => {
   const worker = join(import.meta.dirname, '../../workers/priority-worker.ts')
-  const start = `new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}).once('message', (theirs) => console.log(os.getPriority(), theirs))`
-  for (const [nice, theirs] of [
+  const start = `new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}).once('message', (priority) => console.log(os.getPriority(), priority))`
+  for (const [nice, expected] of [
     [15, 19],
     [19, 19],
   ]) {
     const args = ['-n', String(nice), process.execPath, '--conditions=@bonded/source', '-e', start]
-    assert.equal(spawnSync('nice', args, { encoding: 'utf8' }).stdout.trim(), `${nice} ${theirs}`)
+    assert.equal(spawnSync('nice', args, { encoding: 'utf8' }).stdout.trim(), `${nice} ${expected}`)
   }
 })

@@ -15,12 +15,12 @@ import {
 } from '../../../../../attestation/tests/android/chains.ts'
 import { android, ORIGIN, trustOf } from '../../../../../attestation/tests/webauthn/test-pki.ts'
 import type {
-  RegistrationQuestion,
+  RegistrationTask,
   RegistrationTrust,
   RegistrationVerdict,
-} from '../../../../src/adapters/attestation/registration/question.ts'
+} from '../../../../src/adapters/attestation/registration/task.ts'
 import { NO_APPS } from '../../../../src/adapters/attestation/trusted-phones.ts'
-import { wordOf } from '../../../harness/word-of.ts'
+import { outcomeOf } from '../../../harness/outcome-of.ts'
 
 const WORKER = new URL(
   '../../../../src/adapters/attestation/registration/worker.ts',
@@ -35,8 +35,8 @@ const trust: RegistrationTrust = {
   origin: ORIGIN,
 }
 
-/** A browser's key that Android hardware attests. */
-function browserKey(): RegistrationQuestion {
+/** A browser key attested by Android hardware. */
+function browserKey(): RegistrationTask {
   const [store] = BROWSER_KEY_STORES
   const signer = Buffer.from(store?.certificateDigests[0] ?? '', 'hex')
   const app = der.octets(encodeApplicationId([store?.package ?? ''], [signer]))
@@ -45,22 +45,22 @@ function browserKey(): RegistrationQuestion {
   return { format: 'webauthn', request: { challenge, registration }, now: NOW }
 }
 
-function androidKey(now: number): RegistrationQuestion {
+function androidKey(now: number): RegistrationTask {
   const chain = AUTHORITY.attest(newKey().publicKey, describe())
   const certificate_chain = chain.map((one) => one.toString('base64url'))
   return { format: 'android-key', request: { challenge, certificate_chain }, now }
 }
 
-test('each of several registrations in a row is verified at its own time and answered with its own serials', async () => {
+test('verifies consecutive registrations each at its own time and answers with its own serials', async () => {
   const worker = new Worker(WORKER, { workerData: trust })
   const answers: RegistrationVerdict[] = []
-  const questions = [browserKey(), androidKey(NOW), browserKey(), androidKey(NOW - CENTURY_MS)]
+  const tasks = [browserKey(), androidKey(NOW), browserKey(), androidKey(NOW - CENTURY_MS)]
   worker.on('message', (answer: RegistrationVerdict) => answers.push(answer))
-  for (const question of questions) worker.postMessage(question)
-  while (answers.length < questions.length) await once(worker, 'message')
+  for (const task of tasks) worker.postMessage(task)
+  while (answers.length < tasks.length) await once(worker, 'message')
   await worker.terminate()
   assert.deepEqual(
-    answers.map(({ result }) => wordOf(result)),
+    answers.map(({ result }) => outcomeOf(result)),
     ['ok', 'ok', 'ok', 'validity'],
   )
   assert.deepEqual(

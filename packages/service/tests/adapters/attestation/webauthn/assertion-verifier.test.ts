@@ -13,7 +13,7 @@ import {
 import { webauthnVerifier } from '../../../../src/adapters/attestation/webauthn/assertion-verifier.ts'
 import { webauthnAttestationVerifier } from '../../../../src/adapters/attestation/webauthn/attestation-verifier.ts'
 import type { Device } from '../../../../src/domain/session.ts'
-import { wordOf } from '../../../harness/word-of.ts'
+import { outcomeOf } from '../../../harness/outcome-of.ts'
 
 const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
 const FLAGS_AT = 32
@@ -99,7 +99,7 @@ test('webauthn: an assertion for another payload, page, person or key is refused
       'encoding',
     ],
   ]
-  for (const [appAttest, step] of verdicts) assert.equal(wordOf(verify(appAttest)), step)
+  for (const [appAttest, step] of verdicts) assert.equal(outcomeOf(verify(appAttest)), step)
 })
 
 test('webauthn: an assertion of another RP ID is refused', async () => {
@@ -109,7 +109,7 @@ test('webauthn: an assertion of another RP ID is refused', async () => {
     payload: 'payload',
     appAttest: authenticator.assert('payload'),
   })
-  assert.equal(wordOf(verified), 'app_id')
+  assert.equal(outcomeOf(verified), 'app_id')
 })
 
 test('webauthn: extensions of the authenticator are one map, and nothing else may follow', () => {
@@ -128,7 +128,7 @@ test('webauthn: extensions of the authenticator are one map, and nothing else ma
     }
   }
   const withExtensions = userPresent | userVerified | 0x80
-  assert.equal(wordOf(verify(withMore(withExtensions, 'a16175f5'))), 'ok')
+  assert.equal(outcomeOf(verify(withMore(withExtensions, 'a16175f5'))), 'ok')
   for (const more of [
     '',
     '80',
@@ -138,15 +138,15 @@ test('webauthn: extensions of the authenticator are one map, and nothing else ma
     'a26175f56175f5',
     'b8016175f5',
   ]) {
-    assert.equal(wordOf(verify(withMore(withExtensions, more))), 'authenticator_data', more)
+    assert.equal(outcomeOf(verify(withMore(withExtensions, more))), 'authenticator_data', more)
   }
-  assert.equal(wordOf(verify(withMore(userPresent | userVerified, 'a0'))), 'authenticator_data')
+  assert.equal(outcomeOf(verify(withMore(userPresent | userVerified, 'a0'))), 'authenticator_data')
 })
 
 test('webauthn: an assertion with any single bit flipped is refused', () => {
   const { authenticator, verify } = bondedPhone()
   const honest = authenticator.assert('payload')
-  assert.equal(wordOf(verify(honest)), 'ok')
+  assert.equal(outcomeOf(verify(honest)), 'ok')
   for (const member of [
     'key_id',
     'client_data_hash',
@@ -172,7 +172,7 @@ test('webauthn: junk after any part of an assertion refuses it, and so does auth
   const device = { ...registered.value, format: 'webauthn' } as unknown as Device
   const appAttest = authenticator.assert('payload')
   const verdictOf = (bent: object) =>
-    wordOf(
+    outcomeOf(
       webauthnVerifier({ origin: ORIGIN }).verify({
         device,
         payload: 'payload',
@@ -204,7 +204,7 @@ test('webauthn: junk after any part of an assertion refuses it, and so does auth
 test('webauthn: a stored key that cannot verify or cannot be read rejects the assertion', () => {
   const { authenticator, device } = bondedPhone()
   const verifyWith = (keyId: string, publicKey: Buffer) =>
-    wordOf(
+    outcomeOf(
       webauthnVerifier({ origin: ORIGIN }).verify({
         device: { ...device, keyId, publicKey },
         payload: 'payload',

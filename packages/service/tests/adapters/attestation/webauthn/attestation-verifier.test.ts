@@ -27,7 +27,7 @@ import { NO_APPS } from '../../../../src/adapters/attestation/trusted-phones.ts'
 import { webauthnAttestationVerifier } from '../../../../src/adapters/attestation/webauthn/attestation-verifier.ts'
 import { acceptsKey } from '../../../../src/domain/phone-rules.ts'
 import { policyOf } from '../../../../src/domain/policy.ts'
-import { wordOf } from '../../../harness/word-of.ts'
+import { outcomeOf } from '../../../harness/outcome-of.ts'
 
 const { octets } = der
 const { userPresent, userVerified, backupEligible } = WEBAUTHN_FLAGS
@@ -139,7 +139,7 @@ const FORMS: readonly (readonly [what: string, bent: object, verdict: string])[]
 for (const [what, bent, verdict] of FORMS) {
   test(`webauthn: a registration with ${what}: ${verdict}`, () => {
     const registration = { id, type: 'public-key' as const, response, ...bent }
-    assert.equal(wordOf(verify({ challenge: CHALLENGE, registration }, NOW).result), verdict)
+    assert.equal(outcomeOf(verify({ challenge: CHALLENGE, registration }, NOW).result), verdict)
   })
 }
 
@@ -149,7 +149,7 @@ test('webauthn: hardware vouches for what keeps a browser’s keys, and for no o
   const keptBy = (packages: readonly string[], digest: Uint8Array) => {
     const attestation = android({}, { 709: octets(encodeApplicationId(packages, [digest])) })
     const registration = createAuthenticator({ origin: ORIGIN, attestation }).register(CHALLENGE)
-    return wordOf(verifiers.webauthn({ challenge: CHALLENGE, registration }, NOW).result)
+    return outcomeOf(verifiers.webauthn({ challenge: CHALLENGE, registration }, NOW).result)
   }
   const google = Buffer.from(BROWSER_KEY_STORES[0]?.certificateDigests[0] ?? '', 'hex')
   assert.equal(keptBy(['com.google.android.gms', 'com.google.android.gsf'], google), 'ok')

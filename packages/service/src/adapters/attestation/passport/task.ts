@@ -6,15 +6,15 @@ import type { PassportSignal } from '@bonded/contract'
 import type { Instant } from '../../../domain/session.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 
-/** One request to a worker. Plain data, because it is copied to another thread. */
-export interface PassportQuestion {
+/** One task for a worker. Plain data, because it is copied to another thread. */
+export interface PassportTask {
   readonly passport: PassportSignal
   readonly challenge: Uint8Array
   readonly environment: Tenant['environment']
   readonly now: Instant
 }
 
-/** The worker's answer. Of the holder, only the issuing state and the document number. */
+/** A worker's verdict. It contains no data of the holder but the issuing state and document number. */
 export type PassportVerdict =
   | { readonly tier: 'none'; readonly step: PassiveAuthenticationStep | 'encoding' }
   | {

@@ -7,35 +7,35 @@ import type { TrustedPhones } from '../trusted-phones.ts'
 /** The formats with an attestation by the vendor. */
 export type AttestedFormat = 'apple-app-attest' | 'android-key' | 'webauthn'
 
-/** What a worker gets when it starts. Plain data, because it is copied to another thread. */
+/** The data a worker starts with. Plain data, because it is copied to another thread. */
 export interface RegistrationTrust {
   readonly phones: TrustedPhones
-  /** The service's own; its host is the RP ID. */
+  /** The service's own origin. Its host is the RP ID. */
   readonly origin: string
 }
 
-/** One request to a worker. */
-export interface QuestionOf<Format extends AttestedFormat> {
+/** One task for a worker. */
+export interface TaskOf<Format extends AttestedFormat> {
   readonly format: Format
   readonly request: Omit<RegistrationOf<Format>, 'format'>
   readonly now: Instant
 }
 
-export type RegistrationQuestion = {
-  [Format in AttestedFormat]: QuestionOf<Format>
+export type RegistrationTask = {
+  [Format in AttestedFormat]: TaskOf<Format>
 }[AttestedFormat]
 
-/** The worker's answer. */
+/** A worker's verdict. */
 export interface RegistrationVerdict {
   readonly result: Result<RegisteredKey>
-  /** Of an Android chain under Google's roots. The thread that has the list checks them. */
+  /** Serials of an Android chain under Google's roots. The main thread has the list and checks them. */
   readonly serials: readonly string[]
 }
 
 export const NO_SERIALS: readonly string[] = []
 
-/** Verifies one registration, but for revocation. */
+/** Verifies one registration without the revocation check. */
 export type RegistrationVerifier<Format extends AttestedFormat> = (
-  request: QuestionOf<Format>['request'],
+  request: TaskOf<Format>['request'],
   now: Instant,
 ) => RegistrationVerdict

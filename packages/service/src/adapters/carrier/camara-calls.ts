@@ -3,13 +3,13 @@ import type { Reply } from './exchange.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
-/** An older report of reachability says nothing of now. */
+/** An older report of reachability says nothing about the present. */
 export const STATUS_FRESH_MS = 900_000
 /** The carrier's clock may be ahead of ours. */
 const CLOCK_SKEW_MS = 60_000
 
-/** The four questions of CAMARA that are asked: where, under which scope. */
-export const QUESTIONS = {
+/** The CAMARA calls that the service makes: path and scope of each. */
+export const CAMARA_CALLS = {
   verifyNumber: { path: '/number-verification/v2/verify', scope: 'number-verification:verify' },
   checkSwap: { path: '/sim-swap/v2/check', scope: 'sim-swap:check' },
   swapDate: { path: '/sim-swap/v2/retrieve-date', scope: 'sim-swap:retrieve-date' },
@@ -18,11 +18,11 @@ export const QUESTIONS = {
     scope: 'device-reachability-status:read',
   },
 } as const
-export type Question = (typeof QUESTIONS)[keyof typeof QUESTIONS]
+export type CamaraCall = (typeof CAMARA_CALLS)[keyof typeof CAMARA_CALLS]
 
 type Members = Readonly<Record<string, unknown>>
 
-/** The members of an answer, or what a refusal of a carrier amounts to. */
+/** The members of a response, or the reason for its absence. */
 export function membersOf({ status, members, retryAfterMs }: Reply): Answer<Members> {
   if (status === 200) return members === undefined ? unknown('malformed_answer') : learned(members)
   if (status === 429)
@@ -52,11 +52,14 @@ export function numberVerified({ devicePhoneNumberVerified: verified }: Members)
   return typeof verified === 'boolean' ? learned(verified) : unknown('malformed_answer')
 }
 
-export function swapped({ swapped: said }: Members): Answer<boolean> {
-  return typeof said === 'boolean' ? learned(said) : unknown('malformed_answer')
+export function swapped({ swapped: value }: Members): Answer<boolean> {
+  return typeof value === 'boolean' ? learned(value) : unknown('malformed_answer')
 }
 
-/** The same from the date of the last change. No date proves something only where the carrier watched long enough. */
+/**
+ * Derives the same from the date of the last SIM change. A missing date proves that there was no
+ * swap only if the carrier monitored the number for `maxAgeHours`.
+ */
 export function swappedSince(
   members: Members,
   { maxAgeHours, now }: { maxAgeHours: number; now: number },
@@ -68,32 +71,34 @@ export function swappedSince(
       ? learned(false)
       : unknown('not_monitored')
   }
-  const at = instantOf(latest)
-  return at === undefined ? unknown('malformed_answer') : learned(at > now - maxAgeHours * HOUR_MS)
+  const changedAt = instantOf(latest)
+  return changedAt === undefined
+    ? unknown('malformed_answer')
+    : learned(changedAt > now - maxAgeHours * HOUR_MS)
 }
 
 export type DeviceStatus = 'active' | 'inactive'
 
-/** Only a fresh report says that the phone is on; that it is off stays true until the next report. */
+/** Only a fresh report counts as `active`. A report of `inactive` is valid until the next report. */
 export function deviceStatus(
   { reachable, lastStatusTime }: Members,
   now: number,
 ): Answer<DeviceStatus> {
-  const at = instantOf(lastStatusTime)
-  if (typeof reachable !== 'boolean' || at === undefined) return unknown('malformed_answer')
+  const reportedAt = instantOf(lastStatusTime)
+  if (typeof reachable !== 'boolean' || reportedAt === undefined) return unknown('malformed_answer')
   if (!reachable) return learned('inactive')
-  return at <= now + CLOCK_SKEW_MS && now - at <= STATUS_FRESH_MS
+  return reportedAt <= now + CLOCK_SKEW_MS && now - reportedAt <= STATUS_FRESH_MS
     ? learned('active')
     : unknown('stale_status')
 }
 
-/** RFC 3339 with a time zone. */
+/** Parses RFC 3339 with a time zone into milliseconds since the epoch. */
 function instantOf(text: unknown): number | undefined {
   if (
     typeof text !== 'string' ||
     !/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text)
   )
     return undefined
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? undefined : at
+  const instant = Date.parse(text)
+  return Number.isNaN(instant) ? undefined : instant
 }
