@@ -1,5 +1,5 @@
 import { canonicalJson, type VerifiedEvidence } from '@bonded/contract'
-import { makePassportAuthority, makePassportChip, createPassport } from '@bonded/simulator'
+import { createPassportAuthority, createPassportChip, createPassport } from '@bonded/simulator'
 import { ATTESTED_KEYS, TEST_ROOTS } from '../packages/service/tests/harness/attested-phones.ts'
 import { carriedSignals, evidenceRequest } from '../packages/service/tests/harness/phone.ts'
 import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
@@ -33,9 +33,9 @@ interface Prepared {
   readonly payload: string
 }
 
-const state = makePassportAuthority(new TestClock().now())
+const state = createPassportAuthority(new TestClock().now())
 const passports = (['rsa', 'ecdsa'] as const).map((kind) =>
-  createPassport(state, { chip: makePassportChip({ kind }) }),
+  createPassport(state, { chip: createPassportChip({ kind }) }),
 )
 let burst: readonly Prepared[] = []
 

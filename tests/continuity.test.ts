@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { carriedPhone } from '@bonded/simulator'
+import { simulateCarriedPhone } from '@bonded/simulator'
 import { scoreContinuity } from '../packages/service/src/domain/continuity.ts'
 import { chance } from '../scripts/continuity/chance.ts'
 import { type Class, confusion, HALVES, total } from '../scripts/continuity/confusion.ts'
@@ -50,7 +50,7 @@ test('a phone that somebody holds for 5 to 15 seconds still counts as one from t
 test('the simulated phone’s sensors pass every time: it stands for a carried one', () => {
   for (let seed = 1; seed <= 2_000; seed++) {
     const luck = chance(seed)
-    const { score } = scoreContinuity(carriedPhone(() => luck.uniform(0, 1)))
+    const { score } = scoreContinuity(simulateCarriedPhone(() => luck.uniform(0, 1)))
     assert.ok(score >= 0.6, `seed ${seed}: ${score}`)
   }
 })

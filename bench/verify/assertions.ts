@@ -7,7 +7,7 @@ import {
   verify,
 } from 'node:crypto'
 import { type AppAttest, type DeviceFormat, makeId } from '@bonded/contract'
-import { assertWith, keyIdOf } from '@bonded/simulator'
+import { createAppAssertion, keyIdOf } from '@bonded/simulator'
 import { appAssertionVerifier } from '../../packages/service/src/adapters/attestation/app-assertion-verifier.ts'
 import type { AppleApp } from '@bonded/attestation/apple'
 import { appleVerifier } from '../../packages/service/src/adapters/attestation/apple/assertion-verifier.ts'
@@ -58,7 +58,7 @@ function appleRow(
   extensions: { category: number; bundleVersion: string } | undefined,
 ): AssertionRow {
   const { privateKey, publicKey } = newPair()
-  const asserted = assertWith(
+  const asserted = createAppAssertion(
     { appId: APP.appId, extensions },
     { privateKey, counter: 1, clientDataHash: CLIENT_DATA_HASH },
   )

@@ -1,4 +1,4 @@
-import { makePassportAuthority, makePassportChip, createPassport } from '@bonded/simulator'
+import { createPassportAuthority, createPassportChip, createPassport } from '@bonded/simulator'
 import { keyringOf } from '../../packages/service/src/adapters/keys/keyring.ts'
 import { passportVerifier } from '../../packages/service/src/adapters/attestation/passport/passport-verifier.ts'
 import { ROOT_KEY } from '../../packages/service/tests/harness/harness.ts'
@@ -14,13 +14,13 @@ const NONCE = 'n'.repeat(43)
 /** A passport of a simulated state, judged to the chip, through the port: on threads that the event loop only asks. */
 export async function measurePassports(): Promise<readonly OffLoop[]> {
   const clock = new TestClock()
-  const state = makePassportAuthority(clock.now())
+  const state = createPassportAuthority(clock.now())
   const trust = { production: [], sandbox: [state.countryCertificate] }
   await using verifier = passportVerifier({ trust, keys: keyringOf([ROOT_KEY]), clock })
   const rows: OffLoop[] = []
   for (const kind of ['rsa', 'ecdsa'] as const) {
     const passport = passportSignal(
-      createPassport(state, { chip: makePassportChip({ kind }) }),
+      createPassport(state, { chip: createPassportChip({ kind }) }),
       NONCE,
     )
     const judge = async () => {

@@ -1,6 +1,6 @@
 import type { SensorFeature, SensorSignal } from '@bonded/contract'
 import { motionFeatures, type MotionSample } from '@bonded/phone'
-import { carriedPhone } from '@bonded/simulator'
+import { simulateCarriedPhone } from '@bonded/simulator'
 import { RATE_HZ, type Vector } from './body.ts'
 import type { Chance } from './chance.ts'
 
@@ -118,7 +118,7 @@ export const INFORMED: typeof EMULATORS = {
       return { acc_var: Math.exp(mood), gyro_var: 0.15 * Math.exp(mood + ratio) }
     })
   },
-  'the simulated phone of this repository': (luck) => carriedPhone(() => luck.uniform(0, 1)),
+  'the simulated phone of this repository': (luck) => simulateCarriedPhone(() => luck.uniform(0, 1)),
 }
 
 type Reading = (s: number) => { acc: Vector; gyro: Vector }

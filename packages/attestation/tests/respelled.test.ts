@@ -8,7 +8,7 @@ import {
   createAndroidAuthority,
   honestDescription,
   keyIdOf,
-  makeAppAttestAuthority,
+  createAppAttestAuthority,
   SIMULATED_APP,
 } from '@bonded/simulator'
 import { appleTrust } from '../src/apple/trust.ts'
@@ -47,14 +47,14 @@ test('a certificate of an Android chain that is written otherwise registers no k
 })
 
 const APP_ID = 'TEAM123456.example.bank'
-const APPLE = makeAppAttestAuthority(NOW)
+const APPLE = createAppAttestAuthority(NOW)
 
 /** An attestation whose certificate vouches for the authenticator data, however it is written. */
-function appleObject(bend: (data: Buffer) => Buffer = (data) => data) {
+function appleObject(tamper: (data: Buffer) => Buffer = (data) => data) {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const keyId = keyIdOf(publicKey)
   const extensions = { category: 4, bundleVersion: '7.1' }
-  const authenticatorData = bend(
+  const authenticatorData = tamper(
     attestedData({ appId: APP_ID, environment: 'production', extensions, publicKey }),
   )
   const nonce = hash(
@@ -107,8 +107,8 @@ const COSE_KEY_BYTES = 77
 
 test('a key or a map of iOS 27 that is written otherwise registers nothing, though the certificate vouches for it', () => {
   const [from, to] = [COSE_KEY_AT, COSE_KEY_AT + COSE_KEY_BYTES]
-  const verdictOf = (bend: (data: Buffer) => Buffer) => {
-    const { keyId, leaf, issuer, ...parts } = appleObject(bend)
+  const verdictOf = (tamper: (data: Buffer) => Buffer) => {
+    const { keyId, leaf, issuer, ...parts } = appleObject(tamper)
     return appleVerdict(keyId, attestationObject({ ...parts, chain: [leaf, issuer] }))
   }
   assert.equal(

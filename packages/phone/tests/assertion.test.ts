@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { signPayload } from '../src/assertion.ts'
 import { concat, hashOf, utf8 } from '../src/bytes.ts'
 import { authenticatorData } from '../src/index.ts'
-import { makeKey, readKey, sha256, softwareSigner } from '../../simulator/src/software-key.ts'
+import { createKey, readKey, sha256, softwareSigner } from '../../simulator/src/software-key.ts'
 
 const VECTORS = new URL('../../../../shared/vectors/protocol/vectors.json', import.meta.url)
 const skip = existsSync(VECTORS) ? false : 'the shared vectors are not here'
@@ -93,7 +93,7 @@ test('a counter that a UInt32 cannot hold is refused', () => {
 })
 
 test('a new key signs what its public key verifies', async () => {
-  const pkcs8 = makeKey()
+  const pkcs8 = createKey()
   const signer = softwareSigner(async () => readKey(pkcs8))
   const key = createPublicKey({
     key: Buffer.from(await signer.publicKey()),

@@ -5,9 +5,9 @@ import {
   type PhoneOptions,
   type PhoneSignals,
 } from '../src/index.ts'
-import { enrolmentAt } from '../../simulator/src/enrollment.ts'
+import { openEnrollment } from '../../simulator/src/enrollment.ts'
 import { sha256 } from '../../simulator/src/software-key.ts'
-import { stateInMemory } from '../../simulator/src/state-file.ts'
+import { memoryStateStore } from '../../simulator/src/state-file.ts'
 import { jumpingClock } from './clocks.ts'
 import { type FakeService, fakeService, ORIGIN } from './fake-service.ts'
 
@@ -27,7 +27,7 @@ export function harness<C extends PhoneClock>(
 export function harness(options: Partial<PhoneOptions> = {}): Harness<PhoneClock> {
   const service = fakeService()
   const clock = options.clock ?? jumpingClock(7_000)
-  const { signer, store } = enrolmentAt(stateInMemory(), ORIGIN)
+  const { signer, store } = openEnrollment(memoryStateStore(), ORIGIN)
   const phone = createPhone({
     origin: ORIGIN,
     signer,

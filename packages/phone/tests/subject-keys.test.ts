@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enrolmentAt } from '../../simulator/src/enrollment.ts'
+import { openEnrollment } from '../../simulator/src/enrollment.ts'
 import { sha256 } from '../../simulator/src/software-key.ts'
-import { stateInMemory } from '../../simulator/src/state-file.ts'
+import { memoryStateStore } from '../../simulator/src/state-file.ts'
 import { createPhone, PhoneError } from '../src/index.ts'
 import { jumpingClock } from './clocks.ts'
 import { type FakeService, ORIGIN } from './fake-service.ts'
@@ -10,7 +10,7 @@ import { harness } from './harness.ts'
 
 /** Another phone of the same user, at the same service. */
 function secondPhone(service: FakeService) {
-  const { signer, store } = enrolmentAt(stateInMemory(), ORIGIN)
+  const { signer, store } = openEnrollment(memoryStateStore(), ORIGIN)
   const clock = jumpingClock(90_000)
   return createPhone({ origin: ORIGIN, signer, store, sha256, fetch: service.fetch, clock })
 }

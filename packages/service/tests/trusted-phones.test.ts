@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
-  createAuthenticatorMaker,
-  makeAppAttestAuthority,
+  createAuthenticatorAuthority,
+  createAppAttestAuthority,
   pemOf,
-  testAuthorityIn,
+  loadTestAuthority,
 } from '@bonded/simulator'
 import { GOOGLE_ROOTS } from '@bonded/attestation/android'
 import { NO_APPS } from '../src/adapters/attestation/trusted-phones.ts'
 import { ConfigError, readConfig } from '../src/config.ts'
 
-const ROOT = makeAppAttestAuthority(Date.parse('2026-11-21T09:30:00.000Z')).root
-const MAKER = pemOf(createAuthenticatorMaker(Buffer.alloc(16)).root)
+const ROOT = createAppAttestAuthority(Date.parse('2026-11-21T09:30:00.000Z')).root
+const MAKER = pemOf(createAuthenticatorAuthority(Buffer.alloc(16)).root)
 const DIGEST = Array(32).fill('AB').join(':')
 
 const fileOf = (content: unknown, name = 'phones.json') => {
@@ -38,7 +38,7 @@ test('without a file no app’s phone may register', () => {
 
 test('a sandbox trusts the makers of the simulated phone that keeps its keys in the same folder', () => {
   const BONDED_DATA_DIR = mkdtempSync(join(tmpdir(), 'bonded-phones-'))
-  testAuthorityIn(BONDED_DATA_DIR)
+  loadTestAuthority(BONDED_DATA_DIR)
   const { apple, android } = readConfig({ BONDED_DATA_DIR }).phones
   assert.deepEqual(
     [apple.apps.length, apple.testRoots.length, android.apps.length, android.testRoots.size],

@@ -3,12 +3,12 @@ import type { PhoneDevice } from '@bonded/phone'
 import type { PhoneStore, Signer } from '@bonded/phone'
 import { Secret } from '@bonded/phone'
 import { androidSigner, appleSigner } from './platform-signer.ts'
-import { makeKey, readKey, softwareSigner } from './software-key.ts'
-import type { Enrolment, StateKeeper } from './state-file.ts'
+import { createKey, readKey, softwareSigner } from './software-key.ts'
+import type { StoredEnrollment, StateStore } from './state-file.ts'
 import type { TestAuthority } from './test-authority.ts'
 
 /** The key and the memory of one origin. */
-export interface Enrolled {
+export interface Enrollment {
   readonly signer: Signer
   readonly store: PhoneStore
   /** Forgets device and key: for a service that knows them no more. The next registration makes new ones. */
@@ -23,29 +23,34 @@ export type KeyKind =
   | { readonly format: Exclude<Format, 'software'>; readonly authority: () => TestAuthority }
 
 /** The format of the key that an origin knows; undefined where it knows none. */
-export async function formatAt(state: StateKeeper, origin: string): Promise<Format | undefined> {
+export async function registeredFormat(
+  state: StateStore,
+  origin: string,
+): Promise<Format | undefined> {
   const kept = (await state.read())[origin]
   return kept && formatOf(kept)
 }
 
 /** The part of the phone's memory that belongs to an origin. A key of another kind is replaced by a new one. */
-export function enrolmentAt(
-  state: StateKeeper,
+export function openEnrollment(
+  state: StateStore,
   origin: string,
   kind: KeyKind = { format: 'software' },
-): Enrolled {
+): Enrollment {
   const { format } = kind
-  const newEnrolment = (): Enrolment => ({ format, private_key: makeKey(), counter: 0 })
-  const ofThisKind = (kept: Enrolment | undefined) =>
+  const newEnrollment = (): StoredEnrollment => ({ format, private_key: createKey(), counter: 0 })
+  const ofThisKind = (kept: StoredEnrollment | undefined) =>
     kept !== undefined && formatOf(kept) === format ? kept : undefined
-  const change = async (next: (now: Enrolment) => Enrolment): Promise<Enrolment> => {
+  const change = async (
+    next: (now: StoredEnrollment) => StoredEnrollment,
+  ): Promise<StoredEnrollment> => {
     const changed = await state.change((all) => ({
       ...all,
-      [origin]: next(ofThisKind(all[origin]) ?? newEnrolment()),
+      [origin]: next(ofThisKind(all[origin]) ?? newEnrollment()),
     }))
-    const enrolment = changed[origin]
-    if (enrolment === undefined) throw new Error('the state keeper lost what it was given')
-    return enrolment
+    const stored = changed[origin]
+    if (stored === undefined) throw new Error('the state keeper lost what it was given')
+    return stored
   }
   const known = async () => ofThisKind((await state.read())[origin]) ?? (await change((now) => now))
   const key = async () => readKey((await known()).private_key)
@@ -74,12 +79,12 @@ export function enrolmentAt(
         (await change((now) => ({ ...now, counter: now.counter + 1 }))).counter,
     },
     async forget() {
-      await state.change((all) => ({ ...all, [origin]: newEnrolment() }))
+      await state.change((all) => ({ ...all, [origin]: newEnrollment() }))
     },
   }
 }
 
-function formatOf({ format = 'software' }: Enrolment): Format {
+function formatOf({ format = 'software' }: StoredEnrollment): Format {
   return format
 }
 

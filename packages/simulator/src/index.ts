@@ -26,7 +26,7 @@ export { PhoneError } from '@bonded/phone'
 export { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
 export { type Outcome, OUTCOMES, type Step } from './outcomes.ts'
 export { type HandoffInput, readHandoff } from './read-handoff.ts'
-export { carriedPhone, type Random } from './sensors.ts'
+export { simulateCarriedPhone, type Random } from './sensors.ts'
 export {
   createSimulatedPhone,
   PHONE_FORMATS,
@@ -36,10 +36,10 @@ export {
   type SimulatedPhone,
   type SimulatedPhoneOptions,
 } from './simulated-phone.ts'
-export { type TestAuthority, testAuthorityIn, testRootsIn } from './test-authority.ts'
+export { type TestAuthority, loadTestAuthority, findTestRoots } from './test-authority.ts'
 export {
   type Assertion,
-  assertWith,
+  createAppAssertion,
   type Attestation as AppAttestation,
   attestationObject,
   attestKey,
@@ -54,31 +54,39 @@ export {
 export {
   type AppAttestAuthority,
   certifyKey,
-  makeAppAttestAuthority,
+  createAppAttestAuthority,
 } from './app-attest/authority.ts'
-export { type CertificateWish, type Issuer, createCertificate } from './app-attest/certificate.ts'
+export {
+  type CertificateOptions,
+  type Issuer,
+  createCertificate,
+} from './app-attest/certificate.ts'
 export {
   type Attestation,
   type Authenticator,
   type AuthenticatorOptions,
   createAuthenticator,
-  itself,
-  nobody,
+  noAttestation,
+  selfAttestation,
   WEBAUTHN_FLAGS,
   type WebauthnRegistrationJson,
 } from './webauthn/authenticator.ts'
 export {
-  type AuthenticatorMaker,
-  createAuthenticatorMaker,
+  type AuthenticatorAuthority,
+  createAuthenticatorAuthority,
 } from './webauthn/attestation-authority.ts'
 export { type CborValue, encodeCbor } from './test-pki/cbor.ts'
 export {
-  makePassportAuthority,
+  createPassportAuthority,
   type PassportAuthority,
-  type PassportAuthorityWish,
+  type PassportAuthorityOptions,
 } from './passport/authority.ts'
-export { makePassportChip, type PassportChip, type PassportChipWish } from './passport/chip.ts'
-export { createPassport, type PassportWish, type SimulatedPassport } from './passport/document.ts'
+export { createPassportChip, type PassportChip, type PassportChipOptions } from './passport/chip.ts'
+export {
+  createPassport,
+  type PassportOptions,
+  type SimulatedPassport,
+} from './passport/document.ts'
 export { createMasterList } from './passport/master-list.ts'
-export { createMrz, type MrzWish } from './passport/mrz.ts'
-export { makePassportSigner, type PassportSignatureWish } from './passport/signer.ts'
+export { createMrz, type MrzOptions } from './passport/mrz.ts'
+export { createPassportSigner, type PassportSignatureOptions } from './passport/signer.ts'

@@ -5,7 +5,7 @@ import type { ClaimedSession } from '@bonded/phone'
 import type { GatherSignals } from '@bonded/phone'
 import type { SimulatedPassport } from './passport/document.ts'
 import { passportReader } from './passport/reader.ts'
-import { carriedPhone, type Random } from './sensors.ts'
+import { simulateCarriedPhone, type Random } from './sensors.ts'
 
 /** What a simulated phone can do with a session. */
 export const OUTCOMES = [
@@ -109,7 +109,7 @@ async function declineWith(
 function strong({ clock, random, passport }: Scene): GatherSignals {
   return ({ required }) => ({
     local_auth: { result: 'verified', method: 'biometric', at_ms: clock.now() },
-    sensor_continuity: carriedPhone(random),
+    sensor_continuity: simulateCarriedPhone(random),
     // Nobody gets a passport out unasked.
     ...(passport !== undefined && required.includes('passport_chip')
       ? { passport: passportReader(passport) }

@@ -2,7 +2,7 @@ import { hash, type KeyObject, sign } from 'node:crypto'
 import { authenticatorData } from '@bonded/phone'
 import type { PlatformSigner } from '@bonded/phone'
 import { androidAppId, honestDescription, SIMULATED_APP } from './android/description.ts'
-import { assertWith, attestKey } from './app-attest/attested-key.ts'
+import { createAppAssertion, attestKey } from './app-attest/attested-key.ts'
 import { publicHalf } from './test-pki/key.ts'
 import { SIMULATED_APPLE_APP, type TestAuthority } from './test-authority.ts'
 
@@ -29,7 +29,7 @@ export function appleSigner({ key, authority }: Keeper): PlatformSigner {
       return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }
     },
     async assert(clientDataHash, nextCounter) {
-      return assertWith(app, {
+      return createAppAssertion(app, {
         privateKey: await key(),
         counter: await nextCounter(),
         clientDataHash,

@@ -2,7 +2,7 @@ import { type Handoff, parseHandoff } from '@bonded/contract'
 import { PNG } from 'pngjs'
 import decodeQR from 'qr/decode.js'
 import { PhoneError } from '@bonded/phone'
-import { rasteriseSvg } from './svg-raster.ts'
+import { rasterizeSvg } from './svg-raster.ts'
 
 /** What a person can point a phone at: a payload or link, an SVG's text, or a PNG's bytes. */
 export type HandoffInput = string | Uint8Array
@@ -34,7 +34,7 @@ function readBytes(bytes: Uint8Array): string {
 
 function readText(text: string): string {
   if (!/^\s*(?:<\?xml|<svg|<!--)/.test(text)) return text
-  const raster = rasteriseSvg(text)
+  const raster = rasterizeSvg(text)
   if (raster === undefined) throw new PhoneError('handoff_unreadable', { reason: 'not_an_image' })
   const { width, height, luma } = raster
   const data = new Uint8Array(luma.length * 4)

@@ -11,7 +11,7 @@ const WINDOW_S = 60
  * Variances in the order that phones measure: walking shakes by 2 to 9 (m/s²)², a hand by hundredths; a table
  * lies below 0.001.
  */
-export function carriedPhone(random: Random): SensorSignal {
+export function simulateCarriedPhone(random: Random): SensorSignal {
   const features = Array.from({ length: WINDOW_S }, (_, second): SensorFeature => {
     const { acc, gyro, touches } = phaseAt(second)
     return {

@@ -5,7 +5,7 @@ import { originOf } from '@bonded/phone'
 import { createPhone, type Phone } from '@bonded/phone'
 import type { AbortSignalLike, FetchLike, PhoneClock, WebSocketConstructor } from '@bonded/phone'
 import type { ClaimedSession } from '@bonded/phone'
-import { type Enrolled, enrolmentAt, formatAt, type KeyKind } from './enrollment.ts'
+import { type Enrollment, openEnrollment, registeredFormat, type KeyKind } from './enrollment.ts'
 import { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
 import { type Outcome, PLAY, refusedStep, type Step } from './outcomes.ts'
 import { type HandoffInput, readHandoff } from './read-handoff.ts'
@@ -13,8 +13,8 @@ import type { SimulatedPassport } from './passport/document.ts'
 import { rememberAssertion } from './remember-assertion.ts'
 import type { Random } from './sensors.ts'
 import { sha256 } from './software-key.ts'
-import { stateInFile, stateInMemory } from './state-file.ts'
-import { passingTestAuthority, type TestAuthority, testAuthorityIn } from './test-authority.ts'
+import { fileStateStore, memoryStateStore } from './state-file.ts'
+import { createTestAuthority, type TestAuthority, loadTestAuthority } from './test-authority.ts'
 
 /** The formats that a simulated phone can register. */
 export const PHONE_FORMATS = ['apple-app-attest', 'android-key', 'software'] as const
@@ -104,34 +104,35 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
     clock = nodeClock,
     random = Math.random,
   } = options
-  const state = options.stateFile === undefined ? stateInMemory() : stateInFile(options.stateFile)
+  const state =
+    options.stateFile === undefined ? memoryStateStore() : fileStateStore(options.stateFile)
   // As people type it, with or without the slash at its end.
   const own = options.origin?.replace(/\/+$/, '')
-  const phones = new Map<string, { enrolled: Enrolled; phone: Phone }>()
+  const phones = new Map<string, { enrolled: Enrollment; phone: Phone }>()
   const assertion = rememberAssertion(fetch)
 
-  const make = (origin: string, { signer, store }: Pick<Enrolled, 'signer' | 'store'>) =>
+  const make = (origin: string, { signer, store }: Pick<Enrollment, 'signer' | 'store'>) =>
     createPhone({ origin, signer, store, sha256, fetch: assertion.fetch, WebSocket, clock })
   let made: TestAuthority | undefined
   const authority = () =>
     (made ??=
       options.authorityFolder === undefined
-        ? passingTestAuthority()
-        : testAuthorityIn(options.authorityFolder))
+        ? createTestAuthority()
+        : loadTestAuthority(options.authorityFolder))
   const kindAt = async (origin: string): Promise<KeyKind> => {
     const format =
       options.format ??
-      (await formatAt(state, origin)) ??
+      (await registeredFormat(state, origin)) ??
       (origin === own ? options.formatOfNewKeys : undefined) ??
       'software'
     return format === 'software' ? { format } : { format, authority }
   }
   const throwaway = async (origin: string) =>
-    enrolmentAt(stateInMemory(), origin, await kindAt(origin))
+    openEnrollment(memoryStateStore(), origin, await kindAt(origin))
 
   /** Kept, so that all runs of this process take turns with the key. */
   const ownAt = async (origin: string) => {
-    const enrolled = enrolmentAt(state, origin, await kindAt(origin))
+    const enrolled = openEnrollment(state, origin, await kindAt(origin))
     const known = phones.get(origin) ?? { enrolled, phone: make(origin, enrolled) }
     phones.set(origin, known)
     return known
@@ -139,7 +140,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   const phoneFor = async (
     outcome: Outcome,
     origin: string,
-  ): Promise<{ enrolled: Enrolled; phone: Phone }> => {
+  ): Promise<{ enrolled: Enrollment; phone: Phone }> => {
     if (outcome !== 'stale-counter') return ownAt(origin)
     // The service may hold this against the device for ever, so a new one takes the blame.
     const enrolled = await throwaway(origin)
@@ -200,7 +201,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
 }
 
 /** A service that was set up anew knows the kept device or key no more; then a new one is registered, once. */
-async function renewing<T>(act: () => Promise<T>, enrolled: Enrolled): Promise<T> {
+async function renewing<T>(act: () => Promise<T>, enrolled: Enrollment): Promise<T> {
   try {
     return await act()
   } catch (error) {

@@ -6,7 +6,7 @@ import { newKey, publicHalf } from './test-pki/key.ts'
 export const sha256: Sha256 = (bytes) => createHash('sha256').update(bytes).digest()
 
 /** A new P-256 private key as PKCS #8 in base64url: what a state file keeps. */
-export function makeKey(): string {
+export function createKey(): string {
   return newKey().export({ format: 'der', type: 'pkcs8' }).toString('base64url')
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { PhoneDevice } from '@bonded/phone'
 
 /** What one origin knows of the simulated phone. */
-export interface Enrolment {
+export interface StoredEnrollment {
   /** What the key is registered as; `software` where it is not said. */
   readonly format?: Exclude<PhoneDevice['format'], 'webauthn'>
   /** PKCS #8 in base64url. */
@@ -18,16 +18,16 @@ export interface Enrolment {
 }
 
 /** The phone's memory, by origin. */
-export type PhoneState = Readonly<Record<string, Enrolment>>
+export type PhoneState = Readonly<Record<string, StoredEnrollment>>
 
 /** Where the memory lives. Changes come one after the other, and are durable when they resolve. */
-export interface StateKeeper {
+export interface StateStore {
   read(): Promise<PhoneState>
   change(next: (state: PhoneState) => PhoneState): Promise<PhoneState>
 }
 
 /** A memory that ends with the process. */
-export function stateInMemory(): StateKeeper {
+export function memoryStateStore(): StateStore {
   let state: PhoneState = {}
   return {
     read: async () => state,
@@ -43,7 +43,7 @@ const LOCK_RETRY_MS = 5
  * A memory in a JSON file of mode 0600, replaced as a whole. A lock file keeps two processes (the phone of `bonded dev`
  * and one on the command line) from giving out the same counter.
  */
-export function stateInFile(path: string): StateKeeper {
+export function fileStateStore(path: string): StateStore {
   const read = async (): Promise<PhoneState> => {
     const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return '{}'

@@ -19,7 +19,7 @@ const NUMBERS_OF: Record<string, number> = { M: 2, L: 2, H: 1, V: 1, Z: 0 }
  *
  * @returns undefined where the text is no such drawing
  */
-export function rasteriseSvg(svg: string): Raster | undefined {
+export function rasterizeSvg(svg: string): Raster | undefined {
   const box = viewBoxOf(/<svg\b([^>]*)>/.exec(svg)?.[1] ?? '')
   if (box === undefined) return undefined
   const shapes = [...svg.matchAll(/<(path|rect)\b((?:[^>"']|"[^"]*"|'[^']*')*)>/g)]

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AppAttestAuthority, makeAppAttestAuthority } from './app-attest/authority.ts'
+import { type AppAttestAuthority, createAppAttestAuthority } from './app-attest/authority.ts'
 import { type AndroidAuthority, createAndroidAuthority } from './android/authority.ts'
 import { SIMULATED_APP } from './android/description.ts'
 import { pemOf } from './test-pki/certificate.ts'
@@ -26,20 +26,20 @@ const AUTHORITY_FILE = 'phone-authority.json'
 const TEST_ROOTS_FILE = 'test-roots.json'
 
 /** The keys of the authority, as they are kept. */
-interface KeptAuthority {
+interface StoredAuthority {
   readonly apple: AppAttestAuthority
   /** PKCS #8, PEM. */
   readonly android_root_key: string
 }
 
 /** Where the roots of the authority in a folder stand, if it has one. */
-export function testRootsIn(folder: string): string | undefined {
+export function findTestRoots(folder: string): string | undefined {
   const file = join(folder, TEST_ROOTS_FILE)
   return existsSync(file) ? file : undefined
 }
 
 /** The authority that is kept in a folder, made at the first time (mode 0600), with its roots in a file beside it. */
-export function testAuthorityIn(folder: string): TestAuthority {
+export function loadTestAuthority(folder: string): TestAuthority {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, AUTHORITY_FILE)
   try {
@@ -47,8 +47,8 @@ export function testAuthorityIn(folder: string): TestAuthority {
   } catch (failure) {
     if ((failure as NodeJS.ErrnoException).code !== 'EEXIST') throw failure
   }
-  const authority = authorityOf(JSON.parse(readFileSync(file, 'utf8')) as KeptAuthority)
-  if (testRootsIn(folder) === undefined)
+  const authority = authorityOf(JSON.parse(readFileSync(file, 'utf8')) as StoredAuthority)
+  if (findTestRoots(folder) === undefined)
     writeFileSync(
       join(folder, TEST_ROOTS_FILE),
       `${JSON.stringify(testRootsOf(authority), null, 2)}\n`,
@@ -57,17 +57,17 @@ export function testAuthorityIn(folder: string): TestAuthority {
 }
 
 /** An authority that ends with the process. */
-export function passingTestAuthority(): TestAuthority {
+export function createTestAuthority(): TestAuthority {
   return authorityOf(newAuthority())
 }
 
-function authorityOf({ apple, android_root_key }: KeptAuthority): TestAuthority {
+function authorityOf({ apple, android_root_key }: StoredAuthority): TestAuthority {
   return { apple, android: createAndroidAuthority(createPrivateKey(android_root_key)) }
 }
 
-function newAuthority(): KeptAuthority {
+function newAuthority(): StoredAuthority {
   return {
-    apple: makeAppAttestAuthority(Date.now()),
+    apple: createAppAttestAuthority(Date.now()),
     android_root_key: newKey().export({ format: 'pem', type: 'pkcs8' }),
   }
 }

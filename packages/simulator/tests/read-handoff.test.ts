@@ -8,7 +8,7 @@ import { encodeQR } from 'qr'
 import { renderSVG } from 'uqr'
 import { PhoneError } from '../../phone/src/index.ts'
 import { readHandoff } from '../src/index.ts'
-import { rasteriseSvg } from '../src/svg-raster.ts'
+import { rasterizeSvg } from '../src/svg-raster.ts'
 import { fakeService } from '../../phone/tests/fake-service.ts'
 import { runsSvg, screenshot } from './pictures.ts'
 
@@ -106,7 +106,7 @@ test('no text makes the SVG reader throw or run away', () => {
   fc.assert(
     fc.property(
       fc.string(),
-      (d) => void rasteriseSvg(`<svg viewBox="0 0 9 9"><path d="${d}"/></svg>`),
+      (d) => void rasterizeSvg(`<svg viewBox="0 0 9 9"><path d="${d}"/></svg>`),
     ),
   )
   const commands = fc.array(
@@ -117,7 +117,7 @@ test('no text makes the SVG reader throw or run away', () => {
     fc.property(
       commands,
       (path) =>
-        void rasteriseSvg(`<svg viewBox="0 0 9 9"><path d="${path.flat(2).join(' ')}"/></svg>`),
+        void rasterizeSvg(`<svg viewBox="0 0 9 9"><path d="${path.flat(2).join(' ')}"/></svg>`),
     ),
     { numRuns: 50 },
   )

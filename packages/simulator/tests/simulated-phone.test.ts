@@ -6,15 +6,15 @@ import { after, test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import {
-  carriedPhone,
+  simulateCarriedPhone,
   createSimulatedPhone,
   type Outcome,
   OUTCOMES,
   PhoneError,
   type SimulatedPhoneOptions,
 } from '../src/index.ts'
-import { enrolmentAt } from '../src/enrollment.ts'
-import { stateInFile } from '../src/state-file.ts'
+import { openEnrollment } from '../src/enrollment.ts'
+import { fileStateStore } from '../src/state-file.ts'
 import { blockedSocket } from '../../phone/tests/blocked-socket.ts'
 import { jumpingClock } from '../../phone/tests/clocks.ts'
 import { fakeService, ORIGIN } from '../../phone/tests/fake-service.ts'
@@ -196,7 +196,7 @@ test('phones that share a file never get one counter twice, and none is skipped'
   const path = join(folder, 'shared.json')
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constant(1), { minLength: 1, maxLength: 12 }), async (turns) => {
-      const openStore = () => enrolmentAt(stateInFile(path), ORIGIN).store
+      const openStore = () => openEnrollment(fileStateStore(path), ORIGIN).store
       const first = await openStore().nextCounter()
       const given = await Promise.all(turns.map(() => openStore().nextCounter()))
       assert.deepEqual(
@@ -210,7 +210,7 @@ test('phones that share a file never get one counter twice, and none is skipped'
 
 test('a counter is on disk before it is given out', async () => {
   const path = join(folder, 'first.json')
-  const { store } = enrolmentAt(stateInFile(path), ORIGIN)
+  const { store } = openEnrollment(fileStateStore(path), ORIGIN)
   for (const counter of [1, 2, 3]) {
     assert.equal(await store.nextCounter(), counter)
     assert.equal(JSON.parse(readFileSync(path, 'utf8'))[ORIGIN].counter, counter)
@@ -222,7 +222,7 @@ test('the sensors tell of a carried phone whatever the chance', () => {
     fc.property(
       fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })),
       (stream) => {
-        const { window_ms, features } = carriedPhone(() => stream.next().value ?? 0)
+        const { window_ms, features } = simulateCarriedPhone(() => stream.next().value ?? 0)
         assert.equal(features.length, 60)
         assert.ok(
           features.every(

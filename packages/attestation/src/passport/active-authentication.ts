@@ -4,7 +4,7 @@ import { type Digest, schemeOf } from '../x509/algorithm.ts'
 import { bufferOf } from '../bytes.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
 import { contentOf, FILE_TAG } from './elementary-file.ts'
-import { recoversWith } from './iso-9796-2.ts'
+import { isRecoverySignature } from './iso-9796-2.ts'
 import { passportKey } from './public-key.ts'
 import { isEcdsaSigned } from './signature.ts'
 import type { ActiveAuthenticationStep } from './steps.ts'
@@ -39,7 +39,9 @@ export function verifyActiveAuthentication(
 
   // 2. RSA: the signature recovers the chip's part of the message, and covers the challenge.
   if (key.asymmetricKeyType === 'rsa')
-    return recoversWith(challenge, { signature, key }) ? accept('original') : fail('aa_signature')
+    return isRecoverySignature(challenge, { signature, key })
+      ? accept('original')
+      : fail('aa_signature')
 
   // 3. ECDSA over the challenge, with the digest that DG14 names. Doc 9303 has r and s side by side;
   //    Portugal's cards are said to write DER.

@@ -15,7 +15,7 @@ const DIGEST_OF_TRAILER = new Map<number, Digest>([
  * Whether a signature of ISO/IEC 9796-2, digital signature scheme 1, with partial recovery, covers a message that ends
  * in `rest`. The signature gives back the message's beginning, which the chip chose.
  */
-export function recoversWith(
+export function isRecoverySignature(
   rest: Buffer,
   { signature, key }: { signature: Buffer; key: KeyObject },
 ): boolean {

@@ -4,7 +4,12 @@ import type { Instant } from '../environment.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
 import { type Certificate, isValidAt } from '../x509/certificate.ts'
 import { purposesOf } from '../x509/extensions.ts'
-import { hasUnknownDemand, countryOf, isIssuedBy, maySign } from './state-certificate.ts'
+import {
+  hasUnsupportedCriticalExtension,
+  countryOf,
+  isIssuedBy,
+  maySign,
+} from './state-certificate.ts'
 import { isCountryOf } from './country.ts'
 import { contentOf, FILE_TAG, MRZ_TAG } from './elementary-file.ts'
 import { type Mrz, readMrz } from './mrz.ts'
@@ -96,7 +101,11 @@ export function verifySecurityObject(
   if (issuer === undefined) return fail('dsc_signature')
 
   // 6. The certificate is for signing documents: not for master lists, visible seals or other certificates.
-  if (!maySign(signer) || hasUnknownDemand(signer) || purposesOf(signer) !== undefined)
+  if (
+    !maySign(signer) ||
+    hasUnsupportedCriticalExtension(signer) ||
+    purposesOf(signer) !== undefined
+  )
     return fail('dsc_usage')
 
   // 7. It was valid at signing time, and its issuer at issuing time.

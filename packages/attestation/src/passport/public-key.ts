@@ -37,7 +37,7 @@ export function passportKey(spki: Buffer): KeyObject | undefined {
  * The same RSA key, bound to RSASSA-PSS with these parameters. Node takes no digest for the mask on its own; from the
  * key's own parameters OpenSSL reads all of them, and holds the signature to them.
  */
-export function boundToPss(spki: Buffer, parameters: Tlv): KeyObject | undefined {
+export function bindToPss(spki: Buffer, parameters: Tlv): KeyObject | undefined {
   const [, bits] = unlessMalformed(() => readSequence(readTlv(spki, 'ber'))) ?? []
   if (bits?.tag !== TAG.bitString) return undefined
   const algorithm = writeTlv(TAG.sequence, RSA_PSS, parameters.whole)

@@ -5,7 +5,12 @@ import { bufferOf } from '../bytes.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
 import { type Certificate, isValidAt } from '../x509/certificate.ts'
 import { purposesOf } from '../x509/extensions.ts'
-import { hasUnknownDemand, isIssuedBy, maySign, readStateCertificate } from './state-certificate.ts'
+import {
+  hasUnsupportedCriticalExtension,
+  isIssuedBy,
+  maySign,
+  readStateCertificate,
+} from './state-certificate.ts'
 import {
   coversContent,
   isSignedWith,
@@ -59,7 +64,7 @@ export function readMasterList(
   // 5. That certificate is for signing master lists.
   if (
     !maySign(signer) ||
-    hasUnknownDemand(signer) ||
+    hasUnsupportedCriticalExtension(signer) ||
     purposesOf(signer)?.includes(MASTER_LIST_SIGNING) !== true
   )
     return fail('signer_usage')

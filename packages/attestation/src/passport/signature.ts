@@ -9,7 +9,7 @@ import {
   type SignatureScheme,
   schemeOf,
 } from '../x509/algorithm.ts'
-import { boundToPss, passportKey } from './public-key.ts'
+import { bindToPss, passportKey } from './public-key.ts'
 
 /** How a state signs: as others do, or with RSASSA-PSS, which names its digests in parameters. */
 export type PassportScheme = SignatureScheme | PssScheme
@@ -57,8 +57,7 @@ export function isSigned(
   of: { message: Buffer; signature: Buffer; spki: Buffer },
 ): boolean {
   const { message, signature, spki } = of
-  const key =
-    algorithm.scheme === 'pss' ? boundToPss(spki, algorithm.parameters) : passportKey(spki)
+  const key = algorithm.scheme === 'pss' ? bindToPss(spki, algorithm.parameters) : passportKey(spki)
   if (key === undefined) return false
   switch (algorithm.scheme) {
     case 'pkcs1':

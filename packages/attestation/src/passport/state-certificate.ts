@@ -58,7 +58,7 @@ const UNDERSTOOD: ReadonlySet<string> = new Set([
 ])
 
 /** Whether a critical extension demands something that this verifier does not process. */
-export function hasUnknownDemand(certificate: Certificate): boolean {
+export function hasUnsupportedCriticalExtension(certificate: Certificate): boolean {
   return hasUnknownCriticalExtension(certificate, UNDERSTOOD)
 }
 

@@ -36,10 +36,10 @@ export async function register(
   return attest(chain, CHALLENGE, trustAt(NOW, policy))
 }
 
-type Bend = { readonly [Field in keyof KeyDescriptionFields]?: KeyDescriptionFields[Field] }
+type Tamper = { readonly [Field in keyof KeyDescriptionFields]?: KeyDescriptionFields[Field] }
 
 export function describe(
-  bend: Bend = {},
+  tamper: Tamper = {},
   hardware: Tags = {},
   software: Tags = {},
 ): KeyDescriptionFields {
@@ -48,7 +48,7 @@ export function describe(
     ...honest,
     hardwareEnforced: { ...honest.hardwareEnforced, ...hardware },
     softwareEnforced: { ...honest.softwareEnforced, ...software },
-    ...bend,
+    ...tamper,
   }
 }
 
@@ -61,7 +61,7 @@ export function chainWith(value: Uint8Array, keys = chainKeys()): Buffer[] {
 export const DATES = { notBefore: new Date('2020-01-01'), notAfter: new Date('2030-01-01') }
 const ROOT_NAME = [['commonName', 'root']] as const
 const ATTESTATION_NAME = [['serialNumber', 'aa']] as const
-export function chainKeys(bend: { attestation?: Partial<Parameters<typeof certify>[0]> } = {}) {
+export function chainKeys(tamper: { attestation?: Partial<Parameters<typeof certify>[0]> } = {}) {
   const attestationKey = newKey().privateKey
   const root = certify({
     serial: 1n,
@@ -80,9 +80,9 @@ export function chainKeys(bend: { attestation?: Partial<Parameters<typeof certif
     issuerKey: ROOT_KEY,
     ...DATES,
     extensions: [authority()],
-    ...bend.attestation,
+    ...tamper.attestation,
   })
-  const subject = bend.attestation?.subject ?? ATTESTATION_NAME
+  const subject = tamper.attestation?.subject ?? ATTESTATION_NAME
   const key = newKey()
   const leaf = {
     serial: 1n,

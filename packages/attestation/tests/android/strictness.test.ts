@@ -23,26 +23,28 @@ import {
 import { wordOf } from './trust.ts'
 
 /** A description of which each part can be bent. */
-function bentDescription(bend: (parts: readonly Buffer[]) => readonly Uint8Array[]): Buffer {
+function tamperedDescription(tamper: (parts: readonly Buffer[]) => readonly Uint8Array[]): Buffer {
   const parts = readSequence(readTlv(encodeKeyDescription(describe()))).map(({ whole }) => whole)
-  return der.sequence(...bend(parts))
+  return der.sequence(...tamper(parts))
 }
 
 test('android-key: a description that says more, or less, or of a level below software, is refused', async () => {
   const level = der.element(0x0a, Buffer.of(0xff))
-  assert.equal(wordOf(await register(chainWith(bentDescription((parts) => parts)))), 'ok')
+  assert.equal(wordOf(await register(chainWith(tamperedDescription((parts) => parts)))), 'ok')
   assert.equal(
-    wordOf(await register(chainWith(bentDescription((parts) => [...parts, der.nothing()])))),
+    wordOf(await register(chainWith(tamperedDescription((parts) => [...parts, der.nothing()])))),
     'key_description',
   )
   assert.equal(
-    wordOf(await register(chainWith(bentDescription((parts) => parts.slice(0, -1))))),
+    wordOf(await register(chainWith(tamperedDescription((parts) => parts.slice(0, -1))))),
     'key_description',
   )
   // The key of such a level would be judged by the hardware's list, with nobody having said that there is hardware.
   assert.equal(
     wordOf(
-      await register(chainWith(bentDescription((parts) => parts.with(1, level).with(3, level)))),
+      await register(
+        chainWith(tamperedDescription((parts) => parts.with(1, level).with(3, level))),
+      ),
     ),
     'security_level',
   )
@@ -89,10 +91,10 @@ test('android-key: of two authorities between leaf and root each is held to its 
   }
 })
 
-type Bend = Partial<Parameters<typeof certify>[0]>
+type Tamper = Partial<Parameters<typeof certify>[0]>
 
 /** A chain provisioned remotely: the upper authority is Google's, the lower one has a serial number for its name. */
-function remoteChain(above: Bend, below: Bend): Buffer[] {
+function remoteChain(above: Tamper, below: Tamper): Buffer[] {
   const upperName = [
     ['organization', 'Google LLC'],
     ['commonName', 'Droid CA2'],

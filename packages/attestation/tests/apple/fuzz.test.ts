@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash } from 'node:crypto'
 import { test } from 'node:test'
-import { assertWith, attestKey, makeAppAttestAuthority } from '@bonded/simulator'
+import { createAppAssertion, attestKey, createAppAttestAuthority } from '@bonded/simulator'
 import { appleTrust } from '../../src/apple/trust.ts'
 import { readAttestationObject } from '../../src/apple/attestation-object.ts'
 import { verifyAppAssertion } from '../../src/apple/verify-assertion.ts'
@@ -12,21 +12,21 @@ import { fuzz, FUZZ_TIMEOUT_MS as timeout } from '../harness/fuzz.ts'
 
 const APP_ID = 'TEAM123456.example.bank'
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
-const authority = makeAppAttestAuthority(NOW)
+const authority = createAppAttestAuthority(NOW)
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const clientDataHash = hash('sha256', 'challenge', 'buffer')
 const extensions = { category: 4, bundleVersion: '7.1' }
-const minted = attestKey(
+const created = attestKey(
   { appId: APP_ID, environment: 'production', extensions },
   { authority, privateKey, clientDataHash, now: NOW },
 )
-const keyId = Buffer.from(minted.keyId, 'base64')
+const keyId = Buffer.from(created.keyId, 'base64')
 const app = anyBuildOf(APP_ID)
 const trust = appleTrust([app], [authority.root])
 
 test('nothing comes out of the attestation verifier but a verdict', { timeout }, async (t) => {
   const recorded = attestations.map(({ attestationObject }) => attestationObject)
-  const told = await fuzz([minted.attestationObject, ...recorded], async (attestationObject) => {
+  const told = await fuzz([created.attestationObject, ...recorded], async (attestationObject) => {
     const result = verifyAppAttestation(
       { attestationObject, keyId, clientDataHash, now: NOW },
       trust,
@@ -38,7 +38,7 @@ test('nothing comes out of the attestation verifier but a verdict', { timeout },
 })
 
 test('nothing comes out of the assertion verifier but a verdict', { timeout }, async (t) => {
-  const { authenticatorData, signature } = assertWith(
+  const { authenticatorData, signature } = createAppAssertion(
     { appId: APP_ID, extensions },
     { privateKey, counter: 7, clientDataHash },
   )
@@ -83,7 +83,7 @@ test('nothing comes out of the receipt verifier but a finding', { timeout }, asy
 
 /** The receipt is covered by nothing: a registration with a changed one is as good. */
 function sameButReceipt(bytes: Buffer): boolean {
-  const [was, is] = [readAttestationObject(minted.attestationObject), readAttestationObject(bytes)]
+  const [was, is] = [readAttestationObject(created.attestationObject), readAttestationObject(bytes)]
   return (
     was !== undefined &&
     is !== undefined &&

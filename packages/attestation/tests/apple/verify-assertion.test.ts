@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, hash, sign } from 'node:crypto'
 import { test } from 'node:test'
-import { type AppExtensions, assertWith } from '@bonded/simulator'
+import { type AppExtensions, createAppAssertion } from '@bonded/simulator'
 import { vectorsMissing } from '../../../contract/tests/vectors.ts'
 import type { AppleApp } from '../../src/apple/app.ts'
 import { verifyAppAssertion } from '../../src/apple/verify-assertion.ts'
@@ -34,7 +34,7 @@ const verdictOf = (
 }
 /** An assertion of a simulated phone, judged by what an operator says of the app. */
 const judge = (extensions: AppExtensions | undefined, app: Partial<AppleApp> = {}) => {
-  const asserted = assertWith(
+  const asserted = createAppAssertion(
     { appId: APP_ID, extensions },
     { privateKey, counter: 5, clientDataHash },
   )
@@ -104,7 +104,7 @@ test('cut off, continued, doubled or exchanged parts are refused', { skip }, () 
 
 test('a counter is 32 bits without a sign', () => {
   for (const counter of [0, 1, 2 ** 31, 2 ** 32 - 1]) {
-    const asserted = assertWith(
+    const asserted = createAppAssertion(
       { appId: APP_ID, extensions: undefined },
       { privateKey, counter, clientDataHash },
     )
@@ -149,7 +149,7 @@ test('builds of the app are taken by list or from a version on', () => {
 })
 
 test('the map of iOS 27 is found where it stands, whatever the flags say', () => {
-  const { authenticatorData } = assertWith(
+  const { authenticatorData } = createAppAssertion(
     { appId: APP_ID, extensions: STORE },
     { privateKey, counter: 1, clientDataHash },
   )
@@ -161,7 +161,7 @@ test('the map of iOS 27 is found where it stands, whatever the flags say', () =>
 })
 
 test('what follows must be exactly one map that says what Apple’s says', () => {
-  const header = assertWith(
+  const header = createAppAssertion(
     { appId: APP_ID, extensions: undefined },
     { privateKey, counter: 1, clientDataHash },
   ).authenticatorData
@@ -201,7 +201,7 @@ test('what follows must be exactly one map that says what Apple’s says', () =>
 })
 
 test('an assertion may carry unknown extension members of any CBOR type, within size and depth limits', () => {
-  const header = assertWith(
+  const header = createAppAssertion(
     { appId: APP_ID, extensions: undefined },
     { privateKey, counter: 1, clientDataHash },
   ).authenticatorData
@@ -261,7 +261,7 @@ test('an assertion may carry unknown extension members of any CBOR type, within 
 
 test('what is too long or too short to be an assertion is not verified', () => {
   const stepOf = (change: { readonly authenticatorData?: Buffer; readonly signature?: Buffer }) => {
-    const asserted = assertWith(
+    const asserted = createAppAssertion(
       { appId: APP_ID, extensions: STORE },
       { privateKey, counter: 5, clientDataHash },
     )
@@ -272,7 +272,7 @@ test('what is too long or too short to be an assertion is not verified', () => {
     return result.ok ? 'accepted' : result.step
   }
   // One member that means nothing, as long as it takes: { "x": bytes }.
-  const header = assertWith(
+  const header = createAppAssertion(
     { appId: APP_ID, extensions: undefined },
     { privateKey, counter: 1, clientDataHash },
   ).authenticatorData
@@ -303,7 +303,7 @@ test('what is too long or too short to be an assertion is not verified', () => {
 
 test('a key that Node cannot verify with rejects the assertion', () => {
   const { publicKey: unfit } = generateKeyPairSync('x25519')
-  const asserted = assertWith(
+  const asserted = createAppAssertion(
     { appId: APP_ID, extensions: STORE },
     { privateKey, counter: 5, clientDataHash },
   )

@@ -8,11 +8,11 @@ import {
   attestKey,
   authority as mayIssue,
   certifyKey,
-  type CertificateWish,
+  type CertificateOptions,
   der,
   encodeCbor,
   keyIdOf,
-  makeAppAttestAuthority,
+  createAppAttestAuthority,
   createCertificate,
   notAuthority,
   pemOf,
@@ -27,12 +27,12 @@ import { anyBuildOf } from './recordings.ts'
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const DAY_MS = 86_400_000
 const APP_ID = 'TEAM123456.example.bank'
-const authority = makeAppAttestAuthority(NOW)
+const authority = createAppAttestAuthority(NOW)
 const clientDataHash = hash('sha256', 'challenge', 'buffer')
 const STORE: AppExtensions = { category: 4, bundleVersion: '7.1' }
 const PRODUCTION = { appId: APP_ID, environment: 'production', extensions: STORE } as const
 
-interface Bent {
+interface Tampered {
   readonly app?: Partial<AppleApp>
   readonly roots?: readonly string[]
   readonly now?: number
@@ -41,7 +41,7 @@ interface Bent {
 const judge = async (
   object: Buffer,
   keyId: Buffer,
-  { app, roots = [authority.root], now = NOW }: Bent = {},
+  { app, roots = [authority.root], now = NOW }: Tampered = {},
 ) =>
   verifyAppAttestation(
     { attestationObject: object, keyId, clientDataHash, now },
@@ -61,12 +61,12 @@ const registration = (of: Partial<Parameters<typeof attestKey>[0]> = {}) => {
 }
 /** A registration with authenticator data of the tester's own, which the certificate vouches for. */
 const bent = (
-  bend: (data: Buffer) => Buffer,
+  tamper: (data: Buffer) => Buffer,
   keys: { certified?: KeyObject; nonce?: Buffer } = {},
 ) => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const certified = keys.certified ?? publicKey
-  const authenticatorData = bend(attestedData({ ...PRODUCTION, publicKey }))
+  const authenticatorData = tamper(attestedData({ ...PRODUCTION, publicKey }))
   const nonce =
     keys.nonce ?? hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')
   const chain = certifyKey(authority, {
@@ -100,7 +100,7 @@ test('a simulated phone under a trusted test root is a sandbox phone, whatever e
 test('a simulated phone is refused where its root is not trusted', async () => {
   assert.equal(await stepOf(...registration(), { roots: [] }), 'certificate_chain')
   assert.equal(
-    await stepOf(...registration(), { roots: [makeAppAttestAuthority(NOW).root] }),
+    await stepOf(...registration(), { roots: [createAppAttestAuthority(NOW).root] }),
     'certificate_chain',
   )
 })
@@ -259,7 +259,7 @@ test('an envelope of another format, of three certificates, or with something in
   const x5c = certifyKey(authority, { publicKey, keyId: keyIdOf(publicKey), nonce, now: NOW })
   const statement = { x5c, receipt: Buffer.alloc(0) }
   const mapOf = (members: object) => new Map(Object.entries(members))
-  const written = (bend: {
+  const written = (tamper: {
     readonly fmt?: unknown
     readonly attStmt?: object
     readonly authData?: unknown
@@ -268,7 +268,7 @@ test('an envelope of another format, of three certificates, or with something in
       fmt: 'apple-appattest',
       attStmt: statement,
       authData: authenticatorData,
-      ...bend,
+      ...tamper,
     }
     return encodeCbor(mapOf({ fmt: rest.fmt, attStmt: mapOf(attStmt), authData: rest.authData }))
   }
@@ -282,7 +282,7 @@ test('an envelope of another format, of three certificates, or with something in
       'certificate_chain',
     )
   }
-  for (const bend of [
+  for (const tamper of [
     { fmt: 'apple' },
     { fmt: 1 },
     { authData: 'text' },
@@ -297,9 +297,9 @@ test('an envelope of another format, of three certificates, or with something in
     { attStmt: { ...statement, more: 1 } },
   ]) {
     assert.equal(
-      await stepOf(written(bend), keyIdOf(publicKey)),
+      await stepOf(written(tamper), keyIdOf(publicKey)),
       'attestation_object',
-      JSON.stringify(Object.keys(bend)),
+      JSON.stringify(Object.keys(tamper)),
     )
   }
 })
@@ -309,8 +309,8 @@ test('a certificate that is not as Apple writes them is none of Apple’s, thoug
   const rsa = { issuer: { publicKey }, leaf: { issuer: { name: 'Issuer', privateKey } } }
   const [ecdsa, pkcs1] = ['1.2.840.10045.4.3.2', '1.2.840.113549.1.1.11'].map(der.oid)
   assert.ok(ecdsa && pkcs1)
-  const signedAgain = (bend: BodyBend) => ({
-    again: (leaf: Buffer, key: KeyObject) => signAgain(leaf, key, bend),
+  const signedAgain = (tamper: BodyTamper) => ({
+    again: (leaf: Buffer, key: KeyObject) => signAgain(leaf, key, tamper),
   })
   assert.equal(await stepOf(...underOwnChain(signedAgain({}))), 'accepted')
   assert.equal(
@@ -365,7 +365,7 @@ function constraintsOf(isAuthority: boolean): Buffer {
   return der.sequence(der.oid(id), der.boolean(true), der.octets(value))
 }
 
-interface BodyBend {
+interface BodyTamper {
   readonly version?: Buffer
   readonly algorithm?: Buffer
   readonly extensions?: Buffer
@@ -377,7 +377,7 @@ interface BodyBend {
 function signAgain(
   certificate: Buffer,
   key: KeyObject,
-  { version, algorithm, extensions, demand }: BodyBend,
+  { version, algorithm, extensions, demand }: BodyTamper,
 ): Buffer {
   const [body] = readSequence(readTlv(certificate))
   const parts = readSequence(body).map(({ whole }) => whole)
@@ -395,10 +395,10 @@ function signAgain(
 }
 
 /** A registration under a root, an issuer and a leaf of which each can be bent. */
-function underOwnChain(bend: {
-  root?: Partial<CertificateWish>
-  issuer?: Partial<CertificateWish>
-  leaf?: Partial<CertificateWish>
+function underOwnChain(tamper: {
+  root?: Partial<CertificateOptions>
+  issuer?: Partial<CertificateOptions>
+  leaf?: Partial<CertificateOptions>
   nonceHeads?: readonly [string, string]
   again?: (leaf: Buffer, issuerKey: KeyObject) => Buffer
   issuerAgain?: (issuer: Buffer, rootKey: KeyObject) => Buffer
@@ -417,17 +417,17 @@ function underOwnChain(bend: {
   } as const
   const byRoot = { ...common, issuer: { name: 'Root', privateKey: root.privateKey } }
   const rootPem = pemOf(
-    createCertificate({ ...byRoot, subject: 'Root', publicKey: root.publicKey, ...bend.root }),
+    createCertificate({ ...byRoot, subject: 'Root', publicKey: root.publicKey, ...tamper.root }),
   )
-  const mintedIssuer = createCertificate({
+  const createdIssuer = createCertificate({
     ...byRoot,
     subject: 'Issuer',
     publicKey: issuer.publicKey,
-    ...bend.issuer,
+    ...tamper.issuer,
   })
-  const issuerDer = bend.issuerAgain?.(mintedIssuer, root.privateKey) ?? mintedIssuer
+  const issuerDer = tamper.issuerAgain?.(createdIssuer, root.privateKey) ?? createdIssuer
   // [1] { OCTET STRING(32) } in a SEQUENCE.
-  const [before, after] = bend.nonceHeads ?? ['3024a1220420', '']
+  const [before, after] = tamper.nonceHeads ?? ['3024a1220420', '']
   const extensions = {
     '1.2.840.113635.100.8.2': Buffer.concat([
       Buffer.from(before, 'hex'),
@@ -441,14 +441,15 @@ function underOwnChain(bend: {
     digest: 'sha256',
     authority: false,
   } as const
-  const minted = createCertificate({
+  const created = createCertificate({
     ...byIssuer,
     subject: 'Key',
     publicKey: key.publicKey,
     extensions,
-    ...bend.leaf,
+    ...tamper.leaf,
   })
-  const leaf = bend.again?.(minted, bend.leaf?.issuer?.privateKey ?? issuer.privateKey) ?? minted
+  const leaf =
+    tamper.again?.(created, tamper.leaf?.issuer?.privateKey ?? issuer.privateKey) ?? created
   const object = attestationObject({
     chain: [leaf, issuerDer],
     receipt: Buffer.alloc(0),

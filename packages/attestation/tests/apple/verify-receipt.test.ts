@@ -3,7 +3,7 @@ import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
 import { test } from 'node:test'
 import {
   type CertificateExtension,
-  type CertificateWish,
+  type CertificateOptions,
   certify,
   der,
   createCertificate,
@@ -19,8 +19,8 @@ import {
   createCms,
   namedBy,
   namedByKeyId,
-  type SignedDataWish,
-  type SignerWish,
+  type SignedDataOptions,
+  type SignerOptions,
 } from '../cms/test-cms.ts'
 
 const { integer, nothing, octets, oid, sequence, setOf } = der
@@ -42,7 +42,7 @@ const [byRoot, byIssuer] = [
   { name: 'Issuer', privateKey: issuer.privateKey },
 ]
 const common = { notBefore: NOW - DAY_MS, notAfter: NOW + DAY_MS } as const
-const rootCertificate = (wish: Partial<CertificateWish> = {}) =>
+const rootCertificate = (options: Partial<CertificateOptions> = {}) =>
   createCertificate({
     ...common,
     subject: 'Root',
@@ -50,9 +50,9 @@ const rootCertificate = (wish: Partial<CertificateWish> = {}) =>
     issuer: byRoot,
     digest: 'sha384',
     authority: true,
-    ...wish,
+    ...options,
   })
-const issuerCertificate = (wish: Partial<CertificateWish> = {}) =>
+const issuerCertificate = (options: Partial<CertificateOptions> = {}) =>
   createCertificate({
     ...common,
     subject: 'Issuer',
@@ -60,9 +60,9 @@ const issuerCertificate = (wish: Partial<CertificateWish> = {}) =>
     issuer: byRoot,
     digest: 'sha384',
     authority: true,
-    ...wish,
+    ...options,
   })
-const signerCertificate = (wish: Partial<CertificateWish> = {}) =>
+const signerCertificate = (options: Partial<CertificateOptions> = {}) =>
   createCertificate({
     ...common,
     subject: 'Signer',
@@ -71,7 +71,7 @@ const signerCertificate = (wish: Partial<CertificateWish> = {}) =>
     digest: 'sha256',
     authority: false,
     extensions: { [RECEIPT_SIGNER]: nothing() },
-    ...wish,
+    ...options,
   })
 /** A certificate of a phone's key: below the same issuer, without the mark. */
 const keyCertificate = (publicKey: KeyObject) =>
@@ -113,32 +113,32 @@ const contentOf = (change: Fields = {}, ...more: readonly Buffer[]) =>
     ...more,
   )
 
-interface Bent {
-  readonly data?: Partial<SignedDataWish>
-  readonly signer?: Partial<SignerWish>
+interface Tampered {
+  readonly data?: Partial<SignedDataOptions>
+  readonly signer?: Partial<SignerOptions>
   readonly content?: Uint8Array
   readonly facts?: Partial<AppReceiptInput>
   readonly anchors?: Parameters<typeof verifyAppReceipt>[1]
 }
 const CONTENT = contentOf()
-const HONEST: SignerWish = { named: namedBy(SIGNER), key: signer.privateKey }
-const receiptOf = ({ data, signer: wish, content = CONTENT }: Bent) =>
+const HONEST: SignerOptions = { named: namedBy(SIGNER), key: signer.privateKey }
+const receiptOf = ({ data, signer: options, content = CONTENT }: Tampered) =>
   createCms({
     version: 1,
     contentType: DATA,
     content,
     certificates: [SIGNER, ISSUER, ROOT],
-    signers: [{ ...HONEST, ...wish }],
+    signers: [{ ...HONEST, ...options }],
     ...data,
   })
-const judge = (bent: Bent = {}) =>
+const judge = (bent: Tampered = {}) =>
   verifyAppReceipt({ ...FACTS, receipt: receiptOf(bent), ...bent.facts }, bent.anchors ?? ANCHORS)
-const stepOf = (bent: Bent) => {
+const stepOf = (bent: Tampered) => {
   const finding = judge(bent)
   return finding.ok ? 'verified' : finding.step
 }
 /** With a signer's certificate of its own, or an issuer's or a root's beside it. */
-const under = (one: { signer?: Buffer; issuer?: Buffer; root?: Buffer }): Bent => {
+const under = (one: { signer?: Buffer; issuer?: Buffer; root?: Buffer }): Tampered => {
   const [own = SIGNER, above = ISSUER, top = ROOT] = [one.signer, one.issuer, one.root]
   return {
     data: { certificates: [own, above] },
@@ -163,7 +163,13 @@ test('a receipt that the receipt signer below the root has signed for this key i
   assert.equal(refreshed.ok && refreshed.value.riskMetric, '3')
 })
 
-function byKey({ publicKey, privateKey }: { publicKey: KeyObject; privateKey: KeyObject }): Bent {
+function byKey({
+  publicKey,
+  privateKey,
+}: {
+  publicKey: KeyObject
+  privateKey: KeyObject
+}): Tampered {
   const certificate = keyCertificate(publicKey)
   return {
     data: { certificates: [certificate, ISSUER] },
@@ -185,7 +191,7 @@ function limited(): Buffer {
 }
 
 /** What a forger would have believed, and the step that refuses it. */
-const FORGED: readonly (readonly [string, Bent, string])[] = [
+const FORGED: readonly (readonly [string, Tampered, string])[] = [
   // The envelope: read one way only.
   ['SignedData under another name', { data: { type: '1.2.840.113549.1.7.3' } }, 'structure'],
   ['something after the SignedData', { data: { beside: [nothing()] } }, 'structure'],
@@ -398,7 +404,7 @@ for (const [what, bent, step] of FORGED)
   test(`a receipt is refused at ${step}: ${what}`, () => assert.equal(stepOf(bent), step))
 
 /** What must not be refused. */
-const TAKEN: readonly (readonly [string, Bent])[] = [
+const TAKEN: readonly (readonly [string, Tampered])[] = [
   [
     'a development build’s, where one is expected',
     { facts: { environment: 'development' }, content: contentOf({ 7: 'sandbox' }) },

@@ -104,8 +104,10 @@ const LABELS = { 1: '01', 3: '03', '-1': '20', '-2': '21', '-3': '22', '-4': '23
 type Label = keyof typeof LABELS
 
 /** A COSE key of these members: each as it is written, or left out. */
-const keyOf = (bend: { readonly [L in Label]?: string | undefined } = {}) => {
-  const members = Object.entries({ ...HONEST, ...bend }).filter(([, value]) => value !== undefined)
+const keyOf = (tamper: { readonly [L in Label]?: string | undefined } = {}) => {
+  const members = Object.entries({ ...HONEST, ...tamper }).filter(
+    ([, value]) => value !== undefined,
+  )
   return bytes(
     `${(0xa0 | members.length).toString(16)}${members.map(([label, value]) => LABELS[label as unknown as Label] + value).join('')}`,
   )
@@ -116,7 +118,7 @@ test('cose: a key is the key that it says, as Node knows it', () => {
   assert.equal(pointOf(decodeCbor(keyOf()))?.toString('hex'), `04${X}${Y}`)
 })
 
-for (const [what, bend] of [
+for (const [what, tamper] of [
   ['of another type', { 1: '01' }],
   ['of a type written as a float', { 1: 'f94000' }],
   ['for another algorithm', { 3: '3822' }],
@@ -131,8 +133,8 @@ for (const [what, bend] of [
   ['with its private half', { '-4': `5820${'01'.repeat(32)}` }],
 ] as const) {
   test(`cose: a key ${what} is none`, () => {
-    assert.equal(pointOf(decodeCbor(keyOf(bend))), undefined)
-    assert.equal(readCoseKey(keyOf(bend)), undefined)
+    assert.equal(pointOf(decodeCbor(keyOf(tamper))), undefined)
+    assert.equal(readCoseKey(keyOf(tamper)), undefined)
   })
 }
 

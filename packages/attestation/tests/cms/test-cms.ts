@@ -12,7 +12,7 @@ export const digestNamed = (digest: CmsDigest) => sequence(oid(DIGEST_ID[digest]
 export const ecdsaWith = (digest: CmsDigest) => sequence(oid(ECDSA_WITH[digest]))
 
 /** One SignerInfo: every part of it can be one that no honest signer would write. */
-export interface SignerWish {
+export interface SignerOptions {
   readonly version?: number
   /** How it names its certificate: `namedBy` or `keyIdNamed`. */
   readonly named: Buffer
@@ -29,7 +29,7 @@ export interface SignerWish {
 }
 
 /** CMS SignedData (RFC 5652) of a forger's choice. */
-export interface SignedDataWish {
+export interface SignedDataOptions {
   readonly type?: string
   readonly version?: number
   readonly digests?: readonly Buffer[]
@@ -38,13 +38,13 @@ export interface SignedDataWish {
   /** Undefined where the list itself is left out. */
   readonly certificates: readonly Uint8Array[] | undefined
   readonly revocationLists?: readonly Buffer[]
-  readonly signers: readonly SignerWish[]
+  readonly signers: readonly SignerOptions[]
   /** After the content, and after the whole of it. */
   readonly besideContent?: readonly Buffer[]
   readonly beside?: readonly Buffer[]
 }
 
-export function createCms(wish: SignedDataWish): Buffer {
+export function createCms(options: SignedDataOptions): Buffer {
   const {
     type = '1.2.840.113549.1.7.2',
     version = 3,
@@ -52,19 +52,19 @@ export function createCms(wish: SignedDataWish): Buffer {
     revocationLists,
     besideContent = [],
     beside = [],
-  } = wish
+  } = options
   const signedData = sequence(
     integer(version),
     setOf(...digests),
-    sequence(oid(wish.contentType), explicit(0, octets(wish.content)), ...besideContent),
-    ...(wish.certificates === undefined ? [] : [explicit(0, ...wish.certificates)]),
+    sequence(oid(options.contentType), explicit(0, octets(options.content)), ...besideContent),
+    ...(options.certificates === undefined ? [] : [explicit(0, ...options.certificates)]),
     ...(revocationLists === undefined ? [] : [explicit(1, ...revocationLists)]),
-    setOf(...wish.signers.map((signer) => signerInfo(signer, wish.content))),
+    setOf(...options.signers.map((signer) => signerInfo(signer, options.content))),
   )
   return sequence(oid(type), explicit(0, signedData), ...beside)
 }
 
-function signerInfo(wish: SignerWish, content: Uint8Array): Buffer {
+function signerInfo(options: SignerOptions, content: Uint8Array): Buffer {
   const {
     version = 1,
     digest = 'sha256',
@@ -72,21 +72,21 @@ function signerInfo(wish: SignerWish, content: Uint8Array): Buffer {
     algorithm = ecdsaWith(digest),
     signedAttributes,
     unsigned = [],
-  } = wish
+  } = options
   const signed =
-    wish.over ?? (signedAttributes === undefined ? content : setOf(...signedAttributes))
+    options.over ?? (signedAttributes === undefined ? content : setOf(...signedAttributes))
   return sequence(
     integer(version),
-    wish.named,
+    options.named,
     digestSaid,
     ...(signedAttributes === undefined ? [] : [explicit(0, ...signedAttributes)]),
     algorithm,
-    octets(sign(digest, signed, wish.key)),
+    octets(sign(digest, signed, options.key)),
     ...unsigned,
   )
 }
 
-/** The attributes that a signer signs: the content's type and its digest, or what else is wished in their place. */
+/** The attributes that a signer signs: the content's type and its digest, or what else is requested in their place. */
 export function attributesOf(
   contentType: string,
   content: Uint8Array,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { der, makePassportChip } from '@bonded/simulator'
+import { der, createPassportChip } from '@bonded/simulator'
 import {
   type ActiveAuthenticationInput,
   verifyActiveAuthentication,
@@ -13,8 +13,8 @@ const CHALLENGE = Buffer.from('a1b2c3d4e5f60718', 'hex')
 const ACTIVE_AUTHENTICATION = '2.23.136.1.1.5'
 const PLAIN_ECDSA_SHA256 = '0.4.0.127.0.7.1.1.4.1.3'
 
-const [chip, other] = [makePassportChip({ kind: 'ecdsa' }), makePassportChip({ kind: 'ecdsa' })]
-const rsa = makePassportChip({ kind: 'rsa', rsaBits: 1024 })
+const [chip, other] = [createPassportChip({ kind: 'ecdsa' }), createPassportChip({ kind: 'ecdsa' })]
+const rsa = createPassportChip({ kind: 'rsa', rsaBits: 1024 })
 /** Also with what the state has not listed. */
 type Proof = {
   readonly [Part in keyof ActiveAuthenticationInput]: ActiveAuthenticationInput[Part] | undefined
@@ -82,7 +82,7 @@ const CASES: readonly (readonly [string, Proof, string])[] = [
     'the answer of another chip, RSA',
     {
       ...HONEST_RSA,
-      signature: makePassportChip({ kind: 'rsa', rsaBits: 1024 }).answer(CHALLENGE),
+      signature: createPassportChip({ kind: 'rsa', rsaBits: 1024 }).answer(CHALLENGE),
     },
     'aa_signature',
   ],

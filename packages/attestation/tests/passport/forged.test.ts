@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import { der, makePassportChip, createMrz } from '@bonded/simulator'
+import { der, createPassportChip, createMrz } from '@bonded/simulator'
 import { verifyPassport, type PassportInput } from '../../src/passport/verify-passport.ts'
 import { CountryTrust } from '../../src/passport/country-trust.ts'
 import {
@@ -10,8 +10,8 @@ import {
   digestNamed,
   namedBy,
   namedByKeyId,
-  type SignedDataWish,
-  type SignerWish,
+  type SignedDataOptions,
+  type SignerOptions,
 } from '../cms/test-cms.ts'
 import {
   dg1With,
@@ -21,8 +21,8 @@ import {
   newKeys,
   securityObject,
   signedByState,
-  mintedState,
-  type StateCertificateWish,
+  createTestState,
+  type StateCertificateOptions,
   USAGE,
 } from './test-state.ts'
 import { certificate } from './recordings.ts'
@@ -35,15 +35,15 @@ const DAY_MS = 86_400_000
 const CHALLENGE = Buffer.from('a1b2c3d4e5f60718', 'hex')
 const LDS = '2.23.136.1.1.1'
 
-const { state, signer, stateWith, signerWith } = mintedState(NOW)
+const { state, signer, stateWith, signerWith } = createTestState(NOW)
 const stranger = newKeys()
 const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
 const DG1 = dg1With(createMrz())
-const chip = makePassportChip({ kind: 'ecdsa' })
+const chip = createPassportChip({ kind: 'ecdsa' })
 const DG14 = chip.dg14 ?? Buffer.alloc(0)
 const ANSWER = chip.answer(CHALLENGE)
 
-interface Bent {
+interface Tampered {
   readonly dg1?: Buffer
   readonly dg14?: Buffer
   readonly dg15?: Buffer
@@ -51,8 +51,8 @@ interface Bent {
   readonly object?: Buffer
   readonly contentType?: string
   readonly certificate?: Buffer
-  readonly data?: Partial<SignedDataWish>
-  readonly signer?: Partial<SignerWish>
+  readonly data?: Partial<SignedDataOptions>
+  readonly signer?: Partial<SignerOptions>
   /** What a reader makes of EF.SOD. */
   readonly file?: (sod: Buffer) => Buffer
   readonly sent?: Partial<PassportInput>
@@ -60,7 +60,7 @@ interface Bent {
   readonly now?: number
 }
 
-function proofOf(bent: Bent): PassportInput {
+function proofOf(bent: Tampered): PassportInput {
   const {
     dg1 = DG1,
     dg14,
@@ -90,38 +90,43 @@ function proofOf(bent: Bent): PassportInput {
   }
 }
 /** The tier, and the word of the check that kept it from being higher. */
-const short = (bent: Bent) => {
+const short = (bent: Tampered) => {
   const trust = new CountryTrust((bent.trusted ?? [COUNTRY]).map(certificate))
   return tierOf(verifyPassport(proofOf(bent), trust))
 }
 const CONTENT = securityObject(digestNamed('sha256'), ...hashesOf({ 1: DG1 }))
 const [TYPE, DIGEST] = attributesOf(LDS, CONTENT) as [Buffer, Buffer]
-const signedAttributes = (...list: readonly Buffer[]): Bent => ({
+const signedAttributes = (...list: readonly Buffer[]): Tampered => ({
   signer: { signedAttributes: list },
 })
-const by = (wish: Partial<StateCertificateWish>): Bent => ({ certificate: signerWith(wish) })
-const listing = (...hashes: readonly (readonly [number, Uint8Array])[]): Bent => ({
+const by = (options: Partial<StateCertificateOptions>): Tampered => ({
+  certificate: signerWith(options),
+})
+const listing = (...hashes: readonly (readonly [number, Uint8Array])[]): Tampered => ({
   object: securityObject(digestNamed('sha256'), ...hashes),
 })
 const [[, HASH]] = hashesOf({ 1: DG1 }) as [readonly [number, Buffer]]
-const zone = (wish: Parameters<typeof createMrz>[0], bend = (text: string) => text): Bent => ({
-  dg1: dg1With(bend(createMrz(wish))),
+const zone = (
+  options: Parameters<typeof createMrz>[0],
+  tamper = (text: string) => text,
+): Tampered => ({
+  dg1: dg1With(tamper(createMrz(options))),
 })
 
 const signedAt = (at: number) => signedAttributes(TYPE, DIGEST, attribute('5', time(at)))
-const chipped = (sent: Partial<PassportInput>): Bent => ({
+const chipped = (sent: Partial<PassportInput>): Tampered => ({
   dg14: DG14,
   dg15: chip.dg15,
   sent: { activeAuthentication: ANSWER, ...sent },
 })
 
-function onCurve(curve: string): Bent {
+function onCurve(curve: string): Tampered {
   const { publicKey, privateKey } = newKeys(curve)
   return { certificate: signerWith({ publicKey }), signer: { key: privateKey } }
 }
 
 /** A stranger's certificate that has everything but a state: the signer that is named decides alone. */
-function besideTheNamed(): Bent {
+function besideTheNamed(): Tampered {
   const certificate = signerWith({ publicKey: stranger.publicKey, issuerKey: stranger.privateKey })
   return {
     data: { certificates: [SIGNER, certificate] },
@@ -130,7 +135,7 @@ function besideTheNamed(): Bent {
 }
 
 /** What a forger would have believed, or an honest document that is odd, and what becomes of it. */
-const PASSIVE: readonly (readonly [string, Bent, string])[] = [
+const PASSIVE: readonly (readonly [string, Tampered, string])[] = [
   ['an honest one', {}, 'document aa_not_sent'],
   // EF.SOD.
   [
@@ -388,7 +393,7 @@ const PASSIVE: readonly (readonly [string, Bent, string])[] = [
   ],
   [
     'another DG15',
-    { dg14: DG14, dg15: chip.dg15, sent: { dg15: makePassportChip({ kind: 'ecdsa' }).dg15 } },
+    { dg14: DG14, dg15: chip.dg15, sent: { dg15: createPassportChip({ kind: 'ecdsa' }).dg15 } },
     'none dg_hash',
   ],
   ['a hash that was cut off', listing([1, HASH.subarray(0, 16)]), 'none dg_hash'],
@@ -417,7 +422,7 @@ const PASSIVE: readonly (readonly [string, Bent, string])[] = [
   ],
   [
     'the answer of another chip',
-    chipped({ activeAuthentication: makePassportChip({ kind: 'ecdsa' }).answer(CHALLENGE) }),
+    chipped({ activeAuthentication: createPassportChip({ kind: 'ecdsa' }).answer(CHALLENGE) }),
     'document aa_signature',
   ],
   [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  makePassportAuthority,
-  makePassportChip,
+  createPassportAuthority,
+  createPassportChip,
   createMasterList,
   createPassport,
 } from '@bonded/simulator'
@@ -16,11 +16,11 @@ import { certificate, erika, states, synthetic } from './recordings.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const CHALLENGE = Buffer.alloc(8, 7)
-const authority = makePassportAuthority(NOW)
+const authority = createPassportAuthority(NOW)
 const root = certificate(authority.countryCertificate)
 const trust = new CountryTrust([root, ...states.map(({ csca }) => csca)])
 const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) =>
-  createPassport(authority, { chip: makePassportChip({ kind }) }),
+  createPassport(authority, { chip: createPassportChip({ kind }) }),
 )
 assert.ok(rsa && ecdsa)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { constants, generateKeyPairSync, hash, privateEncrypt } from 'node:crypto'
 import { test } from 'node:test'
-import { recoversWith } from '../../src/passport/iso-9796-2.ts'
+import { isRecoverySignature } from '../../src/passport/iso-9796-2.ts'
 
 const CHALLENGE = Buffer.from('0102030405060708', 'hex')
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
@@ -27,7 +27,7 @@ function signed({
   ])
   return privateEncrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, block)
 }
-const taken = (signature: Buffer) => recoversWith(CHALLENGE, { signature, key: publicKey })
+const taken = (signature: Buffer) => isRecoverySignature(CHALLENGE, { signature, key: publicKey })
 
 test('the header of partial recovery is taken, also filled up; that of full recovery is not: it would cover no challenge', () => {
   assert.ok(taken(signed({})))
@@ -90,5 +90,5 @@ test('a block that is too short for its digest is refused', () => {
     { key: short.privateKey, padding: constants.RSA_NO_PADDING },
     block,
   )
-  assert.ok(!recoversWith(CHALLENGE, { signature, key: short.publicKey }))
+  assert.ok(!isRecoverySignature(CHALLENGE, { signature, key: short.publicKey }))
 })

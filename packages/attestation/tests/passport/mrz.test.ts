@@ -57,10 +57,10 @@ const nextDigit = (text: string, at: number) =>
   replaceAt(text, at, String((Number(text[at]) + 1) % 10))
 
 /** A card whose number goes on in the optional data, its digit after it: with something else in their place. */
-function longNumber(bend: (rest: string) => string): string {
+function longNumber(tamper: (rest: string) => string): string {
   const text = createMrz({ format: 'TD1', documentNumber: 'AB1234567890C' })
   const [rest = ''] = text.slice(15, 30).split('<')
-  return sealed(text.slice(0, 15) + bend(rest).padEnd(15, '<') + text.slice(30))
+  return sealed(text.slice(0, 15) + tamper(rest).padEnd(15, '<') + text.slice(30))
 }
 
 const FORMATS = ['TD1', 'TD2', 'TD3'] as const

@@ -6,15 +6,15 @@ import {
   attribute,
   attributesOf,
   namedBy,
-  type SignedDataWish,
-  type SignerWish,
+  type SignedDataOptions,
+  type SignerOptions,
 } from '../cms/test-cms.ts'
 import {
-  mintedState,
+  createTestState,
   nameIn,
   newKeys,
   signedByState,
-  type StateCertificateWish,
+  type StateCertificateOptions,
   USAGE,
 } from './test-state.ts'
 import { certificate } from './recordings.ts'
@@ -26,19 +26,19 @@ const SECOND_MS = 1_000
 const DAY_MS = 86_400_000
 const MASTER_LIST = '2.23.136.1.1.2'
 
-const { signer, stateWith, signerWith } = mintedState(NOW, { purposes: ['2.23.136.1.1.3'] })
+const { signer, stateWith, signerWith } = createTestState(NOW, { purposes: ['2.23.136.1.1.3'] })
 const stranger = newKeys()
 const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
 /** What a forger would have on the list. */
 const FORGED_STATE = stateWith({ publicKey: stranger.publicKey, issuerKey: stranger.privateKey })
 const listOf = (...entries: readonly Uint8Array[]) => sequence(integer(0), setOf(...entries))
 
-interface Bent {
+interface Tampered {
   readonly content?: Buffer
   readonly contentType?: string
   readonly certificate?: Buffer
-  readonly data?: Partial<SignedDataWish>
-  readonly signer?: Partial<SignerWish>
+  readonly data?: Partial<SignedDataOptions>
+  readonly signer?: Partial<SignerOptions>
   readonly roots?: readonly Buffer[]
 }
 const LIST = listOf(COUNTRY)
@@ -48,28 +48,30 @@ const short = ({
   contentType = MASTER_LIST,
   certificate: own = SIGNER,
   data,
-  signer: wish,
+  signer: options,
   roots = [COUNTRY],
-}: Bent) => {
+}: Tampered) => {
   const bytes = signedByState({
     contentType,
     content,
     certificate: own,
     key: signer.privateKey,
     data,
-    signer: wish,
+    signer: options,
   })
   const list = readMasterList(bytes, { roots: roots.map(certificate), now: NOW })
   return list.ok
     ? `${list.value.certificates.length} read, ${list.value.unreadable} not`
     : list.step
 }
-const by = (wish: Partial<StateCertificateWish>): Bent => ({ certificate: signerWith(wish) })
-const signedAt = (at: number): Bent => ({
+const by = (options: Partial<StateCertificateOptions>): Tampered => ({
+  certificate: signerWith(options),
+})
+const signedAt = (at: number): Tampered => ({
   signer: { signedAttributes: [...attributesOf(MASTER_LIST, LIST), attribute('5', time(at))] },
 })
 
-const CASES: readonly (readonly [string, Bent, string])[] = [
+const CASES: readonly (readonly [string, Tampered, string])[] = [
   ['one country', {}, '1 read, 0 not'],
   ['one entry that cannot be read', { content: listOf(COUNTRY, sequence()) }, '1 read, 1 not'],
   [
@@ -140,7 +142,7 @@ const CASES: readonly (readonly [string, Bent, string])[] = [
 ]
 
 /** A list under the forger’s own state, whose certificate comes along. */
-function forgedRoot(): Bent {
+function forgedRoot(): Tampered {
   const own = signerWith({ issuerKey: stranger.privateKey })
   return {
     certificate: own,

@@ -5,8 +5,8 @@ import {
   type CmsDigest,
   createCms,
   namedBy,
-  type SignedDataWish,
-  type SignerWish,
+  type SignedDataOptions,
+  type SignerOptions,
 } from '../cms/test-cms.ts'
 
 const { bits, element, integer, octets, oid, sequence } = der
@@ -24,7 +24,7 @@ export const nameIn = (country: string | undefined, commonName: string): Name =>
   ['commonName', commonName],
 ]
 
-export interface StateCertificateWish {
+export interface StateCertificateOptions {
   readonly publicKey: KeyObject
   readonly subject: Name
   readonly issuer: Name
@@ -43,20 +43,20 @@ export const keyIdOf = (key: KeyObject) =>
 
 let serial = 1n
 
-/** A certificate of a state, as honest as it is wished to be. */
+/** A certificate of a state, as honest as it is requested to be. */
 function stateCertificate({
   usage,
   isAuthority = false,
   purposes,
   more = [],
-  ...wish
-}: StateCertificateWish): Buffer {
+  ...options
+}: StateCertificateOptions): Buffer {
   serial += 1n
   return certify({
-    ...wish,
+    ...options,
     serial,
     extensions: [
-      { id: '2.5.29.14', value: octets(keyIdOf(wish.publicKey)) },
+      { id: '2.5.29.14', value: octets(keyIdOf(options.publicKey)) },
       ...(usage === undefined
         ? []
         : [{ id: '2.5.29.15', critical: true, value: bits(Buffer.of(usage)) }]),
@@ -71,11 +71,11 @@ function stateCertificate({
 
 const DAY_MS = 86_400_000
 
-/** A state with the one signer below it, and certificates of theirs that differ in what is wished. */
-export function mintedState(now: number, ofSigner: Partial<StateCertificateWish> = {}) {
+/** A state with the one signer below it, and certificates of theirs that differ in what is requested. */
+export function createTestState(now: number, ofSigner: Partial<StateCertificateOptions> = {}) {
   const [state, signer] = [newKeys(), newKeys()]
   const issued = { issuer: nameIn('UT', 'State'), issuerKey: state.privateKey }
-  const stateWith = (wish: Partial<StateCertificateWish> = {}) =>
+  const stateWith = (options: Partial<StateCertificateOptions> = {}) =>
     stateCertificate({
       ...issued,
       publicKey: state.publicKey,
@@ -84,9 +84,9 @@ export function mintedState(now: number, ofSigner: Partial<StateCertificateWish>
       notAfter: now + 100 * DAY_MS,
       usage: USAGE.certifies,
       isAuthority: true,
-      ...wish,
+      ...options,
     })
-  const signerWith = (wish: Partial<StateCertificateWish> = {}) =>
+  const signerWith = (options: Partial<StateCertificateOptions> = {}) =>
     stateCertificate({
       ...issued,
       publicKey: signer.publicKey,
@@ -95,22 +95,22 @@ export function mintedState(now: number, ofSigner: Partial<StateCertificateWish>
       notAfter: now + 10 * DAY_MS,
       usage: USAGE.signs,
       ...ofSigner,
-      ...wish,
+      ...options,
     })
   return { state, signer, stateWith, signerWith }
 }
 
-/** What a state signs: its attributes cover type and content, unless another signer is wished. */
+/** What a state signs: its attributes cover type and content, unless another signer is requested. */
 export function signedByState(of: {
   contentType: string
   content: Buffer
   certificate: Buffer
   key: KeyObject
-  data?: Partial<SignedDataWish> | undefined
-  signer?: Partial<SignerWish> | undefined
+  data?: Partial<SignedDataOptions> | undefined
+  signer?: Partial<SignerOptions> | undefined
 }): Buffer {
   const { contentType, content, certificate, key, data, signer } = of
-  const honest: SignerWish = {
+  const honest: SignerOptions = {
     named: namedBy(certificate),
     key,
     signedAttributes: attributesOf(contentType, content),

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import {
-  makePassportAuthority,
-  makePassportChip,
-  makePassportSigner,
+  createPassportAuthority,
+  createPassportChip,
+  createPassportSigner,
   createMasterList,
   createPassport,
   type PassportAuthority,
-  type PassportSignatureWish,
-  type PassportWish,
+  type PassportSignatureOptions,
+  type PassportOptions,
   type SimulatedPassport,
 } from '@bonded/simulator'
 import { verifyPassport, type PassportInput } from '../../src/passport/verify-passport.ts'
@@ -23,14 +23,14 @@ const DAY_MS = 86_400_000
 const COUNTRY_NAME = 'Simulated Country Signing CA'
 const CHALLENGE = Buffer.from('a1b2c3d4e5f60718', 'hex')
 
-const authority = makePassportAuthority(NOW)
+const authority = createPassportAuthority(NOW)
 const trustIn = (...states: readonly PassportAuthority[]) =>
   new CountryTrust(states.map((state) => certificate(state.countryCertificate)))
 const trust = trustIn(authority)
-const rsaChip = makePassportChip({ kind: 'rsa' })
-const ecdsaChip = makePassportChip({ kind: 'ecdsa' })
+const rsaChip = createPassportChip({ kind: 'rsa' })
+const ecdsaChip = createPassportChip({ kind: 'ecdsa' })
 /** As Portugal's cards are said to answer. */
-const derChip = makePassportChip({ kind: 'ecdsa', dsaEncoding: 'der' })
+const derChip = createPassportChip({ kind: 'ecdsa', dsaEncoding: 'der' })
 
 function proofOf(
   { sod, dg1, dg14, dg15, chip }: SimulatedPassport,
@@ -53,7 +53,7 @@ const CURVES = [
   'secp521r1',
   ...[160, 192, 224, 256, 320, 384, 512].map((bits) => `brainpoolP${bits}r1`),
 ]
-const SIGNATURES: readonly PassportSignatureWish[] = [
+const SIGNATURES: readonly PassportSignatureOptions[] = [
   ...DIGESTS.map((digest) => ({ scheme: 'pkcs1', digest }) as const),
   ...DIGESTS.map((digest) => ({ scheme: 'pss', digest }) as const),
   ...DIGESTS.map((digest) => ({ scheme: 'ecdsa', digest }) as const),
@@ -67,7 +67,7 @@ const SIGNATURES: readonly PassportSignatureWish[] = [
 
 test('every signature scheme, digest and curve of Doc 9303-12 is taken, and its signature over one other bit is not', () => {
   for (const documentSignature of SIGNATURES) {
-    const state = makePassportAuthority(NOW, { documentSignature })
+    const state = createPassportAuthority(NOW, { documentSignature })
     const { sod, dg1 } = createPassport(state)
     const name = JSON.stringify(documentSignature)
     assert.equal(
@@ -86,7 +86,7 @@ test('every signature scheme, digest and curve of Doc 9303-12 is taken, and its 
 
 test('a country may sign its signers in every scheme too', () => {
   for (const countrySignature of SIGNATURES.filter(({ bare }) => bare !== true)) {
-    const state = makePassportAuthority(NOW, { countrySignature })
+    const state = createPassportAuthority(NOW, { countrySignature })
     assert.equal(
       short(proofOf(createPassport(state)), trustIn(state)),
       'document aa_not_sent',
@@ -102,7 +102,7 @@ test('a chip’s signature over the session’s challenge gives the tier chip: R
       { kind: 'ecdsa', digest },
       { kind: 'ecdsa', digest, dsaEncoding: 'der' },
     ] as const
-    for (const chip of chips.map(makePassportChip)) {
+    for (const chip of chips.map(createPassportChip)) {
       const passport = createPassport(authority, { chip })
       assert.equal(short(proofOf(passport)), 'chip', digest)
       assert.equal(
@@ -115,14 +115,14 @@ test('a chip’s signature over the session’s challenge gives the tier chip: R
   for (const rsaBits of [1024, 1792, 4096])
     assert.equal(
       short(
-        proofOf(createPassport(authority, { chip: makePassportChip({ kind: 'rsa', rsaBits }) })),
+        proofOf(createPassport(authority, { chip: createPassportChip({ kind: 'rsa', rsaBits }) })),
       ),
       'chip',
     )
 })
 
 /** Passports that are odd in one way. */
-const ODD: readonly (readonly [string, PassportWish, string])[] = [
+const ODD: readonly (readonly [string, PassportOptions, string])[] = [
   ['open-ended lengths', { indefinite: true }, 'document aa_not_sent'],
   ['a signing time', { signingTime: NOW - 1_000 }, 'document aa_not_sent'],
   [
@@ -163,9 +163,9 @@ const ODD: readonly (readonly [string, PassportWish, string])[] = [
   ['no document number', { mrz: { documentNumber: '' } }, 'none mrz'],
 ]
 
-for (const [what, wish, expected] of ODD) {
+for (const [what, options, expected] of ODD) {
   test(`a passport with ${what}: ${expected}`, () => {
-    assert.equal(short(proofOf(createPassport(authority, wish))), expected)
+    assert.equal(short(proofOf(createPassport(authority, options))), expected)
   })
 }
 
@@ -173,7 +173,7 @@ test('a data group in the place of another, a changed one and one of another pas
   const [mine, other] = [
     createPassport(authority, { chip: ecdsaChip }),
     createPassport(authority, {
-      chip: makePassportChip({ kind: 'ecdsa' }),
+      chip: createPassportChip({ kind: 'ecdsa' }),
       mrz: { documentNumber: 'X00000001' },
     }),
   ]
@@ -212,21 +212,21 @@ function resigned(dg1: Buffer): Buffer {
 }
 
 test('a signer of another state, of no state, for other purposes, or out of date is refused', () => {
-  const foreign = makePassportAuthority(NOW, { country: 'AT' })
+  const foreign = createPassportAuthority(NOW, { country: 'AT' })
   assert.equal(short(proofOf(createPassport(foreign))), 'none csca_unknown')
   assert.equal(short(proofOf(createPassport(foreign)), trustIn(foreign)), 'none country')
-  const namesake = makePassportAuthority(NOW)
+  const namesake = createPassportAuthority(NOW)
   assert.equal(short(proofOf(createPassport(namesake))), 'none dsc_signature')
   assert.equal(
     short(proofOf(createPassport(namesake)), trustIn(authority, namesake)),
     'document aa_not_sent',
   )
 
-  const late = makePassportAuthority(NOW, {
+  const late = createPassportAuthority(NOW, {
     signerValidity: { notBefore: NOW + DAY_MS, notAfter: NOW + 2 * DAY_MS },
   })
   assert.equal(short(proofOf(createPassport(late)), trustIn(late)), 'none dsc_validity')
-  const old = makePassportAuthority(NOW, {
+  const old = createPassportAuthority(NOW, {
     signerValidity: { notBefore: NOW - 9 * DAY_MS, notAfter: NOW - 8 * DAY_MS },
   })
   assert.equal(short(proofOf(createPassport(old)), trustIn(old)), 'none dsc_validity')
@@ -235,7 +235,7 @@ test('a signer of another state, of no state, for other purposes, or out of date
     'document aa_not_sent',
   )
 
-  const signer = makePassportSigner({ scheme: 'ecdsa', digest: 'sha256' })
+  const signer = createPassportSigner({ scheme: 'ecdsa', digest: 'sha256' })
   const validity = {
     publicKey: signer.publicKey,
     name: 'Other',
@@ -303,11 +303,14 @@ test('every single bit of a chip’s answer, flipped, leaves tier document', () 
 
 test('a master list is taken from a root that is trusted, whole, and signed by a signer of lists', () => {
   const [listed, stranger] = [
-    makePassportAuthority(NOW, { country: 'AT' }),
-    makePassportAuthority(NOW, { country: 'CH' }),
+    createPassportAuthority(NOW, { country: 'AT' }),
+    createPassportAuthority(NOW, { country: 'CH' }),
   ]
-  const wish = { certificates: [listed.countryCertificate, authority.countryCertificate], now: NOW }
-  const list = createMasterList(authority, wish)
+  const options = {
+    certificates: [listed.countryCertificate, authority.countryCertificate],
+    now: NOW,
+  }
+  const list = createMasterList(authority, options)
   const read = (bytes: Buffer, state = authority, now = NOW) => {
     const result = readMasterList(bytes, { roots: [certificate(state.countryCertificate)], now })
     return result.ok ? result.value.certificates.length : result.step
@@ -315,10 +318,10 @@ test('a master list is taken from a root that is trusted, whole, and signed by a
   assert.equal(read(list), 2)
   assert.equal(read(list, stranger), 'signer_unknown')
   assert.equal(
-    read(createMasterList(authority, { ...wish, purposes: ['2.23.136.1.1.8'] })),
+    read(createMasterList(authority, { ...options, purposes: ['2.23.136.1.1.8'] })),
     'signer_usage',
   )
-  assert.equal(read(createMasterList(authority, { ...wish, certificates: [] })), 'content')
+  assert.equal(read(createMasterList(authority, { ...options, certificates: [] })), 'content')
   assert.equal(read(createPassport(authority).sod.subarray(4)), 'content_type')
   assert.equal(read(list.subarray(0, -1)), 'signed_data')
   const inside = list.indexOf(listed.countryCertificate)

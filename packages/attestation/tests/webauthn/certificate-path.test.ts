@@ -44,7 +44,7 @@ interface Signing {
   readonly digest: string
 }
 
-interface Bend {
+interface Tamper {
   readonly name?: Name
   readonly key?: KeyObject
   /** What stands there as the public key. */
@@ -62,7 +62,7 @@ const ECDSA_SHA256: Signing = { algorithm: named('1.2.840.10045.4.3.2'), digest:
 /** A certificate below another, or below itself. Honest but for what is bent. */
 function certified(
   above: Link | 'itself',
-  { name = MODEL, key = newKey(), signing = ECDSA_SHA256, ...bend }: Bend,
+  { name = MODEL, key = newKey(), signing = ECDSA_SHA256, ...tamper }: Tamper,
 ): Link {
   const issuer = above === 'itself' ? { name, key } : above
   const { algorithm, digest } = signing
@@ -75,16 +75,16 @@ function certified(
     notBefore: NOW,
     notAfter: NOW,
     extensions: [],
-    ...bend,
+    ...tamper,
   }
   return { name, key, certificate: certifyBy(signer, content) }
 }
 
 const cn = (commonName: string): Name => [['commonName', commonName]]
-const issuing = (above: Link | 'itself', name: string, bend: Bend = {}) =>
-  certified(above, { name: cn(name), extensions: [authority()], ...bend })
-const leafOf = (above: Link, bend: Bend = {}) =>
-  certified(above, { extensions: [notAuthority], ...bend })
+const issuing = (above: Link | 'itself', name: string, tamper: Tamper = {}) =>
+  certified(above, { name: cn(name), extensions: [authority()], ...tamper })
+const leafOf = (above: Link, tamper: Tamper = {}) =>
+  certified(above, { extensions: [notAuthority], ...tamper })
 const extension = (length: number, critical: boolean): CertificateExtension => ({
   id: '1.2.3.4',
   value: octets(Buffer.alloc(length)),
@@ -113,8 +113,8 @@ const THIRD = issuing(SECOND, 'third authority')
 const FOURTH = issuing(THIRD, 'fourth authority')
 const SHALLOW = issuing(ROOT, 'shallow', { extensions: [authority(0)] })
 const EMPTY: Link = { ...AUTHORITY, certificate: Buffer.of(0x30, 0x00) }
-const below = (bend: Bend) => {
-  const issuer = issuing(ROOT, 'bent', bend)
+const below = (tamper: Tamper) => {
+  const issuer = issuing(ROOT, 'bent', tamper)
   return [leafOf(issuer), issuer]
 }
 const [past, future] = [
@@ -160,7 +160,7 @@ const CHAINS: readonly (readonly [what: string, chain: readonly Link[], verdict:
     'critical_extension',
   ],
   [
-    'an authority with such a wish',
+    'an authority with such a options',
     below({ extensions: [authority(), extension(1, false)] }),
     'attested',
   ],

@@ -7,11 +7,11 @@ import {
   certifyKey,
   createAndroidAuthority,
   createAuthenticator,
-  createAuthenticatorMaker,
+  createAuthenticatorAuthority,
   der,
   honestDescription,
   keyIdOf,
-  makeAppAttestAuthority,
+  createAppAttestAuthority,
   SIMULATED_APP,
 } from '@bonded/simulator'
 import { attestationRoots, type StatementTrust } from '../../src/webauthn/trust.ts'
@@ -23,9 +23,9 @@ export const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 export const ORIGIN = 'https://bond.example.com'
 export const CHALLENGE = Buffer.alloc(32, 5).toString('base64url')
 export const AAGUID = Buffer.alloc(16, 7)
-export const MAKER = createAuthenticatorMaker(AAGUID)
+export const MAKER = createAuthenticatorAuthority(AAGUID)
 const ANDROID = createAndroidAuthority()
-const APPLE = makeAppAttestAuthority(NOW)
+const APPLE = createAppAttestAuthority(NOW)
 
 /** A key that no library can read: the point is not on the curve. */
 export const NO_POINT = {
@@ -95,13 +95,13 @@ export function register(options: Partial<AuthenticatorOptions>, trust = trustOf
 
 /** Chrome on Android: the key's own chain, made for the client data. */
 export const android =
-  (bend: object = {}, software: object = {}): Attestation =>
+  (tamper: object = {}, software: object = {}): Attestation =>
   ({ privateKey, authenticatorData, clientDataHash }) => {
     const description = honestDescription(clientDataHash)
     const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
     const said = {
       ...description,
-      hardwareEnforced: { ...description.hardwareEnforced, ...bend },
+      hardwareEnforced: { ...description.hardwareEnforced, ...tamper },
       softwareEnforced: { ...description.softwareEnforced, ...software },
     }
     const chain = ANDROID.attest(publicKey, said)
@@ -129,10 +129,10 @@ export const apple: Attestation = ({ privateKey, authenticatorData, clientDataHa
 
 /** The same statement with other members. */
 export const withMembers =
-  (attestation: Attestation, bend: (members: Map<string, unknown>) => void): Attestation =>
+  (attestation: Attestation, tamper: (members: Map<string, unknown>) => void): Attestation =>
   (about) => {
     const [format, members] = attestation(about)
     const copy = new Map<string, unknown>(members)
-    bend(copy)
+    tamper(copy)
     return [format, copy as typeof members]
   }

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import {
   type AuthenticatorOptions,
   createAuthenticator,
-  createAuthenticatorMaker,
+  createAuthenticatorAuthority,
   encodeRootOfTrust,
-  itself,
-  nobody,
+  selfAttestation,
+  noAttestation,
   WEBAUTHN_FLAGS,
 } from '@bonded/simulator'
 import { appleWebAuthnRoots } from '../../src/webauthn/trust.ts'
@@ -28,7 +28,7 @@ import {
 } from './test-pki.ts'
 
 const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
-const stranger = createAuthenticatorMaker(AAGUID)
+const stranger = createAuthenticatorAuthority(AAGUID)
 
 const REGISTRATIONS: readonly (readonly [
   what: string,
@@ -47,21 +47,21 @@ const REGISTRATIONS: readonly (readonly [
     { attestation: MAKER.attestation, aaguid: Buffer.alloc(16, 8) },
     'statement_aaguid',
   ],
-  ['nobody', { attestation: nobody }, 'production unattested'],
+  ['nobody', { attestation: noAttestation }, 'production unattested'],
   [
     'nobody, with something to say',
-    { attestation: withMembers(nobody, (members) => members.set('x', 1)) },
+    { attestation: withMembers(noAttestation, (members) => members.set('x', 1)) },
     'statement',
   ],
-  ['the key itself', { attestation: itself }, 'production unattested'],
+  ['the key itself', { attestation: selfAttestation }, 'production unattested'],
   [
     'a key that signs another algorithm’s name',
-    { attestation: withMembers(itself, (members) => members.set('alg', -257)) },
+    { attestation: withMembers(selfAttestation, (members) => members.set('alg', -257)) },
     'statement',
   ],
   [
     'a key that signs something else',
-    { attestation: (about) => itself({ ...about, clientDataHash: Buffer.alloc(32) }) },
+    { attestation: (about) => selfAttestation({ ...about, clientDataHash: Buffer.alloc(32) }) },
     'statement_signature',
   ],
   [
@@ -190,7 +190,7 @@ test('webauthn: a certificate of a trusted maker that is not for authenticators 
     ['commonName', 'x'],
   ] as const
   const verdictOf = async (subject: readonly (typeof model)[number][]) => {
-    const maker = createAuthenticatorMaker(AAGUID, { subject })
+    const maker = createAuthenticatorAuthority(AAGUID, { subject })
     const certificate = readCertificate(maker.root)
     assert.ok(certificate)
     return wordOf(

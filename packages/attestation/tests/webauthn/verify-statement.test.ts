@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash } from 'node:crypto'
 import { test } from 'node:test'
-import { type Attestation, der, itself, createCertificate, pemOf } from '@bonded/simulator'
+import { type Attestation, der, selfAttestation, createCertificate, pemOf } from '@bonded/simulator'
 import { attestationRoots } from '../../src/webauthn/trust.ts'
 import { wordOf } from '../android/trust.ts'
 import { android, apple, MAKER, NO_POINT, NOW, register, trustOf, withMembers } from './test-pki.ts'
@@ -11,24 +11,24 @@ const DAY_MS = 86_400_000
 const ES384 = -35
 const NONCE = '1.2.840.113635.100.8.2'
 
-type Bend = (members: Map<string, unknown>) => void
-const oneMore: Bend = (members) => members.set('ver', '2.0')
-const anotherAlgorithm: Bend = (members) => members.set('alg', ES384)
-const noAlgorithm: Bend = (members) => members.delete('alg')
-const textForSignature: Bend = (members) => members.set('sig', 'signed')
-const noList: Bend = (members) => members.set('x5c', (members.get('x5c') as Buffer[])[0])
-const textInList: Bend = (members) =>
+type Tamper = (members: Map<string, unknown>) => void
+const oneMore: Tamper = (members) => members.set('ver', '2.0')
+const anotherAlgorithm: Tamper = (members) => members.set('alg', ES384)
+const noAlgorithm: Tamper = (members) => members.delete('alg')
+const textForSignature: Tamper = (members) => members.set('sig', 'signed')
+const noList: Tamper = (members) => members.set('x5c', (members.get('x5c') as Buffer[])[0])
+const textInList: Tamper = (members) =>
   members.set('x5c', [...(members.get('x5c') as Buffer[]), 'certificate'])
 
 /** Statements that hold but for their form: what a looser reader takes, the next one reads otherwise. */
 const STATEMENTS: readonly (readonly [
   what: string,
   attestation: Attestation,
-  bends: readonly (readonly [what: string, bend: Bend, verdict: string])[],
+  tampers: readonly (readonly [what: string, tamper: Tamper, verdict: string])[],
 ])[] = [
   [
     'the key’s own statement',
-    itself,
+    selfAttestation,
     [
       ['one member more', oneMore, 'statement'],
       ['another algorithm', anotherAlgorithm, 'statement'],
@@ -70,11 +70,14 @@ const STATEMENTS: readonly (readonly [
   ],
 ]
 
-for (const [what, attestation, bends] of STATEMENTS) {
-  for (const [how, bend, verdict] of bends) {
+for (const [what, attestation, tampers] of STATEMENTS) {
+  for (const [how, tamper, verdict] of tampers) {
     test(`webauthn: ${what} with ${how}: ${verdict}`, async () => {
       assert.equal(wordOf(await register({ attestation })), 'ok')
-      assert.equal(wordOf(await register({ attestation: withMembers(attestation, bend) })), verdict)
+      assert.equal(
+        wordOf(await register({ attestation: withMembers(attestation, tamper) })),
+        verdict,
+      )
     })
   }
 }

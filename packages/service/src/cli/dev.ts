@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseId, type SessionId, type TenantId } from '@bonded/contract'
-import { describeRequest, testAuthorityIn } from '@bonded/simulator'
+import { describeRequest, loadTestAuthority } from '@bonded/simulator'
 import { Command } from 'commander'
 import { shownChallenge } from '../domain/challenge.ts'
 import { awaitsPhone, stateAt } from '../domain/session.ts'
@@ -47,7 +47,7 @@ export function devCommand(): Command {
         throw new OperatorError('bonded dev runs a sandbox. Unset BONDED_ENVIRONMENT', {
           code: 'invalid',
         })
-      testAuthorityIn(dataDir)
+      loadTestAuthority(dataDir)
       const config = readConfig(inDev(process.env), options)
       const running = await serve(
         config,

@@ -8,8 +8,8 @@ import {
   PHONE_FORMATS,
   type PhoneFormat,
   type SimulatedPhone,
-  testAuthorityIn,
-  testRootsIn,
+  loadTestAuthority,
+  findTestRoots,
 } from '@bonded/simulator'
 import { Command, Option } from 'commander'
 import { readConfig, type SettingFlags } from '../config.ts'
@@ -123,8 +123,8 @@ export function phoneAt(
   const { publicOrigin, dataDir } = readConfig(process.env, options)
   const { origin, format } = options
   // Even where no service runs yet: it may be started with these roots next.
-  if (format !== undefined && format !== 'software') testAuthorityIn(dataDir)
-  const besideItsService = origin === undefined && testRootsIn(dataDir) !== undefined
+  if (format !== undefined && format !== 'software') loadTestAuthority(dataDir)
+  const besideItsService = origin === undefined && findTestRoots(dataDir) !== undefined
   return createSimulatedPhone({
     origin: origin ?? publicOrigin,
     stateFile: join(dataDir, 'phone.json'),

@@ -1,14 +1,14 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import {
   androidAppId,
-  assertWith,
+  createAppAssertion,
   attestKey,
   createAndroidAuthority,
   createAuthenticator,
-  createAuthenticatorMaker,
+  createAuthenticatorAuthority,
   honestDescription,
-  makeAppAttestAuthority,
-  nobody,
+  createAppAttestAuthority,
+  noAttestation,
   pemOf,
   SIMULATED_APP,
 } from '@bonded/simulator'
@@ -24,10 +24,10 @@ import { type AttestedKey, authenticatorData } from './phone.ts'
 import { TestClock } from './test-clock.ts'
 
 const START = new TestClock().now()
-const APPLE = makeAppAttestAuthority(START)
+const APPLE = createAppAttestAuthority(START)
 const ANDROID = createAndroidAuthority()
 const AAGUID = Buffer.alloc(16, 7)
-const MAKER = createAuthenticatorMaker(AAGUID)
+const MAKER = createAuthenticatorAuthority(AAGUID)
 const APP: AppleApp = {
   appId: 'TEAM123456.example.bank',
   environments: ['production', 'development'],
@@ -80,7 +80,7 @@ export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Attestation {
 }
 
 /** A service to which they are what Apple, Google and the makers of authenticators are to a real one. */
-export function asRealMakers(clock: Clock, fetch: FetchText = ASK_GOOGLE): Attestation {
+export function withProductionRoots(clock: Clock, fetch: FetchText = ASK_GOOGLE): Attestation {
   const phones: TrustedPhones = {
     apple: { apps: [APP], testRoots: [] },
     android: { ...NO_APPS.android, apps: ANDROID_APPS, roots: new Set([ANDROID.rootKeyDigest]) },
@@ -127,7 +127,7 @@ export function appleKey(environment: 'production' | 'development' = 'production
         counter: bend.counter,
         clientDataHash,
       }
-      const { authenticatorData: data, signature } = assertWith(
+      const { authenticatorData: data, signature } = createAppAssertion(
         { ...app, appId: bend.appId ?? app.appId },
         asked,
       )
@@ -164,7 +164,7 @@ export function androidKey(): AttestedKey {
 /** A new key behind a browser. `script`: somebody who calls himself a phone, and says what a synced passkey says. */
 export function webauthnKey(kind: 'attested' | 'unattested' | 'script' = 'attested'): AttestedKey {
   const flags = kind === 'script' ? 0x0d : 0x05
-  const attestation = kind === 'attested' ? MAKER.attestation : nobody
+  const attestation = kind === 'attested' ? MAKER.attestation : noAttestation
   const authenticator = createAuthenticator({
     origin: PUBLIC_ORIGIN,
     aaguid: AAGUID,

@@ -6,7 +6,7 @@ import {
   androidKey,
   appleKey,
   ASK_GOOGLE,
-  asRealMakers,
+  withProductionRoots,
   asTestRoots,
   ATTESTED_KEYS,
   webauthnKey,
@@ -26,7 +26,7 @@ const weak = (h: Harness) => ({
 
 for (const [format, makeKey] of ATTESTED_KEYS) {
   test(`${format}: a phone registers, bonds a session of a production tenant, and the session completes`, async () => {
-    await using h = await harness({ attestation: asRealMakers, environment: 'production' })
+    await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
     const phone = await h.register(undefined, makeKey())
     const record = (
       await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })
@@ -184,7 +184,7 @@ function signedEvidence(
 }
 
 test('evidence that this test signs is as good as the service’s own', async () => {
-  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   const phone = await h.register(undefined, webauthnKey())
   const session = await h.create()
   const view = (await h.claim(phone, session)).body
@@ -199,7 +199,7 @@ test('while nobody can say which Android certificates are revoked, a phone is as
   let google = false
   const fetch: typeof ASK_GOOGLE = (...asked) =>
     google ? ASK_GOOGLE(...asked) : Promise.reject(new Error('no way to Google'))
-  await using h = await harness({ attestation: (clock) => asRealMakers(clock, fetch) })
+  await using h = await harness({ attestation: (clock) => withProductionRoots(clock, fetch) })
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const body = { format: 'android-key', challenge, ...androidKey().register(challenge) }
   const refused = await h.api('POST', '/devices', { body })
@@ -213,12 +213,12 @@ test('while nobody can say which Android certificates are revoked, a phone is as
 })
 
 test('an App Attest key of the development environment is a sandbox key, also under the real root', async () => {
-  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   await assertUseless(h, await h.register(undefined, appleKey('development')), 'device_environment')
 })
 
 test('a script that calls itself a phone, with a made-up passkey, bonds nothing on a production tenant', async () => {
-  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   const script = await h.register(undefined, webauthnKey('script'))
   assert.equal(
     (await h.api('GET', `/devices/${script.device_id}`, { token: script.device_token })).body
@@ -235,7 +235,11 @@ test('webauthn keys that nobody vouches for: attested takes none, known takes th
     { name: 'any', actions: ['act'], webauthn: 'any' as const },
     { name: 'attested', actions: ['act'], webauthn: 'attested' as const },
   ]
-  await using h = await harness({ attestation: asRealMakers, environment: 'production', workflows })
+  await using h = await harness({
+    attestation: withProductionRoots,
+    environment: 'production',
+    workflows,
+  })
   const phone = await h.register(undefined, webauthnKey('unattested'))
   const bond = async (body: object) => {
     const session = await h.create(body)
@@ -287,7 +291,7 @@ test('one subject has keys of several formats, and the tenant knows it by one na
 })
 
 test('what a registration proved is stored with the key, and the receipt for as long as the key', async () => {
-  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   const phone = await h.register(undefined, appleKey())
   const browser = await h.register(undefined, webauthnKey())
   const stored = await h.service.store.read(function* (tables) {

@@ -9,8 +9,8 @@ import {
   type Outcome,
   PHONE_FORMATS,
   type PhoneFormat,
-  testAuthorityIn,
-  testRootsIn,
+  loadTestAuthority,
+  findTestRoots,
 } from '@bonded/simulator'
 import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
@@ -25,8 +25,8 @@ import { MANY_CONNECTIONS } from '../harness/harness.ts'
 /** A service that trusts the test roots in its data folder, and the phone that keeps its keys there. */
 async function besideEachOther(environment: 'sandbox' | 'production') {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-beside-'))
-  testAuthorityIn(folder)
-  const { phones } = readConfig({ BONDED_TEST_ROOTS: testRootsIn(folder) })
+  loadTestAuthority(folder)
+  const { phones } = readConfig({ BONDED_TEST_ROOTS: findTestRoots(folder) })
   const probe = await import('node:net').then(({ createServer }) =>
     createServer().listen(0, '127.0.0.1'),
   )
@@ -169,8 +169,8 @@ test('the phone’s own makers are trusted by no production tenant', async () =>
 test('the makers’ keys are for their owner only, and what a service is told of them holds none', async () => {
   await using beside = await besideEachOther('sandbox')
   assert.equal(statSync(join(beside.folder, 'phone-authority.json')).mode & 0o777, 0o600)
-  const told = readFileSync(testRootsIn(beside.folder) ?? '', 'utf8')
+  const told = readFileSync(findTestRoots(beside.folder) ?? '', 'utf8')
   assert.doesNotMatch(told, /PRIVATE/)
-  const again = testAuthorityIn(beside.folder)
+  const again = loadTestAuthority(beside.folder)
   assert.ok(told.includes(JSON.stringify(again.apple.root).slice(1, -1)))
 })

@@ -8,7 +8,7 @@ import type {
   StepUpKind,
   Workflow,
 } from '@bonded/contract'
-import { makePassportAuthority, makePassportChip, createPassport } from '@bonded/simulator'
+import { createPassportAuthority, createPassportChip, createPassport } from '@bonded/simulator'
 import type { CarrierProvider } from '../../src/ports/carrier.ts'
 import { asTestRoots, ATTESTED_KEYS } from '../harness/attested-phones.ts'
 import { type Harness, harness } from '../harness/harness.ts'
@@ -21,8 +21,8 @@ const FORMATS: readonly (readonly [format: Format, make: () => AttestedKey | und
   ['software', () => undefined],
 ]
 
-const authority = makePassportAuthority(new TestClock().now())
-const passport = createPassport(authority, { chip: makePassportChip({ kind: 'ecdsa' }) })
+const authority = createPassportAuthority(new TestClock().now())
+const passport = createPassport(authority, { chip: createPassportChip({ kind: 'ecdsa' }) })
 
 /** The operator says yes to whom it knows by the token of its SIM. */
 const operator: CarrierProvider = {

@@ -7,7 +7,7 @@ import { changeSubject } from '../../src/operations/admin/subjects.ts'
 import {
   androidKey,
   appleKey,
-  asRealMakers,
+  withProductionRoots,
   asTestRoots,
   ATTESTED_KEYS,
   webauthnKey,
@@ -370,7 +370,7 @@ test(`a subject has at most ${MAX_KEYS_PER_SUBJECT} keys, and gets another once 
 })
 
 test('a key approves no key that proves more than itself', async () => {
-  await using h = await harness({ attestation: asRealMakers, environment: 'production' })
+  await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   const software = await h.register()
   const passkey = await h.register(undefined, webauthnKey('unattested'))
   for (const key of [appleKey(), androidKey(), webauthnKey()]) {

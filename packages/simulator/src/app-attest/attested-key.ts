@@ -59,7 +59,7 @@ export interface Assertion {
 }
 
 /** What `DCAppAttestService.generateAssertion` gives, taken out of its envelope. */
-export function assertWith(
+export function createAppAssertion(
   app: SimulatedApp,
   of: { privateKey: KeyObject; counter: number; clientDataHash: Uint8Array },
 ): Assertion {

@@ -23,7 +23,7 @@ const ISSUER_NAME = 'Simulated App Attestation CA 1'
 const NONCE_EXTENSION = '1.2.840.113635.100.8.2'
 
 /** A new root and an issuer below it, both P-384, as Apple's are. */
-export function makeAppAttestAuthority(now: number): AppAttestAuthority {
+export function createAppAttestAuthority(now: number): AppAttestAuthority {
   const [root, issuer] = [newKey('P-384'), newKey('P-384')]
   const common = {
     issuer: { name: ROOT_NAME, privateKey: root },

@@ -14,7 +14,7 @@ export interface Issuer {
   readonly privateKey: KeyObject
 }
 
-export interface CertificateWish {
+export interface CertificateOptions {
   readonly subject: string
   readonly publicKey: KeyObject
   readonly issuer: Issuer
@@ -36,10 +36,10 @@ export function createCertificate({
   issuer,
   authority: mayIssue,
   extensions = {},
-  ...wish
-}: CertificateWish): Buffer {
+  ...options
+}: CertificateOptions): Buffer {
   return certify({
-    ...wish,
+    ...options,
     serial: newSerial(),
     subject: [['commonName', subject]],
     issuer: [['commonName', issuer.name]],

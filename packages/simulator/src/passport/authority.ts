@@ -10,8 +10,8 @@ import {
 } from '../test-pki/certificate.ts'
 import { element, octets, oid, sequence } from '../test-pki/der.ts'
 import {
-  makePassportSigner,
-  type PassportSignatureWish,
+  createPassportSigner,
+  type PassportSignatureOptions,
   type PassportSigner,
   USUAL_SIGNATURE,
 } from './signer.ts'
@@ -25,10 +25,10 @@ export interface PassportAuthority {
   readonly signerCertificate: Buffer
   readonly signer: PassportSigner
   /** Issues another certificate: for a signer of master lists, or one that should not be. */
-  issue(wish: IssueWish): Buffer
+  issue(options: IssueOptions): Buffer
 }
 
-export interface IssueWish {
+export interface IssueOptions {
   readonly publicKey: KeyObject
   readonly name: string
   readonly country?: string
@@ -40,10 +40,10 @@ export interface IssueWish {
   readonly purposes?: readonly string[]
 }
 
-export interface PassportAuthorityWish {
+export interface PassportAuthorityOptions {
   readonly country?: string
-  readonly countrySignature?: PassportSignatureWish
-  readonly documentSignature?: PassportSignatureWish
+  readonly countrySignature?: PassportSignatureOptions
+  readonly documentSignature?: PassportSignatureOptions
   /** Of the document signer, where they should be odd. */
   readonly signerValidity?: { readonly notBefore: number; readonly notAfter: number }
 }
@@ -55,22 +55,22 @@ const SIGNER_YEARS = 11
 const YEAR_MS = 365 * DAY_MS
 
 /** A new state. Its keys end with the process. */
-export function makePassportAuthority(
+export function createPassportAuthority(
   now: number,
-  wish: PassportAuthorityWish = {},
+  options: PassportAuthorityOptions = {},
 ): PassportAuthority {
   const {
     country = 'UT',
     countrySignature = USUAL_SIGNATURE,
     documentSignature = USUAL_SIGNATURE,
-  } = wish
-  const root = makePassportSigner(countrySignature)
-  const signer = makePassportSigner(documentSignature)
+  } = options
+  const root = createPassportSigner(countrySignature)
+  const signer = createPassportSigner(documentSignature)
   const issuer = nameOf({ country, name: 'Simulated Country Signing CA' })
-  const certify = (of: IssueWish, subject: Name) => certificateOf(of, { subject, issuer, root })
-  const issue = (of: IssueWish) =>
+  const certify = (of: IssueOptions, subject: Name) => certificateOf(of, { subject, issuer, root })
+  const issue = (of: IssueOptions) =>
     certify(of, nameOf({ country: of.country ?? country, name: of.name }))
-  const validity = wish.signerValidity ?? {
+  const validity = options.signerValidity ?? {
     notBefore: now - DAY_MS,
     notAfter: now + SIGNER_YEARS * YEAR_MS,
   }
@@ -99,14 +99,14 @@ export function makePassportAuthority(
 const SIGNS_DOCUMENTS = keyUsage(0x80, 7)
 
 function certificateOf(
-  wish: IssueWish,
+  options: IssueOptions,
   { subject, issuer, root }: { subject: Name; issuer: Name; root: PassportSigner },
 ): Buffer {
-  const { publicKey, notBefore, notAfter, purposes } = wish
+  const { publicKey, notBefore, notAfter, purposes } = options
   const extensions: CertificateExtension[] = [
     { id: '2.5.29.14', value: octets(keyId(publicKey)) },
     { id: '2.5.29.35', value: sequence(element(0x80, keyId(root.publicKey))) },
-    ...(wish.authority === true ? [SIGNS_CERTIFICATES, authority(0)] : [SIGNS_DOCUMENTS]),
+    ...(options.authority === true ? [SIGNS_CERTIFICATES, authority(0)] : [SIGNS_DOCUMENTS]),
     ...(purposes === undefined
       ? []
       : [{ id: '2.5.29.37', critical: true, value: sequence(...purposes.map(oid)) }]),

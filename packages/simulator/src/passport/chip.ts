@@ -18,11 +18,11 @@ export interface PassportChip {
   answer(challenge: Uint8Array): Buffer
 }
 
-export type PassportChipWish =
+export type PassportChipOptions =
   | { readonly kind: 'rsa'; readonly digest?: PassportDigest; readonly rsaBits?: number }
-  | ({ readonly kind: 'ecdsa' } & EcdsaWish)
+  | ({ readonly kind: 'ecdsa' } & EcdsaOptions)
 
-interface EcdsaWish {
+interface EcdsaOptions {
   readonly digest?: PassportDigest
   readonly curve?: string
   /** How the answer is written: r and s side by side where nothing is said. */
@@ -30,8 +30,8 @@ interface EcdsaWish {
 }
 
 /** A new chip. */
-export function makePassportChip(wish: PassportChipWish): PassportChip {
-  return wish.kind === 'rsa' ? rsaChip(wish) : ecdsaChip(wish)
+export function createPassportChip(options: PassportChipOptions): PassportChip {
+  return options.kind === 'rsa' ? rsaChip(options) : ecdsaChip(options)
 }
 
 const TRAILER = {
@@ -72,7 +72,7 @@ function ecdsaChip({
   digest = 'sha256',
   curve = 'brainpoolP256r1',
   dsaEncoding = 'ieee-p1363',
-}: EcdsaWish): PassportChip {
+}: EcdsaOptions): PassportChip {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: curve })
   const info = sequence(
     oid('2.23.136.1.1.5'),

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { element, integer, octets, sequence } from '../test-pki/der.ts'
 import type { PassportAuthority } from './authority.ts'
 import type { PassportChip } from './chip.ts'
-import { type MrzWish, createMrz } from './mrz.ts'
+import { type MrzOptions, createMrz } from './mrz.ts'
 import { createSignedData } from './signed-data.ts'
 import { digestIdentifier, type PassportDigest } from './signer.ts'
 
@@ -15,8 +15,8 @@ export interface SimulatedPassport {
   readonly chip: PassportChip | undefined
 }
 
-export interface PassportWish {
-  readonly mrz?: MrzWish
+export interface PassportOptions {
+  readonly mrz?: MrzOptions
   readonly chip?: PassportChip
   /** Of the data groups. */
   readonly digest?: PassportDigest
@@ -34,10 +34,10 @@ const LDS_SECURITY_OBJECT = '2.23.136.1.1.1'
 /** A passport of the simulated state. */
 export function createPassport(
   authority: PassportAuthority,
-  wish: PassportWish = {},
+  options: PassportOptions = {},
 ): SimulatedPassport {
-  const { chip, digest = 'sha256', contentType = LDS_SECURITY_OBJECT, unlisted = [] } = wish
-  const dg1 = wish.dg1 ?? dg1Of(createMrz(wish.mrz))
+  const { chip, digest = 'sha256', contentType = LDS_SECURITY_OBJECT, unlisted = [] } = options
+  const dg1 = options.dg1 ?? dg1Of(createMrz(options.mrz))
   // A face is in every passport; nobody sends it.
   const groups = new Map([
     [1, dg1],
@@ -52,7 +52,7 @@ export function createPassport(
   )
   const content = sequence(integer(0), digestIdentifier(digest), sequence(...entries))
   const { signer, signerCertificate } = authority
-  const { signingTime, indefinite } = wish
+  const { signingTime, indefinite } = options
   const signed = createSignedData({
     contentType,
     content,

@@ -1,5 +1,5 @@
 /** What stands in a machine-readable zone. Made up, like everything here. */
-export interface MrzWish {
+export interface MrzOptions {
   readonly format?: 'TD1' | 'TD2' | 'TD3'
   readonly issuingState?: string
   readonly documentNumber?: string
@@ -12,7 +12,7 @@ export interface MrzWish {
 const LINE = { TD1: 30, TD2: 36, TD3: 44 } as const
 
 /** A zone with its check digits (Doc 9303-4, -5, -6), without line breaks. */
-export function createMrz(wish: MrzWish = {}): string {
+export function createMrz(options: MrzOptions = {}): string {
   const {
     format = 'TD3',
     issuingState = 'UTO',
@@ -20,7 +20,7 @@ export function createMrz(wish: MrzWish = {}): string {
     birth = '740812',
     expiry = '340415',
     personalNumber = '',
-  } = wish
+  } = options
   const line = LINE[format]
   const state = issuingState.padEnd(3, '<')
   const names = 'ERIKSSON<<ANNA<MARIA'

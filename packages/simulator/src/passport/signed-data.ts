@@ -3,7 +3,7 @@ import { element, explicit, integer, octets, oid, sequence, setOf, time } from '
 import { digestIdentifier, type PassportSigner } from './signer.ts'
 
 /** What CMS SignedData is made of. */
-export interface SignedDataWish {
+export interface SignedDataOptions {
   readonly contentType: string
   readonly content: Uint8Array
   readonly certificates: readonly Uint8Array[]
@@ -16,19 +16,19 @@ export interface SignedDataWish {
 }
 
 /** CMS SignedData with one signer and signed attributes (RFC 5652). */
-export function createSignedData(wish: SignedDataWish): Buffer {
-  const { contentType, content, signer, indefinite = false } = wish
+export function createSignedData(options: SignedDataOptions): Buffer {
+  const { contentType, content, signer, indefinite = false } = options
   const wrap = indefinite ? openEnded : element
   const attribute = (type: string, value: Uint8Array) =>
     sequence(oid(`1.2.840.113549.1.9.${type}`), setOf(value))
   const attributes = [
     attribute('3', oid(contentType)),
     attribute('4', octets(hash(signer.digest, content, 'buffer'))),
-    ...(wish.signingTime === undefined ? [] : [attribute('5', time(wish.signingTime))]),
+    ...(options.signingTime === undefined ? [] : [attribute('5', time(options.signingTime))]),
   ].sort((one, other) => Buffer.compare(one, other))
   const signerInfo = sequence(
     integer(1),
-    issuerAndSerial(wish.signerCertificate),
+    issuerAndSerial(options.signerCertificate),
     digestIdentifier(signer.digest),
     explicit(0, ...attributes),
     signer.algorithm,
@@ -42,7 +42,7 @@ export function createSignedData(wish: SignedDataWish): Buffer {
     integer(3),
     setOf(digestIdentifier(signer.digest)),
     wrap(0x30, oid(contentType), wrap(0xa0, pieces)),
-    explicit(0, ...wish.certificates),
+    explicit(0, ...options.certificates),
     setOf(signerInfo),
   )
   return wrap(0x30, oid('1.2.840.113549.1.7.2'), wrap(0xa0, signedData))

@@ -4,7 +4,7 @@ import { element, explicit, integer, oid, sequence } from '../test-pki/der.ts'
 export type PassportDigest = 'sha1' | 'sha224' | 'sha256' | 'sha384' | 'sha512'
 
 /** How a state signs: the schemes of Doc 9303-12. `bare` names only the kind of key and leaves the digest to the signer info. */
-export interface PassportSignatureWish {
+export interface PassportSignatureOptions {
   readonly scheme: 'pkcs1' | 'pss' | 'ecdsa' | 'ecdsa-plain'
   readonly digest: PassportDigest
   /** Of the mask of PSS, where it is another one. */
@@ -24,7 +24,7 @@ export interface PassportSigner {
 }
 
 /** What most states use in new documents. */
-export const USUAL_SIGNATURE: PassportSignatureWish = {
+export const USUAL_SIGNATURE: PassportSignatureOptions = {
   scheme: 'ecdsa',
   digest: 'sha256',
   curve: 'brainpoolP256r1',
@@ -45,17 +45,17 @@ const DIGEST_ID = {
 export const DIGEST_BYTES = { sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 } as const
 
 /** A new key that signs in this way. */
-export function makePassportSigner(wish: PassportSignatureWish): PassportSigner {
-  const { digest } = wish
-  const { publicKey, privateKey } = keyPairFor(wish)
+export function createPassportSigner(options: PassportSignatureOptions): PassportSigner {
+  const { digest } = options
+  const { publicKey, privateKey } = keyPairFor(options)
   return {
     publicKey,
     digest,
     algorithm:
-      wish.bare === true
-        ? sequence(oid(wish.scheme === 'pkcs1' ? `${RSA}.1` : '1.2.840.10045.2.1'))
-        : identifierOf(wish),
-    sign: (message) => sign(digest, message, { key: privateKey, ...optionsOf(wish) }),
+      options.bare === true
+        ? sequence(oid(options.scheme === 'pkcs1' ? `${RSA}.1` : '1.2.840.10045.2.1'))
+        : identifierOf(options),
+    sign: (message) => sign(digest, message, { key: privateKey, ...optionsOf(options) }),
   }
 }
 
@@ -70,7 +70,7 @@ function keyPairFor({
   maskDigest = digest,
   curve = 'prime256v1',
   rsaBits = 2048,
-}: PassportSignatureWish): {
+}: PassportSignatureOptions): {
   publicKey: KeyObject
   privateKey: KeyObject
 } {
@@ -84,13 +84,13 @@ function keyPairFor({
   })
 }
 
-function optionsOf({ scheme, digest }: PassportSignatureWish) {
+function optionsOf({ scheme, digest }: PassportSignatureOptions) {
   if (scheme === 'pss')
     return { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: DIGEST_BYTES[digest] }
   return scheme === 'ecdsa-plain' ? ({ dsaEncoding: 'ieee-p1363' } as const) : {}
 }
 
-function identifierOf({ scheme, digest, maskDigest = digest }: PassportSignatureWish): Buffer {
+function identifierOf({ scheme, digest, maskDigest = digest }: PassportSignatureOptions): Buffer {
   switch (scheme) {
     case 'pkcs1':
       return sequence(oid(`${RSA}.${PKCS1[digest]}`), element(0x05))

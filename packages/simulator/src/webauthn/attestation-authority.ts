@@ -27,7 +27,7 @@ const DATES = {
 }
 
 /** A maker of authenticators under a test root: only a sandbox may trust it. */
-export interface AuthenticatorMaker {
+export interface AuthenticatorAuthority {
   /** DER. */
   readonly root: Buffer
   /** Vouches in the format `packed`, with the chain of its attestation key. */
@@ -35,10 +35,10 @@ export interface AuthenticatorMaker {
 }
 
 /** Makes a root and an attestation key for one model. */
-export function createAuthenticatorMaker(
+export function createAuthenticatorAuthority(
   aaguid: Uint8Array,
-  bend: { readonly subject?: Name } = {},
-): AuthenticatorMaker {
+  tamper: { readonly subject?: Name } = {},
+): AuthenticatorAuthority {
   const rootKey = newKey()
   const modelKey = newKey()
   const model: CertificateExtension = { id: AAGUID_EXTENSION, value: octets(aaguid) }
@@ -53,7 +53,7 @@ export function createAuthenticatorMaker(
   })
   const certificate = certify({
     serial: 2n,
-    subject: bend.subject ?? MODEL,
+    subject: tamper.subject ?? MODEL,
     issuer: ROOT,
     publicKey: modelKey,
     issuerKey: rootKey,

@@ -48,10 +48,10 @@ export interface Authenticator {
   readonly privateKey: KeyObject
   /** @param challenge base64url */
   register(challenge: string): WebauthnRegistrationJson
-  /** Signs a payload of the protocol; `clientData` and `flags` bend it for tests. */
+  /** Signs a payload of the protocol; `clientData` and `flags` tamper it for tests. */
   assert(
     payload: string,
-    bend?: { readonly clientData?: object; readonly flags?: number; readonly counter?: number },
+    tamper?: { readonly clientData?: object; readonly flags?: number; readonly counter?: number },
   ): Required<AppAttest>
 }
 
@@ -59,7 +59,7 @@ export interface Authenticator {
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const {
     origin,
-    attestation = nobody,
+    attestation = noAttestation,
     aaguid = Buffer.alloc(16),
     flags = PRESENT_AND_VERIFIED,
     counts = true,
@@ -100,7 +100,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         },
       }
     },
-    assert(payload, bend = {}) {
+    assert(payload, tamper = {}) {
       const challenge = sha256(payload).toString('base64url')
       const clientData = Buffer.from(
         JSON.stringify({
@@ -108,11 +108,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
           challenge,
           origin,
           crossOrigin: false,
-          ...bend.clientData,
+          ...tamper.clientData,
         }),
       )
       if (counts) counter += 1
-      const data = headerOf({ appId, flags: bend.flags ?? flags, counter: bend.counter ?? counter })
+      const data = headerOf({
+        appId,
+        flags: tamper.flags ?? flags,
+        counter: tamper.counter ?? counter,
+      })
       const clientDataHash = sha256(clientData)
       return {
         key_id: credentialId,
@@ -128,10 +132,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 }
 
 /** Nobody vouches: what passkeys give. */
-export const nobody: Attestation = () => ['none', new Map()]
+export const noAttestation: Attestation = () => ['none', new Map()]
 
 /** The key vouches for itself: worth as much. */
-export const itself: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => [
+export const selfAttestation: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => [
   'packed',
   new Map<string, CborValue>([
     ['alg', ES256],

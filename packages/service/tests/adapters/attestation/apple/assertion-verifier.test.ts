@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash } from 'node:crypto'
 import { test } from 'node:test'
 import { type AppAttest, makeId } from '@bonded/contract'
-import { type AppExtensions, assertWith, keyIdOf } from '@bonded/simulator'
+import { type AppExtensions, createAppAssertion, keyIdOf } from '@bonded/simulator'
 import { anyBuildOf, spkiOf } from '../../../../../attestation/tests/apple/recordings.ts'
 import { readVector, vectorsMissing as skip } from '../../../../../contract/tests/vectors.ts'
 import { appleVerifier } from '../../../../src/adapters/attestation/apple/assertion-verifier.ts'
@@ -60,7 +60,7 @@ test('a registered key signs for nobody else', () => {
     keyId: keyIdOf(publicKey).toString('base64url'),
   })
   const other = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const { authenticatorData, signature } = assertWith(
+  const { authenticatorData, signature } = createAppAssertion(
     { appId: APP_ID, extensions: STORE },
     { privateKey: other.privateKey, counter: 1, clientDataHash },
   )

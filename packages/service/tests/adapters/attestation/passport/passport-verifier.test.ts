@@ -5,8 +5,8 @@ import { after, test } from 'node:test'
 import type { EvidenceSignals, PassportSignal, PhoneSession, Workflow } from '@bonded/contract'
 import {
   createSimulatedPhone,
-  makePassportAuthority,
-  makePassportChip,
+  createPassportAuthority,
+  createPassportChip,
   createPassport,
   nodeFetch,
   type SimulatedPassport,
@@ -29,14 +29,14 @@ const WORKFLOWS: readonly Workflow[] = [
   { name: 'required', actions: ['act'], passport: 'required' },
 ]
 
-const madeUp = makePassportAuthority(NOW)
-const real = makePassportAuthority(NOW, { country: 'AT' })
+const madeUp = createPassportAuthority(NOW)
+const real = createPassportAuthority(NOW, { country: 'AT' })
 const trust: PassportTrust = {
   production: [real.countryCertificate],
   sandbox: [madeUp.countryCertificate],
 }
 const [rsa, ecdsa] = (['rsa', 'ecdsa'] as const).map((kind) =>
-  createPassport(madeUp, { chip: makePassportChip({ kind }), mrz: { documentNumber: NUMBER } }),
+  createPassport(madeUp, { chip: createPassportChip({ kind }), mrz: { documentNumber: NUMBER } }),
 )
 const withoutChip = createPassport(madeUp)
 assert.ok(rsa && ecdsa)
@@ -197,7 +197,7 @@ test('the phone hears only the tier; the timeline names the check that refused',
     ],
     [
       'an unknown state',
-      (nonce) => signalOf(createPassport(makePassportAuthority(NOW, { country: 'CH' })), nonce),
+      (nonce) => signalOf(createPassport(createPassportAuthority(NOW, { country: 'CH' })), nonce),
       'none',
       'passport_none csca_unknown',
     ],
@@ -237,7 +237,10 @@ test('a made-up state is believed for a sandbox tenant only; a production tenant
   assert.deepEqual(await tier('sandbox'), ['chip', undefined])
   assert.deepEqual(await tier('production'), ['none', 'csca_unknown'])
   const austrian = signalOf(
-    createPassport(real, { chip: makePassportChip({ kind: 'rsa' }), mrz: { issuingState: 'AUT' } }),
+    createPassport(real, {
+      chip: createPassportChip({ kind: 'rsa' }),
+      mrz: { issuingState: 'AUT' },
+    }),
     'n',
   )
   assert.deepEqual(await tier('production', austrian), ['chip', undefined])

@@ -4,14 +4,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { makePassportAuthority, createMasterList } from '@bonded/simulator'
+import { createPassportAuthority, createMasterList } from '@bonded/simulator'
 import { readVector, vectorsMissing } from '../../../../../contract/tests/vectors.ts'
 import { PassportTrustError } from '../../../../src/adapters/attestation/passport/passport-trust.ts'
 import { readTrustFolder } from '../../../../src/adapters/attestation/passport/trust-folder.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const [issuer, listed, madeUp] = ['AT', 'CH', 'UT'].map((country) =>
-  makePassportAuthority(NOW, { country }),
+  createPassportAuthority(NOW, { country }),
 )
 assert.ok(issuer && listed && madeUp)
 const list = createMasterList(issuer, { certificates: [listed.countryCertificate], now: NOW })

@@ -11,7 +11,7 @@ import type { Clock } from '../../../../src/ports/clock.ts'
 import {
   androidKey,
   appleKey,
-  asRealMakers,
+  withProductionRoots,
   asTestRoots,
   ATTESTED_KEYS,
   webauthnKey,
@@ -111,7 +111,7 @@ test('queries the revocation list for a valid chain and never for an invalid one
   const clock = new TestClock()
   let answer = '{"entries":{}}'
   let fetches = 0
-  const attestation = asRealMakers(clock, async () => {
+  const attestation = withProductionRoots(clock, async () => {
     fetches += 1
     if (answer === '') throw new Error('Google is unreachable')
     return {

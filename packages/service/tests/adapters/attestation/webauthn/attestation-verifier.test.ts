@@ -9,7 +9,7 @@ import {
   der,
   encodeApplicationId,
   encodeCbor,
-  nobody,
+  noAttestation,
   SIMULATED_APP,
   WEBAUTHN_FLAGS,
 } from '@bonded/simulator'
@@ -159,7 +159,7 @@ test('webauthn: hardware vouches for what keeps a browser’s keys, and for no o
 
 test('webauthn: a script that sets UV and BE by hand bonds on no production tenant, unless the workflow says so', () => {
   const script = register({
-    attestation: nobody,
+    attestation: noAttestation,
     flags: userPresent | userVerified | backupEligible,
   })
   const chip = register({ attestation: MAKER.attestation })
