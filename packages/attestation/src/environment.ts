@@ -2,7 +2,7 @@
 export type Instant = number
 
 /**
- * `sandbox` for what a test root or a development service has certified, and for phones whose boot
- * state shows nothing: anyone may hold the private key of a test root.
+ * `sandbox` for keys that a test root or a development service certified, and for phones without a
+ * verified boot. The private key of a test root may be public.
  */
 export type Environment = 'production' | 'sandbox'

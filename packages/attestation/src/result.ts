@@ -1,4 +1,4 @@
-/** What was rejected: one word for each verb of this package. */
+/** What was rejected. */
 export type RejectionReason =
   | 'attestation_invalid'
   | 'assertion_invalid'
@@ -8,9 +8,9 @@ export type RejectionReason =
   | 'master_list_invalid'
 
 /**
- * Either what was verified or why it was not. A rejection is data: the functions of this package
- * never throw for bytes that they are given. `step` names the check that failed; log it, and do not
- * show it to the client, which could learn from it what to change.
+ * A verified value or a rejection. The functions of this package never throw for the bytes that
+ * they verify. `step` names the check that failed: log it, and do not send it to the client,
+ * because it shows an attacker what to change.
  */
 export type Result<
   Value,
@@ -33,7 +33,7 @@ export function accept<Value>(value: Value): { readonly ok: true; readonly value
   return { ok: true, value }
 }
 
-/** A function that rejects at a step, for one reason. */
+/** Returns a function that builds rejections for one reason. */
 export function rejectWith<Reason extends RejectionReason>(reason: Reason) {
   return <Step extends string>(step: Step): Rejection<Reason, Step> => ({ ok: false, reason, step })
 }

@@ -121,7 +121,8 @@ test('a key or a map of iOS 27 that is written otherwise registers nothing, thou
     authenticatorData.subarray(to),
   ].map(cborRespellings)
   assert.ok(spelledKeys && spelledMaps && spelledKeys.length > 30 && spelledMaps.length > 15)
-  // Members of a map that are left out are others, not the same written otherwise; and in which order they stand says nothing.
+  // Members of a map that are left out are others, not the same written otherwise; and in which
+  // order they stand says nothing.
   for (const [at, { what }] of spelledKeys.entries()) {
     if (what.endsWith('reversed')) continue
     assert.notEqual(

@@ -11,7 +11,10 @@ import type { TestAuthority } from './test-authority.ts'
 export interface Enrollment {
   readonly signer: Signer
   readonly store: PhoneStore
-  /** Forgets device and key: for a service that knows them no more. The next registration makes new ones. */
+  /**
+   * Forgets device and key: for a service that knows them no more. The next registration makes new
+   * ones.
+   */
   forget(): Promise<void>
 }
 
@@ -31,7 +34,10 @@ export async function registeredFormat(
   return kept && formatOf(kept)
 }
 
-/** The part of the phone's memory that belongs to an origin. A key of another kind is replaced by a new one. */
+/**
+ * The part of the phone's memory that belongs to an origin. A key of another kind is replaced by a
+ * new one.
+ */
 export function openEnrollment(
   state: StateStore,
   origin: string,

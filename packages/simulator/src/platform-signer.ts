@@ -6,7 +6,9 @@ import { createAppAssertion, attestKey } from './app-attest/attested-key.ts'
 import { publicHalf } from './test-pki/key.ts'
 import { SIMULATED_APPLE_APP, type TestAuthority } from './test-authority.ts'
 
-/** A key, and who vouches for it. Both are asked for when they are needed: a key can be replaced. */
+/**
+ * A key, and who vouches for it. Both are asked for when they are needed: a key can be replaced.
+ */
 interface Keeper {
   readonly key: () => Promise<KeyObject>
   readonly authority: () => TestAuthority

@@ -16,8 +16,8 @@ const DECODE_TIME_LIMIT_MS = 2_000
 /**
  * Reads a session from whatever shows it.
  *
- * @throws {PhoneError} `handoff_unreadable`; `reason` is `no_code` (no QR code found), `not_a_bond` (another text),
- * `not_an_image`
+ * @throws {PhoneError} `handoff_unreadable`; `reason` is `no_code` (no QR code found), `not_a_bond`
+ * (another text), `not_an_image`
  * @example readHandoff(readFileSync('screenshot.png')).session_id // 'sess_…'
  */
 export function readHandoff(input: HandoffInput): Handoff {

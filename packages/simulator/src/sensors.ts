@@ -7,9 +7,9 @@ export type Random = () => number
 const WINDOW_S = 60
 
 /**
- * A minute of a carried phone, one entry a second: walking with it in a pocket, taking it out, holding it in the hand.
- * Variances in the order that phones measure: walking shakes by 2 to 9 (m/s²)², a hand by hundredths; a table
- * lies below 0.001.
+ * A minute of a carried phone, one entry a second: walking with it in a pocket, taking it out,
+ * holding it in the hand. Variances in the order that phones measure: walking shakes by 2 to 9
+ * (m/s²)², a hand by hundredths; a table lies below 0.001.
  */
 export function simulateCarriedPhone(random: Random): SensorSignal {
   const features = Array.from({ length: WINDOW_S }, (_, second): SensorFeature => {

@@ -30,8 +30,8 @@ export interface SimulatedPhoneOptions {
   /** What its first key for the option's origin is; `software` where nothing is said. */
   readonly formatOfNewKeys?: PhoneFormat | undefined
   /**
-   * Where the stand-in for Apple and Google is kept, or made, once a key is not of software. A sandbox service takes its
-   * keys when `BONDED_TEST_ROOTS` names the `test-roots.json` in there.
+   * Where the stand-in for Apple and Google is kept, or made, once a key is not of software. A
+   * sandbox service takes its keys when `BONDED_TEST_ROOTS` names the `test-roots.json` in there.
    */
   readonly authorityFolder?: string
   readonly fetch?: FetchLike
@@ -44,7 +44,10 @@ export interface SimulatedPhoneOptions {
 }
 
 export interface RunOptions {
-  /** Shown what is asked, once the session is claimed, before anything is signed. Throwing stops the run. */
+  /**
+   * Shown what is asked, once the session is claimed, before anything is signed. Throwing stops the
+   * run.
+   */
   readonly onShow?: (session: PhoneSession) => void | Promise<void>
   /** Stay until the session has ended, as a phone does for its success screen. */
   readonly waitForCompletion?: boolean
@@ -57,7 +60,9 @@ export interface RunResult {
   readonly session_id: string
   /** The last state this phone heard of; undefined where it could not even claim. */
   readonly state: string | undefined
-  /** What was asked, as shown; undefined where it could not even claim. The watch token is left out. */
+  /**
+   * What was asked, as shown; undefined where it could not even claim. The watch token is left out.
+   */
   readonly shown: Omit<PhoneSession, 'watch_token'> | undefined
   readonly steps: readonly Step[]
   readonly completed: boolean
@@ -77,7 +82,8 @@ export interface SimulatedPhone {
    */
   register(origin?: string): Promise<PhoneDevice>
   /**
-   * The phone library with this phone's key for the option's origin, or a given one: to list, add and remove keys.
+   * The phone library with this phone's key for the option's origin, or a given one: to list, add
+   * and remove keys.
    *
    * @throws {PhoneError} `origin_not_usable`
    */
@@ -85,7 +91,8 @@ export interface SimulatedPhone {
   /**
    * Reads a code, claims its session and plays the outcome. Refusals are part of the result.
    *
-   * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `unreachable`, `answer_unreadable`, `cancelled`
+   * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `unreachable`,
+   * `answer_unreadable`, `cancelled`
    */
   run(handoff: HandoffInput, outcome: Outcome, options?: RunOptions): Promise<RunResult>
 }
@@ -93,9 +100,8 @@ export interface SimulatedPhone {
 /**
  * A phone with real P-256 keys and made-up sensors, against any origin.
  *
- * @example
- * const phone = createSimulatedPhone({ origin: 'http://localhost:8787', stateFile: '.bonded/phone.json' })
- * const { state } = await phone.run(qrPayload, 'approve') // 'bonded'
+ * @example const phone = createSimulatedPhone({ origin: 'http://localhost:8787', stateFile:
+ * '.bonded/phone.json' }) const { state } = await phone.run(qrPayload, 'approve') // 'bonded'
  */
 export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): SimulatedPhone {
   const {
@@ -200,7 +206,10 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   }
 }
 
-/** A service that was set up anew knows the kept device or key no more; then a new one is registered, once. */
+/**
+ * A service that was set up anew knows the kept device or key no more; then a new one is
+ * registered, once.
+ */
 async function renewing<T>(act: () => Promise<T>, enrolled: Enrollment): Promise<T> {
   try {
     return await act()

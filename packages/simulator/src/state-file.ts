@@ -40,8 +40,8 @@ const STALE_LOCK_MS = 5_000
 const LOCK_RETRY_MS = 5
 
 /**
- * A memory in a JSON file of mode 0600, replaced as a whole. A lock file keeps two processes (the phone of `bonded dev`
- * and one on the command line) from giving out the same counter.
+ * A memory in a JSON file of mode 0600, replaced as a whole. A lock file keeps two processes (the
+ * phone of `bonded dev` and one on the command line) from giving out the same counter.
  */
 export function fileStateStore(path: string): StateStore {
   const read = async (): Promise<PhoneState> => {

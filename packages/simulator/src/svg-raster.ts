@@ -7,7 +7,10 @@ export interface Raster {
 
 type Point = readonly [x: number, y: number]
 
-/** A side this long lets a decoder see every module; more only costs time. A drawing cannot ask for more memory. */
+/**
+ * A side this long lets a decoder see every module; more only costs time. A drawing cannot ask for
+ * more memory.
+ */
 const TARGET_SIDE_PX = 600
 /** More shapes than a code of the largest version has modules. */
 const MAX_SHAPES = 40_000
@@ -15,7 +18,8 @@ const PATH_TOKEN = /[A-Za-z]|[-+]?(?:\d*\.\d+|\d+\.?)(?:[eE][-+]?\d+)?/g
 const NUMBERS_OF: Record<string, number> = { M: 2, L: 2, H: 1, V: 1, Z: 0 }
 
 /**
- * Draws the paths (M, L, H, V, Z and their relatives) and rectangles of a QR code's SVG, in document order, on white.
+ * Draws the paths (M, L, H, V, Z and their relatives) and rectangles of a QR code's SVG, in
+ * document order, on white.
  *
  * @returns undefined where the text is no such drawing
  */
@@ -70,7 +74,9 @@ function attribute(attributes: string, name: string): string | undefined {
   return found?.[1] ?? found?.[2]
 }
 
-/** 0 or 255; undefined for what leaves no mark. Black is what SVG fills with where nothing is said. */
+/**
+ * 0 or 255; undefined for what leaves no mark. Black is what SVG fills with where nothing is said.
+ */
 function inkOf(attributes: string): number | undefined {
   const styled = /(?:^|;)\s*fill\s*:\s*([^;]+)/.exec(attribute(attributes, 'style') ?? '')?.[1]
   const colour = (styled ?? attribute(attributes, 'fill') ?? 'black').trim().toLowerCase()

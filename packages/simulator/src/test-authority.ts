@@ -38,7 +38,10 @@ export function findTestRoots(folder: string): string | undefined {
   return existsSync(file) ? file : undefined
 }
 
-/** The authority that is kept in a folder, made at the first time (mode 0600), with its roots in a file beside it. */
+/**
+ * The authority that is kept in a folder, made at the first time (mode 0600), with its roots in a
+ * file beside it.
+ */
 export function loadTestAuthority(folder: string): TestAuthority {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, AUTHORITY_FILE)

@@ -33,8 +33,8 @@ const flag = readNull
 const integers = (tlv: Tlv): readonly bigint[] => readSetOf(tlv).map((one) => readInteger(one))
 
 /**
- * Every tag that a list may hold, with its type: attestation versions 1 to 4 (Keymaster) and 100 to 500 (KeyMint).
- * Other tags are rejected: they might restrict the key in an unknown way.
+ * The known tags with their types: attestation versions 1 to 4 (Keymaster) and 100 to 500
+ * (KeyMint). Other tags are rejected: they might restrict the key in an unknown way.
  */
 const TAGS = {
   1: { name: 'purposes', read: integers },
@@ -90,6 +90,7 @@ type Tag = (typeof TAGS)[keyof typeof TAGS]
 const BY_TAG = new Map(
   Object.entries(TAGS).map(([number, tag]): [number, Tag] => [TAG.context(Number(number)), tag]),
 )
+
 /** The properties of a key. Only those that the list contains are present. */
 export type AuthorizationList = {
   readonly [Name in Tag['name']]?: ReturnType<Extract<Tag, { name: Name }>['read']>
@@ -124,7 +125,7 @@ function readRootOfTrust(tlv: Tlv): RootOfTrust {
   }
 }
 
-/** An OCTET STRING of nested DER, which the operating system writes and not the secure hardware. */
+/** Reads the OCTET STRING of nested DER that the operating system, not the hardware, writes. */
 function readApplicationId(tlv: Tlv): AttestationApplicationId {
   const [packages, signatures, ...rest] = readSequence(readTlv(readOctets(tlv)))
   if (rest.length > 0) throw new Malformed('application id')

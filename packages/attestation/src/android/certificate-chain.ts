@@ -79,8 +79,8 @@ export function verifyAndroidChain(
   const rootKey = hash('sha256', root.publicKey, 'hex')
   if (!roots.has(rootKey)) return fail('root')
 
-  // 3. Only the leaf has a key description. An attacker who extends a genuine chain with another key
-  //    has two of them, or none on the leaf.
+  // 3. Only the leaf has a key description. An attacker who extends a genuine chain with another
+  //    key has two of them, or none on the leaf.
   const keyDescription = leaf.extensions.get(KEY_DESCRIPTION)?.value
   if (keyDescription === undefined) return fail('key_description_missing')
   if (certificates.slice(1).some(({ extensions }) => extensions.has(KEY_DESCRIPTION)))
@@ -88,9 +88,9 @@ export function verifyAndroidChain(
   if (certificates.some((one) => hasUnknownCriticalExtension(one, UNDERSTOOD)))
     return fail('critical_extension')
 
-  // 4. Validity. The phone's clock writes the dates of the leaf, and the root is trusted by its key.
-  //    Factory certificates outlive their dates; remotely provisioned ones are valid for weeks, and
-  //    their end counts.
+  // 4. Validity. The phone's clock writes the dates of the leaf, and the root is trusted by its
+  //    key. Factory certificates outlive their dates; remotely provisioned ones are valid for
+  //    weeks, and their end counts.
   const fromFactory = isFactoryProvisioned(intermediate)
   if (
     certificates
@@ -100,8 +100,8 @@ export function verifyAndroidChain(
     return fail('validity')
 
   // 5. Every name, every right to issue and every signature, including the root's own. Some factory
-  //    attestation keys have CA:FALSE (Sony, 2016) and sign leaves nevertheless; step 3 finds a leaf
-  //    in their place.
+  //    attestation keys have CA:FALSE (Sony, 2016) and sign leaves nevertheless; step 3 finds a
+  //    leaf in their place.
   for (const [index, certificate] of certificates.entries()) {
     const issuer = certificates[index + 1] ?? root
     const isAttestationKey =

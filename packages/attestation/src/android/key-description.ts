@@ -5,7 +5,7 @@ import { type AuthorizationList, readAuthorizationList } from './authorization-l
 /** The extension that describes a key of the Android keystore. */
 export const KEY_DESCRIPTION = '1.3.6.1.4.1.11129.2.1.17'
 
-/** What attests a key: 0 software, 1 the trusted execution environment, 2 a separate chip (StrongBox). */
+/** Attester of a key: 0 software, 1 trusted execution environment, 2 separate chip (StrongBox). */
 export const SECURITY_LEVEL = { software: 0n, trustedEnvironment: 1n, strongBox: 2n } as const
 
 /** What a phone states about a key that it attests. */

@@ -22,19 +22,22 @@ export interface AndroidPolicy {
   readonly userAuthenticationWithinSeconds: number | null
 }
 
-/** An app, by its package and the SHA-256 (lower-case hex) of the certificates it may be signed with. */
+/** An app: its package, and the SHA-256 (lower-case hex) of its accepted signing certificates. */
 export interface AndroidApp {
   readonly package: string
   readonly certificateDigests: readonly string[]
 }
 
-/** Google's two roots: RSA since 2016, under several certificates; and "Key Attestation CA1" on P-384 since 2025. */
+/**
+ * Google's two roots: an RSA key since 2016, under several certificates, and "Key Attestation CA1"
+ * on P-384 since 2025.
+ */
 export const GOOGLE_ROOTS: ReadonlySet<string> = new Set([
   'feb2ea7551ee316ed4bb443c8293b884dbfdea40b603ee3e4f4a897e4580fbae',
   '3ee44512a1af2beb39c889490c60ea3f82e43f5d5a5532f5ab9419f676cd07ec',
 ])
 
-// The numbers of Android's Tag.aidl and its neighbours.
+// Values from Android's KeyMint AIDL files (KeyPurpose.aidl, Algorithm.aidl and others).
 const PURPOSE_SIGN = 2n
 const PURPOSE_VERIFY = 3n
 const ALGORITHM_EC = 3n
@@ -108,8 +111,8 @@ export function checkKeyDescription(
     !requiresUser(key, policy.userAuthenticationWithinSeconds)
   )
     return fail('user_authentication')
-  // 7. Without secure hardware, or without a verified and locked boot, the holder of the phone could
-  //    have written the description: a sandbox key.
+  // 7. Without secure hardware, or without a verified and locked boot, the holder of the phone
+  //    could have written the description: a sandbox key.
   const trusted =
     level !== SECURITY_LEVEL.software &&
     isVerifiedBoot(hardwareEnforced, policy) &&
@@ -136,14 +139,14 @@ function allowedApp(
 ): string | undefined {
   const packages = application?.packages.map(({ name }) => name) ?? []
   const digests = application?.signatures.map((digest) => Buffer.from(digest).toString('hex')) ?? []
-  const mine = apps.filter(
+  const matching = apps.filter(
     (app) =>
       packages.includes(app.package) &&
       digests.every((digest) => app.certificateDigests.includes(digest)),
   )
-  const [app] = mine
+  const [app] = matching
   const digest = app?.certificateDigests.find((candidate) => digests.includes(candidate))
-  const allAllowed = packages.every((name) => mine.some((one) => one.package === name))
+  const allAllowed = packages.every((name) => matching.some((one) => one.package === name))
   return app !== undefined && digest !== undefined && allAllowed
     ? `${app.package}:${digest}`
     : undefined

@@ -1,10 +1,12 @@
-/** Where Google publishes its list. The caller fetches it, and caches it as `Cache-Control` says. */
+/**
+ * Where Google publishes its list. The caller fetches it, and caches it as `Cache-Control` says.
+ */
 export const GOOGLE_STATUS_URL = 'https://android.googleapis.com/attestation/status'
 
 /** What a serial may look like: hexadecimal, or decimal in the oldest entries. */
 const SERIAL = /^[0-9a-f]{1,64}$/i
 
-/** Google's list of revoked attestation certificates, as it was read. */
+/** Google's list of revoked attestation certificates. */
 export interface StatusList {
   /** Lower-case hex or decimal, without leading zeros. */
   readonly serials: ReadonlySet<string>
@@ -13,8 +15,8 @@ export interface StatusList {
 }
 
 /**
- * Reads the published list: `{entries: {<serial>: {status, reason}}}`. Every listed serial counts as
- * revoked, whatever its entry says: REVOKED, SUSPENDED, a status that does not exist yet, or an
+ * Reads the published list: `{entries: {<serial>: {status, reason}}}`. Every listed serial counts
+ * as revoked, whatever its entry says: REVOKED, SUSPENDED, a status that does not exist yet, or an
  * entry that cannot be read. An entry whose serial cannot be read is skipped: one malformed entry
  * must not disable the other ones.
  *
@@ -47,8 +49,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /**
- * Whether a list names a serial number. The list should have hexadecimal serials, but its oldest
- * entries are decimal and cannot be told apart, so both spellings count.
+ * Whether a list names a serial number. The list should contain hexadecimal serials, but its oldest
+ * entries are decimal and cannot be distinguished. Both forms are checked.
  *
  * @param serial lower-case hex without leading zeros, as certificates are read
  */

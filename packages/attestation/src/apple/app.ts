@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Extensions } from './extensions.ts'
 
-/** Which of Apple's attestation services the app talks to: `development` for builds signed for development. */
+/** Apple's attestation service: `development` for builds with a development signature. */
 export type AppleEnvironment = 'development' | 'production'
 
 /** An app whose keys are accepted, and the builds of it that may sign. */

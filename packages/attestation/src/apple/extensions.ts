@@ -25,7 +25,7 @@ export function readExtensions(bytes: Buffer): Extensions | undefined {
   for (const { key, value } of members) {
     const name = decodeCbor(key)
     if (typeof name !== 'string') {
-      // A known name in another spelling, tagged or in a list, is not an unknown member.
+      // A known name in another encoding, with a tag or in a list, is not an unknown member.
       if (isText(key) || KNOWN.some((known) => key.includes(known))) return undefined
     } else if (KNOWN.includes(name)) values.set(name, decodeCbor(value))
   }
@@ -48,7 +48,9 @@ function isText(key: Buffer): boolean {
   return key.readUInt8() >> 5 === TEXT_MAJOR_TYPE
 }
 
-/** Phones write four bytes, the least significant first; Apple's text says a UInt32, so a CBOR integer is one too. */
+/**
+ * Phones write four little-endian bytes. Apple documents a UInt32, so CBOR integers are accepted.
+ */
 function categoryOf(value: unknown): number | 'unreadable' {
   const bytes = bytesOf(value)
   if (bytes !== undefined) return bytes.length === 4 ? bytes.readUInt32LE() : 'unreadable'

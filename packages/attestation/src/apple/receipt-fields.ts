@@ -1,7 +1,7 @@
 import { type Tlv, Malformed, readTlv, unlessMalformed } from '../asn1/tlv.ts'
 import { readInteger, readOctets, readSequence, readSetOf, readSmall } from '../asn1/values.ts'
 
-/** The contents of a receipt. The numbers are those of "Assessing fraud risk", section "Receipt fields". */
+/** The fields of a receipt, numbered as in Apple's "Assessing fraud risk", "Receipt fields". */
 export interface ReceiptFields {
   readonly appId: string
   readonly certificate: Buffer
@@ -27,7 +27,7 @@ const FIELD = {
 /** The numbers in use are below 30. */
 const MAX_FIELD = 127
 
-/** Reads a SET of { type, version, OCTET STRING }. Unknown fields are skipped; none may occur twice. */
+/** Reads a SET of { type, version, OCTET STRING }. Skips unknown fields; rejects repeated ones. */
 export function readReceiptFields(content: Buffer): ReceiptFields | undefined {
   const fields = unlessMalformed(() => fieldsOf(readTlv(content)))
   const text = (field: number) => fields?.get(field)?.toString('latin1')

@@ -17,7 +17,9 @@ export interface AppAssertionInput {
   readonly signature: Uint8Array
 }
 
-/** What a verified assertion states. The caller checks that the counter increased, and stores it. */
+/**
+ * What a verified assertion states. The caller checks that the counter increased, and stores it.
+ */
 export interface VerifiedAppAssertion extends Extensions {
   readonly counter: number
 }

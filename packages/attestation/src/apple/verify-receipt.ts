@@ -116,7 +116,7 @@ function readReceipt(receipt: Uint8Array): SignedData | undefined {
     read === undefined ||
     read.contentType !== DATA ||
     read.hasRevocationLists ||
-    read.signers !== 1
+    read.signerCount !== 1
   )
     return undefined
   const { signedAttributes, hasUnsignedAttributes, digest, algorithm } = read.signer
@@ -136,13 +136,14 @@ function readReceipt(receipt: Uint8Array): SignedData | undefined {
  * it to a root.
  */
 function signerOf(
-  { certificates, signer: { named } }: SignedData,
+  { certificates, signer: { signerId } }: SignedData,
   trust: { anchors: readonly TrustAnchor[]; now: Instant },
 ) {
-  if (named === undefined || 'keyId' in named) return undefined
+  if (signerId === undefined || 'keyId' in signerId) return undefined
   const read = certificates.flatMap((certificate) => readAppleCertificate(certificate) ?? [])
   const leaf = read.find(
-    ({ serial, issuer }) => serial === named.serial && issuer.encoded.equals(named.issuer.encoded),
+    ({ serial, issuer }) =>
+      serial === signerId.serial && issuer.encoded.equals(signerId.issuer.encoded),
   )
   const issuer = leaf && read.find(({ x509 }) => leaf.x509.checkIssued(x509))
   return issuer && verifyAppleChain([leaf.encoded, issuer.encoded], trust)?.leaf

@@ -1,21 +1,23 @@
-/** Bytes that are not what a reader expects. It stays inside the readers: each turns it into a refusal. */
+/** Malformed input. Each public reader catches it and returns undefined or a rejection. */
 export class Malformed extends Error {}
 
 /**
- * How freely an element may be written. `der`: one value has one spelling, so that nobody can write what another reader
- * would see differently. `file`: lengths may be longer than needed, as on chips (ISO/IEC 7816-4). `ber`: they may also be
- * left open, as in Apple's and some states' CMS.
+ * The encoding rules that a reader enforces.
+ *
+ * - `der`: one value has one encoding, so two parsers cannot read two values from the same bytes.
+ * - `file`: lengths may have padding, as on passport chips (ISO/IEC 7816-4).
+ * - `ber`: lengths may also be indefinite, as in the CMS of Apple and of some states.
  */
 export type Encoding = 'der' | 'file' | 'ber'
 
-/** One element: a tag, and what it holds. Its bytes are views of what was read. */
+/** One element: tag, length and value. The buffers are views of the input. */
 export interface Tlv {
   /** The identifier octets as one number: class, constructed bit and number. */
   readonly tag: number
   readonly content: Buffer
-  /** Tag, length and content, as they came: what is hashed, signed or compared. */
+  /** Tag, length and content as received: the bytes that are hashed, signed or compared. */
   readonly whole: Buffer
-  /** That of the elements inside, too. */
+  /** The encoding rules of this element and of its children. */
   readonly encoding: Encoding
 }
 
@@ -33,7 +35,7 @@ export const TAG = {
   constructedOctetString: 0x24,
   sequence: 0x30,
   set: 0x31,
-  /** Explicit, or constructed implicit. Numbers from 31 on stand in septets of their own. */
+  /** An explicit or constructed implicit tag. Numbers from 31 on use the long form. */
   context: (number: number) =>
     number < 0x1f
       ? 0xa0 | number
@@ -43,17 +45,20 @@ export const TAG = {
 } as const
 
 const CONSTRUCTED = 0x20
-/** Two septets of tag number reach 16383; the highest that Android uses is 724. */
+/** Two septets encode tag numbers up to 16383. The highest one that Android uses is 724. */
 const MAX_TAG_SEPTETS = 2
-/** Three reach 16 MiB: no object that fits a request is longer. */
+/** Three octets encode lengths up to 16 MiB. No object that fits a request is longer. */
 const MAX_LENGTH_OCTETS = 3
-/** What is recorded nests 4 deep inside an open length; neither the search for its end nor a rewriting may overflow the stack. */
+/**
+ * Recorded objects nest 4 levels inside an indefinite length. The limit protects the stack of the
+ * two recursive functions: the search for the end of such a length, and `toDer`.
+ */
 export const MAX_DEPTH = 32
 
 /**
- * Reads exactly one tlv, with nothing after it.
+ * Reads exactly one element.
  *
- * @throws {Malformed}
+ * @throws {Malformed} if the bytes are not one element, or if bytes follow it
  */
 export function readTlv(bytes: Uint8Array, encoding: Encoding = 'der'): Tlv {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -62,7 +67,11 @@ export function readTlv(bytes: Uint8Array, encoding: Encoding = 'der'): Tlv {
   return tlv
 }
 
-/** The elements inside one with this tag. */
+/**
+ * Returns the children of an element with this tag.
+ *
+ * @throws {Malformed} if the element is absent, has another tag, or has malformed children
+ */
 export function childrenOf(tlv: Tlv | undefined, tag: number): Tlv[] {
   if (tlv?.tag !== tag) throw new Malformed('another tag')
   const children: Tlv[] = []
@@ -78,7 +87,7 @@ export function isConstructed({ whole }: Tlv): boolean {
   return (whole.readUInt8() & CONSTRUCTED) !== 0
 }
 
-/** What a reader has read; undefined where the bytes are not what it expects. */
+/** Runs a reader. Returns undefined if it throws `Malformed`. */
 export function unlessMalformed<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -97,13 +106,13 @@ function tlvAt(bytes: Buffer, { encoding, depth }: { encoding: Encoding; depth: 
   const from = lengthAt + 1 + octets
   if (first === 0x80) {
     if (encoding !== 'ber' || (bytes.readUInt8() & CONSTRUCTED) === 0)
-      throw new Malformed('open length')
-    const to = openEnd(bytes, { from, depth })
+      throw new Malformed('indefinite length')
+    const to = endOfIndefinite(bytes, { from, depth })
     return { tag, content: bytes.subarray(from, to), whole: bytes.subarray(0, to + 2), encoding }
   }
   if (octets > MAX_LENGTH_OCTETS || bytes.length < from) throw new Malformed('length')
   const length = octets === 0 ? first : bytes.readUIntBE(lengthAt + 1, octets)
-  // The shortest form only: below 128 in one byte, and no leading zero.
+  // DER allows only the shortest form: lengths below 128 in one byte, and no leading zero.
   if (encoding === 'der' && octets > 0 && (length < 0x80 || bytes[lengthAt + 1] === 0))
     throw new Malformed('padded length')
   if (bytes.length < from + length) throw new Malformed('truncated')
@@ -115,27 +124,27 @@ function tlvAt(bytes: Buffer, { encoding, depth }: { encoding: Encoding; depth: 
   }
 }
 
-/** The tag, and where the length begins. */
+/** Reads the tag, and returns it with the offset of the length. */
 function tagAt(bytes: Buffer): readonly [tag: number, lengthAt: number] {
   const [first] = bytes
-  // Tag 0 ends an open length and is nothing else.
+  // Tag 0 marks the end of an indefinite length. It is not an element.
   if (first === undefined || first === 0) throw new Malformed('no tag')
   if ((first & 0x1f) !== 0x1f) return [first, 1]
   let tag = first
-  for (let at = 1; at <= MAX_TAG_SEPTETS; at++) {
-    const septet = bytes[at] ?? 0
+  for (let index = 1; index <= MAX_TAG_SEPTETS; index++) {
+    const septet = bytes[index] ?? 0
     tag = tag * 0x100 + septet
-    // The first septet must say something, and numbers below 31 have the short form.
-    if (at === 1 && (septet === 0x80 || septet < 0x1f)) throw new Malformed('padded tag')
-    if (septet < 0x80) return [tag, at + 1]
+    // A leading zero septet is padding, and numbers below 31 must use the short form.
+    if (index === 1 && (septet === 0x80 || septet < 0x1f)) throw new Malformed('padded tag')
+    if (septet < 0x80) return [tag, index + 1]
   }
   throw new Malformed('tag too large')
 }
 
-/** Where the mark that ends an open length begins. */
-function openEnd(bytes: Buffer, { from, depth }: { from: number; depth: number }): number {
-  let at = from
-  while (bytes[at] !== 0 || bytes[at + 1] !== 0)
-    at += tlvAt(bytes.subarray(at), { encoding: 'ber', depth: depth + 1 }).whole.length
-  return at
+/** Returns the offset of the two zero bytes that end an indefinite length. */
+function endOfIndefinite(bytes: Buffer, { from, depth }: { from: number; depth: number }): number {
+  let index = from
+  while (bytes[index] !== 0 || bytes[index + 1] !== 0)
+    index += tlvAt(bytes.subarray(index), { encoding: 'ber', depth: depth + 1 }).whole.length
+  return index
 }

@@ -1,29 +1,30 @@
 import type { Instant } from '../environment.ts'
 import { childrenOf, type Tlv, Malformed, TAG } from './tlv.ts'
 
-// All of these throw Malformed for an element of another type, or a value that is not spelled as its encoding demands.
+// Each reader throws Malformed for an element of another type, and for a value that violates the
+// encoding rules of the element.
 
 export function readSequence(tlv: Tlv | undefined): Tlv[] {
   return childrenOf(tlv, TAG.sequence)
 }
 
-/** Neither real phones nor states sort what they put in a SET OF, so its order is not judged. */
+/** The order of a SET OF is not checked, because genuine phones and states do not sort it. */
 export function readSetOf(tlv: Tlv | undefined): Tlv[] {
   return childrenOf(tlv, TAG.set)
 }
 
-/** What an EXPLICIT context tag wraps. */
+/** Returns the element inside an EXPLICIT context tag. */
 export function readExplicit(tlv: Tlv | undefined, number: number): Tlv {
   return onlyOf(childrenOf(tlv, TAG.context(number)))
 }
 
-/** The one element of a list that may have no other. */
+/** Returns the only element of a list. Throws Malformed for any other number of elements. */
 export function onlyOf<T>([only, ...more]: readonly T[]): T {
   if (only === undefined || more.length > 0) throw new Malformed('not one')
   return only
 }
 
-/** The bytes of an OCTET STRING, which BER may cut into pieces. */
+/** Reads an OCTET STRING. BER allows it to consist of several pieces. */
 export function readOctets(tlv: Tlv | undefined): Buffer {
   if (tlv?.encoding !== 'ber' || tlv.tag !== TAG.constructedOctetString)
     return primitive(tlv, TAG.octetString)
@@ -36,7 +37,7 @@ export function readInteger(tlv: Tlv | undefined): bigint {
   return integerOf(primitive(tlv, TAG.integer))
 }
 
-/** A natural number that JavaScript's numbers hold. */
+/** Reads an INTEGER from 0 to 2^32 - 1 as a number. */
 export function readSmall(tlv: Tlv | undefined): number {
   const value = readInteger(tlv)
   if (value < 0n || value > 0xff_ff_ff_ffn) throw new Malformed('not small')
@@ -50,7 +51,7 @@ export function readEnumerated(tlv: Tlv | undefined): bigint {
 function integerOf(content: Buffer): bigint {
   const [first, second] = content
   if (first === undefined) throw new Malformed('empty integer')
-  // Nine equal leading bits say nothing: the byte is padding.
+  // If the first nine bits are equal, the first byte is padding.
   if (
     second !== undefined &&
     ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80))
@@ -59,7 +60,7 @@ function integerOf(content: Buffer): bigint {
   return BigInt.asIntN(content.length * 8, BigInt(`0x${content.toString('hex')}`))
 }
 
-/** A BOOLEAN. DER has one spelling of true, 0xff; BER takes any non-zero byte for true. */
+/** Reads a BOOLEAN. DER encodes true as 0xff only; BER accepts any non-zero byte. */
 export function readBoolean(tlv: Tlv | undefined): boolean {
   const value = booleanOctet(tlv)
   if (tlv?.encoding === 'der' && value !== 0 && value !== 0xff) throw new Malformed('boolean')
@@ -67,8 +68,9 @@ export function readBoolean(tlv: Tlv | undefined): boolean {
 }
 
 /**
- * A BOOLEAN of which any non-zero byte is true, in DER too. Some phones write 0x01, and Google's own
- * parser reads it as true. Only for flags where true is the stricter or the intended reading.
+ * Reads a BOOLEAN and accepts any non-zero byte as true, in DER too. Some phones write 0x01, and
+ * Google's own parser reads it as true. Use it only for flags where true is the stricter or the
+ * intended value.
  */
 export function readLenientBoolean(tlv: Tlv | undefined): boolean {
   return booleanOctet(tlv) !== 0
@@ -85,19 +87,19 @@ export function readNull(tlv: Tlv | undefined): true {
   return true
 }
 
-/** A BIT STRING of whole bytes: keys and signatures. */
+/** Reads a BIT STRING of whole bytes, such as a key or a signature. */
 export function readBits(tlv: Tlv | undefined): Buffer {
   const content = primitive(tlv, TAG.bitString)
   if (content[0] !== 0) throw new Malformed('bit string')
   return content.subarray(1)
 }
 
-/** The first eight bits of a BIT STRING of flags. The byte before them counts the unused bits of the last. */
+/** Reads the first eight flags of a BIT STRING. The byte before them is the unused-bit count. */
 export function readFlags(tlv: Tlv | undefined): number {
   return primitive(tlv, TAG.bitString)[1] ?? 0
 }
 
-/** An object identifier as dotted numbers. */
+/** Reads an object identifier in dotted form. */
 export function readOid(tlv: Tlv | undefined): string {
   const arcs: number[] = []
   let arc = 0
@@ -123,17 +125,17 @@ const TIMES = new Map([
   [TAG.generalizedTime, /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?Z$/],
 ])
 
-/** UTCTime or GeneralizedTime. DER has the seconds; BER may leave them out. */
+/** Reads a UTCTime or GeneralizedTime. DER requires seconds; BER makes them optional. */
 export function readTime(tlv: Tlv | undefined): Instant {
-  const parts = TIMES.get(tlv?.tag ?? 0)?.exec(tlv?.content.toString('latin1') ?? '')
-  const [, year = '', month, day, hour, minute, second] = parts ?? []
-  if (second === undefined && (parts === null || tlv?.encoding !== 'ber'))
+  const match = TIMES.get(tlv?.tag ?? 0)?.exec(tlv?.content.toString('latin1') ?? '')
+  const [, year = '', month, day, hour, minute, second] = match ?? []
+  if (second === undefined && (match === null || tlv?.encoding !== 'ber'))
     throw new Malformed('time')
-  // RFC 5280: two digits from 50 on are of the last century.
+  // RFC 5280: two-digit years from 50 on are 19xx.
   const century = year.length === 4 ? '' : Number(year) >= 50 ? '19' : '20'
   const written = `${century}${year}-${month}-${day}T${hour}:${minute}:${second ?? '00'}.000Z`
   const time = Date.parse(written)
-  // Date takes 31 November for the first of December, and 24 o'clock for the start of the next day.
+  // Date.parse accepts 31 November as 1 December, and 24:00 as the start of the next day.
   if (Number.isNaN(time) || new Date(time).toISOString() !== written) throw new Malformed('time')
   return time
 }

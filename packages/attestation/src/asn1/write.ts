@@ -1,12 +1,16 @@
 import { childrenOf, type Tlv, isConstructed, Malformed, MAX_DEPTH, TAG } from './tlv.ts'
 
-/** One element in DER. */
+/** Encodes one element in DER. */
 export function writeTlv(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents)
   return Buffer.concat([Buffer.from(hexOf(tag), 'hex'), lengthOf(content.length), content])
 }
 
-/** An element of BER written anew in DER: definite lengths, as short as they can be, and the members of a SET in order. */
+/**
+ * Re-encodes a BER element in DER: shortest definite lengths, and sorted members of a SET.
+ *
+ * @throws {Malformed} if the element nests deeper than 32 levels
+ */
 export function toDer(tlv: Tlv, tag: number = tlv.tag, depth = 0): Buffer {
   if (!isConstructed(tlv)) return writeTlv(tag, tlv.content)
   if (depth > MAX_DEPTH) throw new Malformed('too deep')

@@ -3,7 +3,10 @@ import { bytesOf, decodeCbor } from './strict-cbor.ts'
 
 const COORDINATE_BYTES = 32
 
-/** The point (0x04, X, Y) of a COSE key of type EC2, algorithm ES256, curve P-256: these five members and no other. */
+/**
+ * Returns the point (0x04, X, Y) of a COSE key of type EC2, algorithm ES256, curve P-256. Undefined
+ * unless the key has exactly these five members.
+ */
 export function pointOf(key: unknown): Buffer | undefined {
   if (!(key instanceof Map) || key.size !== 5) return undefined
   if (key.get(1) !== 2 || key.get(3) !== -7 || key.get(-1) !== 1) return undefined
@@ -13,12 +16,12 @@ export function pointOf(key: unknown): Buffer | undefined {
     : undefined
 }
 
-/** Such a key from its encoding. Undefined for another key, and for a point that is not on the curve. */
+/** Reads an ES256 COSE key. Undefined for any other key, and for a point that is not on P-256. */
 export function readCoseKey(encoded: Uint8Array): KeyObject | undefined {
   return keyOfCose(decodeCbor(encoded))
 }
 
-/** The same from a decoded COSE key. */
+/** Converts a decoded ES256 COSE key. Undefined under the same conditions as `readCoseKey`. */
 export function keyOfCose(decoded: unknown): KeyObject | undefined {
   const point = pointOf(decoded)
   if (point === undefined) return undefined

@@ -1,10 +1,10 @@
-/** One member of a map, as it is encoded. The bytes are views of what was split. */
+/** One encoded member of a map. The buffers are views of the input. */
 export interface EncodedMember {
   readonly key: Buffer
   readonly value: Buffer
 }
 
-/** Recorded maps nest one level deep; the limit keeps the recursion far from the end of the stack. */
+/** Recorded maps nest one level deep. The limit bounds the recursion. */
 const MAX_DEPTH = 16
 const INDEFINITE = 31
 const BREAK = 0xff
@@ -22,7 +22,7 @@ export function splitMap(bytes: Buffer): readonly EncodedMember[] | undefined {
   try {
     return membersOf(bytes)
   } catch (failure) {
-    // Both the checks below and Buffer's own reads past the end throw it.
+    // The checks below throw RangeError, and so does Buffer for a read past the end.
     if (failure instanceof RangeError) return undefined
     throw failure
   }
@@ -30,20 +30,20 @@ export function splitMap(bytes: Buffer): readonly EncodedMember[] | undefined {
 
 function membersOf(bytes: Buffer): EncodedMember[] {
   const { major, info, argument, next } = headAt(bytes, 0)
-  // The map's own head has its shortest form: a count below 24 in the first byte, below 256 in one more.
+  // The head of the map must use the shortest form: one byte below 24 members, two below 256.
   const isShortest = info < 24 || (info === 24 && argument >= 24)
   if (major !== MAJOR.map || !isShortest) throw new RangeError('not a map')
   const members: EncodedMember[] = []
   const keys = new Set<string>()
   let index = next
   for (let left = argument; left > 0; left--) {
-    const afterKey = endOfItem(bytes, index, 1)
-    const afterValue = endOfItem(bytes, afterKey, 1)
-    const key = bytes.subarray(index, afterKey)
+    const keyEnd = endOfItem(bytes, index, 1)
+    const valueEnd = endOfItem(bytes, keyEnd, 1)
+    const key = bytes.subarray(index, keyEnd)
     if (keys.has(key.toString('hex'))) throw new RangeError('key twice')
     keys.add(key.toString('hex'))
-    members.push({ key, value: bytes.subarray(afterKey, afterValue) })
-    index = afterValue
+    members.push({ key, value: bytes.subarray(keyEnd, valueEnd) })
+    index = valueEnd
   }
   if (index !== bytes.length) throw new RangeError('bytes after the map')
   return members
@@ -53,7 +53,7 @@ interface Head {
   readonly major: number
   readonly info: number
   readonly argument: number
-  /** Where the content begins. */
+  /** Offset of the content. */
   readonly next: number
 }
 
@@ -78,7 +78,7 @@ function headAt(bytes: Buffer, index: number): Head {
   }
 }
 
-/** Where the item ends that begins at the index. */
+/** Returns the offset after the item at the index. */
 function endOfItem(bytes: Buffer, index: number, depth: number): number {
   if (depth > MAX_DEPTH) throw new RangeError('too deep')
   const { major, info, argument, next } = headAt(bytes, index)
@@ -99,7 +99,8 @@ function endOfItem(bytes: Buffer, index: number, depth: number): number {
       if (info === INDEFINITE) throw new RangeError('tag')
       return endOfItem(bytes, next, depth + 1)
     case MAJOR.simple:
-      // A break stands only where an indefinite length ends; values below 32 have one spelling.
+      // A break is valid only at the end of an indefinite length. Simple values below 32 have one
+      // encoding.
       if (info === INDEFINITE || (info === 24 && argument < 32)) throw new RangeError('simple')
       return next
     default:
@@ -114,7 +115,7 @@ function endOfItems(
   { count, depth }: { count: number; depth: number },
 ): number {
   let index = from
-  // Each item takes a byte at least, so a count beyond the bytes ends at the first missing one.
+  // Each item takes at least one byte, so a count that is too high fails at the end of the bytes.
   for (let left = count; left > 0; left--) index = endOfItem(bytes, index, depth + 1)
   return index
 }
@@ -130,7 +131,7 @@ function endOfOpenItems(
   return index + 1
 }
 
-/** A string of indefinite length: pieces of definite length and of the same type. */
+/** Skips a string of indefinite length: pieces of definite length and of the same type. */
 function endOfPieces(bytes: Buffer, from: number, type: number): number {
   let index = from
   while (bytes.readUInt8(index) !== BREAK) {

@@ -17,7 +17,10 @@ import {
 import { serialOf } from '../x509/certificate.ts'
 import { type Name, readName } from '../x509/name.ts'
 
-/** CMS SignedData (RFC 5652), in BER. What of it must be there, who signs and how, says who reads it. */
+/**
+ * CMS SignedData (RFC 5652), in BER. The reader checks the structure only. The caller decides which
+ * parts are required, and verifies the signature.
+ */
 export interface SignedData {
   readonly version: number
   readonly digests: readonly (Digest | undefined)[]
@@ -25,15 +28,19 @@ export interface SignedData {
   readonly content: Buffer
   readonly certificates: readonly Buffer[]
   readonly hasRevocationLists: boolean
-  /** The first of them. */
+  /** The first signer. */
   readonly signer: SignerInfo
-  readonly signers: number
+  /** Number of signers. */
+  readonly signerCount: number
 }
 
 export interface SignerInfo {
   readonly version: number
-  /** How it names its certificate. Undefined where that cannot be read: then it names none, and the signature decides. */
-  readonly named:
+  /**
+   * How the signer identifies its certificate. Undefined if that cannot be read; the caller then
+   * tries the included certificates.
+   */
+  readonly signerId:
     | { readonly issuer: Name; readonly serial: string }
     | { readonly keyId: Buffer }
     | undefined
@@ -47,7 +54,7 @@ export interface SignerInfo {
 const SIGNED_DATA = '1.2.840.113549.1.7.2'
 const KEY_ID = 0x80
 
-/** Undefined for what is not SignedData with its content in it and a signer. */
+/** Reads SignedData. Undefined unless it includes its content and at least one signer. */
 export function readSignedData(bytes: Uint8Array): SignedData | undefined {
   return unlessMalformed(() => {
     const [type, wrapped, ...after] = readSequence(readTlv(bytes, 'ber'))
@@ -74,22 +81,22 @@ function parse(signedData: Tlv): SignedData {
         : childrenOf(certificates, certificates.tag).map(({ whole }) => whole),
     hasRevocationLists: revocationLists !== undefined,
     signer: signerOf(signers[0]),
-    signers: signers.length,
+    signerCount: signers.length,
   }
 }
 
 function signerOf(info: Tlv | undefined): SignerInfo {
-  const [version, named, digest, ...rest] = readSequence(info)
+  const [version, signerId, digest, ...rest] = readSequence(info)
   const signedAttributes = takeContext(rest, 0)
   const [algorithm, signature, ...unsigned] = rest
   const hasUnsignedAttributes = takeContext(unsigned, 1) !== undefined
   if (unsigned.length > 0) throw new Malformed('signer')
   return {
     version: readSmall(version),
-    named:
-      named?.tag === KEY_ID
-        ? { keyId: named.content }
-        : unlessMalformed(() => issuerAndSerial(named)),
+    signerId:
+      signerId?.tag === KEY_ID
+        ? { keyId: signerId.content }
+        : unlessMalformed(() => issuerAndSerial(signerId)),
     digest: digestOf(readAlgorithm(digest)),
     signedAttributes,
     algorithm: readAlgorithm(algorithm),
@@ -104,7 +111,7 @@ function issuerAndSerial(tlv: Tlv | undefined): { issuer: Name; serial: string }
   return { issuer: readName(issuer), serial: serialOf(serial) }
 }
 
-/** The first of these elements, where it has this tag. */
+/** Removes and returns the first element if it has this context tag. */
 function takeContext(elements: Tlv[], number: number): Tlv | undefined {
   return elements[0]?.tag === TAG.context(number) ? elements.shift() : undefined
 }

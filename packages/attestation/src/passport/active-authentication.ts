@@ -9,12 +9,14 @@ import { passportKey } from './public-key.ts'
 import { isEcdsaSigned } from './signature.ts'
 import type { ActiveAuthenticationStep } from './steps.ts'
 
-/** SecurityInfo of the chip's own key (Doc 9303-11, section 9.2). */
+/** SecurityInfo of the chip's key (Doc 9303-11, section 9.2). */
 const ACTIVE_AUTHENTICATION = '2.23.136.1.1.5'
 
 /** What `verifyActiveAuthentication` is given. */
 export interface ActiveAuthenticationInput {
-  /** Only what passive authentication has verified: see `listed` of `verifyPassiveAuthentication`. */
+  /**
+   * Only what passive authentication has verified: see `listed` of `verifyPassiveAuthentication`.
+   */
   readonly dg14?: Uint8Array | undefined
   readonly dg15?: Uint8Array | undefined
   /** The eight bytes that the chip was given. */
@@ -23,8 +25,8 @@ export interface ActiveAuthenticationInput {
 }
 
 /**
- * Verifies Active Authentication (Doc 9303-11, section 6.1): the chip that holds the listed key has
- * signed the challenge, so it is no copy.
+ * Verifies Active Authentication (Doc 9303-11, section 6.1): the chip with the listed key signed
+ * the challenge, so it is not a copy.
  */
 export function verifyActiveAuthentication(
   input: ActiveAuthenticationInput,
@@ -43,8 +45,8 @@ export function verifyActiveAuthentication(
       ? accept('original')
       : fail('aa_signature')
 
-  // 3. ECDSA over the challenge, with the digest that DG14 names. Doc 9303 has r and s side by side;
-  //    Portugal's cards are said to write DER.
+  // 3. ECDSA over the challenge, with the digest that DG14 names. Doc 9303 concatenates r and s;
+  //    Portugal's cards are reported to write DER.
   if (input.dg14 === undefined) return fail('dg14_not_listed')
   const digest = chipDigest(bufferOf(input.dg14))
   if (digest === undefined || key.asymmetricKeyType !== 'ec') return fail('aa_algorithm')
@@ -53,7 +55,7 @@ export function verifyActiveAuthentication(
     : fail('aa_signature')
 }
 
-/** The digest that the only ActiveAuthenticationInfo in DG14 names, by an algorithm without parameters. */
+/** Returns the digest of the only ActiveAuthenticationInfo in DG14. */
 function chipDigest(dg14: Buffer): Digest | undefined {
   return unlessMalformed(() => {
     const infos = readSetOf(readTlv(contentOf(dg14, FILE_TAG.dg14) ?? Buffer.alloc(0), 'ber'))

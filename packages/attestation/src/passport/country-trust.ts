@@ -2,10 +2,11 @@ import type { Certificate } from '../x509/certificate.ts'
 import { keyIdOf } from '../x509/extensions.ts'
 import { mayIssue } from './state-certificate.ts'
 
-/** The country signing certificates that are trusted, found by name. */
+/** The trusted country signing certificates, indexed by name. */
 export class CountryTrust {
   readonly #byName = new Map<string, Certificate[]>()
 
+  /** Ignores duplicates and certificates that may not issue others. */
   constructor(certificates: readonly Certificate[]) {
     const seen = new Set<string>()
     for (const certificate of certificates) {
@@ -18,20 +19,21 @@ export class CountryTrust {
   }
 
   /**
-   * Those that bear the name of the certificate's issuer, the ones with the key it names first: a state renews its key
-   * under the same name. Only the signature tells which it was.
+   * Returns the candidates for the issuer of a certificate: those with the issuer's name, starting
+   * with those that have the key identifier it names. A state renews its key under the same name,
+   * so the signature decides.
    */
   issuersOf(certificate: Certificate): readonly Certificate[] {
-    const wanted = keyIdOf(certificate, 'issuer')
-    const namesKey = (issuer: Certificate) =>
-      wanted !== undefined && keyIdOf(issuer, 'own')?.equals(wanted) === true
-    const named = this.#byName.get(certificate.issuer.canonical) ?? []
-    return [...named.filter(namesKey), ...named.filter((issuer) => !namesKey(issuer))].slice(
-      0,
-      MAX_TRIED,
-    )
+    const issuerKeyId = keyIdOf(certificate, 'issuer')
+    const hasKeyId = (issuer: Certificate) =>
+      issuerKeyId !== undefined && keyIdOf(issuer, 'own')?.equals(issuerKeyId) === true
+    const candidates = this.#byName.get(certificate.issuer.canonical) ?? []
+    return [
+      ...candidates.filter(hasKeyId),
+      ...candidates.filter((issuer) => !hasKeyId(issuer)),
+    ].slice(0, MAX_CANDIDATES)
   }
 }
 
-/** China has issued under one name 14 times. */
-const MAX_TRIED = 32
+/** China has issued 14 certificates under one name. */
+const MAX_CANDIDATES = 32

@@ -1,7 +1,7 @@
 import { constants, createHash, type KeyObject, publicEncrypt, timingSafeEqual } from 'node:crypto'
 import type { Digest } from '../x509/algorithm.ts'
 
-/** Trailers and the digests they stand for (ISO/IEC 9796-2, and Doc 9303-11, section 6.1). One byte alone is SHA-1. */
+/** Trailers (ISO/IEC 9796-2; Doc 9303-11, section 6.1). The one-byte trailer means SHA-1. */
 const ONE_BYTE_TRAILER = 0xbc
 const TWO_BYTE_TRAILER = 0xcc
 const DIGEST_OF_TRAILER = new Map<number, Digest>([
@@ -12,15 +12,15 @@ const DIGEST_OF_TRAILER = new Map<number, Digest>([
 ])
 
 /**
- * Whether a signature of ISO/IEC 9796-2, digital signature scheme 1, with partial recovery, covers a message that ends
- * in `rest`. The signature gives back the message's beginning, which the chip chose.
+ * Verifies a signature of ISO/IEC 9796-2, digital signature scheme 1, with partial recovery. The
+ * message is the part that the chip chose, recovered from the signature, followed by the challenge.
  */
 export function isRecoverySignature(
-  rest: Buffer,
+  challenge: Buffer,
   { signature, key }: { signature: Buffer; key: KeyObject },
 ): boolean {
   const { modulusLength: modulusBits = 0 } = key.asymmetricKeyDetails ?? {}
-  // Shorter moduli by single bits would shift every field; no chip has one.
+  // A modulus that is not a whole number of bytes would shift every field. No chip uses one.
   if (
     key.asymmetricKeyType !== 'rsa' ||
     modulusBits % 8 !== 0 ||
@@ -30,7 +30,7 @@ export function isRecoverySignature(
   const recovered = open(signature, key)
   return (
     recovered !== undefined &&
-    [recovered, complement(recovered, key)].some((block) => holds(block, rest))
+    [recovered, complement(recovered, key)].some((block) => coversChallenge(block, challenge))
   )
 }
 
@@ -38,12 +38,15 @@ function open(signature: Buffer, key: KeyObject): Buffer | undefined {
   try {
     return publicEncrypt({ key, padding: constants.RSA_NO_PADDING }, signature)
   } catch {
-    // A number that is not below the modulus.
+    // The signature is not below the modulus.
     return undefined
   }
 }
 
-/** A signer may give n - s in place of s, whichever is smaller (ISO/IEC 9796-2, annex B); then this is the block. */
+/**
+ * Returns the block for a signer that sends the smaller one of s and n - s (ISO/IEC 9796-2,
+ * annex B).
+ */
 function complement(block: Buffer, key: KeyObject): Buffer {
   const modulus = BigInt(
     `0x${Buffer.from(key.export({ format: 'jwk' }).n ?? '', 'base64url').toString('hex')}`,
@@ -52,7 +55,7 @@ function complement(block: Buffer, key: KeyObject): Buffer {
   return Buffer.from(value.toString(16).padStart(block.length * 2, '0'), 'hex')
 }
 
-function holds(block: Buffer, rest: Buffer): boolean {
+function coversChallenge(block: Buffer, challenge: Buffer): boolean {
   // 1. The trailer names the digest.
   const [last = 0, beforeLast = 0] = [block.at(-1), block.at(-2)]
   const digest =
@@ -62,14 +65,18 @@ function holds(block: Buffer, rest: Buffer): boolean {
         ? DIGEST_OF_TRAILER.get(beforeLast)
         : undefined
   if (digest === undefined) return false
-  // 2. The header says that a part is recovered. Were it all, the challenge would be covered by nothing.
+  // 2. The header states partial recovery. With total recovery, the signature would not cover the
+  //    challenge.
   const from = afterHeader(block)
   if (from === undefined) return false
-  // 3. Between them lie the recovered part and the digest of the whole message.
+  // 3. The recovered part and the digest of the whole message are between header and trailer.
   const end = block.length - (last === ONE_BYTE_TRAILER ? 1 : 2)
   const digestFrom = end - DIGEST_BYTES[digest]
   if (digestFrom < from) return false
-  const computed = createHash(digest).update(block.subarray(from, digestFrom)).update(rest).digest()
+  const computed = createHash(digest)
+    .update(block.subarray(from, digestFrom))
+    .update(challenge)
+    .digest()
   return timingSafeEqual(computed, block.subarray(digestFrom, end))
 }
 
@@ -81,11 +88,11 @@ const DIGEST_BYTES: Readonly<Record<Digest, number>> = {
   sha512: 64,
 }
 
-/** Nibbles: 6, then B as often as there is room to fill, then A. */
+/** Skips the header nibbles: 6, then B as padding, then A. */
 function afterHeader(block: Buffer): number | undefined {
   if (block[0] === 0x6a) return 1
   if (block[0] !== 0x6b) return undefined
-  let at = 1
-  while (block[at] === 0xbb) at++
-  return block[at] === 0xba ? at + 1 : undefined
+  let index = 1
+  while (block[index] === 0xbb) index++
+  return block[index] === 0xba ? index + 1 : undefined
 }

@@ -1,6 +1,6 @@
 import type { Instant } from '../environment.ts'
 
-/** What is read of a machine-readable zone. The names and the birth are left where they are. */
+/** The parsed fields of a machine-readable zone. Names and date of birth are not returned. */
 export interface Mrz {
   /** As printed, without fillers: `D`, `NLD`, `RKS`. */
   readonly issuingState: string
@@ -9,20 +9,20 @@ export interface Mrz {
   readonly expiresAt: Instant
 }
 
-/** Where the fields of a format stand (Doc 9303-4, -5, -6), as ranges of the text without line breaks. */
+/** Positions of the fields (Doc 9303-4, -5, -6), as ranges of the text without line breaks. */
 interface Format {
   readonly length: number
   readonly state: Range
   readonly number: Range
   readonly birth: Range
   readonly expiry: Range
-  /** The optional data beside the document number, into which a long number runs over; TD3 has no such. */
+  /** The optional data that continues a long document number. TD3 has none. */
   readonly overflow?: Range
-  /** Optional data with a check digit of its own. */
+  /** Optional data with its own check digit. */
   readonly personalNumber?: Range
-  /** What the last check digit covers, and where it stands. */
+  /** Ranges that the composite check digit covers, and its position. */
   readonly composite: readonly Range[]
-  readonly compositeAt: number
+  readonly compositeIndex: number
 }
 type Range = readonly [from: number, to: number]
 
@@ -41,7 +41,7 @@ const FORMATS: readonly Format[] = [
       [38, 45],
       [48, 59],
     ],
-    compositeAt: 59,
+    compositeIndex: 59,
   },
   // TD2: two lines of 36.
   {
@@ -56,7 +56,7 @@ const FORMATS: readonly Format[] = [
       [49, 56],
       [57, 71],
     ],
-    compositeAt: 71,
+    compositeIndex: 71,
   },
   // TD3: two lines of 44.
   {
@@ -71,11 +71,11 @@ const FORMATS: readonly Format[] = [
       [57, 64],
       [65, 87],
     ],
-    compositeAt: 87,
+    compositeIndex: 87,
   },
 ]
 
-/** Reads and checks a zone; undefined for one with a wrong check digit, or none at all. */
+/** Parses a zone. Undefined for a text of another form, and for a wrong check digit. */
 export function readMrz(text: string): Mrz | undefined {
   const format = FORMATS.find(({ length }) => length === text.length)
   if (format === undefined || !/^[0-9A-Z<]+$/.test(text)) return undefined
@@ -85,49 +85,53 @@ export function readMrz(text: string): Mrz | undefined {
   const documentNumber = numberOf(text, format)
   const { birth, expiry, personalNumber } = format
   const whole = format.composite.map(field).join('')
-  const holds =
+  const isValid =
     documentNumber !== undefined &&
     digitAfter(birth) === checkDigit(field(birth)) &&
     digitAfter(expiry) === checkDigit(field(expiry)) &&
     (personalNumber === undefined ||
-      holdsOptional(field(personalNumber), digitAfter(personalNumber))) &&
-    text.charAt(format.compositeAt) === checkDigit(whole)
+      isValidOptional(field(personalNumber), digitAfter(personalNumber))) &&
+    text.charAt(format.compositeIndex) === checkDigit(whole)
   const expiresAt = endOf(field(expiry))
   const issuingState = field(format.state).replace(/<+$/, '')
-  return holds && expiresAt !== undefined && /^[A-Z]{1,3}$/.test(issuingState)
+  return isValid && expiresAt !== undefined && /^[A-Z]{1,3}$/.test(issuingState)
     ? { issuingState, documentNumber, expiresAt }
     : undefined
 }
 
-/** The document number, where its check digit holds. */
+/** Returns the document number. Undefined if its check digit is wrong. */
 function numberOf(text: string, { number, overflow }: Format): string | undefined {
   const [from, to] = number
   const first = text.slice(from, to)
   const digit = text.charAt(to)
-  if (digit !== '<') return digit === checkDigit(first) ? unfilled(first) : undefined
-  // Doc 9303-5, 4.2.4: a filler in place of the digit says that the number goes on in the optional data, its digit at the end.
-  const [rest = ''] = overflow === undefined ? [] : text.slice(...overflow).split('<')
-  const long = first + rest.slice(0, -1)
-  return rest.length >= 2 && rest.endsWith(checkDigit(long)) ? long : undefined
+  if (digit !== '<') return digit === checkDigit(first) ? withoutFillers(first) : undefined
+  // Doc 9303-5, 4.2.4: a filler instead of the digit means that the number continues in the
+  // optional data, with its check digit at the end.
+  const [continued = ''] = overflow === undefined ? [] : text.slice(...overflow).split('<')
+  const long = first + continued.slice(0, -1)
+  return continued.length >= 2 && continued.endsWith(checkDigit(long)) ? long : undefined
 }
 
-function unfilled(number: string): string | undefined {
+function withoutFillers(number: string): string | undefined {
   const bare = number.replace(/<+$/, '')
   return bare === '' ? undefined : bare
 }
 
-/** An empty personal number may have a filler for its digit. */
-function holdsOptional(value: string, digit: string): boolean {
+/** An empty personal number may have a filler as its check digit. */
+function isValidOptional(value: string, digit: string): boolean {
   return digit === checkDigit(value) || (digit === '<' && /^<+$/.test(value))
 }
 
 const WEIGHTS = [7, 3, 1] as const
 
-/** Doc 9303-3, section 4.9: digits count themselves, letters from 10, fillers nothing; weights 7, 3, 1; modulo 10. */
+/**
+ * Doc 9303-3, section 4.9: digits have their own value, letters start at 10, fillers are 0. The
+ * weights are 7, 3, 1 and the sum is taken modulo 10.
+ */
 function checkDigit(text: string): string {
   let sum = 0
-  for (let at = 0; at < text.length; at++)
-    sum += valueOf(text.charCodeAt(at)) * (WEIGHTS[at % 3] ?? 0)
+  for (let index = 0; index < text.length; index++)
+    sum += valueOf(text.charCodeAt(index)) * (WEIGHTS[index % 3] ?? 0)
   return String(sum % 10)
 }
 
@@ -137,14 +141,14 @@ function valueOf(code: number): number {
 }
 
 const DAY_MS = 86_400_000
-/** The last day ends latest in the west of the Pacific's date line. */
+/** The expiry day ends last at UTC-12. */
 const WESTERNMOST_MS = 12 * 3_600_000
 
-/** The end of an expiry date. No document with a chip is older than this century. */
+/** Returns the end of an expiry date. Documents with a chip are all from this century. */
 function endOf(date: string): Instant | undefined {
   const [, year, month, day] = /^(\d\d)(\d\d)(\d\d)$/.exec(date) ?? []
   const start = Date.parse(`20${year}-${month}-${day}T00:00:00Z`)
-  // Date.parse takes the 31st of February for a day in March.
+  // Date.parse accepts 31 February as a day in March.
   const exists = !Number.isNaN(start) && new Date(start).getUTCDate() === Number(day)
   return exists ? start + DAY_MS + WESTERNMOST_MS : undefined
 }

@@ -38,7 +38,7 @@ export interface PassiveAuthenticationInput {
   readonly now: Instant
 }
 
-/** A document that its state has signed, and that has not expired. */
+/** A document that its state signed and that has not expired. */
 export interface AuthenticDocument {
   readonly mrz: Mrz
   /** The data groups that the state has signed. An unlisted one counts as absent. */
@@ -64,7 +64,7 @@ export function verifyPassiveAuthentication(
 
 /** A security object that a trusted state has signed. */
 export interface AuthenticSecurityObject extends SecurityObject {
-  /** Of the certificate that signed it: two letters. */
+  /** The country of the certificate that signed it: two letters. */
   readonly country: string | undefined
 }
 
@@ -94,13 +94,15 @@ export function verifySecurityObject(
   const signer = candidates.find((candidate) => isSignedWith(signed, candidate))
   if (signer === undefined) return fail('sod_signature')
 
-  // 5. A trusted country certificate has the name of its issuer, and its key signed the certificate.
+  // 5. A trusted country certificate has the name of the issuer, and its key signed the
+  //    certificate.
   const issuers = trust.issuersOf(signer)
   if (issuers.length === 0) return fail('csca_unknown')
   const issuer = issuers.find((candidate) => isIssuedBy(signer, candidate))
   if (issuer === undefined) return fail('dsc_signature')
 
-  // 6. The certificate is for signing documents: not for master lists, visible seals or other certificates.
+  // 6. The certificate is for signing documents, and not for master lists, visible digital seals or
+  //    other certificates.
   if (
     !maySign(signer) ||
     hasUnsupportedCriticalExtension(signer) ||
@@ -139,7 +141,7 @@ export function verifyDataGroups(
   const mrz = readMrz(zone?.toString('latin1') ?? '')
   if (mrz === undefined) return fail('mrz')
 
-  // 10. The zone names the state of the certificate: no country signs another one's documents.
+  // 10. The zone names the state of the certificate: a country signs only its own documents.
   if (object.country === undefined || !isCountryOf(mrz.issuingState, object.country))
     return fail('country')
 

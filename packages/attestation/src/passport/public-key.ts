@@ -4,7 +4,10 @@ import { readSequence } from '../asn1/values.ts'
 import { writeTlv } from '../asn1/write.ts'
 import { readPublicKey } from '../x509/public-key.ts'
 
-/** The curves of Doc 9303-12 and BSI TR-03116-2, also where a key spells one out: others can be made to take very long. */
+/**
+ * The curves of Doc 9303-12 and BSI TR-03116-2, by name or with explicit parameters. Verification
+ * on other explicit curves can be made very slow.
+ */
 const CURVES: readonly string[] = [
   'prime192v1',
   'secp224r1',
@@ -13,13 +16,13 @@ const CURVES: readonly string[] = [
   'secp521r1',
   ...[160, 192, 224, 256, 320, 384, 512].map((bits) => `brainpoolP${bits}r1`),
 ]
-/** Chips in use sign with 1024; the largest state uses 6144. */
+/** Chips in use have keys of 1024 bits; the largest key of a state has 6144. */
 const RSA_BITS = { min: 1024, max: 8192 } as const
-/** All that are recorded use 65537 or 3. */
+/** All recorded keys use 65537 or 3. */
 const MAX_RSA_EXPONENT = 0xff_ff_ff_ffn
 const RSA_PSS = Buffer.from('06092a864886f70d01010a', 'hex')
 
-/** A public key from SPKI; undefined for a kind that no passport has. */
+/** Reads an SPKI public key. Undefined for kinds and sizes that passports do not use. */
 export function passportKey(spki: Buffer): KeyObject | undefined {
   const key = readPublicKey(spki)
   const { namedCurve, modulusLength = 0, publicExponent = 0n } = key?.asymmetricKeyDetails ?? {}
@@ -34,8 +37,8 @@ export function passportKey(spki: Buffer): KeyObject | undefined {
 }
 
 /**
- * The same RSA key, bound to RSASSA-PSS with these parameters. Node takes no digest for the mask on its own; from the
- * key's own parameters OpenSSL reads all of them, and holds the signature to them.
+ * Restricts an RSA key to RSASSA-PSS with these parameters. Node has no option for the digest of
+ * the mask. OpenSSL reads all parameters from the key and enforces them.
  */
 export function bindToPss(spki: Buffer, parameters: Tlv): KeyObject | undefined {
   const [, bits] = unlessMalformed(() => readSequence(readTlv(spki, 'ber'))) ?? []

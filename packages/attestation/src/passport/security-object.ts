@@ -8,7 +8,7 @@ export interface SecurityObject {
   readonly hashes: ReadonlyMap<number, Buffer>
 }
 
-/** ICAO's own type, its forerunner (Belgium, France), that of Dutch documents, and plain data (China). */
+/** ICAO's type, its predecessor (Belgium, France), the Dutch type, and plain data (China). */
 export const SECURITY_OBJECT_TYPES: readonly string[] = [
   '2.23.136.1.1.1',
   '1.3.27.1.1.1',
@@ -18,6 +18,7 @@ export const SECURITY_OBJECT_TYPES: readonly string[] = [
 
 const DATA_GROUPS = 16
 
+/** Reads a security object. Undefined if it is malformed, empty, or of an unknown digest. */
 export function readSecurityObject(content: Buffer): SecurityObject | undefined {
   return unlessMalformed(() => {
     const [version, algorithm, list] = readSequence(readTlv(content, 'ber'))

@@ -11,7 +11,7 @@ import {
 } from '../x509/algorithm.ts'
 import { bindToPss, passportKey } from './public-key.ts'
 
-/** How a state signs: as others do, or with RSASSA-PSS, which names its digests in parameters. */
+/** A signature scheme of a state. RSASSA-PSS names its digests in parameters. */
 export type PassportScheme = SignatureScheme | PssScheme
 
 interface PssScheme {
@@ -23,29 +23,41 @@ interface PssScheme {
 
 const PSS = '1.2.840.113549.1.1.10'
 
-/** Identifiers that name only the kind of key: Australia, New Zealand and the United States write them; the digest stands beside. */
+/**
+ * Identifiers that name only the kind of key. Australia, New Zealand and the United States write
+ * them; the digest is in the signer info.
+ */
 const WITHOUT_DIGEST = new Map<string, 'pkcs1' | 'ecdsa'>([
   ['1.2.840.113549.1.1.1', 'pkcs1'],
   ['1.2.840.10045.2.1', 'ecdsa'],
   ['1.2.840.10045.4.3', 'ecdsa'],
 ])
 
-/** @param beside the digest that the signer names elsewhere, where it does */
+/**
+ * Returns the scheme of an identifier. Undefined if it is unknown or lacks a digest.
+ *
+ * @param signerDigest the digest in the signer info
+ */
 export function passportScheme(
   algorithm: AlgorithmIdentifier,
-  beside?: Digest,
+  signerDigest?: Digest,
 ): PassportScheme | undefined {
   const scheme = WITHOUT_DIGEST.get(algorithm.id)
-  if (scheme !== undefined) return beside === undefined ? undefined : { scheme, digest: beside }
+  if (scheme !== undefined)
+    return signerDigest === undefined ? undefined : { scheme, digest: signerDigest }
   return algorithm.id === PSS ? unlessMalformed(() => pss(algorithm)) : schemeOf(algorithm)
 }
 
-/** RSASSA-PSS-params (RFC 4055): what is left out is SHA-1 and 20 bytes of salt. The mask and the trailer are OpenSSL's to read. */
+/**
+ * Reads RSASSA-PSS-params (RFC 4055). The defaults are SHA-1 and a salt of 20 bytes. OpenSSL reads
+ * the mask function and the trailer.
+ */
 function pss({ parameters }: AlgorithmIdentifier): PssScheme | undefined {
-  const parts = readSequence(parameters)
-  const part = (number: number) => parts.find(({ tag }) => tag === TAG.context(number))
-  const digest = part(0) === undefined ? 'sha1' : digestOf(readAlgorithm(readExplicit(part(0), 0)))
-  const saltBytes = part(2) === undefined ? 20 : readSmall(readExplicit(part(2), 2))
+  const fields = readSequence(parameters)
+  const field = (number: number) => fields.find(({ tag }) => tag === TAG.context(number))
+  const digest =
+    field(0) === undefined ? 'sha1' : digestOf(readAlgorithm(readExplicit(field(0), 0)))
+  const saltBytes = field(2) === undefined ? 20 : readSmall(readExplicit(field(2), 2))
   return parameters === undefined || digest === undefined
     ? undefined
     : { scheme: 'pss', digest, saltBytes, parameters }
@@ -54,9 +66,8 @@ function pss({ parameters }: AlgorithmIdentifier): PssScheme | undefined {
 /** Whether the key made the signature over the message. */
 export function isSigned(
   algorithm: PassportScheme,
-  of: { message: Buffer; signature: Buffer; spki: Buffer },
+  { message, signature, spki }: { message: Buffer; signature: Buffer; spki: Buffer },
 ): boolean {
-  const { message, signature, spki } = of
   const key = algorithm.scheme === 'pss' ? bindToPss(spki, algorithm.parameters) : passportKey(spki)
   if (key === undefined) return false
   switch (algorithm.scheme) {
@@ -92,7 +103,10 @@ export function isSigned(
   }
 }
 
-/** Some signers write r and s side by side under an identifier that promises DER, and chips DER where r and s were to stand side by side. */
+/**
+ * Verifies an ECDSA signature in either encoding. Some signers concatenate r and s under an
+ * identifier that specifies DER, and some chips do the reverse.
+ */
 export function isEcdsaSigned(
   digest: Digest,
   { message, signature, key }: { message: Buffer; signature: Buffer; key: KeyObject },
@@ -102,7 +116,7 @@ export function isEcdsaSigned(
   )
 }
 
-/** OpenSSL throws for some signatures that are none. */
+/** OpenSSL throws for some malformed signatures. Returns false for them. */
 function attempt(check: () => boolean): boolean {
   try {
     return check()

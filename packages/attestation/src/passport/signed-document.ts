@@ -10,7 +10,7 @@ import { keyIdOf } from '../x509/extensions.ts'
 import { readStateCertificate } from './state-certificate.ts'
 import { isSigned, passportScheme } from './signature.ts'
 
-/** SignedData as states write it: the signer has signed attributes of the content. Others may have signed beside the state. */
+/** SignedData as states write it, with signed attributes. It may have additional signers. */
 export interface SignedDocument extends SignedData {
   readonly signer: SignerInfo & { readonly digest: Digest; readonly signedAttributes: Tlv }
 }
@@ -20,49 +20,56 @@ const ATTRIBUTE = {
   messageDigest: '1.2.840.113549.1.9.4',
   signingTime: '1.2.840.113549.1.9.5',
 } as const
-/** Doc 9303-10, table 38; of China's plain data too. */
+/** Doc 9303-10, table 38. Chinese objects with plain data use it too. */
 const VERSION = 3
-/** RFC 5652, section 5.3: 1 with issuer and serial number, 3 with a key id, where the made-up state writes 1. */
-const SIGNER_VERSIONS = { named: [1], keyed: [1, 3] } as const
+/**
+ * RFC 5652, section 5.3: 1 for issuer and serial number, 3 for a key id. The ICAO specimen state
+ * writes 1 with a key id.
+ */
+const SIGNER_VERSIONS = { issuerAndSerial: [1], keyId: [1, 3] } as const
 
+/** Reads a signed document. Undefined unless it has signed attributes and the required versions. */
 export function readSignedDocument(bytes: Buffer): SignedDocument | undefined {
   const read = readSignedData(bytes)
-  const { named, version, digest, signedAttributes } = read?.signer ?? {}
+  const { signerId, version, digest, signedAttributes } = read?.signer ?? {}
   const versions: readonly number[] =
-    SIGNER_VERSIONS[named !== undefined && 'keyId' in named ? 'keyed' : 'named']
+    SIGNER_VERSIONS[signerId !== undefined && 'keyId' in signerId ? 'keyId' : 'issuerAndSerial']
   if (read?.version !== VERSION || version === undefined || !versions.includes(version))
     return undefined
-  // Doc 9303-10 demands signed attributes: without them a signature over other bytes could pass for one over these.
-  // The digest is announced, for whoever reads in one pass.
+  // Doc 9303-10 requires signed attributes. Without them, a signature over other bytes could be
+  // presented as one over this content. RFC 5652 requires the signer's digest in the list of
+  // digests.
   if (signedAttributes === undefined || digest === undefined || !read.digests.includes(digest))
     return undefined
   return { ...read, signer: { ...read.signer, digest, signedAttributes } }
 }
 
-/** More certificates than this are of no document. */
+/** No genuine document includes more certificates. */
 const MAX_CERTIFICATES = 8
 
 /**
- * Certificates that may be the signer's: the one it names first. Some states name none of those that they send;
- * then the signature decides.
+ * Returns the certificates that may belong to the signer: those that match its identifier. Some
+ * states identify none of the included certificates. Then all are candidates, and the signature
+ * decides.
  */
 export function signerCandidates({ certificates, signer }: SignedDocument): readonly Certificate[] {
   const read = certificates
     .slice(0, MAX_CERTIFICATES)
     .flatMap((encoded) => readStateCertificate(encoded) ?? [])
-  const named = read.filter((certificate) => isNamedBy(signer, certificate))
-  return named.length > 0 ? named : read
+  const identified = read.filter((certificate) => identifies(signer, certificate))
+  return identified.length > 0 ? identified : read
 }
 
-function isNamedBy({ named }: SignerInfo, certificate: Certificate): boolean {
-  if (named === undefined) return false
-  if ('keyId' in named) return keyIdOf(certificate, 'own')?.equals(named.keyId) === true
+function identifies({ signerId }: SignerInfo, certificate: Certificate): boolean {
+  if (signerId === undefined) return false
+  if ('keyId' in signerId) return keyIdOf(certificate, 'own')?.equals(signerId.keyId) === true
   return (
-    certificate.issuer.canonical === named.issuer.canonical && certificate.serial === named.serial
+    certificate.issuer.canonical === signerId.issuer.canonical &&
+    certificate.serial === signerId.serial
   )
 }
 
-/** Whether the signed attributes are about this content: its type and its digest. */
+/** Whether the signed attributes contain the type and the digest of this content. */
 export function coversContent({ contentType, content, signer }: SignedDocument): boolean {
   const computed = createHash(signer.digest).update(content).digest()
   return (
@@ -83,19 +90,22 @@ export function isSignedWith({ signer }: SignedDocument, { publicKey }: Certific
   )
 }
 
-/** What is signed is the SET itself (RFC 5652, section 5.4): as it came, or in DER where it came otherwise. */
+/**
+ * Returns the messages that the signature may cover: the SET as received, and in DER if that
+ * differs (RFC 5652, section 5.4).
+ */
 function signedForms(attributes: Tlv): readonly Buffer[] {
   const asSent = Buffer.concat([Buffer.of(TAG.set), attributes.whole.subarray(1)])
   const canonical = unlessMalformed(() => toDer(attributes, TAG.set))
   return canonical === undefined || asSent.equals(canonical) ? [asSent] : [asSent, canonical]
 }
 
-/** When it was signed, where the signer says so. */
+/** Returns the signing time attribute. Undefined if it is absent or malformed. */
 export function signingTime({ signer }: SignedDocument): Instant | undefined {
   return attributeOf(signer, ATTRIBUTE.signingTime, readTime)
 }
 
-/** The value of an attribute that must stand once and have one. */
+/** Reads an attribute. Undefined unless it occurs once and has one value. */
 function attributeOf<T>(
   { signedAttributes }: SignedDocument['signer'],
   type: string,

@@ -22,22 +22,22 @@ export function readStateCertificate(encoded: Uint8Array): Certificate | undefin
     : read
 }
 
-/** Whether the issuer's key signed it. */
+/** Whether the issuer's key signed the certificate. */
 export function isIssuedBy({ signed }: Certificate, issuer: Certificate): boolean {
   const scheme = passportScheme(signed.algorithm)
   return scheme !== undefined && isSigned(scheme, { ...signed, spki: issuer.publicKey })
 }
 
 /**
- * Whether it may issue others. The usage decides: Turkey's country certificate of 2021 has it, and calls itself no
- * authority in its basic constraints.
+ * Whether it may issue certificates. The key usage decides, because the basic constraints of
+ * Turkey's country certificate of 2021 do not mark it as an authority.
  */
 export function mayIssue(certificate: Certificate): boolean {
   const usage = keyUsageOf(certificate)
   return usage === undefined ? isAuthority(certificate) : (usage & USAGE.certificateSigning) !== 0
 }
 
-/** Whether it may sign documents, and is no authority itself. */
+/** Whether it may sign documents and is not an authority. */
 export function maySign(certificate: Certificate): boolean {
   const usage = keyUsageOf(certificate)
   return usage === undefined
@@ -62,7 +62,7 @@ export function hasUnsupportedCriticalExtension(certificate: Certificate): boole
   return hasUnknownCriticalExtension(certificate, UNDERSTOOD)
 }
 
-/** Two letters, upper case. */
+/** Returns the country of the subject, or of the issuer: two upper-case letters. */
 export function countryOf({ subject, issuer }: Certificate): string | undefined {
   return (subject.attributes.get(ATTRIBUTE.country) ?? issuer.attributes.get(ATTRIBUTE.country))
     ?.trim()

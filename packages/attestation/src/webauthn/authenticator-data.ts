@@ -35,7 +35,7 @@ export interface AttestedCredential {
   readonly key: unknown
 }
 
-/** Extension outputs in use have some 100 bytes; the caller bounds the whole. */
+/** Extension outputs in use have about 100 bytes. The caller bounds the whole object. */
 const MAX_EXTENSIONS_BYTES = 16_384
 const AAGUID_BYTES = 16
 const CREDENTIAL_ID_OFFSET = 18
@@ -63,8 +63,8 @@ export function stateOf(header: AuthenticatorHeader): AuthenticatorState {
 }
 
 /**
- * Reads the credential after the header. Undefined unless there is exactly one, followed by what the
- * extension flag announces and nothing else.
+ * Reads the credential after the header. Undefined unless there is exactly one, followed by nothing
+ * but the extensions that the flag announces.
  */
 export function readAttestedCredential(
   header: AuthenticatorHeader,

@@ -23,7 +23,9 @@ export interface WebAuthnAssertionInput {
   readonly rpId: string
 }
 
-/** What a verified assertion states. The caller checks that the counter increased, and stores it. */
+/**
+ * What a verified assertion states. The caller checks that the counter increased, and stores it.
+ */
 export interface VerifiedWebAuthnAssertion {
   readonly counter: number
 }

@@ -78,7 +78,7 @@ export function verifyWebAuthnRegistration(
   const authenticatorData = bytesOf(object.get('authData'))
   if (!(members instanceof Map) || authenticatorData === undefined)
     return fail('attestation_object')
-  // 3. The authenticator: the RP ID, a user present and verified, flags that agree.
+  // 3. The authenticator: the RP ID, a user present and verified, consistent flags.
   const header = readHeader(authenticatorData)
   if (header === undefined || !hash('sha256', rpId, 'buffer').equals(header.appIdHash))
     return fail('app_id')
@@ -86,7 +86,7 @@ export function verifyWebAuthnRegistration(
   if (!userPresent) return fail('user_present')
   if (!userVerified) return fail('user_verified')
   if (backedUp && !backupEligible) return fail('backup_flags')
-  // 4. The credential: the named one, with an ES256 key, and nothing left over.
+  // 4. The credential: the named one, with an ES256 key and no bytes after it.
   const credential = readAttestedCredential(header)
   if (credential === undefined) return fail('authenticator_data')
   const { credentialId, aaguid } = credential
@@ -113,7 +113,7 @@ export function verifyWebAuthnRegistration(
     credentialId,
     publicKey: key.export({ format: 'der', type: 'spki' }),
     counter,
-    // A key that may be copied proves an account and not this phone, whoever attests it.
+    // A key that may be copied identifies an account and not this phone, even if it is attested.
     attested: attested && !backupEligible,
     backupEligible,
     environment,

@@ -53,7 +53,10 @@ const fail = rejectWith('attestation_invalid')
 /** Neither a trusted root nor a test root has attested the key. */
 const UNATTESTED: KeyTrust = { attested: false, environment: 'production', serials: [] }
 
-/** Verifies an attestation statement. An empty one is accepted as unattested; a wrong one is rejected. */
+/**
+ * Verifies an attestation statement. An empty one is accepted as unattested; a wrong one is
+ * rejected.
+ */
 export function verifyStatement(
   statement: Statement,
   trust: StatementTrust,
@@ -150,8 +153,8 @@ function verifyApple(statement: Statement, trust: StatementTrust, now: Instant):
 }
 
 /**
- * WebAuthn, section 8.8, has the chain alone. Genuine statements from September 2020 to May 2021 also
- * name the algorithm.
+ * WebAuthn, section 8.8, has the chain alone. Genuine statements from September 2020 to May 2021
+ * also name the algorithm.
  */
 function isAppleForm(members: ReadonlyMap<unknown, unknown>): boolean {
   return (

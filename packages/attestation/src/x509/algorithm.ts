@@ -1,7 +1,7 @@
 import { type Tlv, Malformed, TAG } from '../asn1/tlv.ts'
 import { readOid, readSequence } from '../asn1/values.ts'
 
-/** AlgorithmIdentifier: a name, and perhaps parameters. */
+/** AlgorithmIdentifier: an object identifier with optional parameters. */
 export interface AlgorithmIdentifier {
   readonly id: string
   readonly parameters: Tlv | undefined
@@ -23,12 +23,12 @@ const DIGESTS = new Map<string, Digest>([
   ['2.16.840.1.101.3.4.2.3', 'sha512'],
 ])
 
-/** The hash function that an identifier names; undefined for another. */
+/** Returns the hash function of an identifier. Undefined if it is unknown or has parameters. */
 export function digestOf(algorithm: AlgorithmIdentifier): Digest | undefined {
-  return saysNothing(algorithm) ? DIGESTS.get(algorithm.id) : undefined
+  return hasNoParameters(algorithm) ? DIGESTS.get(algorithm.id) : undefined
 }
 
-/** How something is signed; `ecdsa-plain` is BSI TR-03111's, with r and s side by side. */
+/** A signature scheme. `ecdsa-plain` (BSI TR-03111) concatenates r and s. */
 export interface SignatureScheme {
   readonly scheme: 'pkcs1' | 'ecdsa' | 'ecdsa-plain'
   readonly digest: Digest
@@ -38,7 +38,7 @@ const RSA = '1.2.840.113549.1.1'
 const ECDSA = '1.2.840.10045.4'
 const PLAIN = '0.4.0.127.0.7.1.1.4.1'
 
-/** Every signature algorithm that is known here. Who takes which of them, and who takes SHA-1, says who verifies. */
+/** All known signature algorithms. Each verifier decides which of them it accepts. */
 const SCHEMES = new Map<string, SignatureScheme>([
   [`${RSA}.5`, { scheme: 'pkcs1', digest: 'sha1' }],
   [`${RSA}.14`, { scheme: 'pkcs1', digest: 'sha224' }],
@@ -57,13 +57,13 @@ const SCHEMES = new Map<string, SignatureScheme>([
   [`${PLAIN}.5`, { scheme: 'ecdsa-plain', digest: 'sha512' }],
 ])
 
-/** The scheme that an identifier names together with its digest; undefined for another. */
+/** Returns the scheme of an identifier that includes its digest. Undefined for any other one. */
 export function schemeOf(algorithm: AlgorithmIdentifier): SignatureScheme | undefined {
-  return saysNothing(algorithm) ? SCHEMES.get(algorithm.id) : undefined
+  return hasNoParameters(algorithm) ? SCHEMES.get(algorithm.id) : undefined
 }
 
-/** Parameters that are left out, or written as NULL: both are in use. */
-function saysNothing({ parameters }: AlgorithmIdentifier): boolean {
+/** Whether the parameters are absent or NULL. Genuine certificates use both. */
+function hasNoParameters({ parameters }: AlgorithmIdentifier): boolean {
   return (
     parameters === undefined || (parameters.tag === TAG.null && parameters.content.length === 0)
   )

@@ -5,7 +5,7 @@ import { type AlgorithmIdentifier, readAlgorithm } from './algorithm.ts'
 import { type Extensions, readExtensions } from './extensions.ts'
 import { type Name, readName } from './name.ts'
 
-/** What is read of an X.509 certificate. Nothing in it is trusted before a chain has been verified. */
+/** A parsed X.509 certificate. Do not trust any of it before its chain has been verified. */
 export interface Certificate {
   readonly encoded: Buffer
   readonly encoding: Encoding
@@ -27,22 +27,25 @@ export interface Certificate {
   }
 }
 
-/** Chains of real phones hold up to 2.5 KiB a certificate; one with an ML-DSA key up to 5. */
+/** Certificates of real phones have up to 2.5 KiB, and one with an ML-DSA key up to 5 KiB. */
 const MAX_BYTES = 8 * 1024
-/** The largest of a state that is recorded is below 3 KiB; they spell out curves, and have keys of 6144 bits. */
-const MAX_BYTES_OF_STATE = 16 * 1024
+/**
+ * The largest recorded certificate of a state has less than 3 KiB. States write explicit curve
+ * parameters and use RSA keys of 6144 bits.
+ */
+const MAX_STATE_BYTES = 16 * 1024
 
 /**
- * Reads a certificate. Undefined for anything that is not one.
+ * Reads a certificate. Undefined if the bytes are not one.
  *
- * @param encoding `ber` for states', whose own encoders do not always keep to DER
+ * @param encoding `ber` for certificates of states, whose encoders do not always write DER
  */
 export function readCertificate(
   encoded: Uint8Array,
   encoding: Encoding = 'der',
 ): Certificate | undefined {
-  const most = encoding === 'ber' ? MAX_BYTES_OF_STATE : MAX_BYTES
-  return encoded.length > most
+  const maxBytes = encoding === 'ber' ? MAX_STATE_BYTES : MAX_BYTES
+  return encoded.length > maxBytes
     ? undefined
     : unlessMalformed(() => parse(readTlv(encoded, encoding)))
 }
@@ -56,13 +59,13 @@ function parse(certificate: Tlv): Certificate {
     fields
   const [notBefore, notAfter, ...later] = readSequence(validity)
   readSequence(publicKey)
-  // The algorithm stands twice, and only one of the two is signed.
+  // The algorithm occurs twice, and the signature covers only the inner one.
   if (
     body === undefined ||
     algorithm?.whole.equals(innerAlgorithm?.whole ?? certificate.whole) !== true
   )
     throw new Malformed('algorithm')
-  // Unique ids would stand before the extensions; nobody has written them since 1997.
+  // Unique identifiers, which precede the extensions, have been obsolete since 1997.
   if (
     version < 1n ||
     version > 3n ||
@@ -89,14 +92,20 @@ function parse(certificate: Tlv): Certificate {
   }
 }
 
-/** @throws {Malformed} */
+/**
+ * Reads a serial number as lower-case hex without leading zeros.
+ *
+ * @throws {Malformed} for another type, and for a negative number in DER
+ */
 export function serialOf(serial: Tlv | undefined): string {
   const number = readInteger(serial)
-  // RFC 5280 forbids them; Albania, Kazakhstan and Mozambique have them. Theirs are on no revocation list that is read here.
+  // RFC 5280 forbids negative serials, but Albania, Kazakhstan and Mozambique use them. No
+  // revocation list that this package reads names certificates of states.
   if (number < 0n && serial?.encoding !== 'ber') throw new Malformed('serial')
   return number.toString(16)
 }
 
+/** Whether the instant is within the validity period, both ends included. */
 export function isValidAt(
   { notBefore, notAfter }: Pick<Certificate, 'notBefore' | 'notAfter'>,
   instant: Instant,

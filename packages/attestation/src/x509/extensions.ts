@@ -10,7 +10,7 @@ import {
   readSequence,
 } from '../asn1/values.ts'
 
-/** By object identifier. */
+/** The extensions of a certificate, by object identifier. */
 export type Extensions = ReadonlyMap<string, { readonly critical: boolean; readonly value: Buffer }>
 
 export const EXTENSION = {
@@ -22,7 +22,7 @@ export const EXTENSION = {
   extendedKeyUsage: '2.5.29.37',
 } as const
 
-/** @throws {Malformed} */
+/** @throws {Malformed} for an empty list, and for an extension that occurs twice */
 export function readExtensions(field: Tlv | undefined): Extensions {
   const extensions = new Map<string, { critical: boolean; value: Buffer }>()
   if (field === undefined) return extensions
@@ -32,7 +32,8 @@ export function readExtensions(field: Tlv | undefined): Extensions {
       readOid(parts[0]),
       parts.length === 3 ? readLenientBoolean(parts[1]) : undefined,
     ]
-    // Twice the same: which one counts would depend on who reads. FALSE need not be written, but some makers write it.
+    // Two parsers could pick two different values of a repeated extension. Some vendors write the
+    // default FALSE, so it is accepted.
     if (parts.length > 3 || extensions.has(id)) throw new Malformed('extension')
     extensions.set(id, { critical: flag === true, value: readOctets(parts.at(-1)) })
   }
@@ -40,13 +41,13 @@ export function readExtensions(field: Tlv | undefined): Extensions {
   return extensions
 }
 
-/** Whose extensions are asked for. */
+/** A certificate, as far as the functions below read it. */
 export interface Extended {
   readonly extensions: Extensions
   readonly encoding: Encoding
 }
 
-/** What an extension says; undefined where it is not there, or malformed. */
+/** Reads the value of an extension. Undefined if it is absent or malformed. */
 export function extensionOf<T>(
   { extensions, encoding }: Extended,
   id: string,
@@ -56,7 +57,7 @@ export function extensionOf<T>(
   return extension && unlessMalformed(() => read(readTlv(extension.value, encoding)))
 }
 
-/** Whether it demands something that is not understood here. */
+/** Whether the certificate has a critical extension that the caller does not process. */
 export function hasUnknownCriticalExtension(
   { extensions }: Extended,
   understood: ReadonlySet<string>,
@@ -67,13 +68,16 @@ export function hasUnknownCriticalExtension(
 /** Bits of KeyUsage. */
 export const USAGE = { digitalSignature: 0x80, certificateSigning: 0x04 } as const
 
-/** What the key may be used for; undefined where nothing is said of it, and nothing where it is malformed. */
+/** Returns the key usage bits. Undefined if the extension is absent, 0 if it is malformed. */
 export function keyUsageOf(certificate: Extended): number | undefined {
   if (!certificate.extensions.has(EXTENSION.keyUsage)) return undefined
   return extensionOf(certificate, EXTENSION.keyUsage, readFlags) ?? 0
 }
 
-/** How many authorities may stand below this one, by its basic constraints; undefined where it calls itself none. */
+/**
+ * Returns the path length constraint: the maximum number of authorities below this one, or
+ * Infinity. Undefined if the basic constraints do not mark the certificate as an authority.
+ */
 export function pathLengthOf(certificate: Extended): number | undefined {
   return extensionOf(certificate, EXTENSION.basicConstraints, (constraints) => {
     const [isAuthority, pathLength, ...more] = readSequence(constraints)
@@ -82,7 +86,7 @@ export function pathLengthOf(certificate: Extended): number | undefined {
   })
 }
 
-/** Purposes that it is limited to; undefined where it names none. */
+/** Returns the extended key usages. Undefined if the extension is absent, empty if malformed. */
 export function purposesOf(certificate: Extended): readonly string[] | undefined {
   if (!certificate.extensions.has(EXTENSION.extendedKeyUsage)) return undefined
   return (
@@ -94,7 +98,7 @@ export function purposesOf(certificate: Extended): readonly string[] | undefined
 
 const KEY_ID = 0x80
 
-/** The id of the key that a certificate says it has, or that its issuer has. */
+/** Returns the key identifier of the certificate itself or of its issuer. */
 export function keyIdOf(certificate: Extended, whose: 'own' | 'issuer'): Buffer | undefined {
   if (whose === 'own') return extensionOf(certificate, EXTENSION.subjectKeyId, readOctets)
   return extensionOf(

@@ -4,7 +4,7 @@ import type { Certificate } from './certificate.ts'
 import { keyUsageOf, pathLengthOf, USAGE } from './extensions.ts'
 import { isSignatureOf, readPublicKey } from './public-key.ts'
 
-/** Why a certificate does not count as issued by another one. */
+/** The reason why a certificate is not accepted as issued by another one. */
 export type IssuanceFault =
   | 'issuer_name'
   | 'issuer_not_ca'
@@ -13,7 +13,7 @@ export type IssuanceFault =
   | 'signature'
 
 /**
- * Checks that the issuer may have issued the certificate, and that it did. Undefined if so.
+ * Checks that the issuer may issue the certificate and that it signed it. Undefined if both hold.
  *
  * @param authoritiesBelow the number of authorities between the issuer and the leaf of the chain
  */
@@ -27,7 +27,7 @@ export function issuanceFault(
   return signatureFault(certificate, issuer)
 }
 
-/** Checks that the issuer signed the certificate, whatever it may do. Undefined if so. */
+/** Checks only that the issuer signed the certificate, not that it may. Undefined if it did. */
 export function signatureFault(
   certificate: Certificate,
   issuer: Certificate,
@@ -38,7 +38,7 @@ export function signatureFault(
   return isSignedBy(certificate, key) ? undefined : 'signature'
 }
 
-/** Whether it may issue others: by its basic constraints, and by its key usage if it has one. */
+/** Whether the basic constraints, and the key usage if present, allow it to issue certificates. */
 export function isAuthority(certificate: Certificate): boolean {
   const usage = keyUsageOf(certificate) ?? USAGE.certificateSigning
   return pathLengthOf(certificate) !== undefined && (usage & USAGE.certificateSigning) !== 0
@@ -50,8 +50,8 @@ export function isSelfIssued({ issuer, subject }: Certificate): boolean {
 }
 
 /**
- * The signature schemes of phone chains with their key types. SHA-1 is not accepted, and neither are
- * the schemes that only passports use.
+ * The signature schemes of phone chains with their key types. SHA-1 is not accepted, and neither
+ * are the schemes that only passports use.
  */
 const KEY_TYPE = { pkcs1: 'rsa', ecdsa: 'ec', 'ecdsa-plain': null } as const
 const DIGESTS: readonly string[] = ['sha256', 'sha384', 'sha512']

@@ -3,14 +3,14 @@ import { readOid, readSequence, readSetOf } from '../asn1/values.ts'
 
 /** The name of a certificate's subject or issuer. */
 export interface Name {
-  /** As it came. Links of a phone's chain are compared byte for byte. */
+  /** The DER or BER bytes. Chains of phones are compared byte by byte. */
   readonly encoded: Buffer
   /**
-   * Equal for names that RFC 5280, section 7.1, calls equal: without case, and without spaces that carry nothing.
-   * States write the issuer in other string types and cases than the issuer its own name.
+   * Equal for names that match by RFC 5280, section 7.1: case and insignificant spaces are ignored.
+   * Some states write the issuer name with another string type or case than in its own certificate.
    */
   readonly canonical: string
-  /** By object identifier. Of several of one kind, the last. */
+  /** Attribute values by object identifier. If one occurs several times, the last value. */
   readonly attributes: ReadonlyMap<string, string>
 }
 
@@ -22,16 +22,17 @@ export const ATTRIBUTE = {
   unit: '2.5.4.11',
 } as const
 
-/** @throws {Malformed} */
+/** @throws {Malformed} for an absent name, and for an empty relative name */
 export function readName(tlv: Tlv | undefined): Name {
-  const parts = readSequence(tlv).map((part) => readSetOf(part).map(attributeOf))
-  if (tlv === undefined || parts.some((part) => part.length === 0)) throw new Malformed('name')
+  const relativeNames = readSequence(tlv).map((name) => readSetOf(name).map(attributeOf))
+  if (tlv === undefined || relativeNames.some((name) => name.length === 0))
+    throw new Malformed('name')
   return {
     encoded: tlv.whole,
     canonical: JSON.stringify(
-      parts.map((part) => part.map(([type, text]) => `${type}=${folded(text)}`).sort()),
+      relativeNames.map((name) => name.map(([type, text]) => `${type}=${fold(text)}`).sort()),
     ),
-    attributes: new Map(parts.flat()),
+    attributes: new Map(relativeNames.flat()),
   }
 }
 
@@ -47,6 +48,6 @@ function textOf({ tag, content }: Tlv): string {
     : content.toString('utf8')
 }
 
-function folded(text: string): string {
+function fold(text: string): string {
   return text.trim().replaceAll(/\s+/g, ' ').toLowerCase()
 }

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 
-/** A public key from SPKI, or undefined where Node does not know it. */
+/** Reads an SPKI public key. Undefined if OpenSSL does not support it. */
 export function readPublicKey(spki: Uint8Array): KeyObject | undefined {
   try {
     return createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' })
@@ -9,15 +9,15 @@ export function readPublicKey(spki: Uint8Array): KeyObject | undefined {
   }
 }
 
-/** Whether the key signed the message. What OpenSSL cannot make sense of is no signature. */
-export function isSignatureOf(of: {
+/** Whether the key signed the message. False for a signature that OpenSSL cannot parse. */
+export function isSignatureOf(input: {
   message: Uint8Array
   digest: string
   signature: Uint8Array
   key: KeyObject
 }): boolean {
   try {
-    return verify(of.digest, of.message, of.key, of.signature)
+    return verify(input.digest, input.message, input.key, input.signature)
   } catch {
     return false
   }

@@ -23,7 +23,10 @@ export const APP_ID = androidAppId(SIMULATED_APP)
 export const APPS = [
   { package: SIMULATED_APP.package, certificateDigests: [APP_ID.split(':')[1] ?? ''] },
 ]
-/** The test root taken as a real one, so that what makes a device a sandbox one is the description alone. */
+/**
+ * The test root taken as a real one, so that what makes a device a sandbox one is the description
+ * alone.
+ */
 export const TRUSTED: Partial<AndroidPolicy> = {
   roots: new Set([AUTHORITY.rootKeyDigest, createAndroidAuthority(ROOT_KEY).rootKeyDigest]),
   apps: APPS,

@@ -53,7 +53,8 @@ test('recorded chains with a bit of any byte flipped are refused', {
     if (await broken(chain)) continue
     const questions: { at: number; byte: number; bit: number }[] = []
     for (const [at, certificate] of chain.entries()) {
-      // Chains of one device share all but the leaf: the same certificate below the same one is bent once.
+      // Chains of one device share all but the leaf: the same certificate below the same one is
+      // bent once.
       const place = `${certificate.toString('base64')}.${chain[at + 1]?.toString('base64')}`
       if (!seen.has(place))
         for (const byte of certificate.keys()) questions.push({ at, byte, bit: next(8) })

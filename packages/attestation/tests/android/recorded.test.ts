@@ -23,8 +23,9 @@ const RECORDERS = [
 }))
 
 /**
- * Recording: verdict on its chain, and on registering its key. Nothing of the folder can be registered: the keys are RSA
- * or ML-DSA, or EC without SHA-256. A recording that is not listed is held to what its own description says.
+ * Recording: verdict on its chain, and on registering its key. Nothing of the folder can be
+ * registered: the keys are RSA or ML-DSA, or EC without SHA-256. A recording that is not listed is
+ * held to what its own description says.
  */
 const VERDICTS: Readonly<Record<string, readonly [chain: string, registration: string]>> = {
   'akita/sdk34/SB_RSA_NONE': ['ok', 'key_algorithm'],
@@ -95,7 +96,8 @@ test('recordings: the folder is not empty', { skip: vectorsMissing }, () => {
 function recordedDescription(name: string): any {
   if (!listVectors('android-key', 'testdata').includes(`${name}.json`)) return undefined
   const text = readVector('android-key', 'testdata', `${name}.json`).toString()
-  // Some recordings say of their lists that the tags ascend. Here a list whose tags do not is no description at all.
+  // Some recordings say of their lists that the tags ascend. Here a list whose tags do not is no
+  // description at all.
   return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''), (member, value: unknown) =>
     member === 'areTagsOrdered' ? undefined : value,
   )

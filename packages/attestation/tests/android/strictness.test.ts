@@ -39,7 +39,8 @@ test('android-key: a description that says more, or less, or of a level below so
     wordOf(await register(chainWith(tamperedDescription((parts) => parts.slice(0, -1))))),
     'key_description',
   )
-  // The key of such a level would be judged by the hardware's list, with nobody having said that there is hardware.
+  // The key of such a level would be judged by the hardware's list, with nobody having said that
+  // there is hardware.
   assert.equal(
     wordOf(
       await register(
@@ -84,7 +85,8 @@ test('android-key: of two authorities between leaf and root each is held to its 
     ['both from this instant on', now, now, 'ok'],
     ['the lower one past', {}, past, 'validity'],
     ['the upper one past', past, {}, 'validity'],
-    // Only where the upper one is from the factory, too, nobody could have made the lower one an authority.
+    // Only where the upper one is from the factory, too, nobody could have made the lower one an
+    // authority.
     ['the lower one a mere key', {}, onlySigns, 'issuer_not_ca'],
   ] as const) {
     assert.equal(wordOf(await register(remoteChain(above, below))), verdict, what)
@@ -93,7 +95,10 @@ test('android-key: of two authorities between leaf and root each is held to its 
 
 type Tamper = Partial<Parameters<typeof certify>[0]>
 
-/** A chain provisioned remotely: the upper authority is Google's, the lower one has a serial number for its name. */
+/**
+ * A chain provisioned remotely: the upper authority is Google's, the lower one has a serial number
+ * for its name.
+ */
 function remoteChain(above: Tamper, below: Tamper): Buffer[] {
   const upperName = [
     ['organization', 'Google LLC'],

@@ -14,7 +14,10 @@ const skip = vectorsMissing
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** One line a recording: the environment of its device, and whether its receipt was new at that time. */
+/**
+ * One line a recording: the environment of its device, and whether its receipt was new at that
+ * time.
+ */
 const VERDICTS: readonly (readonly [string, 'sandbox' | 'production', 'fresh' | 'old'])[] = [
   ['veehaitch-ios-14.2', 'sandbox', 'fresh'],
   ['veehaitch-ios-14.3-beta-3', 'sandbox', 'fresh'],

@@ -59,7 +59,9 @@ const registration = (of: Partial<Parameters<typeof attestKey>[0]> = {}) => {
   )
   return [attestationObject, Buffer.from(keyId, 'base64')] as const
 }
-/** A registration with authenticator data of the tester's own, which the certificate vouches for. */
+/**
+ * A registration with authenticator data of the tester's own, which the certificate vouches for.
+ */
 const bent = (
   tamper: (data: Buffer) => Buffer,
   keys: { certified?: KeyObject; nonce?: Buffer } = {},

@@ -17,8 +17,8 @@ import {
   digestNamed,
   ecdsaWith,
   createCms,
-  namedBy,
-  namedByKeyId,
+  signerIdOf,
+  signerIdByKey,
   type SignedDataOptions,
   type SignerOptions,
 } from '../cms/test-cms.ts'
@@ -121,7 +121,7 @@ interface Tampered {
   readonly anchors?: Parameters<typeof verifyAppReceipt>[1]
 }
 const CONTENT = contentOf()
-const HONEST: SignerOptions = { named: namedBy(SIGNER), key: signer.privateKey }
+const HONEST: SignerOptions = { signerId: signerIdOf(SIGNER), key: signer.privateKey }
 const receiptOf = ({ data, signer: options, content = CONTENT }: Tampered) =>
   createCms({
     version: 1,
@@ -142,7 +142,7 @@ const under = (one: { signer?: Buffer; issuer?: Buffer; root?: Buffer }): Tamper
   const [own = SIGNER, above = ISSUER, top = ROOT] = [one.signer, one.issuer, one.root]
   return {
     data: { certificates: [own, above] },
-    signer: { named: namedBy(own) },
+    signer: { signerId: signerIdOf(own) },
     anchors: [trustAnchor(pemOf(top), 'sandbox')],
   }
 }
@@ -173,7 +173,7 @@ function byKey({
   const certificate = keyCertificate(publicKey)
   return {
     data: { certificates: [certificate, ISSUER] },
-    signer: { named: namedBy(certificate), key: privateKey },
+    signer: { signerId: signerIdOf(certificate), key: privateKey },
   }
 }
 
@@ -205,7 +205,7 @@ const FORGED: readonly (readonly [string, Tampered, string])[] = [
   ['nobody’s signature', { data: { signers: [] } }, 'structure'],
   [
     'a second signer, who is not looked at',
-    { data: { signers: [HONEST, { named: namedBy(SIGNER), key: stranger.privateKey }] } },
+    { data: { signers: [HONEST, { signerId: signerIdOf(SIGNER), key: stranger.privateKey }] } },
     'structure',
   ],
   [
@@ -262,20 +262,20 @@ const FORGED: readonly (readonly [string, Tampered, string])[] = [
   ['the signer’s certificate alone', { data: { certificates: [SIGNER] } }, 'certificate_chain'],
   [
     'a signer that did not come along',
-    { signer: { named: namedBy(signerCertificate()) } },
+    { signer: { signerId: signerIdOf(signerCertificate()) } },
     'certificate_chain',
   ],
   [
     'a signer named by its key',
-    { signer: { named: namedByKeyId(Buffer.alloc(20)) } },
+    { signer: { signerId: signerIdByKey(Buffer.alloc(20)) } },
     'certificate_chain',
   ],
   [
     'a signer named by more than issuer and serial number',
-    { signer: { named: namedBy(SIGNER, nothing()) } },
+    { signer: { signerId: signerIdOf(SIGNER, nothing()) } },
     'certificate_chain',
   ],
-  ['a signer that cannot be read', { signer: { named: sequence() } }, 'certificate_chain'],
+  ['a signer that cannot be read', { signer: { signerId: sequence() } }, 'certificate_chain'],
   ['a root that is nobody’s', { anchors: [] }, 'certificate_chain'],
   [
     'a root of the forger’s own, with the right name',

@@ -28,7 +28,10 @@ const VALUES: readonly (readonly [hex: string, value: unknown])[] = [
   ], // prettier-ignore
 ]
 
-/** The same and other things, written as nobody may: another reader would see another value, or the same in other bytes. */
+/**
+ * The same and other things, written as nobody may: another reader would see another value, or the
+ * same in other bytes.
+ */
 const MISSPELLED: readonly (readonly [what: string, hex: string])[] = [
   ['nothing', ''],
   ['an integer with a longer head', '1800'],

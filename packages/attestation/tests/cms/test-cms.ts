@@ -14,8 +14,8 @@ export const ecdsaWith = (digest: CmsDigest) => sequence(oid(ECDSA_WITH[digest])
 /** One SignerInfo: every part of it can be one that no honest signer would write. */
 export interface SignerOptions {
   readonly version?: number
-  /** How it names its certificate: `namedBy` or `keyIdNamed`. */
-  readonly named: Buffer
+  /** How it names its certificate: `signerIdOf` or `keyIdNamed`. */
+  readonly signerId: Buffer
   readonly key: KeyObject
   /** That it signs with, unless it says otherwise. */
   readonly digest?: CmsDigest
@@ -77,7 +77,7 @@ function signerInfo(options: SignerOptions, content: Uint8Array): Buffer {
     options.over ?? (signedAttributes === undefined ? content : setOf(...signedAttributes))
   return sequence(
     integer(version),
-    options.named,
+    options.signerId,
     digestSaid,
     ...(signedAttributes === undefined ? [] : [explicit(0, ...signedAttributes)]),
     algorithm,
@@ -86,7 +86,10 @@ function signerInfo(options: SignerOptions, content: Uint8Array): Buffer {
   )
 }
 
-/** The attributes that a signer signs: the content's type and its digest, or what else is requested in their place. */
+/**
+ * The attributes that a signer signs: the content's type and its digest, or what else is requested
+ * in their place.
+ */
 export function attributesOf(
   contentType: string,
   content: Uint8Array,
@@ -101,13 +104,13 @@ export function attribute(type: string, ...values: readonly Buffer[]): Buffer {
 }
 
 /** By issuer and serial number, and by what else stands beside them. */
-export function namedBy(certificate: Uint8Array, ...more: readonly Buffer[]): Buffer {
+export function signerIdOf(certificate: Uint8Array, ...more: readonly Buffer[]): Buffer {
   const read = readCertificate(certificate)
   if (read === undefined) throw new Error('not a certificate of ours')
   return sequence(read.issuer.encoded, integer(BigInt(`0x${read.serial}`)), ...more)
 }
 
 /** By the id of its key. */
-export function namedByKeyId(keyId: Uint8Array): Buffer {
+export function signerIdByKey(keyId: Uint8Array): Buffer {
   return element(0x80, keyId)
 }

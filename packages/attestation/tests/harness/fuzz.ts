@@ -8,15 +8,19 @@ const SECONDS = Number(process.env.FUZZ_SECONDS ?? 5)
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
 /** The slowest honest input takes 18 ms; this is a hang. */
 const HANG_MS = 2_000
-/** Most of what parsers allocate is garbage at once; what stays after this many bytes is a leak or an amplification. */
+/**
+ * Most of what parsers allocate is garbage at once; what stays after this many bytes is a leak or
+ * an amplification.
+ */
 const MAX_GROWTH_BYTES = 512 * 1024 * 1024
 
 /** How long a test may take that fuzzes. */
 export const FUZZ_TIMEOUT_MS = SECONDS * 1_000 + 60_000
 
 /**
- * Feeds changed copies of the samples until the time is up. Whatever is thrown, takes long or holds on to memory
- * fails with the seed and the input. @returns how many inputs there were, for the report
+ * Feeds changed copies of the samples until the time is up. Whatever is thrown, takes long or holds
+ * on to memory fails with the seed and the input. @returns how many inputs there were, for the
+ * report
  */
 export async function fuzz(
   samples: readonly Bytes[],

@@ -1,7 +1,13 @@
-/** The same object written otherwise, each with one change: what two readers might read as two different things. */
+/**
+ * The same object written otherwise, each with one change: what two readers might read as two
+ * different things.
+ */
 type Respelled = { readonly what: string; readonly bytes: Buffer }
 
-/** An element and the elements in it. Signatures are DER inside a BIT STRING, and nobody has signed how they are written. */
+/**
+ * An element and the elements in it. Signatures are DER inside a BIT STRING, and nobody has signed
+ * how they are written.
+ */
 interface DerNode {
   readonly tag: Buffer
   readonly before: Buffer
@@ -12,7 +18,10 @@ interface DerNode {
 const BIT_STRING = 0x03
 const CONSTRUCTED = 0x20
 
-/** DER: each element twice, without its content, with something after it, with a longer length, and with an open one. */
+/**
+ * DER: each element twice, without its content, with something after it, with a longer length, and
+ * with an open one.
+ */
 export function derRespellings(bytes: Buffer): readonly Respelled[] {
   const [root] = derNodes(bytes)
   if (root === undefined) throw new RangeError('no element')
@@ -129,7 +138,10 @@ const ARRAY = 4
 const MAP = 5
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
-/** CBOR: each value with a longer head, without an end, tagged, in a list, twice; numbers as floats, texts behind a mark; maps and lists reversed, emptied, with a member twice. */
+/**
+ * CBOR: each value with a longer head, without an end, tagged, in a list, twice; numbers as floats,
+ * texts behind a mark; maps and lists reversed, emptied, with a member twice.
+ */
 export function cborRespellings(bytes: Buffer): readonly Respelled[] {
   const [root, to] = cborNode(bytes, 0)
   if (to !== bytes.length) throw new RangeError('more than one value')

@@ -1,4 +1,6 @@
-/** Numbers that look random and are the same in each run: a failure can be repeated from its seed. */
+/**
+ * Numbers that look random and are the same in each run: a failure can be repeated from its seed.
+ */
 export function seeded(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -17,7 +19,10 @@ export function flipped(bytes: Uint8Array, at: number, bit: number): Buffer {
   return copy
 }
 
-/** The bytes bent in one of the ways that break parsers: flips, cuts, repetitions, insertions, large lengths. */
+/**
+ * The bytes bent in one of the ways that break parsers: flips, cuts, repetitions, insertions, large
+ * lengths.
+ */
 export function bent(bytes: Uint8Array, next: (below: number) => number): Buffer {
   const at = next(bytes.length + 1)
   const until = Math.min(bytes.length, at + 1 + next(40))

@@ -45,7 +45,9 @@ const dg15 = (key: KeyObject, dg14 = HONEST.dg14) => ({
   dg14,
   dg15: element(0x6f, key.export({ format: 'der', type: 'spki' })),
 })
-/** A key of which nobody knows the private half, of these sizes: only whether it is taken is asked. */
+/**
+ * A key of which nobody knows the private half, of these sizes: only whether it is taken is asked.
+ */
 const rsaKey = (bits: number, e = Buffer.from('010001', 'hex')) => {
   const n = randomBytes(bits / 8)
   n[0] = (n[0] ?? 0) | 0x80

@@ -8,8 +8,8 @@ import {
   attribute,
   attributesOf,
   digestNamed,
-  namedBy,
-  namedByKeyId,
+  signerIdOf,
+  signerIdByKey,
   type SignedDataOptions,
   type SignerOptions,
 } from '../cms/test-cms.ts'
@@ -125,12 +125,14 @@ function onCurve(curve: string): Tampered {
   return { certificate: signerWith({ publicKey }), signer: { key: privateKey } }
 }
 
-/** A stranger's certificate that has everything but a state: the signer that is named decides alone. */
+/**
+ * A stranger's certificate that has everything but a state: the signer that is named decides alone.
+ */
 function besideTheNamed(): Tampered {
   const certificate = signerWith({ publicKey: stranger.publicKey, issuerKey: stranger.privateKey })
   return {
     data: { certificates: [SIGNER, certificate] },
-    signer: { named: namedBy(SIGNER), key: stranger.privateKey },
+    signer: { signerId: signerIdOf(SIGNER), key: stranger.privateKey },
   }
 }
 
@@ -267,7 +269,7 @@ const PASSIVE: readonly (readonly [string, Tampered, string])[] = [
   ['a signer’s key on a curve that no passport has', onCurve('secp256k1'), 'none sod_signature'],
   [
     'a signer that is named so that nobody can read it',
-    { signer: { named: sequence() } },
+    { signer: { signerId: sequence() } },
     'document aa_not_sent',
   ],
   [
@@ -287,17 +289,17 @@ const PASSIVE: readonly (readonly [string, Tampered, string])[] = [
   ],
   [
     'a signer named by its key',
-    { signer: { named: namedByKeyId(keyIdOf(signer.publicKey)) } },
+    { signer: { signerId: signerIdByKey(keyIdOf(signer.publicKey)) } },
     'document aa_not_sent',
   ],
   [
     'a signer named by its key, in version 3',
-    { signer: { version: 3, named: namedByKeyId(keyIdOf(signer.publicKey)) } },
+    { signer: { version: 3, signerId: signerIdByKey(keyIdOf(signer.publicKey)) } },
     'document aa_not_sent',
   ],
   [
     'a signer named by its key, in a version of neither',
-    { signer: { version: 2, named: namedByKeyId(keyIdOf(signer.publicKey)) } },
+    { signer: { version: 2, signerId: signerIdByKey(keyIdOf(signer.publicKey)) } },
     'none sod_signed_data',
   ],
 

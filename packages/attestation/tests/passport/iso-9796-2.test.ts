@@ -7,7 +7,10 @@ const CHALLENGE = Buffer.from('0102030405060708', 'hex')
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
 const BLOCK_BYTES = 128
 
-/** A block with this header and trailer, signed; the chip's own part fills what is left. The digest covers more where it is told so. */
+/**
+ * A block with this header and trailer, signed; the chip's own part fills what is left. The digest
+ * covers more where it is told so.
+ */
 function signed({
   header = [0x6a],
   trailer = [0x34, 0xcc],

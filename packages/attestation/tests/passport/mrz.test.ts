@@ -48,7 +48,9 @@ const digitOf = (text: string) => {
     )
   return String(values.reduce((sum, value) => sum + value, 0) % 10)
 }
-/** With a last digit that holds: a forger leaves no other mistake than the one that is asked for. */
+/**
+ * With a last digit that holds: a forger leaves no other mistake than the one that is asked for.
+ */
 function sealed(text: string): string {
   const { at, of } = COMPOSITE[text.length] ?? { at: 0, of: [] }
   return replaceAt(text, at, digitOf(of.map(([from, to]) => text.slice(from, to)).join('')))
@@ -56,7 +58,10 @@ function sealed(text: string): string {
 const nextDigit = (text: string, at: number) =>
   replaceAt(text, at, String((Number(text[at]) + 1) % 10))
 
-/** A card whose number goes on in the optional data, its digit after it: with something else in their place. */
+/**
+ * A card whose number goes on in the optional data, its digit after it: with something else in
+ * their place.
+ */
 function longNumber(tamper: (rest: string) => string): string {
   const text = createMrz({ format: 'TD1', documentNumber: 'AB1234567890C' })
   const [rest = ''] = text.slice(15, 30).split('<')

@@ -5,7 +5,7 @@ import { readMasterList } from '../../src/passport/read-master-list.ts'
 import {
   attribute,
   attributesOf,
-  namedBy,
+  signerIdOf,
   type SignedDataOptions,
   type SignerOptions,
 } from '../cms/test-cms.ts'
@@ -147,7 +147,7 @@ function forgedRoot(): Tampered {
   return {
     certificate: own,
     data: { certificates: [own, FORGED_STATE] },
-    signer: { named: namedBy(own) },
+    signer: { signerId: signerIdOf(own) },
   }
 }
 

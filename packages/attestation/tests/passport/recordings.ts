@@ -10,7 +10,9 @@ export function certificate(der: Uint8Array): Certificate {
   return read
 }
 
-/** What real and published documents hold, beside the repository; none where the folder is missing. */
+/**
+ * What real and published documents hold, beside the repository; none where the folder is missing.
+ */
 const json = (file: string) =>
   vectorsMissing ? { vectors: [] } : JSON.parse(readVector('icao9303', file).toString('utf8'))
 const bytes = (base64: string) => Buffer.from(base64, 'base64')

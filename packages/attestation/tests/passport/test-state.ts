@@ -4,7 +4,7 @@ import {
   attributesOf,
   type CmsDigest,
   createCms,
-  namedBy,
+  signerIdOf,
   type SignedDataOptions,
   type SignerOptions,
 } from '../cms/test-cms.ts'
@@ -71,7 +71,10 @@ function stateCertificate({
 
 const DAY_MS = 86_400_000
 
-/** A state with the one signer below it, and certificates of theirs that differ in what is requested. */
+/**
+ * A state with the one signer below it, and certificates of theirs that differ in what is
+ * requested.
+ */
 export function createTestState(now: number, ofSigner: Partial<StateCertificateOptions> = {}) {
   const [state, signer] = [newKeys(), newKeys()]
   const issued = { issuer: nameIn('UT', 'State'), issuerKey: state.privateKey }
@@ -100,7 +103,9 @@ export function createTestState(now: number, ofSigner: Partial<StateCertificateO
   return { state, signer, stateWith, signerWith }
 }
 
-/** What a state signs: its attributes cover type and content, unless another signer is requested. */
+/**
+ * What a state signs: its attributes cover type and content, unless another signer is requested.
+ */
 export function signedByState(of: {
   contentType: string
   content: Buffer
@@ -111,7 +116,7 @@ export function signedByState(of: {
 }): Buffer {
   const { contentType, content, certificate, key, data, signer } = of
   const honest: SignerOptions = {
-    named: namedBy(certificate),
+    signerId: signerIdOf(certificate),
     key,
     signedAttributes: attributesOf(contentType, content),
   }

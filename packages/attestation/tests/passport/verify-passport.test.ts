@@ -267,7 +267,8 @@ test('every single bit of what was read from the chip, flipped, gives tier none,
       survived.push(bit >> 3)
     }
   }
-  // Nothing depends on how the signer info names its certificate: the made-up state's names another, and the signature decides.
+  // Nothing depends on how the signer info names its certificate: the made-up state's names
+  // another, and the signature decides.
   const { issuer } = new X509Certificate(authority.signerCertificate)
   assert.ok(issuer.includes(COUNTRY_NAME))
   const namedAt = passport.sod.lastIndexOf(COUNTRY_NAME)

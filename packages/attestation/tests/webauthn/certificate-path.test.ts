@@ -254,7 +254,10 @@ const RSA_AUTHORITY = issuing(ROOT, 'RSA authority', {
 })
 const CURVE = oid('1.2.840.10045.3.1.7')
 
-/** What the maker's authority signs with, what it calls it, and what becomes of the chain. The signature itself holds each time. */
+/**
+ * What the maker's authority signs with, what it calls it, and what becomes of the chain. The
+ * signature itself holds each time.
+ */
 const ALGORITHMS: readonly (readonly [
   what: string,
   issuer: Link,
@@ -341,7 +344,9 @@ for (const [what, issuer, signing, verdict] of ALGORITHMS) {
   })
 }
 
-/** What becomes of a registration whose statement was signed by the key of the first certificate. */
+/**
+ * What becomes of a registration whose statement was signed by the key of the first certificate.
+ */
 async function verdictOf(chain: readonly Link[]): Promise<string> {
   const packed = TRUSTED.map((root) => {
     const certificate = readCertificate(root.certificate)

@@ -31,8 +31,9 @@ interface Authentication {
 }
 
 /**
- * Recording of the W3C: whether the library takes both steps with user verification not asked for; our verdict on the
- * registration, where it always is asked for; and on the statement alone, under the W3C's root.
+ * Recording of the W3C: whether the library takes both steps with user verification not asked for;
+ * our verdict on the registration, where it always is asked for; and on the statement alone, under
+ * the W3C's root.
  */
 const W3C: Readonly<
   Record<
@@ -68,7 +69,10 @@ const captures =
     ? JSON.parse(readVector('webauthn', 'simplewebauthn-captures.json').toString())
     : { registrations: [], authentications: [] }
 
-/** Recording of the W3C: our verdict on its assertion. Where user verification was not asked for, that is the step that is reached. */
+/**
+ * Recording of the W3C: our verdict on its assertion. Where user verification was not asked for,
+ * that is the step that is reached.
+ */
 const W3C_ASSERTIONS: Readonly<Record<string, string>> = {
   'none-es256': 'user_verified',
   'packed-self-es256': 'user_verified',
@@ -247,7 +251,8 @@ for (const capture of captures.registrations) {
     assert.ok(registered.ok)
     const { environment, attested, backupEligible } = registered.value
     assert.deepEqual([environment, attested, backupEligible], ['production', true, false])
-    // Remotely provisioned certificates are valid for weeks: two years later their chains are rejected.
+    // Remotely provisioned certificates are valid for weeks: two years later their chains are
+    // rejected.
     const remote = capture.name.includes('Pixel')
     const later = registrationVerifier({
       origin: capture.expectedOrigin,

@@ -115,7 +115,10 @@ export const android =
     ]
   }
 
-/** Safari on an iPhone: a certificate of the key, made for what the authenticator and the client say. */
+/**
+ * Safari on an iPhone: a certificate of the key, made for what the authenticator and the client
+ * say.
+ */
 export const apple: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => {
   const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
   const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')

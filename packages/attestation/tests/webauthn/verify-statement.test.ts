@@ -20,7 +20,10 @@ const noList: Tamper = (members) => members.set('x5c', (members.get('x5c') as Bu
 const textInList: Tamper = (members) =>
   members.set('x5c', [...(members.get('x5c') as Buffer[]), 'certificate'])
 
-/** Statements that hold but for their form: what a looser reader takes, the next one reads otherwise. */
+/**
+ * Statements that hold but for their form: what a looser reader takes, the next one reads
+ * otherwise.
+ */
 const STATEMENTS: readonly (readonly [
   what: string,
   attestation: Attestation,

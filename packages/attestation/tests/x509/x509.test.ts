@@ -37,7 +37,10 @@ const [body, algorithm, signature] = readSequence(readTlv(leaf))
 const HONEST: Parts = readSequence(body).map(({ whole }) => whole)
 assert.ok(algorithm && signature)
 
-/** Who reads a certificate of these parts, the algorithm standing inside as outside where nothing else is said. */
+/**
+ * Who reads a certificate of these parts, the algorithm standing inside as outside where nothing
+ * else is said.
+ */
 function readersOf(parts: Parts, ...after: readonly Uint8Array[]) {
   const outside =
     after.length === 0

@@ -5,8 +5,8 @@ import { newKey, publicHalf } from '../test-pki/key.ts'
 import { encodeKeyDescription, type KeyDescriptionFields } from './description.ts'
 
 /**
- * What Google and a phone's maker are to a real phone: a root, an intermediate and an attestation key. The root is a
- * test root: whoever runs this has its key, so only a sandbox may trust it.
+ * What Google and a phone's maker are to a real phone: a root, an intermediate and an attestation
+ * key. The root is a test root: whoever runs this has its key, so only a sandbox may trust it.
  */
 export interface AndroidAuthority {
   /** SHA-256 of the root's public key (SPKI), lower-case hex: what a service is configured with. */

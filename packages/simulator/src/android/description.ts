@@ -11,7 +11,9 @@ import {
   setOf,
 } from '../test-pki/der.ts'
 
-/** What is inside one of the two lists: an already encoded value by tag. Written in ascending order. */
+/**
+ * What is inside one of the two lists: an already encoded value by tag. Written in ascending order.
+ */
 export type Tags = Readonly<Record<number, Uint8Array>>
 
 /** What a simulated phone says of its key. */
@@ -32,7 +34,9 @@ export interface SimulatedApp {
   readonly certificateDigest: Uint8Array
 }
 
-/** The app of the simulated Android phone. Nobody can sign an app with this digest: it is of a text. */
+/**
+ * The app of the simulated Android phone. Nobody can sign an app with this digest: it is of a text.
+ */
 export const SIMULATED_APP: SimulatedApp = {
   package: 'org.bonded.simulated',
   certificateDigest: createHash('sha256').update('the app of the simulated phone').digest(),
@@ -62,7 +66,10 @@ function encodeTags(tags: Tags): Buffer {
   return sequence(...Object.entries(tags).map(([tag, value]) => explicit(Number(tag), value)))
 }
 
-/** An honest phone's description of a new key: KeyMint 3, trusted environment, locked and verified start. */
+/**
+ * An honest phone's description of a new key: KeyMint 3, trusted environment, locked and verified
+ * start.
+ */
 export function honestDescription(
   challenge: Uint8Array,
   app: SimulatedApp = SIMULATED_APP,

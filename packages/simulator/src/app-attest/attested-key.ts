@@ -19,7 +19,10 @@ export interface Attestation {
   readonly attestationObject: Buffer
 }
 
-/** What `DCAppAttestService.attestKey` gives, under a root of our own instead of Apple's. Its receipt is nobody's. */
+/**
+ * What `DCAppAttestService.attestKey` gives, under a root of our own instead of Apple's. Its
+ * receipt is nobody's.
+ */
 export function attestKey(
   app: SimulatedApp & { readonly environment: 'development' | 'production' },
   of: {

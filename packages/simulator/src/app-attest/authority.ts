@@ -4,7 +4,10 @@ import { pemOf } from '../test-pki/certificate.ts'
 import { newKey } from '../test-pki/key.ts'
 import { createCertificate } from './certificate.ts'
 
-/** A stand-in for Apple: what signs the certificates of simulated phones' keys. Plain data, to be kept in a file. */
+/**
+ * A stand-in for Apple: what signs the certificates of simulated phones' keys. Plain data, to be
+ * kept in a file.
+ */
 export interface AppAttestAuthority {
   /** PEM; what a sandbox is told to trust. */
   readonly root: string

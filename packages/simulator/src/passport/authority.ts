@@ -16,7 +16,10 @@ import {
   USUAL_SIGNATURE,
 } from './signer.ts'
 
-/** A made-up state: the country certificate that a sandbox is told to trust, and the key below it that signs documents. */
+/**
+ * A made-up state: the country certificate that a sandbox is told to trust, and the key below it
+ * that signs documents.
+ */
 export interface PassportAuthority {
   /** Two letters. `UT` is Utopia, which Doc 9303 keeps for specimens. */
   readonly country: string

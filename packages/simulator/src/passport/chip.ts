@@ -42,7 +42,10 @@ const TRAILER = {
   sha512: Buffer.of(0x35, 0xcc),
 } as const
 
-/** ISO/IEC 9796-2, scheme 1: as much of the chip's own random bytes as there is room for, then the digest of them and the challenge. */
+/**
+ * ISO/IEC 9796-2, scheme 1: as much of the chip's own random bytes as there is room for, then the
+ * digest of them and the challenge.
+ */
 function rsaChip({
   digest = 'sha256',
   rsaBits = 2048,

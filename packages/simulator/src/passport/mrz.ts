@@ -40,7 +40,10 @@ export function createMrz(options: MrzOptions = {}): string {
   return first + second + digitOf(composite)
 }
 
-/** Nine characters and their digit; a longer number leaves a filler for the digit and goes on in the optional data. */
+/**
+ * Nine characters and their digit; a longer number leaves a filler for the digit and goes on in the
+ * optional data.
+ */
 function numberFields(number: string, format: keyof typeof LINE): readonly [string, string] {
   if (number.length <= 9 || format === 'TD3') return [withDigit(number.padEnd(9, '<')), '']
   return [`${number.slice(0, 9)}<`, `${number.slice(9)}${digitOf(number)}<`]

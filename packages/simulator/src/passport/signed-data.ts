@@ -60,7 +60,10 @@ function issuerAndSerial(certificate: Uint8Array): Buffer {
   return sequence(issuer, serial)
 }
 
-/** The elements inside one, of definite lengths up to 64 KiB: all that this simulator writes into certificates. */
+/**
+ * The elements inside one, of definite lengths up to 64 KiB: all that this simulator writes into
+ * certificates.
+ */
 function membersOf(bytes: Uint8Array): Buffer[] {
   const whole = Buffer.from(bytes)
   const members: Buffer[] = []

@@ -3,7 +3,10 @@ import { element, explicit, integer, oid, sequence } from '../test-pki/der.ts'
 
 export type PassportDigest = 'sha1' | 'sha224' | 'sha256' | 'sha384' | 'sha512'
 
-/** How a state signs: the schemes of Doc 9303-12. `bare` names only the kind of key and leaves the digest to the signer info. */
+/**
+ * How a state signs: the schemes of Doc 9303-12. `bare` names only the kind of key and leaves the
+ * digest to the signer info.
+ */
 export interface PassportSignatureOptions {
   readonly scheme: 'pkcs1' | 'pss' | 'ecdsa' | 'ecdsa-plain'
   readonly digest: PassportDigest
