@@ -7,37 +7,31 @@ import { createKey, readKey, softwareSigner } from './software-key.ts'
 import type { StoredEnrollment, StateStore } from './state-file.ts'
 import type { TestAuthority } from './test-authority.ts'
 
-/** The key and the memory of one origin. */
+/** The key and the stored state for one origin. */
 export interface Enrollment {
   readonly signer: Signer
   readonly store: PhoneStore
-  /**
-   * Forgets device and key: for a service that knows them no more. The next registration makes new
-   * ones.
-   */
+  /** Deletes the device and replaces its key, for a service that no longer knows them. */
   forget(): Promise<void>
 }
 
 type Format = Exclude<PhoneDevice['format'], 'webauthn'>
 
-/** What a key is registered as, and who vouches for it where it is not of software. */
+/** The format of a key, and the authority that attests it. */
 export type KeyKind =
   | { readonly format: 'software' }
   | { readonly format: Exclude<Format, 'software'>; readonly authority: () => TestAuthority }
 
-/** The format of the key that an origin knows; undefined where it knows none. */
+/** Returns the format of the key that is stored for an origin. Undefined if there is none. */
 export async function registeredFormat(
   state: StateStore,
   origin: string,
 ): Promise<Format | undefined> {
-  const kept = (await state.read())[origin]
-  return kept && formatOf(kept)
+  const entry = (await state.read())[origin]
+  return entry && formatOf(entry)
 }
 
-/**
- * The part of the phone's memory that belongs to an origin. A key of another kind is replaced by a
- * new one.
- */
+/** Opens the state for an origin. A stored key of another format is replaced. */
 export function openEnrollment(
   state: StateStore,
   origin: string,
@@ -45,8 +39,8 @@ export function openEnrollment(
 ): Enrollment {
   const { format } = kind
   const newEnrollment = (): StoredEnrollment => ({ format, private_key: createKey(), counter: 0 })
-  const ofThisKind = (kept: StoredEnrollment | undefined) =>
-    kept !== undefined && formatOf(kept) === format ? kept : undefined
+  const ofThisKind = (entry: StoredEnrollment | undefined) =>
+    entry !== undefined && formatOf(entry) === format ? entry : undefined
   const change = async (
     next: (now: StoredEnrollment) => StoredEnrollment,
   ): Promise<StoredEnrollment> => {
@@ -55,7 +49,8 @@ export function openEnrollment(
       [origin]: next(ofThisKind(all[origin]) ?? newEnrollment()),
     }))
     const stored = changed[origin]
-    if (stored === undefined) throw new Error('the state keeper lost what it was given')
+    if (stored === undefined)
+      throw new Error('the state store did not return the changed enrollment')
     return stored
   }
   const known = async () => ofThisKind((await state.read())[origin]) ?? (await change((now) => now))

@@ -1,9 +1,9 @@
 import type { FetchLike, PhoneClock, WebSocketConstructor } from '@bonded/phone'
 
-/** Longer than the longest poll; a connection that says nothing for longer is dead. */
+/** Longer than the longest poll. A connection without an answer for longer has failed. */
 const ANSWER_WITHIN_MS = 40_000
 
-/** Node's fetch, which ends by itself. */
+/** Node's fetch with a timeout. */
 export const nodeFetch: FetchLike = (url, { signal, ...request }) => {
   // In Node the callers' signals are the platform's own.
   const given = signal as AbortSignal | undefined
@@ -14,7 +14,7 @@ export const nodeFetch: FetchLike = (url, { signal, ...request }) => {
   })
 }
 
-/** A clock that cannot be set. */
+/** A monotonic clock. */
 export const nodeClock: PhoneClock = {
   now: () => performance.now(),
   schedule(delayMs, act) {

@@ -19,39 +19,39 @@ export const OUTCOMES = [
 ] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** One thing that the phone did, and what came of it. */
+/** One action of the phone, and its result. */
 export interface Step {
   readonly step: 'claimed' | 'answered' | 'declined' | 'replayed' | 'refused' | 'ended'
-  /** The session's state, where the answer told one. */
+  /** The state of the session, if the response contains one. */
   readonly state?: string
   readonly reason?: string
   /** HTTP status. */
   readonly status?: number
-  /** What a step-up asks for. */
+  /** The requirements of a step-up. */
   readonly required?: readonly string[]
 }
 
-/** What an outcome works with. */
+/** The inputs of an outcome. */
 export interface Scene {
   readonly phone: Phone
   readonly claimed: ClaimedSession
   readonly clock: PhoneClock
   readonly random: Random
-  /** The one in the drawer, if any. */
+  /** The user's passport, if there is one. */
   readonly passport: SimulatedPassport | undefined
   readonly note: (step: Step) => void
   readonly signal: AbortSignalLike | undefined
-  /** Sends the last assertion once more, byte by byte. */
+  /** Sends the last assertion again, byte for byte. */
   readonly repeatAssertion: () => Promise<{
     readonly status: number
     readonly reason?: string
     readonly state?: string
   }>
-  /** Another phone, with a key of its own, that the service has just registered. */
+  /** Registers another phone with its own key. */
   readonly stranger: () => Promise<Phone>
 }
 
-/** Plays an outcome on a claimed session and gives the session as it stands then. */
+/** Plays an outcome on a claimed session. Returns the session afterwards. */
 export const PLAY: Record<Outcome, (scene: Scene) => Promise<ClaimedSession>> = {
   approve: (scene) => approveWith(scene, strong(scene)),
   decline: (scene) => declineWith(scene, 'user_declined'),
@@ -66,7 +66,7 @@ export const PLAY: Record<Outcome, (scene: Scene) => Promise<ClaimedSession>> = 
     scene.note({ step: 'replayed', ...(await scene.repeatAssertion()) })
     return bonded
   },
-  // The phone of this scene counts wrong; see simulated-phone.ts.
+  // simulated-phone.ts gives this phone a store that repeats the counter.
   'stale-counter': (scene) => approveWith(scene, strong(scene)),
   async 'other-device'(scene) {
     const { id: session_id, nonce } = scene.claimed.session
@@ -76,7 +76,7 @@ export const PLAY: Record<Outcome, (scene: Scene) => Promise<ClaimedSession>> = 
   },
 }
 
-/** A step for a refusal. */
+/** Converts a refusal into a step. */
 export function refusedStep({ reason, status, code }: PhoneError): Step {
   return { step: 'refused', reason: reason ?? code, ...(status === undefined ? {} : { status }) }
 }
@@ -110,7 +110,7 @@ function strong({ clock, random, passport }: Scene): GatherSignals {
   return ({ required }) => ({
     local_auth: { result: 'verified', method: 'biometric', at_ms: clock.now() },
     sensor_continuity: simulateCarriedPhone(random),
-    // Nobody gets a passport out unasked.
+    // The user presents the passport only if a step-up requires it.
     ...(passport !== undefined && required.includes('passport_chip')
       ? { passport: passportReader(passport) }
       : {}),

@@ -6,15 +6,13 @@ import { createAppAssertion, attestKey } from './app-attest/attested-key.ts'
 import { publicHalf } from './test-pki/key.ts'
 import { SIMULATED_APPLE_APP, type TestAuthority } from './test-authority.ts'
 
-/**
- * A key, and who vouches for it. Both are asked for when they are needed: a key can be replaced.
- */
+/** The inputs of a signer. They are functions because a key can be replaced. */
 interface Keeper {
   readonly key: () => Promise<KeyObject>
   readonly authority: () => TestAuthority
 }
 
-/** An iPhone's key, with a counter that the store keeps in place of the Secure Enclave. */
+/** Signs as an iPhone does. The state store counts instead of the Secure Enclave. */
 export function appleSigner({ key, authority }: Keeper): PlatformSigner {
   const { team_id, bundle_id, category, bundleVersion } = SIMULATED_APPLE_APP
   const app = { appId: `${team_id}.${bundle_id}`, extensions: { category, bundleVersion } }
@@ -40,7 +38,7 @@ export function appleSigner({ key, authority }: Keeper): PlatformSigner {
   }
 }
 
-/** An Android phone's key: in its trusted environment, with a locked and verified start. */
+/** Signs as an Android phone with a trusted execution environment and a verified boot does. */
 export function androidSigner({ key, authority }: Keeper): PlatformSigner {
   return {
     format: 'android-key',

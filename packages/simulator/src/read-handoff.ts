@@ -4,13 +4,13 @@ import decodeQR from 'qr/decode.js'
 import { PhoneError } from '@bonded/phone'
 import { rasterizeSvg } from './svg-raster.ts'
 
-/** What a person can point a phone at: a payload or link, an SVG's text, or a PNG's bytes. */
+/** The input of a phone's camera: a payload or link, the text of an SVG, or the bytes of a PNG. */
 export type HandoffInput = string | Uint8Array
 
 const PNG_SIGNATURE = '89504e470d0a1a0a'
-/** A screenshot of a large screen. Above it a small file could ask for gigabytes. */
+/** The size of a screenshot of a large screen. A small file could otherwise allocate gigabytes. */
 const MAX_PIXELS = 64_000_000
-/** What a decoder may spend on retries: this is no live camera. */
+/** Time limit for the retries of the decoder. */
 const DECODE_TIME_LIMIT_MS = 2_000
 
 /**
@@ -43,7 +43,7 @@ function readText(text: string): string {
 }
 
 function readPng(bytes: Buffer): string {
-  // The header's width and height, before anything of that size is made.
+  // Check width and height in the header before allocating memory of that size.
   if (bytes.length < 24 || bytes.readUInt32BE(16) * bytes.readUInt32BE(20) > MAX_PIXELS) {
     throw new PhoneError('handoff_unreadable', { reason: 'not_an_image' })
   }

@@ -1,16 +1,16 @@
 import type { FetchLike, RequestLike } from '@bonded/phone'
 
-/** Far more sessions than one phone has open; older ones would only pile up. */
+/** More than the sessions that one phone has open. The limit bounds the memory. */
 const REMEMBERED = 64
 
-/** A fetch that remembers each session's last assertion, as one who listens on the line would. */
+/** A fetch that stores the last assertion of each session, as an eavesdropper would. */
 export interface AssertionMemory {
   readonly fetch: FetchLike
-  /** Sends it again, byte by byte, and tells the answer. */
+  /** Sends the assertion again, byte for byte, and returns the response. */
   repeat(sessionId: string): Promise<{ status: number; reason?: string; state?: string }>
 }
 
-/** Wraps fetch. What passes is not changed. */
+/** Wraps fetch. Requests pass unchanged. */
 export function rememberAssertion(fetch: FetchLike): AssertionMemory {
   const last = new Map<string, { url: string; request: RequestLike }>()
   return {

@@ -3,13 +3,13 @@ import type { SensorFeature, SensorSignal } from '@bonded/contract'
 /** A number from 0 (included) to 1 (excluded). */
 export type Random = () => number
 
-/** How much of the past a phone reports. */
+/** The duration that a phone reports, in seconds. */
 const WINDOW_S = 60
 
 /**
- * A minute of a carried phone, one entry a second: walking with it in a pocket, taking it out,
- * holding it in the hand. Variances in the order that phones measure: walking shakes by 2 to 9
- * (m/s²)², a hand by hundredths; a table lies below 0.001.
+ * Simulates one minute of a carried phone, one entry per second: walking with it in a pocket,
+ * taking it out, and holding it. The acceleration variances are those of real phones in (m/s²)²: 2
+ * to 9 while walking, hundredths in a hand, and below 0.001 on a table.
  */
 export function simulateCarriedPhone(random: Random): SensorSignal {
   const features = Array.from({ length: WINDOW_S }, (_, second): SensorFeature => {
@@ -21,7 +21,7 @@ export function simulateCarriedPhone(random: Random): SensorSignal {
       handling: Math.floor(random() * (touches + 1)),
     }
   })
-  // The tap that approves is itself handling; chance must not leave it out.
+  // The tap that approves counts as handling, so the last entry always has one.
   const last = features.at(-1)
   return {
     window_ms: WINDOW_S * 1_000,

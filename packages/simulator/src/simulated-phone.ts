@@ -21,52 +21,49 @@ export const PHONE_FORMATS = ['apple-app-attest', 'android-key', 'software'] as 
 export type PhoneFormat = (typeof PHONE_FORMATS)[number]
 
 export interface SimulatedPhoneOptions {
-  /** The service that payloads of the app's scheme belong to. A link names its own. */
+  /** The service for payloads of the app's scheme. A link names its own. */
   readonly origin?: string
-  /** Where keys, tokens and counters are kept (mode 0600). Without it they end with the process. */
+  /**
+   * File for keys, tokens and counters (mode 0600). Without it, they exist only in this process.
+   */
   readonly stateFile?: string
-  /** What its keys are from now on. A phone that had another registers a new one. */
+  /** The format of its keys. A phone with a key of another format registers a new one. */
   readonly format?: PhoneFormat | undefined
-  /** What its first key for the option's origin is; `software` where nothing is said. */
+  /** The format of the first key for the origin of the options. Default: `software`. */
   readonly formatOfNewKeys?: PhoneFormat | undefined
   /**
-   * Where the stand-in for Apple and Google is kept, or made, once a key is not of software. A
-   * sandbox service takes its keys when `BONDED_TEST_ROOTS` names the `test-roots.json` in there.
+   * Folder of the test authority, which is created with the first key that is not a software key. A
+   * sandbox service accepts these keys if `BONDED_TEST_ROOTS` names the `test-roots.json` in it.
    */
   readonly authorityFolder?: string
   readonly fetch?: FetchLike
   readonly WebSocket?: WebSocketConstructor
   readonly clock?: PhoneClock
-  /** Moves the sensors; a seeded one makes a run repeatable. */
+  /** Random source of the sensors. A seeded one makes a run repeatable. */
   readonly random?: Random
-  /** Held to the phone when a step-up asks for its chip. */
+  /** The passport that is read when a step-up requires its chip. */
   readonly passport?: SimulatedPassport
 }
 
 export interface RunOptions {
-  /**
-   * Shown what is asked, once the session is claimed, before anything is signed. Throwing stops the
-   * run.
-   */
+  /** Called with the claimed session before the phone signs anything. Throwing stops the run. */
   readonly onShow?: (session: PhoneSession) => void | Promise<void>
-  /** Stay until the session has ended, as a phone does for its success screen. */
+  /** Wait until the session has ended, as a phone does for its success screen. */
   readonly waitForCompletion?: boolean
   readonly signal?: AbortSignalLike
 }
 
-/** How a run went, as plain data without secrets. */
+/** The result of a run, as plain data without secrets. */
 export interface RunResult {
   readonly outcome: Outcome
   readonly session_id: string
-  /** The last state this phone heard of; undefined where it could not even claim. */
+  /** The last known state. Undefined if the claim failed. */
   readonly state: string | undefined
-  /**
-   * What was asked, as shown; undefined where it could not even claim. The watch token is left out.
-   */
+  /** The claimed session without its watch token. Undefined if the claim failed. */
   readonly shown: Omit<PhoneSession, 'watch_token'> | undefined
   readonly steps: readonly Step[]
   readonly completed: boolean
-  /** The service's no, or this phone's own. Attacks end with one. */
+  /** The refusal by the service or by this phone. Attacks end with one. */
   readonly refusal?: {
     readonly code: string
     readonly reason: string | undefined
@@ -76,20 +73,21 @@ export interface RunResult {
 
 export interface SimulatedPhone {
   /**
-   * Registers with the option's origin, or a given one, where it is not yet.
+   * Registers with the given origin, or that of the options, unless it is registered.
    *
    * @throws {PhoneError} `origin_not_usable`, `refused`, `unreachable`
    */
   register(origin?: string): Promise<PhoneDevice>
   /**
-   * The phone library with this phone's key for the option's origin, or a given one: to list, add
-   * and remove keys.
+   * Returns the phone library with this phone's key for the given origin, or that of the options:
+   * to list, add and remove keys.
    *
    * @throws {PhoneError} `origin_not_usable`
    */
   library(origin?: string): Promise<Phone>
   /**
-   * Reads a code, claims its session and plays the outcome. Refusals are part of the result.
+   * Reads a QR code or link, claims its session and plays the outcome. A refusal is part of the
+   * result.
    *
    * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `unreachable`,
    * `answer_unreadable`, `cancelled`
@@ -112,7 +110,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   } = options
   const state =
     options.stateFile === undefined ? memoryStateStore() : fileStateStore(options.stateFile)
-  // As people type it, with or without the slash at its end.
+  // The origin may have a trailing slash.
   const own = options.origin?.replace(/\/+$/, '')
   const phones = new Map<string, { enrolled: Enrollment; phone: Phone }>()
   const assertion = rememberAssertion(fetch)
@@ -136,7 +134,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   const throwaway = async (origin: string) =>
     openEnrollment(memoryStateStore(), origin, await kindAt(origin))
 
-  /** Kept, so that all runs of this process take turns with the key. */
+  /** Cached, so that concurrent runs in this process use the key one at a time. */
   const ownAt = async (origin: string) => {
     const enrolled = openEnrollment(state, origin, await kindAt(origin))
     const known = phones.get(origin) ?? { enrolled, phone: make(origin, enrolled) }
@@ -148,7 +146,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
     origin: string,
   ): Promise<{ enrolled: Enrollment; phone: Phone }> => {
     if (outcome !== 'stale-counter') return ownAt(origin)
-    // The service may hold this against the device for ever, so a new one takes the blame.
+    // The service may mark the device as suspect, so the run uses a new device.
     const enrolled = await throwaway(origin)
     return {
       enrolled,
@@ -206,10 +204,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   }
 }
 
-/**
- * A service that was set up anew knows the kept device or key no more; then a new one is
- * registered, once.
- */
+/** Registers a new key once if the service no longer knows the device or key. */
 async function renewing<T>(act: () => Promise<T>, enrolled: Enrollment): Promise<T> {
   try {
     return await act()
@@ -221,7 +216,7 @@ async function renewing<T>(act: () => Promise<T>, enrolled: Enrollment): Promise
   }
 }
 
-/** Whether an error is a no, rather than an accident. */
+/** Whether an error is a refusal and not a failure. */
 function isAnswer({ code, status }: PhoneError): boolean {
   return (
     code === 'step_up_unsupported' ||

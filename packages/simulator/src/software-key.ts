@@ -5,14 +5,14 @@ import { newKey, publicHalf } from './test-pki/key.ts'
 /** SHA-256 by node:crypto. */
 export const sha256: Sha256 = (bytes) => createHash('sha256').update(bytes).digest()
 
-/** A new P-256 private key as PKCS #8 in base64url: what a state file keeps. */
+/** Creates a P-256 private key: PKCS #8 in base64url, as the state file stores it. */
 export function createKey(): string {
   return newKey().export({ format: 'der', type: 'pkcs8' }).toString('base64url')
 }
 
-/** The kept key as an object. */
-export function readKey(kept: string): KeyObject {
-  return createPrivateKey({ key: Buffer.from(kept, 'base64url'), format: 'der', type: 'pkcs8' })
+/** Reads a stored key. */
+export function readKey(encoded: string): KeyObject {
+  return createPrivateKey({ key: Buffer.from(encoded, 'base64url'), format: 'der', type: 'pkcs8' })
 }
 
 /** Signs with the key that is current at the moment of signing. */

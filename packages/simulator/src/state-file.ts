@@ -4,29 +4,29 @@ import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PhoneDevice } from '@bonded/phone'
 
-/** What one origin knows of the simulated phone. */
+/** The state of the simulated phone for one origin. */
 export interface StoredEnrollment {
-  /** What the key is registered as; `software` where it is not said. */
+  /** The format of the key. Default: `software`. */
   readonly format?: Exclude<PhoneDevice['format'], 'webauthn'>
   /** PKCS #8 in base64url. */
   readonly private_key: string
-  /** The last counter given out; 0 before the first. */
+  /** The last counter that was used; 0 before the first. */
   readonly counter: number
   readonly device?: Omit<PhoneDevice, 'origin' | 'device_token' | 'format'> & {
     readonly device_token: string
   }
 }
 
-/** The phone's memory, by origin. */
+/** The state of the phone, by origin. */
 export type PhoneState = Readonly<Record<string, StoredEnrollment>>
 
-/** Where the memory lives. Changes come one after the other, and are durable when they resolve. */
+/** Stores the state. Changes run one at a time, and are durable when they resolve. */
 export interface StateStore {
   read(): Promise<PhoneState>
   change(next: (state: PhoneState) => PhoneState): Promise<PhoneState>
 }
 
-/** A memory that ends with the process. */
+/** A store that exists only in this process. */
 export function memoryStateStore(): StateStore {
   let state: PhoneState = {}
   return {
@@ -35,13 +35,14 @@ export function memoryStateStore(): StateStore {
   }
 }
 
-/** A process that died with the lock in its hands held it for less than this. */
+/** A lock older than this belongs to a process that has died. */
 const STALE_LOCK_MS = 5_000
 const LOCK_RETRY_MS = 5
 
 /**
- * A memory in a JSON file of mode 0600, replaced as a whole. A lock file keeps two processes (the
- * phone of `bonded dev` and one on the command line) from giving out the same counter.
+ * A store in a JSON file of mode 0600 that is replaced atomically. A lock file prevents two
+ * processes, such as the phone of `bonded dev` and one on the command line, from using the same
+ * counter.
  */
 export function fileStateStore(path: string): StateStore {
   const read = async (): Promise<PhoneState> => {

@@ -1,4 +1,4 @@
-/** A greyscale picture: one byte a pixel, 0 black. */
+/** A grayscale picture: one byte per pixel, 0 is black. */
 export interface Raster {
   readonly width: number
   readonly height: number
@@ -7,21 +7,18 @@ export interface Raster {
 
 type Point = readonly [x: number, y: number]
 
-/**
- * A side this long lets a decoder see every module; more only costs time. A drawing cannot ask for
- * more memory.
- */
+/** Large enough for a decoder to see every module. A drawing cannot request more memory. */
 const TARGET_SIDE_PX = 600
-/** More shapes than a code of the largest version has modules. */
+/** More than the modules of the largest QR code. */
 const MAX_SHAPES = 40_000
 const PATH_TOKEN = /[A-Za-z]|[-+]?(?:\d*\.\d+|\d+\.?)(?:[eE][-+]?\d+)?/g
 const NUMBERS_OF: Record<string, number> = { M: 2, L: 2, H: 1, V: 1, Z: 0 }
 
 /**
- * Draws the paths (M, L, H, V, Z and their relatives) and rectangles of a QR code's SVG, in
+ * Draws the paths (M, L, H, V, Z and their relative forms) and rectangles of a QR code's SVG, in
  * document order, on white.
  *
- * @returns undefined where the text is no such drawing
+ * @returns undefined if the text is not such a drawing
  */
 export function rasterizeSvg(svg: string): Raster | undefined {
   const box = viewBoxOf(/<svg\b([^>]*)>/.exec(svg)?.[1] ?? '')
@@ -74,16 +71,14 @@ function attribute(attributes: string, name: string): string | undefined {
   return found?.[1] ?? found?.[2]
 }
 
-/**
- * 0 or 255; undefined for what leaves no mark. Black is what SVG fills with where nothing is said.
- */
+/** Returns 0 or 255. Undefined for a transparent shape. The default fill of SVG is black. */
 function inkOf(attributes: string): number | undefined {
   const styled = /(?:^|;)\s*fill\s*:\s*([^;]+)/.exec(attribute(attributes, 'style') ?? '')?.[1]
-  const colour = (styled ?? attribute(attributes, 'fill') ?? 'black').trim().toLowerCase()
-  if (colour === 'none' || colour === 'transparent') return undefined
-  return colour === 'white' ||
-    /^#(?:f{3}|f{6})$/.test(colour) ||
-    /^rgb\(\s*255\D+255\D+255\s*\)$/.test(colour)
+  const color = (styled ?? attribute(attributes, 'fill') ?? 'black').trim().toLowerCase()
+  if (color === 'none' || color === 'transparent') return undefined
+  return color === 'white' ||
+    /^#(?:f{3}|f{6})$/.test(color) ||
+    /^rgb\(\s*255\D+255\D+255\s*\)$/.test(color)
     ? 255
     : 0
 }
@@ -105,7 +100,7 @@ function rectOutline(attributes: string, box: Box): Point[][] {
   ]
 }
 
-/** The rings of a path; undefined where it holds a command that a code's drawing does not need. */
+/** Returns the rings of a path. Undefined for a command that QR codes do not use. */
 function pathOutline(d: string): Point[][] | undefined {
   const tokens = d.match(PATH_TOKEN) ?? []
   const rings: Point[][] = []
@@ -122,7 +117,7 @@ function pathOutline(d: string): Point[][] | undefined {
     else if (command === 'm') command = 'l'
     const kind = command.toUpperCase()
     const count = NUMBERS_OF[kind]
-    // A number after Z belongs to nothing.
+    // Z takes no numbers.
     if (count === undefined || (count === 0 && !isCommand)) return undefined
     const [first = Number.NaN, second = Number.NaN] = tokens.slice(at, at + count).map(Number)
     at += count
@@ -138,7 +133,7 @@ function pathOutline(d: string): Point[][] | undefined {
   return rings
 }
 
-/** Fills by the non-zero rule, judging each pixel at its centre. */
+/** Fills by the non-zero rule. Each pixel is sampled at its center. */
 function fill(
   { width, height, luma }: Raster,
   rings: readonly (readonly Point[])[],

@@ -7,13 +7,13 @@ import { SIMULATED_APP } from './android/description.ts'
 import { pemOf } from './test-pki/certificate.ts'
 import { newKey } from './test-pki/key.ts'
 
-/** What Apple and Google are to a real phone. Whoever runs the simulated one holds its keys. */
+/** A test replacement for Apple and Google. Its private keys are on this machine. */
 export interface TestAuthority {
   readonly apple: AppAttestAuthority
   readonly android: AndroidAuthority
 }
 
-/** The iOS app of the simulated phone: a team that Apple has not. */
+/** The iOS app of the simulated phone. Apple has no such team. */
 export const SIMULATED_APPLE_APP = {
   team_id: 'SIMULATED0',
   bundle_id: 'org.bonded.simulated',
@@ -22,25 +22,24 @@ export const SIMULATED_APPLE_APP = {
 } as const
 
 const AUTHORITY_FILE = 'phone-authority.json'
-/** What a service is given as `BONDED_TEST_ROOTS`. It holds no secret. */
+/** The file that `BONDED_TEST_ROOTS` names. It contains no secret. */
 const TEST_ROOTS_FILE = 'test-roots.json'
 
-/** The keys of the authority, as they are kept. */
+/** The stored keys of an authority. */
 interface StoredAuthority {
   readonly apple: AppAttestAuthority
   /** PKCS #8, PEM. */
   readonly android_root_key: string
 }
 
-/** Where the roots of the authority in a folder stand, if it has one. */
+/** Returns the path of the test roots in a folder. Undefined if there are none. */
 export function findTestRoots(folder: string): string | undefined {
   const file = join(folder, TEST_ROOTS_FILE)
   return existsSync(file) ? file : undefined
 }
 
 /**
- * The authority that is kept in a folder, made at the first time (mode 0600), with its roots in a
- * file beside it.
+ * Loads the authority of a folder. The first call creates it (mode 0600), with a file of its roots.
  */
 export function loadTestAuthority(folder: string): TestAuthority {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -59,7 +58,7 @@ export function loadTestAuthority(folder: string): TestAuthority {
   return authority
 }
 
-/** An authority that ends with the process. */
+/** Creates an authority that exists only in this process. */
 export function createTestAuthority(): TestAuthority {
   return authorityOf(newAuthority())
 }

@@ -1,7 +1,7 @@
 import { PNG } from 'pngjs'
 import { encodeQR } from 'qr'
 
-/** A screenshot's PNG: the code somewhere on a page of the given colours. */
+/** A screenshot as PNG: the QR code on a page of the given colors. */
 export function screenshot(
   text: string,
   { scale = 4, ink = [0, 0, 0], paper = [255, 255, 255] } = {},
@@ -19,7 +19,7 @@ export function screenshot(
   return PNG.sync.write(png)
 }
 
-/** The form of the service's qr.svg: one path of horizontal runs, in modules. */
+/** An SVG in the form of the service's qr.svg: one path of horizontal runs, in modules. */
 export function runsSvg(text: string): string {
   const modules = encodeQR(text, 'raw', { ecc: 'medium', border: 4 })
   let path = ''

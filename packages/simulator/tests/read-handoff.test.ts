@@ -18,16 +18,16 @@ const anyHandoff = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) =
   return `session_id=sess_${encodeBase62(bytes, 22)}&nonce=${nonce}`
 })
 
-test('a payload and a link are read as text, as bytes, and with spaces around them', () => {
+test('reads a payload and a link as text, as bytes and with surrounding whitespace', () => {
   for (const text of [payload, link]) {
-    const wanted = parseHandoff(text)
-    assert.ok(wanted)
+    const expected = parseHandoff(text)
+    assert.ok(expected)
     for (const input of [text, ` ${text}\n`, Buffer.from(text)])
-      assert.deepEqual(readHandoff(input), wanted)
+      assert.deepEqual(readHandoff(input), expected)
   }
 })
 
-test('a screenshot is read, at several sizes and colours', () => {
+test('reads a screenshot in several sizes and colors', () => {
   for (const look of [
     {},
     { scale: 2 },
@@ -37,7 +37,7 @@ test('a screenshot is read, at several sizes and colours', () => {
     assert.deepEqual(readHandoff(screenshot(payload, look)), parseHandoff(payload))
 })
 
-test('any handoff survives the way through the service’s SVG', () => {
+test('reads any handoff from the SVG of the service', () => {
   fc.assert(
     fc.property(
       anyHandoff,
@@ -50,7 +50,7 @@ test('any handoff survives the way through the service’s SVG', () => {
   )
 })
 
-test('any handoff survives the way through a PNG', () => {
+test('reads any handoff from a PNG', () => {
   fc.assert(
     fc.property(anyHandoff, (query) =>
       assert.deepEqual(
@@ -62,19 +62,19 @@ test('any handoff survives the way through a PNG', () => {
   )
 })
 
-test('the SVG of other makers is read: squares, runs, rectangles, absolute and relative', () => {
-  const wanted = parseHandoff(payload)
+test('reads the SVG of other QR encoders: squares, runs and rectangles, absolute and relative', () => {
+  const expected = parseHandoff(payload)
   for (const svg of [
     encodeQR(payload, 'svg', { border: 4 }),
     encodeQR(payload, 'svg', { border: 4, optimize: false }),
     renderSVG(payload),
     `<?xml version="1.0"?>\n${runsSvg(link)}`,
   ]) {
-    assert.equal(readHandoff(svg).nonce, wanted?.nonce)
+    assert.equal(readHandoff(svg).nonce, expected?.nonce)
   }
 })
 
-test('what shows no session is told apart', () => {
+test('rejects an input without a session, and names the reason', () => {
   const white = PNG.sync.write(new PNG({ width: 300, height: 300 }))
   for (const [input, reason] of [
     ['hello', 'not_a_bond'],
@@ -96,13 +96,13 @@ test('what shows no session is told apart', () => {
   }
 })
 
-test('a PNG that claims to be huge is not unpacked', () => {
+test('rejects a PNG with a huge declared size before it is unpacked', () => {
   const bomb = Buffer.from(screenshot(payload))
   bomb.writeUInt32BE(0x7fff_ffff, 16)
   assert.throws(() => readHandoff(bomb), { code: 'handoff_unreadable', reason: 'not_an_image' })
 })
 
-test('no text makes the SVG reader throw or run away', () => {
+test('returns from the SVG reader for any text', () => {
   fc.assert(
     fc.property(
       fc.string(),

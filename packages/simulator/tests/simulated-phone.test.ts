@@ -43,7 +43,7 @@ const play = async (outcome: Outcome) => {
   return { service, result }
 }
 
-test('approve bonds, shows what is asked before it signs, and sees the completion', async () => {
+test('bonds with approve, and shows the request before it signs', async () => {
   const { service, phone } = simulated()
   const signedBeforeShown: number[] = []
   const result = await phone.run(screenshot(service.payload), 'approve', {
@@ -60,7 +60,7 @@ test('approve bonds, shows what is asked before it signs, and sees the completio
   assert.equal(result.shown?.tenant_name, 'Example Bank')
 })
 
-test('a run that waits ends with the session', async () => {
+test('waits for the end of the session with waitForCompletion', async () => {
   const { service, phone } = simulated()
   const running = phone.run(runsSvg(service.link), 'approve', { waitForCompletion: true })
   while (service.session.state !== 'bonded') await new Promise((resolve) => setImmediate(resolve))
@@ -70,7 +70,7 @@ test('a run that waits ends with the session', async () => {
   assert.deepEqual(result.steps.at(-1), { step: 'ended', state: 'completed' })
 })
 
-test('decline and not-me end the session', async () => {
+test('ends the session with decline and with not-me', async () => {
   for (const [outcome, reason] of [
     ['decline', 'user_declined'],
     ['not-me', 'user_unexpected'],
@@ -81,7 +81,7 @@ test('decline and not-me end the session', async () => {
   }
 })
 
-test('step-up misses the policy first and meets it then', async () => {
+test('first fails and then meets the policy with step-up', async () => {
   const { result } = await play('step-up')
   assert.equal(result.state, 'bonded')
   assert.deepEqual(result.steps, [
@@ -91,7 +91,7 @@ test('step-up misses the policy first and meets it then', async () => {
   ])
 })
 
-test('replay sends the bonding assertion again and reports the answer', async () => {
+test('sends the bonding assertion again with replay, and reports the response', async () => {
   const { service, result } = await play('replay')
   assert.deepEqual(result.steps.at(-1), { step: 'replayed', status: 200, state: 'bonded' })
   const sent = service.requests
@@ -101,7 +101,7 @@ test('replay sends the bonding assertion again and reports the answer', async ()
   assert.equal(sent[0], sent[1])
 })
 
-test('a stale counter is refused, and the phone’s own device takes no harm', async () => {
+test('uses a new device for stale-counter, which the service rejects', async () => {
   const { service, phone } = simulated()
   const own = await phone.register()
   const result = await phone.run(service.payload, 'stale-counter')
@@ -113,13 +113,13 @@ test('a stale counter is refused, and the phone’s own device takes no harm', a
   assert.notEqual(claim.device_id, own.device_id)
 })
 
-test('another device is refused after the claim', async () => {
+test('reports the rejection of another device after the claim', async () => {
   const { result } = await play('other-device')
   assert.deepEqual(result.refusal, { code: 'refused', reason: 'session_claimed', status: 400 })
   assert.equal(result.state, 'pending')
 })
 
-test('a demand that no phone can meet is reported as the phone’s own refusal', async () => {
+test('reports its own refusal of a step-up that it cannot meet', async () => {
   const { service, phone } = simulated()
   service.require = ['passport_chip']
   const result = await phone.run(service.payload, 'approve')
@@ -127,7 +127,7 @@ test('a demand that no phone can meet is reported as the phone’s own refusal',
   assert.equal(result.state, 'step_up_required')
 })
 
-test('no result of any outcome prints a token', async () => {
+test('prints no token in the result of any outcome', async () => {
   for (const outcome of OUTCOMES) {
     const { service, result } = await play(outcome)
     const printed = inspect(result, { depth: 9 }) + JSON.stringify(result)
@@ -136,7 +136,7 @@ test('no result of any outcome prints a token', async () => {
   }
 })
 
-test('a thrown onShow stops the run before anything is signed', async () => {
+test('signs nothing when onShow throws', async () => {
   const { service, phone } = simulated()
   await assert.rejects(
     phone.run(service.payload, 'approve', {
@@ -149,25 +149,25 @@ test('a thrown onShow stops the run before anything is signed', async () => {
   assert.deepEqual(service.counters, [])
 })
 
-test('a service that was set up anew gets a new key', async () => {
+test('registers a new key when the service no longer knows the device', async () => {
   const { service, phone } = simulated()
   await phone.register()
   service.forgetDevices()
   assert.equal((await phone.run(service.payload, 'approve')).state, 'bonded')
 })
 
-test('a registration whose answer is lost is done again with another key', async () => {
+test('repeats a registration with another key when the response is lost', async () => {
   const { service, phone } = simulated()
   service.fail('/api/v1/devices', 'unanswered')
   assert.equal((await phone.run(service.payload, 'approve')).state, 'bonded')
 })
 
-test('an origin may be given with a slash at its end', async () => {
+test('accepts an origin with a trailing slash', async () => {
   const { service, phone } = simulated({ origin: `${ORIGIN}/` })
   assert.equal((await phone.run(service.payload, 'approve')).state, 'bonded')
 })
 
-test('an origin that is missing or unsafe is refused', async () => {
+test('rejects a missing or insecure origin', async () => {
   const { service, phone } = simulated()
   const nowhere = createSimulatedPhone({ fetch: service.fetch })
   await assert.rejects(
@@ -180,7 +180,7 @@ test('an origin that is missing or unsafe is refused', async () => {
   )
 })
 
-test('device, key and counter outlive the process, in a file that only its owner reads', async () => {
+test('stores device, key and counter in a file that only its owner can read', async () => {
   const stateFile = join(folder, 'deep', 'phone.json')
   const { service, phone } = simulated({ stateFile })
   await phone.run(service.payload, 'approve')
@@ -192,7 +192,7 @@ test('device, key and counter outlive the process, in a file that only its owner
   assert.equal(service.requests.filter(({ path }) => path === '/api/v1/devices').length, 1)
 })
 
-test('phones that share a file never get one counter twice, and none is skipped', async () => {
+test('never repeats or skips a counter when phones share a file', async () => {
   const path = join(folder, 'shared.json')
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constant(1), { minLength: 1, maxLength: 12 }), async (turns) => {
@@ -201,14 +201,14 @@ test('phones that share a file never get one counter twice, and none is skipped'
       const given = await Promise.all(turns.map(() => openStore().nextCounter()))
       assert.deepEqual(
         given.toSorted((a, b) => a - b),
-        turns.map((_, at) => first + 1 + at),
+        turns.map((_, index) => first + 1 + index),
       )
     }),
     { numRuns: 10 },
   )
 })
 
-test('a counter is on disk before it is given out', async () => {
+test('writes a counter to disk before it returns it', async () => {
   const path = join(folder, 'first.json')
   const { store } = openEnrollment(fileStateStore(path), ORIGIN)
   for (const counter of [1, 2, 3]) {
@@ -217,7 +217,7 @@ test('a counter is on disk before it is given out', async () => {
   }
 })
 
-test('the sensors tell of a carried phone whatever the chance', () => {
+test('simulates a carried phone for any random source', () => {
   fc.assert(
     fc.property(
       fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })),

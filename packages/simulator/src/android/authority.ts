@@ -5,11 +5,11 @@ import { newKey, publicHalf } from '../test-pki/key.ts'
 import { encodeKeyDescription, type KeyDescriptionFields } from './description.ts'
 
 /**
- * What Google and a phone's maker are to a real phone: a root, an intermediate and an attestation
- * key. The root is a test root: whoever runs this has its key, so only a sandbox may trust it.
+ * A test replacement for Google and the phone vendor: root, intermediate and attestation key. Its
+ * private keys are not protected, so only a sandbox may trust the root.
  */
 export interface AndroidAuthority {
-  /** SHA-256 of the root's public key (SPKI), lower-case hex: what a service is configured with. */
+  /** SHA-256 of the public key of the root (SPKI), lower-case hex. Configure it as a test root. */
   readonly rootKeyDigest: string
   /** The root's certificate, DER. */
   readonly root: Buffer
@@ -18,7 +18,7 @@ export interface AndroidAuthority {
 }
 
 const ROOT: Name = [['commonName', 'Bonded Sessions test root for Android keys']]
-/** As those put in at the factory: named by serial numbers. */
+/** Factory certificates are named by serial numbers. */
 const INTERMEDIATE: Name = [
   ['serialNumber', '0123456789abcdef'],
   ['title', 'TEE'],
@@ -34,9 +34,9 @@ const FROM = new Date('2020-01-01T00:00:00Z')
 const UNTIL = new Date('2049-12-31T23:59:59Z')
 
 /**
- * An authority with keys of its own.
+ * Creates an authority.
  *
- * @param rootKey a P-256 private key kept from before; without it a new one is made
+ * @param rootKey a stored P-256 private key; by default a new one
  */
 export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAuthority {
   const intermediateKey = newKey()

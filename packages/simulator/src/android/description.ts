@@ -11,12 +11,10 @@ import {
   setOf,
 } from '../test-pki/der.ts'
 
-/**
- * What is inside one of the two lists: an already encoded value by tag. Written in ascending order.
- */
+/** The entries of an authorization list: DER values by tag, written in ascending order. */
 export type Tags = Readonly<Record<number, Uint8Array>>
 
-/** What a simulated phone says of its key. */
+/** The key description of a simulated phone. */
 export interface KeyDescriptionFields {
   readonly challenge: Uint8Array
   readonly attestationVersion: number
@@ -27,7 +25,7 @@ export interface KeyDescriptionFields {
   readonly hardwareEnforced: Tags
 }
 
-/** The app that asks for the key. */
+/** The app that creates the key. */
 export interface SimulatedApp {
   readonly package: string
   /** SHA-256 of its signing certificate. */
@@ -35,19 +33,19 @@ export interface SimulatedApp {
 }
 
 /**
- * The app of the simulated Android phone. Nobody can sign an app with this digest: it is of a text.
+ * The app of the simulated Android phone. Its digest is the hash of a text, so no real app has it.
  */
 export const SIMULATED_APP: SimulatedApp = {
   package: 'org.bonded.simulated',
   certificateDigest: createHash('sha256').update('the app of the simulated phone').digest(),
 }
 
-/** How the app's assertions name it (protocol 5). */
+/** The app id in its assertions (protocol 5). */
 export function androidAppId(app: SimulatedApp): string {
   return `${app.package}:${Buffer.from(app.certificateDigest).toString('hex')}`
 }
 
-/** The extension's value. */
+/** Encodes the value of the key description extension. */
 export function encodeKeyDescription(fields: KeyDescriptionFields): Buffer {
   return sequence(
     integer(fields.attestationVersion),
@@ -67,8 +65,8 @@ function encodeTags(tags: Tags): Buffer {
 }
 
 /**
- * An honest phone's description of a new key: KeyMint 3, trusted environment, locked and verified
- * start.
+ * The description of a new key on a genuine phone: KeyMint 3, trusted execution environment, locked
+ * and verified boot.
  */
 export function honestDescription(
   challenge: Uint8Array,

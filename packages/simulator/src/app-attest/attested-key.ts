@@ -14,14 +14,14 @@ export interface SimulatedApp {
 }
 
 export interface Attestation {
-  /** In standard base64, as iOS gives it. */
+  /** Standard base64, as iOS returns it. */
   readonly keyId: string
   readonly attestationObject: Buffer
 }
 
 /**
- * What `DCAppAttestService.attestKey` gives, under a root of our own instead of Apple's. Its
- * receipt is nobody's.
+ * Returns what `DCAppAttestService.attestKey` returns, under a test root instead of Apple's. The
+ * receipt is empty.
  */
 export function attestKey(
   app: SimulatedApp & { readonly environment: 'development' | 'production' },
@@ -61,7 +61,7 @@ export interface Assertion {
   readonly signature: Buffer
 }
 
-/** What `DCAppAttestService.generateAssertion` gives, taken out of its envelope. */
+/** Returns the fields of what `DCAppAttestService.generateAssertion` returns. */
 export function createAppAssertion(
   app: SimulatedApp,
   of: { privateKey: KeyObject; counter: number; clientDataHash: Uint8Array },

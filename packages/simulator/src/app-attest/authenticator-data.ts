@@ -2,14 +2,14 @@ import { hash, type KeyObject } from 'node:crypto'
 import { encodeCbor } from '../test-pki/cbor.ts'
 import { coordinatesOf, credentialOf, headerOf } from '../webauthn/authenticator-data.ts'
 
-/** What iOS 27 adds; earlier phones add nothing. */
+/** The extensions that iOS 27 adds. Earlier versions add none. */
 export interface AppExtensions {
   /** 4 is the App Store, 3 a development build. */
   readonly category: number
   readonly bundleVersion: string
 }
 
-/** Flags of phones that add extensions, and of those before. */
+/** Flags of phones with and without extensions. */
 const FLAGS = { extended: 0xc0, plain: 0x40 } as const
 const AAGUID = {
   development: Buffer.from('appattestdevelop'),
@@ -44,7 +44,7 @@ export function attestedData(of: {
   ])
 }
 
-/** SHA-256 of the key as an uncompressed point: App Attest's name of a key. */
+/** Returns the App Attest key id: SHA-256 of the uncompressed point. */
 export function keyIdOf(publicKey: KeyObject): Buffer {
   const { x, y } = coordinatesOf(publicKey)
   return hash('sha256', Buffer.concat([Buffer.of(4), x, y]), 'buffer')

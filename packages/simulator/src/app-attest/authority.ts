@@ -5,27 +5,27 @@ import { newKey } from '../test-pki/key.ts'
 import { createCertificate } from './certificate.ts'
 
 /**
- * A stand-in for Apple: what signs the certificates of simulated phones' keys. Plain data, to be
- * kept in a file.
+ * A test replacement for Apple: it certifies the keys of simulated phones. Plain data that can be
+ * stored in a file.
  */
 export interface AppAttestAuthority {
-  /** PEM; what a sandbox is told to trust. */
+  /** PEM. Configure it as a test root of a sandbox. */
   readonly root: string
   /** PEM. */
   readonly issuer: string
-  /** PKCS #8, PEM. The root's own key signed once, and is gone. */
+  /** PKCS #8, PEM. The private key of the root is discarded after it signed the issuer. */
   readonly issuerKey: string
 }
 
 const DAY_MS = 86_400_000
 const ROOT_DAYS = 3_650
-/** As Apple's own in 2026. */
+/** The lifetime of Apple's leaf certificates in 2026. */
 const LEAF_DAYS = 3
 const ROOT_NAME = 'Simulated App Attestation Root CA'
 const ISSUER_NAME = 'Simulated App Attestation CA 1'
 const NONCE_EXTENSION = '1.2.840.113635.100.8.2'
 
-/** A new root and an issuer below it, both P-384, as Apple's are. */
+/** Creates a root and an issuer, both P-384 like Apple's. */
 export function createAppAttestAuthority(now: number): AppAttestAuthority {
   const [root, issuer] = [newKey('P-384'), newKey('P-384')]
   const common = {
@@ -42,7 +42,7 @@ export function createAppAttestAuthority(now: number): AppAttestAuthority {
   }
 }
 
-/** The certificate of a key, which vouches for a nonce, and its issuer's. */
+/** Certifies a key for a nonce. Returns its certificate and the issuer's, DER. */
 export function certifyKey(
   authority: AppAttestAuthority,
   key: { publicKey: KeyObject; keyId: Uint8Array; nonce: Uint8Array; now: number },

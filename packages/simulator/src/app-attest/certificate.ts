@@ -8,7 +8,7 @@ import {
   SIGNS_CERTIFICATES,
 } from '../test-pki/certificate.ts'
 
-/** Who signs a certificate. */
+/** The issuer of a certificate. */
 export interface Issuer {
   readonly name: string
   readonly privateKey: KeyObject
@@ -21,16 +21,16 @@ export interface CertificateOptions {
   readonly digest: 'sha256' | 'sha384'
   readonly notBefore: number
   readonly notAfter: number
-  /** Whether it may issue others. */
+  /** Whether it may issue certificates. */
   readonly authority: boolean
-  /** By OID; the value is DER. None of them critical. */
+  /** DER values by object identifier. All are non-critical. */
   readonly extensions?: Readonly<Record<string, Uint8Array>>
 }
 
-/** What App Attest keys may do. */
+/** The key usage of App Attest keys. */
 const KEY_USAGE = keyUsage(0xf0, 4)
 
-/** A certificate as Apple's are. */
+/** Creates a certificate of the form that Apple uses. */
 export function createCertificate({
   subject,
   issuer,

@@ -16,18 +16,15 @@ import {
   USUAL_SIGNATURE,
 } from './signer.ts'
 
-/**
- * A made-up state: the country certificate that a sandbox is told to trust, and the key below it
- * that signs documents.
- */
+/** A test state: its country certificate, which a sandbox trusts, and its document signer. */
 export interface PassportAuthority {
-  /** Two letters. `UT` is Utopia, which Doc 9303 keeps for specimens. */
+  /** Two letters. `UT` is Utopia, which Doc 9303 reserves for specimens. */
   readonly country: string
   /** DER. */
   readonly countryCertificate: Buffer
   readonly signerCertificate: Buffer
   readonly signer: PassportSigner
-  /** Issues another certificate: for a signer of master lists, or one that should not be. */
+  /** Issues another certificate, for example for a signer of master lists. */
   issue(options: IssueOptions): Buffer
 }
 
@@ -37,9 +34,9 @@ export interface IssueOptions {
   readonly country?: string
   readonly notBefore: number
   readonly notAfter: number
-  /** Whether it may issue others in its turn. */
+  /** Whether the certificate may issue others. */
   readonly authority?: boolean
-  /** Purposes that it is limited to, as identifiers. */
+  /** Extended key usages, as object identifiers. */
   readonly purposes?: readonly string[]
 }
 
@@ -47,17 +44,17 @@ export interface PassportAuthorityOptions {
   readonly country?: string
   readonly countrySignature?: PassportSignatureOptions
   readonly documentSignature?: PassportSignatureOptions
-  /** Of the document signer, where they should be odd. */
+  /** Validity of the document signer. By default from one day ago, for 11 years. */
   readonly signerValidity?: { readonly notBefore: number; readonly notAfter: number }
 }
 
 const DAY_MS = 86_400_000
-/** As Doc 9303-12 has it: keys sign for years, and their certificates outlive the documents. */
+/** Doc 9303-12: keys sign for years, and their certificates outlive the documents. */
 const COUNTRY_YEARS = 15
 const SIGNER_YEARS = 11
 const YEAR_MS = 365 * DAY_MS
 
-/** A new state. Its keys end with the process. */
+/** Creates a state. Its keys exist only in this process. */
 export function createPassportAuthority(
   now: number,
   options: PassportAuthorityOptions = {},

@@ -10,7 +10,7 @@ import {
 import { element, integer, oid, sequence, setOf } from '../test-pki/der.ts'
 import { DIGEST_BYTES, type PassportDigest, PLAIN_ECDSA } from './signer.ts'
 
-/** The key of a chip for Active Authentication, with the data groups that speak of it. */
+/** The key of a chip for Active Authentication, and the data groups that describe it. */
 export interface PassportChip {
   readonly dg14: Buffer | undefined
   readonly dg15: Buffer
@@ -25,11 +25,11 @@ export type PassportChipOptions =
 interface EcdsaOptions {
   readonly digest?: PassportDigest
   readonly curve?: string
-  /** How the answer is written: r and s side by side where nothing is said. */
+  /** Encoding of the signature. By default r and s are concatenated. */
   readonly dsaEncoding?: 'ieee-p1363' | 'der'
 }
 
-/** A new chip. */
+/** Creates a chip. */
 export function createPassportChip(options: PassportChipOptions): PassportChip {
   return options.kind === 'rsa' ? rsaChip(options) : ecdsaChip(options)
 }
@@ -43,8 +43,8 @@ const TRAILER = {
 } as const
 
 /**
- * ISO/IEC 9796-2, scheme 1: as much of the chip's own random bytes as there is room for, then the
- * digest of them and the challenge.
+ * ISO/IEC 9796-2, scheme 1: random bytes of the chip that fill the block, then the digest of these
+ * bytes and the challenge.
  */
 function rsaChip({
   digest = 'sha256',

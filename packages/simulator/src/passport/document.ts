@@ -6,7 +6,7 @@ import { type MrzOptions, createMrz } from './mrz.ts'
 import { createSignedData } from './signed-data.ts'
 import { digestIdentifier, type PassportDigest } from './signer.ts'
 
-/** What a reader gets from a chip, and the chip itself where it has a key. */
+/** The files that a reader reads from a chip, and the chip itself if it has a key. */
 export interface SimulatedPassport {
   readonly sod: Buffer
   readonly dg1: Buffer
@@ -18,27 +18,27 @@ export interface SimulatedPassport {
 export interface PassportOptions {
   readonly mrz?: MrzOptions
   readonly chip?: PassportChip
-  /** Of the data groups. */
+  /** Digest of the data groups. */
   readonly digest?: PassportDigest
   readonly signingTime?: number
   readonly contentType?: string
   readonly indefinite?: boolean
-  /** In place of the one that `mrz` would make. */
+  /** Replaces the DG1 that `mrz` would produce. */
   readonly dg1?: Buffer
-  /** Data groups that the state forgot to list. */
+  /** Data groups that the security object does not list. */
   readonly unlisted?: readonly number[]
 }
 
 const LDS_SECURITY_OBJECT = '2.23.136.1.1.1'
 
-/** A passport of the simulated state. */
+/** Creates a passport of the test state. */
 export function createPassport(
   authority: PassportAuthority,
   options: PassportOptions = {},
 ): SimulatedPassport {
   const { chip, digest = 'sha256', contentType = LDS_SECURITY_OBJECT, unlisted = [] } = options
   const dg1 = options.dg1 ?? dg1Of(createMrz(options.mrz))
-  // A face is in every passport; nobody sends it.
+  // Every passport has a face image (DG2). Phones do not send it.
   const groups = new Map([
     [1, dg1],
     [2, element(0x75, Buffer.from('a face'))],

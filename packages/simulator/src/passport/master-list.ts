@@ -7,7 +7,7 @@ const MASTER_LIST = '2.23.136.1.1.2'
 const MASTER_LIST_SIGNING = '2.23.136.1.1.3'
 const DAY_MS = 86_400_000
 
-/** A master list of these certificates, signed by a signer of the state's. */
+/** Creates a master list of these certificates, signed by a new list signer of the state. */
 export function createMasterList(
   authority: PassportAuthority,
   {

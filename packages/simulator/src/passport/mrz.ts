@@ -1,4 +1,4 @@
-/** What stands in a machine-readable zone. Made up, like everything here. */
+/** The fields of a machine-readable zone. */
 export interface MrzOptions {
   readonly format?: 'TD1' | 'TD2' | 'TD3'
   readonly issuingState?: string
@@ -11,7 +11,7 @@ export interface MrzOptions {
 
 const LINE = { TD1: 30, TD2: 36, TD3: 44 } as const
 
-/** A zone with its check digits (Doc 9303-4, -5, -6), without line breaks. */
+/** Creates a zone with its check digits (Doc 9303-4, -5, -6), without line breaks. */
 export function createMrz(options: MrzOptions = {}): string {
   const {
     format = 'TD3',
@@ -41,8 +41,8 @@ export function createMrz(options: MrzOptions = {}): string {
 }
 
 /**
- * Nine characters and their digit; a longer number leaves a filler for the digit and goes on in the
- * optional data.
+ * Returns nine characters and their check digit. A longer number has a filler as its digit and
+ * continues in the optional data.
  */
 function numberFields(number: string, format: keyof typeof LINE): readonly [string, string] {
   if (number.length <= 9 || format === 'TD3') return [withDigit(number.padEnd(9, '<')), '']

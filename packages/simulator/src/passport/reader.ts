@@ -2,7 +2,7 @@ import { encodeBase64url } from '@bonded/contract'
 import type { ReadPassport } from '@bonded/phone'
 import type { SimulatedPassport } from './document.ts'
 
-/** Holds a simulated passport to the phone. */
+/** Returns a reader that reads this passport. */
 export function passportReader({ sod, dg1, dg14, dg15, chip }: SimulatedPassport): ReadPassport {
   return (challenge) => ({
     sod: encodeBase64url(sod),

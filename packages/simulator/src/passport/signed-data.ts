@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { element, explicit, integer, octets, oid, sequence, setOf, time } from '../test-pki/der.ts'
 import { digestIdentifier, type PassportSigner } from './signer.ts'
 
-/** What CMS SignedData is made of. */
+/** The inputs of CMS SignedData. */
 export interface SignedDataOptions {
   readonly contentType: string
   readonly content: Uint8Array
@@ -11,11 +11,11 @@ export interface SignedDataOptions {
   readonly signerCertificate: Uint8Array
   readonly signer: PassportSigner
   readonly signingTime?: number | undefined
-  /** Lengths left open, as New Zealand's encoder writes the outer layers. */
+  /** Indefinite lengths, as New Zealand's encoder writes the outer layers. */
   readonly indefinite?: boolean | undefined
 }
 
-/** CMS SignedData with one signer and signed attributes (RFC 5652). */
+/** Creates CMS SignedData with one signer and signed attributes (RFC 5652). */
 export function createSignedData(options: SignedDataOptions): Buffer {
   const { contentType, content, signer, indefinite = false } = options
   const wrap = indefinite ? openEnded : element
@@ -48,12 +48,12 @@ export function createSignedData(options: SignedDataOptions): Buffer {
   return wrap(0x30, oid('1.2.840.113549.1.7.2'), wrap(0xa0, signedData))
 }
 
-/** An element whose end is marked instead of counted. */
+/** Encodes an element of indefinite length. */
 function openEnded(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.of(tag, 0x80), ...contents, Buffer.of(0, 0)])
 }
 
-/** Issuer and serial number, taken out of a certificate of this simulator. */
+/** Reads issuer and serial number from a certificate of this simulator. */
 function issuerAndSerial(certificate: Uint8Array): Buffer {
   const [body = Buffer.alloc(0)] = membersOf(certificate)
   const [, serial = Buffer.alloc(0), , issuer = Buffer.alloc(0)] = membersOf(body)
@@ -61,8 +61,8 @@ function issuerAndSerial(certificate: Uint8Array): Buffer {
 }
 
 /**
- * The elements inside one, of definite lengths up to 64 KiB: all that this simulator writes into
- * certificates.
+ * Returns the children of an element. Supports definite lengths up to 64 KiB, which is all that
+ * this simulator writes into certificates.
  */
 function membersOf(bytes: Uint8Array): Buffer[] {
   const whole = Buffer.from(bytes)

@@ -3,21 +3,18 @@ import { element, explicit, integer, oid, sequence } from '../test-pki/der.ts'
 
 export type PassportDigest = 'sha1' | 'sha224' | 'sha256' | 'sha384' | 'sha512'
 
-/**
- * How a state signs: the schemes of Doc 9303-12. `bare` names only the kind of key and leaves the
- * digest to the signer info.
- */
+/** A signature scheme of Doc 9303-12. */
 export interface PassportSignatureOptions {
   readonly scheme: 'pkcs1' | 'pss' | 'ecdsa' | 'ecdsa-plain'
   readonly digest: PassportDigest
-  /** Of the mask of PSS, where it is another one. */
+  /** Digest of the PSS mask, if it differs. */
   readonly maskDigest?: PassportDigest
   readonly curve?: string
   readonly rsaBits?: number
   readonly bare?: boolean
 }
 
-/** A key with its way to sign. */
+/** A key with its signature scheme. */
 export interface PassportSigner {
   readonly publicKey: KeyObject
   /** AlgorithmIdentifier, DER. */
@@ -26,7 +23,7 @@ export interface PassportSigner {
   sign(message: Uint8Array): Buffer
 }
 
-/** What most states use in new documents. */
+/** The scheme that most states use in new documents. */
 export const USUAL_SIGNATURE: PassportSignatureOptions = {
   scheme: 'ecdsa',
   digest: 'sha256',
@@ -36,7 +33,7 @@ export const USUAL_SIGNATURE: PassportSignatureOptions = {
 const RSA = '1.2.840.113549.1.1'
 const PKCS1 = { sha1: 5, sha224: 14, sha256: 11, sha384: 12, sha512: 13 } as const
 const ECDSA = { sha1: '1', sha224: '3.1', sha256: '3.2', sha384: '3.3', sha512: '3.4' } as const
-/** The identifiers of r and s side by side, which also stand in DG14. */
+/** Identifiers of ECDSA with concatenated r and s, also used in DG14. */
 export const PLAIN_ECDSA = { sha1: 1, sha224: 2, sha256: 3, sha384: 4, sha512: 5 } as const
 const DIGEST_ID = {
   sha1: '1.3.14.3.2.26',
@@ -47,7 +44,7 @@ const DIGEST_ID = {
 } as const
 export const DIGEST_BYTES = { sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 } as const
 
-/** A new key that signs in this way. */
+/** Creates a key for this scheme. */
 export function createPassportSigner(options: PassportSignatureOptions): PassportSigner {
   const { digest } = options
   const { publicKey, privateKey } = keyPairFor(options)
@@ -62,7 +59,7 @@ export function createPassportSigner(options: PassportSignatureOptions): Passpor
   }
 }
 
-/** An AlgorithmIdentifier of a digest. */
+/** Encodes the AlgorithmIdentifier of a digest. */
 export function digestIdentifier(digest: PassportDigest): Buffer {
   return sequence(oid(DIGEST_ID[digest]))
 }

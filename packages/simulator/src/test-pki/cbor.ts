@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 
-/** What authenticators write: integers, texts, bytes, lists, and maps in the order given. */
+/** The CBOR types of authenticators: integers, texts, bytes, lists, and maps in insertion order. */
 export type CborValue =
   | number
   | string
@@ -8,7 +8,7 @@ export type CborValue =
   | readonly CborValue[]
   | ReadonlyMap<string | number, CborValue>
 
-/** CBOR in its shortest form. */
+/** Encodes CBOR in its shortest form. */
 export function encodeCbor(value: CborValue): Buffer {
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value)
   if (typeof value === 'string')

@@ -44,13 +44,13 @@ interface CertificateContent {
 }
 
 export interface CertificateRequest extends CertificateContent {
-  /** The issuer's; it signs with ECDSA. */
+  /** Private key of the issuer. It signs with ECDSA. */
   readonly issuerKey: KeyObject
-  /** SHA-256 where nothing is said. */
+  /** Default: SHA-256. */
   readonly digest?: 'sha256' | 'sha384'
 }
 
-/** How an issuer signs, where that is not plain ECDSA. */
+/** A signer with another scheme than ECDSA with SHA-256 or SHA-384. */
 export interface CertificateSigner {
   /** AlgorithmIdentifier, DER. */
   readonly algorithm: Buffer
@@ -70,7 +70,7 @@ export function certify({ issuerKey, digest = 'sha256', ...content }: Certificat
   )
 }
 
-/** The same, signed in a way of the issuer's own. */
+/** Signs a certificate with the given signer. */
 export function certifyBy(signer: CertificateSigner, content: CertificateContent): Buffer {
   const body = sequence(
     explicit(0, integer(2)),
@@ -88,12 +88,12 @@ export function certifyBy(signer: CertificateSigner, content: CertificateContent
   return sequence(body, signer.algorithm, bits(signer.sign(body)))
 }
 
-/** A serial number that nobody has. */
+/** Returns a random serial number. */
 export function newSerial(): bigint {
   return BigInt(`0x${randomBytes(15).toString('hex')}`)
 }
 
-/** May issue certificates, at most `pathLength` authorities deep. */
+/** Basic constraints of an authority, with at most `pathLength` authorities below it. */
 export function authority(pathLength?: number): CertificateExtension {
   return {
     id: '2.5.29.19',
@@ -102,22 +102,26 @@ export function authority(pathLength?: number): CertificateExtension {
   }
 }
 
-/** May not. */
+/** Basic constraints of a certificate that may not issue others. */
 export const notAuthority: CertificateExtension = {
   id: '2.5.29.19',
   critical: true,
   value: sequence(),
 }
 
-/** What the key may do: the bits of KeyUsage, of which the last ones are not used. */
+/**
+ * Key usage.
+ *
+ * @param unused the number of unused bits in the byte
+ */
 export function keyUsage(flags: number, unused: number): CertificateExtension {
   return { id: '2.5.29.15', critical: true, value: bits(Buffer.of(flags), unused) }
 }
 
-/** Signing certificates and revocation lists. */
+/** Key usage of an authority: signing certificates and revocation lists. */
 export const SIGNS_CERTIFICATES = keyUsage(0x06, 1)
 
-/** A certificate as text. */
+/** Encodes a certificate as PEM. */
 export function pemOf(certificate: Uint8Array): string {
   const lines =
     Buffer.from(certificate)

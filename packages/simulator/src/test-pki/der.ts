@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 
-/** One element of DER: the octets of its tag as one number, its length, its parts. */
+/** Encodes an element. The tag is given as one number. */
 export function element(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   return Buffer.concat([bigEndian(tag), lengthOf(content.length), content])
@@ -30,19 +30,19 @@ export const printable = (text: string): Buffer => element(0x13, Buffer.from(tex
 export const integer = (value: bigint | number): Buffer => element(0x02, unsigned(value))
 export const enumerated = (value: bigint | number): Buffer => element(0x0a, unsigned(value))
 
-/** Nothing that is written here is negative; a leading one bit would make it so. */
+/** All values are non-negative, so a leading 1 bit needs a zero byte before it. */
 function unsigned(value: bigint | number): Buffer {
   const bytes = bigEndian(value)
   return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes
 }
 
-/** Wraps parts in a context tag. Numbers from 31 on stand in septets of their own. */
+/** Wraps elements in an explicit context tag. Numbers from 31 on use the long form. */
 export function explicit(number: number, ...parts: readonly Uint8Array[]): Buffer {
   const tag = number < 0x1f ? Buffer.of(0xa0 | number) : Buffer.of(0xbf, ...base128(number))
   return element(tag.readUIntBE(0, tag.length), ...parts)
 }
 
-/** An object identifier from dotted numbers. */
+/** Encodes an object identifier in dotted form. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
   return element(0x06, Buffer.from([first * 40 + second, ...rest].flatMap(base128)))
@@ -54,7 +54,7 @@ function base128(value: number): number[] {
   return septets
 }
 
-/** A time: two digits of the year until 2049, four after (RFC 5280). */
+/** Encodes a time: UTCTime until 2049, GeneralizedTime after it (RFC 5280). */
 export function time(at: Date | number): Buffer {
   const digits = `${new Date(at).toISOString().replaceAll(/\D/g, '').slice(0, 14)}Z`
   return digits < '2050'

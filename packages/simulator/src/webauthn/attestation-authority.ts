@@ -26,15 +26,15 @@ const DATES = {
   notAfter: new Date('2049-12-31T23:59:59Z'),
 }
 
-/** A maker of authenticators under a test root: only a sandbox may trust it. */
+/** A vendor of authenticators under a test root. Only a sandbox may trust it. */
 export interface AuthenticatorAuthority {
   /** DER. */
   readonly root: Buffer
-  /** Vouches in the format `packed`, with the chain of its attestation key. */
+  /** Attests in the format `packed`, with the chain of its attestation key. */
   readonly attestation: Attestation
 }
 
-/** Makes a root and an attestation key for one model. */
+/** Creates a root and an attestation key for one model. */
 export function createAuthenticatorAuthority(
   aaguid: Uint8Array,
   tamper: { readonly subject?: Name } = {},

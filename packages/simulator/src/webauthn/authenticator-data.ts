@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { hash, type KeyObject } from 'node:crypto'
 import { type CborValue, encodeCbor } from '../test-pki/cbor.ts'
 
-/** What all authenticator data begins with (WebAuthn, section 6.1), App Attest's too. */
+/** Encodes the header of authenticator data (WebAuthn, section 6.1), which App Attest uses too. */
 export function headerOf({
   appId,
   flags,
@@ -17,7 +17,7 @@ export function headerOf({
   return Buffer.concat([hash('sha256', appId, 'buffer'), fixed])
 }
 
-/** The credential that follows at a registration. */
+/** Encodes the credential of a registration. */
 export function credentialOf({
   aaguid,
   id,
@@ -41,7 +41,7 @@ export function credentialOf({
 /** COSE's number for ECDSA with SHA-256. */
 export const ES256 = -7
 
-/** The object that a registration sends: who vouches for the credential. */
+/** Encodes an attestation object. */
 export function encodeAttestation(
   format: string,
   statement: ReadonlyMap<string, CborValue>,

@@ -24,7 +24,7 @@ export const WEBAUTHN_FLAGS = {
 const ATTESTED_CREDENTIAL = 0x40
 const PRESENT_AND_VERIFIED = WEBAUTHN_FLAGS.userPresent | WEBAUTHN_FLAGS.userVerified
 
-/** Who vouches for an authenticator: makes the statement's format and members. */
+/** Creates an attestation statement: its format and members. */
 export type Attestation = (about: {
   readonly privateKey: KeyObject
   readonly authenticatorData: Buffer
@@ -34,28 +34,28 @@ export type Attestation = (about: {
 export interface AuthenticatorOptions {
   /** The service's origin; its host is the RP ID. */
   readonly origin: string
-  /** Without it: `none`. */
+  /** Default: `noAttestation`. */
   readonly attestation?: Attestation
   readonly aaguid?: Uint8Array
   readonly flags?: number
-  /** False for a passkey, which does not count. */
+  /** False for a passkey, whose counter stays 0. */
   readonly counts?: boolean
 }
 
-/** An authenticator with one key, and the browser in front of it. */
+/** An authenticator with one key, and its browser. */
 export interface Authenticator {
   readonly credentialId: string
   readonly privateKey: KeyObject
   /** @param challenge base64url */
   register(challenge: string): WebauthnRegistrationJson
-  /** Signs a payload of the protocol; `clientData` and `flags` tamper it for tests. */
+  /** Signs a payload of the protocol. `tamper` overrides fields in tests. */
   assert(
     payload: string,
     tamper?: { readonly clientData?: object; readonly flags?: number; readonly counter?: number },
   ): Required<AppAttest>
 }
 
-/** Makes an authenticator with a new key. */
+/** Creates an authenticator with a new key. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const {
     origin,
@@ -131,10 +131,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 }
 
-/** Nobody vouches: what passkeys give. */
+/** Format `none`: the key is not attested, as with passkeys. */
 export const noAttestation: Attestation = () => ['none', new Map()]
 
-/** The key vouches for itself: worth as much. */
+/** Self attestation: the key signs its own registration. It proves no more than `none`. */
 export const selfAttestation: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => [
   'packed',
   new Map<string, CborValue>([
