@@ -2,7 +2,7 @@ import { CLAIMED_NONCE_TTL_MS } from './lifetimes.ts'
 import { accept, type Result, refuse } from './refusal.ts'
 import { type Instant, type Session, stateAt } from './session.ts'
 
-/** The session's i-th nonce. Injected: the domain holds no key. */
+/** The session's i-th nonce. Injected, because the domain has no key. */
 export type NonceAt = (index: number) => string
 /** The session's n-th step nonce. */
 export type StepNonceAt = (n: number) => string
@@ -15,7 +15,7 @@ export interface Nonces {
   readonly sameText: SameText
 }
 
-/** The code on show at an instant, and until when it may be shown and is accepted. */
+/** The challenge shown at an instant, with its display and acceptance times. */
 export interface ShownChallenge {
   readonly index: number
   readonly rotatesAt: Instant
@@ -23,13 +23,13 @@ export interface ShownChallenge {
 }
 
 /**
- * Protocol 4: nonce i is on show during [created + i·T, created + (i+1)·T) and accepted for one T more,
- * so a code scanned in its last second still works. Nothing is written when it rotates.
- * Outside `pending` the code stays frozen at the last one shown.
+ * Protocol 4: nonce i is shown during [created + i·T, created + (i+1)·T) and accepted for T longer,
+ * so that a QR code scanned in its last second still works. Rotation writes nothing. Outside
+ * `pending` the challenge stays at the last one shown.
  */
 export function shownChallenge(session: Session, now: Instant): ShownChallenge {
   const { createdAt, challengeTtlMs, sessionTtlMs } = session
-  // A sweep notes the very end, when no code was on show any more.
+  // The sweeper passes the exact expiry, an instant at which no QR code is shown.
   const frozenAt = Math.min(session.pendingUntil ?? now, createdAt + sessionTtlMs - 1)
   const index = Math.max(0, Math.floor((frozenAt - createdAt) / challengeTtlMs))
   return challengeOf(session, index)
@@ -46,7 +46,7 @@ export function challengeOf(session: Session, index: number): ShownChallenge {
   }
 }
 
-/** The index of the nonce, if it is one that any phone may use now. */
+/** The index of the nonce, if any phone may use it now. */
 export function acceptedIndex(
   session: Session,
   nonce: string,
@@ -58,12 +58,15 @@ export function acceptedIndex(
   return candidates.find((i) => at.nonces.sameText(at.nonces.nonceAt(i), nonce))
 }
 
-/** The step nonce in force: the n-th, n being the valid assertions so far. */
+/** The current step nonce: the n-th, where n is the number of valid assertions. */
 export function stepNonce(session: Session, nonces: Nonces): string {
   return nonces.stepNonceAt(session.validAssertions)
 }
 
-/** Whether it is the step nonce that the phone attested with last, or was to attest with next when the session ended. */
+/**
+ * Whether this is the step nonce of the phone's last assertion, or of the next one when the session
+ * ended.
+ */
 export function isLatestStepNonce(
   { validAssertions }: Session,
   nonce: string,
@@ -73,7 +76,7 @@ export function isLatestStepNonce(
   return latest.some((n) => sameText(stepNonceAt(n), nonce))
 }
 
-/** Until when the claimed nonce is accepted from the phone that claimed it. */
+/** The end of the period in which the phone may use the nonce that it claimed. */
 export function claimedNonceExpiresAt(session: Session): Instant | null {
   return session.claimedAt === null
     ? null
@@ -81,10 +84,10 @@ export function claimedNonceExpiresAt(session: Session): Instant | null {
 }
 
 /**
- * Whether this nonce may be used now, by the pinned phone or by any other.
+ * Checks whether the pinned phone, or any other, may use this nonce now.
  *
- * A claimed nonce is the only one taken from its phone; a claim is what takes a newer one, so `forClaim`
- * accepts that too.
+ * The pinned phone may use only the nonce that it claimed. A new claim may present a newer nonce;
+ * `forClaim` accepts that one too.
  */
 export function checkNonce(
   session: Session,
@@ -93,7 +96,7 @@ export function checkNonce(
 ): Result<void> {
   const { now, nonces } = at
   if (session.state === 'step_up_required') {
-    // Only the pinned phone knows this nonce, so any other reads as a mismatch or as an old code.
+    // Only the pinned phone knows this nonce. For any other phone it is a mismatch or an old nonce.
     return nonces.sameText(stepNonce(session, nonces), nonce)
       ? accept(undefined)
       : refuseNonce(session, nonce, at)
@@ -103,7 +106,8 @@ export function checkNonce(
     if (now < claimedUntil && nonces.sameText(session.claimedNonce, nonce)) return accept(undefined)
     if (!at.forClaim || nonces.sameText(session.claimedNonce, nonce))
       return refuseNonce(session, nonce, at)
-    // A newer one replaces it; going back to an older one that is still accepted would not.
+    // A claim may replace the nonce with a newer one, never with an older one that is still
+    // accepted.
     const claimed = acceptedIndex(session, session.claimedNonce, at)
     const wanted = acceptedIndex(session, nonce, at)
     if (claimed !== undefined && wanted !== undefined && wanted < claimed)
@@ -124,7 +128,7 @@ function refuseNonce(
     : refuse('nonce_mismatch', { step: 'nonce' })
 }
 
-/** Whether the nonce is one of this session's earlier ones. At most 180 of them: 900 s in steps of 5 s. */
+/** Whether this is an earlier nonce of the session. At most 180 exist: 900 s in steps of 5 s. */
 function wasOnceGood(
   session: Session,
   nonce: string,
@@ -132,7 +136,7 @@ function wasOnceGood(
 ): boolean {
   const { sameText, nonceAt, stepNonceAt } = at.nonces
   const { index } = shownChallenge(session, at.now)
-  // While a code is on show its predecessor is still good for phones that have not claimed.
+  // Phones that have not claimed may still use the nonce before the one that is shown.
   const newest = session.state === 'pending' ? index - 1 : index
   for (let i = 0; i <= newest; i++) if (sameText(nonceAt(i), nonce)) return true
   for (let n = 1; n < session.validAssertions; n++) if (sameText(stepNonceAt(n), nonce)) return true

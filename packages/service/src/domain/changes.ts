@@ -2,7 +2,7 @@ import type { DeviceId } from '@bonded/contract'
 import { type Instant, mayMove, type Session } from './session.ts'
 import type { Move } from './transitions.ts'
 
-/** What a move sets beside the state. */
+/** What a move sets in addition to the state. */
 export interface MoveChanges {
   readonly expiresAt?: Instant
   readonly deviceId?: DeviceId
@@ -13,11 +13,14 @@ export interface MoveChanges {
   readonly stepUp?: Session['stepUp']
   readonly bondedAt?: Instant
   readonly completedAt?: Instant
-  /** The nonce the phone attested with, where it had not claimed. */
+  /** The nonce of the phone's assertion, if the phone had not claimed the session. */
   readonly nonce?: string
 }
 
-/** The session after a move; undefined where the transition table does not let it move this way now. */
+/**
+ * Returns the session after a move, or undefined if the transition table does not allow the move
+ * now.
+ */
 export function moved(
   session: Session,
   move: Move,
@@ -28,7 +31,7 @@ export function moved(
     ? move.from.includes(session.state) && now >= session.expiresAt
     : mayMove(session, move, now)
   if (!allowed) return undefined
-  // An expired session ended when its time was up, not when the sweeper came by.
+  // An expired session ended at its expiry, not at the sweeper's run.
   const at = expiring ? session.expiresAt : now
   const ends = expiring || move.to === 'killed' || move.to === 'completed'
   return {
@@ -36,7 +39,8 @@ export function moved(
     state: move.to,
     seq: session.seq + 1,
     hint: move.to === 'step_up_required' ? 'step_up' : null,
-    // Only evidence asks the operator, and no phone brings any from here on.
+    // Only evidence needs the number for a carrier check, and this session accepts no more
+    // evidence.
     sealedPhoneNumber: move.to === 'step_up_required' ? session.sealedPhoneNumber : null,
     pendingUntil: session.state === 'pending' ? at : session.pendingUntil,
     endedAt: ends ? at : null,
@@ -54,7 +58,7 @@ export function moved(
   }
 }
 
-/** The session once a phone has claimed it; again, it only takes the phone's newer nonce. */
+/** Returns the session after a claim. A second claim by the same phone only replaces the nonce. */
 export function claimed(
   session: Session,
   claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant },
@@ -68,7 +72,7 @@ export function claimed(
     : { ...taken, deviceId, hint: 'scanned', seq: session.seq + 1 }
 }
 
-/** The session with another hint; undefined where it has that one, or no longer awaits a phone. */
+/** Returns the session with another hint, or undefined if it has that hint or awaits no phone. */
 export function hinted(
   session: Session,
   hint: NonNullable<Session['hint']>,
@@ -79,7 +83,7 @@ export function hinted(
     : undefined
 }
 
-/** The session after one more valid assertion that misses the policy. */
+/** Returns the session after one more valid assertion that misses the policy. */
 export function missed(
   session: Session,
   { now, stepUp }: { now: Instant; stepUp: Session['stepUp'] },

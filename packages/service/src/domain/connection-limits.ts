@@ -32,9 +32,9 @@ export const DEFAULT_CONNECTION_LIMITS = Object.fromEntries(
 export const CONNECTION_LIMITS_SYNTAX = `name=number, several separated by commas; names ${NAMES.join(', ')}; reserve below total`
 
 /**
- * Parses connection limits. A limit that the text does not name has its default.
+ * Parses connection limits. Limits that the text does not name have their defaults.
  *
- * @returns undefined where the text does not follow the syntax, or names a limit twice
+ * @returns undefined if the text does not follow the syntax or names a limit twice
  */
 export function parseConnectionLimits(text: string): ConnectionLimits | undefined {
   const given: Partial<Record<ConnectionLimitName, number>> = {}

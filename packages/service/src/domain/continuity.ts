@@ -2,27 +2,38 @@ import type { SensorFeature, SensorSignal } from '@bonded/contract'
 import { fourDecimals } from './scoring.ts'
 import { agreement, differences, repetition, spread } from './series.ts'
 
-/** Names the model below, with all its numbers. It stands in every evidence summary. */
+/** The name of the model below with all its numbers. Every evidence summary carries it. */
 export const CONTINUITY_MODEL = 'carry-v2'
 
-/** What a second must show to count as carried. Outside, somebody's hand or body is not what moves the phone. */
+/**
+ * The ranges in which a second counts as carried. Outside them, a hand or body is not what moves
+ * the phone.
+ */
 export const CARRIED_SECOND = {
-  /** (m/s²)². The noise of a phone on a table lies near 0.001, beyond 150 it is a machine or a fall. */
+  /** (m/s²)². A phone on a table has noise near 0.001; values above 150 are a machine or a fall. */
   accVar: { above: 0.01, below: 150 },
-  /** (rad/s)². A desk shakes, but it does not turn: cheap sensors lie below 0.0001 there, a hand above 0.002. */
+  /**
+   * (rad/s)². A desk shakes but does not turn: cheap sensors report below 0.0001, a hand above
+   * 0.002.
+   */
   gyroVar: { above: 0.0005, below: 150 },
-  /** acc_var for each gyro_var. Who turns a phone turns gravity in it, by at least 0.02 up to 11 Hz; above 300 it is shaken and not held. */
+  /**
+   * acc_var / gyro_var. Turning a phone turns gravity in its frame, by at least 0.02 up to 11 Hz.
+   * Above 300 the phone is shaken, not carried.
+   */
   ratio: { above: 0.02, below: 300 },
 } as const
 
-/** Where a measure of the window counts for nothing, and from where it counts fully; in between evenly. */
+/**
+ * For each measure, the value that counts as 0 and the value that counts as 1; linear in between.
+ */
 interface Factor {
   readonly none: number
   readonly full: number
   readonly measure: string
 }
 
-/** The score is the product of these, so each of them can only lower it. */
+/** The score is the product of these factors, so each factor can only lower it. */
 export const CONTINUITY_FACTORS = {
   length: { none: 0, full: 30_000, measure: 'milliseconds in the window' },
   coverage: { none: 0, full: 1, measure: 'share of the window that its seconds vouch for' },
@@ -69,9 +80,9 @@ export const CONTINUITY_FACTORS = {
   },
 } as const satisfies Record<string, Factor>
 
-/** Fewer carried seconds than these say nothing about how they follow each other. */
+/** With fewer carried seconds, their order proves nothing. */
 export const MIN_CARRIED_SECONDS = 10
-/** One entry a second, give or take: a longer hole counts as time nobody vouches for. */
+/** Signals have about one entry a second. A longer gap counts as time without evidence. */
 export const MAX_GAP_MS = 2_500
 
 export interface Continuity {
@@ -81,10 +92,13 @@ export interface Continuity {
   readonly samples: number
 }
 
-/** No signal: the phone proves nothing, and nothing is held against it. */
+/** No signal: it proves nothing and does not count against the phone. */
 export const NO_CONTINUITY: Continuity = { motionPresent: false, score: 0, windowMs: 0, samples: 0 }
 
-/** How plainly a phone was carried by a person through the window: 0 to 1. The client's own opinion is never asked. */
+/**
+ * Scores from 0 to 1 how clearly a user carried the phone through the window. The client's own
+ * score is ignored.
+ */
 export function scoreContinuity(signal: SensorSignal | undefined): Continuity {
   if (signal === undefined || signal.features.length === 0) return NO_CONTINUITY
   const nothing = {
@@ -128,10 +142,12 @@ function measure(
   }
 }
 
-/** Keeps the steps of two variances apart in one number, so that comparing seconds makes no texts. */
+/**
+ * Packs the steps of two variances into one number, so that comparing seconds allocates no strings.
+ */
 const APART = 10_000
 
-/** Which step of 4 % a variance lies on. */
+/** The 4 % step that contains a variance. */
 function step(lnVariance: number): number {
   return Math.round(25 * lnVariance)
 }
@@ -151,7 +167,10 @@ function isWithin(value: number, { above, below }: { above: number; below: numbe
   return value > above && value < below
 }
 
-/** Numbers that can be, in order and within the window; otherwise all of it is no evidence. */
+/**
+ * Whether the values are plausible, in order and within the window. Otherwise the whole signal is
+ * rejected.
+ */
 function isSound({ features, window_ms }: SensorSignal): boolean {
   if (!Number.isFinite(window_ms) || window_ms <= 0) return false
   let before = -1

@@ -6,18 +6,21 @@ export interface DeviceMove {
   readonly to: Device['status']
 }
 
-/** Every way a device can move. Its key and its token serve in `active` and `suspect` only; nothing leads out of `removed`. */
+/**
+ * Every transition of a device. Its key and token work in `active` and `suspect` only; `removed` is
+ * final.
+ */
 export const DEVICE_MOVES = {
   suspect: { from: ['active'], to: 'suspect' },
   block: { from: ['active', 'suspect'], to: 'blocked' },
-  /** An operator has looked at it. */
+  /** An operator reviewed the device. */
   unblock: { from: ['suspect', 'blocked'], to: 'active' },
   remove: { from: ['active', 'suspect', 'blocked'], to: 'removed' },
 } as const satisfies Record<string, DeviceMove>
 
 /**
- * What can become of a device. `key_added` and `key_removed` name a change of another key of its subject;
- * `subject_blocked` and `subject_unblocked` one of the whole subject.
+ * The kinds of device events. `key_added` and `key_removed` record a change of another key of the
+ * subject; `subject_blocked` and `subject_unblocked` record a change of the whole subject.
  */
 export type DeviceChange =
   | 'registered'
@@ -32,12 +35,12 @@ export type DeviceChange =
   | 'token_offered'
   | 'token_rotated'
 
-/** A change of a device, as it is kept. */
+/** A stored change of a device. */
 export interface DeviceEvent {
   readonly seq: number
   readonly at: Instant
   readonly kind: DeviceChange
-  /** The check or the party that brought it about. */
+  /** The check or the party that caused it. */
   readonly step: string | null
   readonly requestId: string | null
 }

@@ -13,7 +13,7 @@ import { longLivedContinuity, type ScoringInput, score } from './scoring.ts'
 /** An evidence summary before it is signed. */
 export type UnsignedEvidence = Omit<VerifiedEvidence, 'signature'>
 
-/** What the carrier said, or that nobody was asked. */
+/** The carrier's result, or that no carrier was queried. */
 export type CarrierFinding = Omit<VerifiedEvidence['carrier'], 'checked_at'>
 
 export interface Findings {
@@ -22,17 +22,18 @@ export interface Findings {
   readonly requestedAt: Instant
   readonly carrier: CarrierFinding
   readonly continuity: Continuity
-  /** Undefined where the workflow takes no passport, or none was sent. */
+  /** Undefined if the workflow accepts no passport or the phone sent none. */
   readonly passport: PassportTier | undefined
   readonly sessionExpiresAt: Instant
   readonly keyId: string
 }
 
-/** Judges what the phone reported. `failed` is the answer to every doubt. */
+/** Evaluates the signals that the phone reported. Every doubt results in `failed`. */
 export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
   const { signals, carrier, continuity } = findings
   const checked_at = iso(now)
-  // Named in canonical order, which is written fastest: it is hashed here and when it comes back.
+  // Members are in canonical order, which serializes fastest: the summary is hashed here and on its
+  // return.
   return {
     carrier: { checked_at, ...carrier },
     expires_at: iso(Math.min(now + EVIDENCE_TTL_MS, findings.sessionExpiresAt)),
@@ -66,14 +67,17 @@ function localAuthHolds(signal: EvidenceSignals['local_auth'], requestedAt: Inst
   )
 }
 
-/** Whether the summary is in force: not of the future, not run out, and no longer than the service mints them. */
+/**
+ * Whether the summary is valid now: not issued in the future, not expired, and with the service's
+ * lifetime.
+ */
 export function evidenceIsCurrent(evidence: VerifiedEvidence, now: Instant): boolean {
   const issuedAt = Date.parse(evidence.issued_at)
   const expiresAt = Date.parse(evidence.expires_at)
   return issuedAt <= now + 30_000 && now < expiresAt && expiresAt - issuedAt <= EVIDENCE_TTL_MS
 }
 
-/** The bounded summary that a bond carries. */
+/** Summarizes the verification that a bond carries. */
 export function summarizeVerification(
   input: ScoringInput,
   previousContinuity: number | undefined,

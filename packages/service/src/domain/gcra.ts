@@ -14,7 +14,9 @@ export interface Spending {
 /** What a caller takes one unit from. */
 export interface Bucket {
   readonly limit: Pick<Limit, 'burst' | 'intervalUs'>
-  /** As the last spending left it. Use a time in the past, such as 0, for an unknown bucket. */
+  /**
+   * The state after the previous take. For an unknown bucket, use a time in the past, such as 0.
+   */
   readonly fullAtUs: number
   /** How many units this caller must leave in the bucket for other callers. */
   readonly keep: number
@@ -28,7 +30,7 @@ export function spend({ limit, fullAtUs, keep }: Bucket, nowUs: number): Spendin
   const { burst, intervalUs } = limit
   const wholeUs = burst * intervalUs
   const spendableUs = wholeUs - keep * intervalUs
-  // A clock that was set back, or a limit that was larger, can leave more debt than a bucket holds.
+  // If the clock was set back or the limit was larger, the debt can exceed the bucket. Cap it.
   const before = Math.min(Math.max(0, fullAtUs - nowUs), wholeUs)
   const granted = before + intervalUs <= spendableUs
   const debtUs = granted ? before + intervalUs : before

@@ -3,10 +3,13 @@ import type { Instant } from './session.ts'
 const MINUTE_MS = 60_000
 const SECOND_MS = 1_000
 const TWO_DIGITS = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'))
-/** Some twenty times are written for every session, and all of one minute begin alike. */
+/**
+ * Cached, because every session formats about twenty times and all times of a minute share a
+ * prefix.
+ */
 let latest = { minute: Number.NaN, text: '' }
 
-/** Milliseconds since the epoch, as the wire writes a time. */
+/** Formats milliseconds since the epoch in the wire's format. */
 export function iso(instant: Instant): string {
   const minute = Math.floor(instant / MINUTE_MS)
   if (minute !== latest.minute)

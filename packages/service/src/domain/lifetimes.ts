@@ -1,8 +1,8 @@
-/** A session must outlive a person finding their phone, and no more. */
+/** Long enough for a user to find a phone. */
 export const SESSION_TTL_SECONDS = 300
 /** Long enough to unlock a phone; short enough that a photographed code is worthless. */
 export const CHALLENGE_TTL_SECONDS = 60
-/** After the bond only a machine has to act: fetch, do, complete. */
+/** After the bond only the backend acts: it reads the session, acts, and completes the session. */
 export const BONDED_TTL_SECONDS = 120
 
 /** Protocol 4: a claimed nonce is accepted from its phone for this long. */
@@ -14,22 +14,22 @@ export const LOCAL_AUTH_MAX_AGE_MS = 120_000
 /** Protocol 6: a registration takes seconds; a phone on a bad network takes a minute. */
 export const DEVICE_CHALLENGE_TTL_MS = 300_000
 
-/** Protocol 6: a token that nobody renewed for half a year belongs to a phone that nobody uses. */
+/** Protocol 6: a phone that has not renewed its token for half a year is probably out of use. */
 export const DEVICE_TOKEN_TTL_DAYS = 180
 
-/** Protocol 5: how far `issued_at` may lie from the service's time. */
+/** Protocol 5: the maximum difference between `issued_at` and the service's time. */
 export const ISSUED_AT_MAX_AGE_MS = 120_000
 export const ISSUED_AT_MAX_AHEAD_MS = 30_000
 
-/** Protocol 4: how long an ended session answers GET. */
+/** Protocol 4: how long GET returns an ended session. */
 export const READABLE_AFTER_END_MS = 60 * 60_000
-/** Protocol 4: how long the operator and the timeline keep it. */
+/** Protocol 4: how long an ended session is retained for operators and its timeline. */
 export const KEPT_AFTER_END_MS = 24 * 60 * 60_000
 
-/** Protocol 4: a node whose clock differs by more from what is stored is not ready. */
+/** Protocol 4: a node whose clock differs by more from the stored times is not ready. */
 export const MAX_CLOCK_DIFFERENCE_MS = 1_000
 
-/** Protocol 4: the fifth assertion that does not verify is one too many. */
+/** Protocol 4: the fifth invalid assertion ends the session. */
 export const MAX_FAILED_ASSERTIONS = 5
 /** Protocol 4: the third valid assertion that misses the policy ends the session. */
 export const MAX_VALID_ASSERTIONS = 3

@@ -26,16 +26,20 @@ export type Limits = Readonly<Record<LimitName, Limit>>
 /** Limits that replace some of the defaults. */
 export type SomeLimits = Partial<Limits>
 
-/** Whatever the limiter counts: calls, and how often a network counts as new to a tenant. */
+/** What the limiter counts: calls, and how often a network counts as new to a tenant. */
 export type CountedLimit = Limit<LimitName | 'newcomer'>
 
 const MINUTE_US = 60_000_000
-/** The longest time a session can wait for its phone: a session's bucket gains no unit before. */
+/**
+ * The longest time that a session can wait for its phone. A session's bucket gains no unit before.
+ */
 const LONGEST_SESSION_US = 900_000_000
 /** At 10,000 a second, rounding the interval costs less than 1 %. */
 const MAX_QUOTA = 600_000
 
-/** A tenant can have its own. The other limits count phones and addresses of no tenant. */
+/**
+ * Limits that a tenant can override. The other limits count phones and addresses without a tenant.
+ */
 export const TENANT_LIMITS: readonly LimitName[] = ['create', 'create_address', 'get', 'backend']
 
 /**
@@ -94,7 +98,9 @@ function usualBurst(name: LimitName, quota: number = LIMITS[name].quota): number
 /** The syntax of limits: `create=1200/200,get=240`, the quota and, after a slash, the burst. */
 export const LIMITS_SYNTAX = `name=quota or name=quota/burst, several separated by commas; quota 1 to ${MAX_QUOTA}; names ${LIMIT_NAMES.join(', ')}`
 
-/** Parses limits; undefined where the text does not follow the syntax or names one twice. */
+/**
+ * Parses limits. @returns undefined if the text does not follow the syntax or names a limit twice
+ */
 export function parseLimits(text: string): SomeLimits | undefined {
   const limits: Partial<Record<LimitName, Limit>> = {}
   for (const part of text.split(',')) {

@@ -22,9 +22,9 @@ export const COUNTED_PREFIXES = [
 const BITS_A_GROUP = 16
 
 /**
- * The networks that an address counts for, narrowest first. An IPv4 address, also one written as
- * IPv6 (`::ffff:10.0.0.1`, `::ffff:a00:1`), is the only network of itself. A text that is not an
- * address is a network of its own.
+ * The networks that count an address, narrowest first. An IPv4 address, also one written as IPv6
+ * (`::ffff:10.0.0.1`, `::ffff:a00:1`), is its own only network. So is a text that is not an
+ * address.
  *
  * @param address without port, brackets and zone
  */

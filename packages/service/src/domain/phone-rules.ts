@@ -4,18 +4,18 @@ import { accept, type Result, refuse } from './refusal.ts'
 import { awaitsPhone, type Device, type Instant, type Session } from './session.ts'
 import type { Tenant } from './tenant.ts'
 
-/** What is known when a phone acts on a session. */
+/** The facts about a phone's call on a session. */
 export interface PhoneAttempt {
   readonly session: Session
   readonly tenant: Tenant
   readonly device: Device
-  /** What this device's subject is called towards this tenant. */
+  /** The tenant's pseudonym for the device's subject. */
   readonly subjectRef: string
-  /** The same, where it has bonded there before. */
+  /** The same, if the subject has bonded at the tenant. */
   readonly knownAs: string | undefined
   /** The decayed continuity of the device's bonds with this tenant, if it has any. */
   readonly continuity: number | undefined
-  /** Assertions of this device on this session that did not verify. */
+  /** Invalid assertions of this device on this session. */
   readonly failures: number
   readonly nonce: string
   readonly nonces: Nonces
@@ -23,8 +23,8 @@ export interface PhoneAttempt {
 }
 
 /**
- * The checks before any cryptography, in protocol 5's order: session live, nonce, device usable and pinned.
- * One list for claim, decline, evidence and attest.
+ * Runs the checks that need no cryptography, in the order of protocol 5: session live, nonce,
+ * device usable and pinned. Claim, decline, evidence and attest share them.
  */
 export function checkPhone(attempt: PhoneAttempt, now: Instant): Result<void> {
   const { session, device, nonces, nonce } = attempt
@@ -44,8 +44,8 @@ export function checkPhone(attempt: PhoneAttempt, now: Instant): Result<void> {
 }
 
 /**
- * Whether this device may serve this session at all. The steps go to the timeline; the phone gets one answer, except
- * for a key that is only too new, because its user can do something about that.
+ * Checks whether this device may serve this session. Timelines record the steps. The phone gets one
+ * answer for all of them, except for a key that is too new: its user can act on that.
  */
 export function checkDevice(
   { session, tenant, device, subjectRef, failures }: PhoneAttempt,
@@ -57,7 +57,7 @@ export function checkDevice(
   if (device.subjectBlocked === true) return fail('subject_blocked')
   if (device.status === 'suspect' && session.policy.suspectDevices === 'refuse')
     return fail('device_suspect')
-  // Protocol 6: a key that a laptop can hold proves nothing to a production tenant.
+  // Protocol 6: a software key proves nothing to a production tenant.
   if (tenant.environment === 'production' && device.environment === 'sandbox')
     return fail('device_environment')
   if (!session.policy.formats.includes(device.format)) return fail('device_format')
@@ -70,7 +70,10 @@ export function checkDevice(
   return accept(undefined)
 }
 
-/** Protocol 5: `issued_at` must lie near the service's time; the answer tells it, so that the phone can sign anew. */
+/**
+ * Protocol 5: checks that `issued_at` is near the service's time. The refusal carries that time, so
+ * that the phone can sign again.
+ */
 export function checkIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
   const inRange = issuedAt >= now - ISSUED_AT_MAX_AGE_MS && issuedAt <= now + ISSUED_AT_MAX_AHEAD_MS
   return inRange
@@ -79,8 +82,9 @@ export function checkIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
 }
 
 /**
- * Protocol 6: an unattested or synced `webauthn` key proves only that the same key came back. Where the session names
- * its customer that will do for a phone: this key was registered as that one's.
+ * Whether the key attests a phone. Protocol 6: an unattested or synced `webauthn` key proves only
+ * that the same key returned. If the session names its subject, that suffices: this key was
+ * registered for that subject.
  */
 export function attestsPhone(
   session: Pick<Session, 'wantedSubjectRef'>,
@@ -93,7 +97,7 @@ export function attestsPhone(
   )
 }
 
-/** Protocol 6: whether the policy takes such a key at all. */
+/** Protocol 6: checks whether the policy accepts this kind of key. */
 export function acceptsKey(
   session: Pick<Session, 'policy' | 'wantedSubjectRef'>,
   device: Pick<Device, 'format' | 'webauthn'>,

@@ -9,7 +9,7 @@ import { MIN_CONTINUITY_SCORE } from '@bonded/contract'
 import { BONDED_TTL_SECONDS, CHALLENGE_TTL_SECONDS, SESSION_TTL_SECONDS } from './lifetimes.ts'
 import type { Scores } from './scoring.ts'
 
-/** A workflow's demands with every default filled in. Stored with each session. */
+/** A workflow's requirements with all defaults filled in. Stored with each session. */
 export interface Policy {
   readonly require: readonly Requirement[]
   readonly passport: 'none' | 'optional' | 'required'
@@ -17,14 +17,14 @@ export interface Policy {
   readonly webauthn: 'attested' | 'known' | 'any'
   readonly formats: readonly DeviceFormat[]
   readonly suspectDevices: 'refuse' | 'allow'
-  /** How long before a session's call the key must have been registered. Absent: no minimum. */
+  /** The minimum age of the key at the time of the session's call. Absent: no minimum. */
   readonly minKeyAgeMs?: number
   readonly sessionTtlMs: number
   readonly challengeTtlMs: number
   readonly bondedTtlMs: number
 }
 
-/** The policy of a workflow. The one place where its defaults live. */
+/** Returns the policy of a workflow. All policy defaults are here. */
 export function policyOf(workflow: Workflow, environment: 'sandbox' | 'production'): Policy {
   return {
     require: workflow.require ?? [],
@@ -42,7 +42,10 @@ export function policyOf(workflow: Workflow, environment: 'sandbox' | 'productio
   }
 }
 
-/** What the policy demands and the proofs do not show. Empty: the policy is met. */
+/**
+ * Returns the requirements that the facts do not meet. An empty result means that the policy is
+ * met.
+ */
 export function unmetRequirements(
   policy: Policy,
   proofs: { evidence: VerifiedEvidence; localAuth: boolean; scores: Scores },

@@ -1,17 +1,20 @@
 import type { Reason, Unreadiness } from '@bonded/contract'
 
-/** Why something is not done. Data, not an exception: the edge decides what a caller may learn of it. */
+/**
+ * Why an operation is refused. Data, not an exception: the HTTP layer decides what the caller may
+ * learn.
+ */
 export interface Refusal {
   readonly reason: Reason
   /** The member, parameter or header at fault. */
   readonly param?: string
   /** The exact check that refused, for the timeline. It never goes to a phone or a browser. */
   readonly step?: string
-  /** The service's time, where the caller's clock is at fault. Milliseconds since the epoch. */
+  /** The service's time in milliseconds since the epoch, if the caller's clock is wrong. */
   readonly serverTime?: number
-  /** What keeps the service from being ready. */
+  /** The failing readiness checks. */
   readonly unready?: readonly Unreadiness[]
-  /** Until it can be tried again, where a limit refused. */
+  /** Milliseconds until a retry can succeed, if a limit refused the call. */
   readonly retryAfterMs?: number
 }
 

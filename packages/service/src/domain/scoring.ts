@@ -4,12 +4,12 @@ import {
   type VerifiedEvidence,
 } from '@bonded/contract'
 
-/** Names the weights below. It changes when one of them does. */
+/** The name of the weights below. It changes whenever a weight changes. */
 export const SCORING_MODEL = 'weights-v1'
 
-/** Where the band `high` begins. `medium` begins where the integrator's rule stops asking for a review. */
+/** Where the band `high` begins. `medium` begins where the gate rule stops requiring a review. */
 export const HIGH_BAND_FROM = 0.8
-/** The most a bond without local authentication, or by a key that nobody vouches for, can score: always low. */
+/** The maximum score of a bond without local authentication or by an unattested key: always low. */
 export const LOW_BAND_CAP = 0.5499
 
 /** What each proof adds to `assertion_confidence`. They sum to 1; an absent proof adds nothing. */
@@ -23,7 +23,10 @@ export const ASSERTION_WEIGHTS = {
   passport: { none: 0, document: 0.03, chip: 0.07 },
 } as const
 
-/** What each proof adds to `human_presence_confidence`: that a person carried the phone and unlocked it just now. */
+/**
+ * What each proof adds to `human_presence_confidence`: that a user carried and just unlocked the
+ * phone.
+ */
 export const PRESENCE_WEIGHTS = {
   possession: 0.15,
   localAuth: { biometric: 0.35, passkey: 0.35, device_credential: 0.25, none: 0 },
@@ -33,11 +36,11 @@ export const PRESENCE_WEIGHTS = {
 
 export interface ScoringInput {
   readonly evidence: VerifiedEvidence
-  /** Whether a person was authenticated on the phone, by evidence or by the assertion's own flag. */
+  /** Whether the user was authenticated on the phone, by evidence or by the assertion's flag. */
   readonly localAuth: boolean
-  /** How, where it was. */
+  /** The method of that authentication. */
   readonly method: VerifiedEvidence['local_auth']['method']
-  /** Whether the key is that of a phone somebody vouches for (`attestsPhone`). */
+  /** Whether the key attests a phone (`attestsPhone`). */
   readonly attested: boolean
 }
 
@@ -48,8 +51,8 @@ export interface Scores {
 }
 
 /**
- * The two confidences and the band. Deterministic; removing a proof never raises a number.
- * Figures are 0 to 1 with at most four decimals.
+ * Returns the two confidences and the band. Deterministic; removing a proof never raises a number.
+ * Values are 0 to 1 with at most four decimals.
  */
 export function score({ evidence, localAuth, method, attested }: ScoringInput): Scores {
   const { carrier, sensor_continuity } = evidence
@@ -76,13 +79,16 @@ export function score({ evidence, localAuth, method, attested }: ScoringInput): 
   }
 }
 
-/** The band of the number that the integrator's rule reads, so that `low` is exactly what it sends to review. */
+/**
+ * The band of the number that the gate rule reads. `low` is exactly the range that requires a
+ * review.
+ */
 export function bandOf(confidence: number): AssertionBand {
   if (confidence >= HIGH_BAND_FROM) return 'high'
   return confidence >= MIN_ASSERTION_CONFIDENCE ? 'medium' : 'low'
 }
 
-/** How much the newest bond counts in the long-lived score: about the last five bonds decide. */
+/** The weight of the newest bond in the long-lived score: about the last five bonds decide. */
 export const LONG_LIVED_DECAY = 0.35
 
 /** The decayed mean of a device's continuity over its bonds with one tenant. */
@@ -92,7 +98,7 @@ export function longLivedContinuity(previous: number | undefined, latest: number
   )
 }
 
-/** Rounds down, so that rounding never lifts a score over a threshold. */
+/** Rounds down, so that rounding never raises a score over a threshold. */
 export function fourDecimals(value: number): number {
   // 1e-9 absorbs binary fractions: 0.29 * 10000 is 2899.9999999999995.
   return Math.floor(value * 10_000 + 1e-9) / 10_000

@@ -1,7 +1,7 @@
 import type { StepUp, StepUpKind, VerifiedEvidence } from '@bonded/contract'
 import { MAX_VALID_ASSERTIONS } from './lifetimes.ts'
 
-/** What a phone is asked for after an assertion that was valid but not enough. */
+/** Returns what a phone must add after a valid assertion that misses the policy. */
 export function stepUpFor(
   unmet: readonly StepUpKind[],
   { evidence, validAssertions }: { evidence: VerifiedEvidence; validAssertions: number },

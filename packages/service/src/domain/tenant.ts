@@ -3,7 +3,7 @@ import type { SomeLimits } from './limits.ts'
 import { accept, type Result, refuse } from './refusal.ts'
 import type { Instant } from './session.ts'
 
-/** A customer of the service. */
+/** An organization that uses the service. */
 export interface Tenant {
   readonly id: TenantId
   readonly name: string
@@ -12,30 +12,38 @@ export interface Tenant {
   readonly demo: boolean
   readonly origins: readonly string[]
   readonly workflows: readonly Workflow[]
-  /** In the place of the service's own. */
+  /** Rate limits that replace the service defaults. */
   readonly limits?: SomeLimits
 }
 
-/** Which workflows and actions a credential may use. Null: all of its tenant's. */
+/** The workflows and actions that a credential may use. Null: all of its tenant's. */
 export type Scope =
   | readonly { readonly workflow: string; readonly actions: readonly string[] | null }[]
   | null
 
-/** Whether a key no longer works. One that is being replaced works until its time comes. */
+/**
+ * Whether a key has stopped working. A key that is being rolled works until its revocation time.
+ */
 export function isRevoked(
   { revokedAt }: { readonly revokedAt: Instant | null },
   now: Instant,
 ): boolean {
-  // Turned round, so that a time that is none does not let the key through.
+  // Negated, so that NaN rejects the key.
   return revokedAt !== null && !(now < revokedAt)
 }
 
-/** Whether the tenant answers pages of this origin. An exact match: no wildcards, no case folding, no default ports. */
+/**
+ * Whether the tenant allows pages of this origin. The match is exact: no wildcards, case folding or
+ * default ports.
+ */
 export function allowsOrigin(tenant: Tenant, origin: string): boolean {
   return tenant.origins.includes(origin)
 }
 
-/** The workflow and action of a create call: those it names, or the only ones its credential allows. */
+/**
+ * The workflow and action of a create call: those it names, or the only ones that its credential
+ * allows.
+ */
 export function chooseAction(
   tenant: Tenant,
   scope: Scope,
@@ -56,7 +64,7 @@ export function chooseAction(
   return accept({ workflow, action })
 }
 
-/** Whether a credential's scope holds the workflow, and the action where one is given. */
+/** Whether a credential's scope includes the workflow and, if given, the action. */
 export function inScope(scope: Scope, workflow: string, action?: string): boolean {
   if (scope === null) return true
   const entry = scope.find((candidate) => candidate.workflow === workflow)

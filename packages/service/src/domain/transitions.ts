@@ -1,6 +1,6 @@
 import type { EndedReason, SessionState } from '@bonded/contract'
 
-/** One way a session can move. */
+/** One transition of a session. */
 export interface Move {
   readonly from: readonly SessionState[]
   readonly to: SessionState
@@ -8,8 +8,9 @@ export interface Move {
 }
 
 /**
- * Every way a session can move (protocol 4, States). Nobody else compares states to decide: an operation
- * names a row, the domain judges by it, and the store's guarded statement is built from it.
+ * Every transition of a session (protocol 4, States). No other code compares states to decide: an
+ * operation names a row, the domain evaluates it, and the store builds its guarded statement from
+ * it.
  */
 export const MOVES = {
   bond: { from: ['pending', 'step_up_required'], to: 'bonded' },
@@ -40,5 +41,5 @@ export const MOVES = {
   complete: { from: ['bonded'], to: 'completed' },
 } as const satisfies Record<string, Move>
 
-/** The states nothing leads out of. */
+/** The final states. */
 export const TERMINAL: readonly SessionState[] = ['completed', 'killed', 'expired']
