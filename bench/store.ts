@@ -126,7 +126,7 @@ class Stored implements AsyncDisposable {
 
   #forget(limit: number): Promise<number> {
     const endedBy = this.#now
-    return this.#store.write((tables) => tables.sessions.forget(endedBy, limit))
+    return this.#store.write((tables) => tables.sessions.purge(endedBy, limit))
   }
 }
 

@@ -3,8 +3,8 @@ import { motionFeatures, type MotionRecording } from '@bonded/phone'
 import { scoreContinuity } from '../../packages/service/src/domain/continuity.ts'
 import {
   isRepetition,
-  isWorthRepeating,
-  ordersOf,
+  isWorthStoring,
+  rankPatternsOf,
   repeated,
   withWindow,
 } from '../../packages/service/src/domain/motion-memory.ts'
@@ -63,7 +63,7 @@ export function confusion(firstSeed: number): readonly Row[] {
   for (const [kind, stretches] of Object.entries(NEARLY_DESK))
     judge('between', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
   // A thief repeats what has worked, and takes of every sort.
-  const worthy = recorded.filter(({ signal }) => isWorthRepeating(scoreContinuity(signal)))
+  const worthy = recorded.filter(({ signal }) => isWorthStoring(scoreContinuity(signal)))
   const chosen = (at: number) =>
     worthy[(at * 37) % worthy.length] ?? {
       recording: { samples: [], touches_ms: [] },
@@ -102,15 +102,18 @@ export function total(
 
 /** What a window scores at a phone that showed the other one some days ago. Without a key the orders are their own marks. */
 function replayScore(before: SensorSignal, now: SensorSignal): number {
-  const memory = withWindow({ keyId: 'k1', windows: [] }, { at: 0, marks: marksOf(before) })
+  const memory = withWindow(
+    { keyId: 'k1', windows: [] },
+    { at: 0, fingerprints: fingerprintsOf(before) },
+  )
   const continuity = scoreContinuity(now)
-  return isRepetition(marksOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS })
+  return isRepetition(fingerprintsOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS })
     ? repeated(continuity).score
     : continuity.score
 }
 
-function marksOf(signal: SensorSignal): ReadonlySet<number> {
-  return new Set(ordersOf(signal))
+function fingerprintsOf(signal: SensorSignal): ReadonlySet<number> {
+  return new Set(rankPatternsOf(signal))
 }
 
 function recordingOf(stretches: readonly Stretch[], luck: Chance): MotionRecording {

@@ -8,9 +8,9 @@ import {
   MIN_CARRIED_SECONDS,
 } from '../../packages/service/src/domain/continuity.ts'
 import {
-  REPEATED_FROM,
-  SECONDS_A_MARK,
-  WINDOWS_KEPT,
+  REPETITION_THRESHOLD,
+  SECONDS_PER_FINGERPRINT,
+  MAX_STORED_WINDOWS,
 } from '../../packages/service/src/domain/motion-memory.ts'
 import { LONG_LIVED_DECAY } from '../../packages/service/src/domain/scoring.ts'
 import { type Class, confusion, HALVES, type Row, total } from './confusion.ts'
@@ -49,7 +49,7 @@ export function continuityPage(): string {
     ),
     `A second vouches for the time until the next one, for ${MAX_GAP_MS} ms at most. From \`variety\` on, the factors look at carried seconds only. What follows from the product: without touches the score is never above 0.5, nor is that of a window of 15 seconds, and it is never above twice the share of carried seconds.`,
     '## What was sent before',
-    `A window that scores ${MIN_CONTINUITY_SCORE} or more is remembered with the phone’s key: for each ${SECONDS_A_MARK} seconds in a row a keyed hash of which were calmer than which. The last ${WINDOWS_KEPT} windows are kept until the device is removed. The hashes do not tell how the phone was moved. Where ${REPEATED_FROM * 100} % or more of a window’s hashes are those of one remembered window, it is a repetition: the score is 0, \`motion_present\` is false, and the timeline has the note \`motion_repeated\`. Windows of the last two minutes and the window’s own length are not held against a phone, because honest ones overlap; who repeats one of those has carried the phone just now.`,
+    `A window that scores ${MIN_CONTINUITY_SCORE} or more is remembered with the phone’s key: for each ${SECONDS_PER_FINGERPRINT} seconds in a row a keyed hash of which were calmer than which. The last ${MAX_STORED_WINDOWS} windows are kept until the device is removed. The hashes do not tell how the phone was moved. Where ${REPETITION_THRESHOLD * 100} % or more of a window’s hashes are those of one remembered window, it is a repetition: the score is 0, \`motion_present\` is false, and the timeline has the note \`motion_repeated\`. Windows of the last two minutes and the window’s own length are not held against a phone, because honest ones overlap; who repeats one of those has carried the phone just now.`,
     '## How often it is right',
     `Simulated windows, from other seeds than those that the numbers above were chosen on. Accepted means a score of ${MIN_CONTINUITY_SCORE} or more.`,
     table(

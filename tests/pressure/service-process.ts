@@ -31,7 +31,7 @@ function dying(store: Store, fault: Fault): Store {
     read: (unit) => store.read(unit),
     during: (requestId) => dying(store.during(requestId), fault),
     health: () => store.health(),
-    foreignEvents: () => store.foreignEvents(),
+    externalChanges: () => store.externalChanges(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

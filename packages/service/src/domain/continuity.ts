@@ -1,6 +1,6 @@
 import type { SensorFeature, SensorSignal } from '@bonded/contract'
 import { fourDecimals } from './scoring.ts'
-import { agreement, differences, repetition, spread } from './series.ts'
+import { autocorrelation, correlation, differences, stddev } from './series.ts'
 
 /** The name of the model below with all its numbers. Every evidence summary carries it. */
 export const CONTINUITY_MODEL = 'carry-v2'
@@ -36,24 +36,24 @@ interface Factor {
 /** The score is the product of these factors, so each factor can only lower it. */
 export const CONTINUITY_FACTORS = {
   length: { none: 0, full: 30_000, measure: 'milliseconds in the window' },
-  coverage: { none: 0, full: 1, measure: 'share of the window that its seconds vouch for' },
+  coverage: { none: 0, full: 1, measure: 'share of the window that its seconds cover' },
   carriage: { none: 0, full: 0.5, measure: 'share of the seconds in which the phone was carried' },
   handling: {
     none: -1,
     full: 1,
     measure:
-      '1 where it was touched or turned in a carried second, else 0: what nobody touched counts half',
+      '1 if a carried second has a touch or rotation, else 0: halves the score when there was neither',
   },
   variety: {
     none: 0,
     full: 0.85,
     measure:
-      'share of the carried seconds that are no copy of another, in steps of 4 % of both variances',
+      'share of the carried seconds that do not copy another, in steps of 4 % of both variances',
   },
   liveliness: {
     none: 0.15,
     full: 0.3,
-    measure: 'standard deviation of ln acc_var: noise and machines are even, people are not',
+    measure: 'standard deviation of ln acc_var: noise and machines are even, users are not',
   },
   agreement: {
     none: 0.1,
@@ -65,18 +65,18 @@ export const CONTINUITY_FACTORS = {
     none: 0.2,
     full: 0.32,
     measure:
-      'standard deviation of the changes of ln(acc_var / gyro_var): where it is near 0, one was made from the other',
+      'standard deviation of the changes of ln(acc_var / gyro_var): near 0, one was computed from the other',
   },
   steadiness: {
     none: 1.8,
     full: 1.4,
-    measure: 'the same measure: where it is large, the two were drawn apart',
+    measure: 'the same measure: if it is large, the two were generated independently',
   },
   novelty: {
     none: 0.8,
     full: 0.6,
     measure:
-      'the strongest correlation of the changes with themselves, 3 or more seconds later: a loop or a wave comes back',
+      'the strongest correlation of the changes with themselves, 3 or more seconds later: detects loops and waves',
   },
 } as const satisfies Record<string, Factor>
 
@@ -126,7 +126,7 @@ function measure(
   const acc = carried.map(({ acc_var }) => Math.log(acc_var))
   const gyro = carried.map(({ gyro_var }) => Math.log(gyro_var))
   const [accChanges, gyroChanges] = [differences(acc), differences(gyro)]
-  const ratioChanges = spread(accChanges.map((change, at) => change - (gyroChanges[at] ?? 0)))
+  const ratioChanges = stddev(accChanges.map((change, at) => change - (gyroChanges[at] ?? 0)))
   const kinds = new Set(acc.map((lnAcc, at) => step(lnAcc) + APART * step(gyro[at] ?? 0)))
   return {
     length: window_ms,
@@ -134,11 +134,11 @@ function measure(
     carriage: carried.length / features.length,
     handling: carried.some(({ handling }) => handling > 0) ? 1 : 0,
     variety: kinds.size / carried.length,
-    liveliness: spread(acc),
-    agreement: Math.max(agreement(acc, gyro), agreement(accChanges, gyroChanges)),
+    liveliness: stddev(acc),
+    agreement: Math.max(correlation(acc, gyro), correlation(accChanges, gyroChanges)),
     looseness: ratioChanges,
     steadiness: ratioChanges,
-    novelty: repetition(accChanges, gyroChanges),
+    novelty: autocorrelation(accChanges, gyroChanges),
   }
 }
 

@@ -3,50 +3,60 @@ import type { Continuity } from './continuity.ts'
 import { LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
 import type { Instant } from './session.ts'
 
-/** So many windows of a phone are remembered: the newest that were worth repeating. */
-export const WINDOWS_KEPT = 8
-/** So many seconds in a row make one mark. */
-export const SECONDS_A_MARK = 6
-/** People share one mark in thirty by chance; a recording with 2 % of jitter keeps half of its own. */
-export const REPEATED_FROM = 0.2
-/** What a phone sends may have lain on it as long as its local authentication may. */
-const MAX_LAIN_MS = LOCAL_AUTH_MAX_AGE_MS
+/** How many windows of a phone are stored: the newest that were worth storing. */
+export const MAX_STORED_WINDOWS = 8
+/** How many consecutive seconds one fingerprint covers. */
+export const SECONDS_PER_FINGERPRINT = 6
+/**
+ * Two users share one fingerprint in thirty by chance. A recording with 2 % of jitter keeps half.
+ */
+export const REPETITION_THRESHOLD = 0.2
+/** A signal may wait on the phone for as long as a local authentication counts. */
+const MAX_SIGNAL_AGE_MS = LOCAL_AUTH_MAX_AGE_MS
 
-/** What is kept of a phone's motion. Nothing of it tells how the phone was moved, only whether it was moved so before. */
+/**
+ * The stored fingerprints of a phone's motion. They reveal only whether a motion occurred before,
+ * not the motion itself.
+ */
 export interface MotionMemory {
-  /** The root key that the marks were made under. */
+  /** The root key of the fingerprints. */
   readonly keyId: string
   /** Oldest first. */
-  readonly windows: readonly RememberedWindow[]
+  readonly windows: readonly StoredWindow[]
 }
 
-export interface RememberedWindow {
+export interface StoredWindow {
   readonly at: Instant
-  readonly marks: readonly number[]
+  readonly fingerprints: readonly number[]
 }
 
 /**
- * What is hashed into the marks of a window: for each six seconds in a row, which of any two was the calmer one, for
- * both sensors; 30 bits. Louder, quieter, cut or slightly changed, a recording keeps most of its orders.
+ * Returns the rank patterns that the fingerprints of a window hash. A pattern has 30 bits: for each
+ * pair of six consecutive seconds, which one was calmer, for both sensors. A louder, quieter, cut
+ * or slightly changed recording keeps most of its patterns.
  */
-export function ordersOf({ features }: SensorSignal): readonly number[] {
+export function rankPatternsOf({ features }: SensorSignal): readonly number[] {
   const acc = features.map(({ acc_var }) => acc_var)
   const gyro = features.map(({ gyro_var }) => gyro_var)
-  // Each second is compared once with the five after it; six seconds then take as many of these as lie among them.
+  // Each second is compared once with the five after it. A pattern combines the comparisons within
+  // its six seconds.
   const after = acc.map((_, at) => comparedWithNext(acc, gyro, at))
-  const orders: number[] = []
-  for (let first = 0; first + SECONDS_A_MARK <= acc.length; first++) {
-    let order = 0
+  const patterns: number[] = []
+  for (let first = 0; first + SECONDS_PER_FINGERPRINT <= acc.length; first++) {
+    let pattern = 0
     for (let at = 0; at < COMPARED; at++)
-      order = (order << (2 * (COMPARED - at))) | ((after[first + at] ?? 0) >> (2 * at))
-    orders.push(order)
+      pattern = (pattern << (2 * (COMPARED - at))) | ((after[first + at] ?? 0) >> (2 * at))
+    patterns.push(pattern)
   }
-  return orders
+  return patterns
 }
 
-const COMPARED = SECONDS_A_MARK - 1
+const COMPARED = SECONDS_PER_FINGERPRINT - 1
 
-/** For each of the next five seconds, nearest first, two bits: whether it was the livelier one, by either sensor. */
+/**
+ * Two bits for each of the next five seconds, nearest first: whether either sensor was livelier in
+ * it.
+ */
 function comparedWithNext(acc: readonly number[], gyro: readonly number[], at: number): number {
   let bits = 0
   for (let later = at + 1; later <= at + COMPARED; later++)
@@ -58,40 +68,52 @@ function rises(series: readonly number[], at: number, later: number): boolean {
   return (series[at] ?? 0) < (series[later] ?? 0)
 }
 
-/** Whether the window would pass a policy: no other is worth repeating, so no other is remembered, or pushes one out. */
-export function isWorthRepeating({ score }: Continuity): boolean {
+/**
+ * Whether the window would pass a policy. Other windows are worthless to an attacker, so storing
+ * them would only displace useful ones.
+ */
+export function isWorthStoring({ score }: Continuity): boolean {
   return score >= MIN_CONTINUITY_SCORE
 }
 
 /**
- * Whether the phone was moved in this very way before. A window may honestly overlap with one that was sent not long
- * ago; and who repeats that one has carried the phone just now.
+ * Whether the phone has sent this motion before. Honest windows overlap with recent ones, so recent
+ * windows do not count; replaying one still requires that the user carried the phone just now.
  */
 export function isRepetition(
   shown: ReadonlySet<number>,
   { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant },
 ): boolean {
   return memory.windows.some(
-    ({ at, marks: known }) => now - at > windowMs + MAX_LAIN_MS && isAlike(shown, known),
+    ({ at, fingerprints: known }) =>
+      now - at > windowMs + MAX_SIGNAL_AGE_MS && isAlike(shown, known),
   )
 }
 
-/** The memory with this window in it, unless it holds it: sent again and again, one window pushes no other out. */
+/**
+ * Returns the memory with this window added, unless a similar window is stored: replaying one
+ * window cannot displace the others.
+ */
 export function withWindow(
   memory: MotionMemory,
-  { at, marks }: { at: Instant; marks: ReadonlySet<number> },
+  { at, fingerprints }: { at: Instant; fingerprints: ReadonlySet<number> },
 ): MotionMemory {
-  if (memory.windows.some((known) => isAlike(marks, known.marks))) return memory
-  return { ...memory, windows: [...memory.windows, { at, marks: [...marks] }].slice(-WINDOWS_KEPT) }
+  if (memory.windows.some((known) => isAlike(fingerprints, known.fingerprints))) return memory
+  return {
+    ...memory,
+    windows: [...memory.windows, { at, fingerprints: [...fingerprints] }].slice(
+      -MAX_STORED_WINDOWS,
+    ),
+  }
 }
 
-/** A repetition shows nothing of now. */
+/** Returns the result for a repetition, which proves nothing about the present. */
 export function repeated(continuity: Continuity): Continuity {
   return { ...continuity, motionPresent: false, score: 0 }
 }
 
 function isAlike(shown: ReadonlySet<number>, known: readonly number[]): boolean {
   let again = 0
-  for (const mark of known) if (shown.has(mark)) again++
-  return shown.size > 0 && again >= REPEATED_FROM * shown.size
+  for (const fingerprint of known) if (shown.has(fingerprint)) again++
+  return shown.size > 0 && again >= REPETITION_THRESHOLD * shown.size
 }

@@ -177,7 +177,7 @@ function* settle(
     }
     const bonded = yield* tables.sessions.move(session, MOVES.bond, { now, set })
     if (bonded === undefined) return undefined
-    yield* tables.sessions.rememberContinuity({
+    yield* tables.sessions.storeContinuity({
       tenantId: session.tenantId,
       deviceId: device.id,
       mean: verification.continuity_score_long_lived,

@@ -22,7 +22,7 @@ export function* loadAttempt(
   // As it stands now: an operator may have blocked it since the request was authenticated.
   const current = yield* tables.devices.find(device.id)
   if (tenant === undefined || current === undefined) return undefined
-  const { failures, subjectRef, continuity } = yield* tables.sessions.standing(session, device)
+  const { failures, subjectRef, continuity } = yield* tables.sessions.deviceStats(session, device)
   return {
     session,
     tenant,

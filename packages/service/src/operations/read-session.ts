@@ -38,7 +38,7 @@ export async function readAsBrowser(
   const found = await read()
   if (!found.ok) return found
   // The write takes time, in which a bond may have extended the session: return it as it is now.
-  return (await rememberOrigin(service, found.value, origin)) ? read() : found
+  return (await storeOrigin(service, found.value, origin)) ? read() : found
 }
 
 /**
@@ -47,13 +47,13 @@ export async function readAsBrowser(
  *
  * @returns whether this origin was recorded
  */
-export async function rememberOrigin(
+export async function storeOrigin(
   service: Service,
   session: Session,
   origin: string,
 ): Promise<boolean> {
   if (session.requestingOrigin !== null || origin === service.settings.publicOrigin) return false
-  await service.store.write((tables) => tables.sessions.rememberOrigin(session.id, origin))
+  await service.store.write((tables) => tables.sessions.storeOrigin(session.id, origin))
   return true
 }
 

@@ -16,7 +16,7 @@ export function* recordDeviceChange(
 ): Work<readonly Session[]> {
   const { at, kind, step } = change
   yield* tables.devices.record(id, change)
-  const holds = yield* tables.sessions.heldBy(id)
+  const holds = yield* tables.sessions.pinnedTo(id)
   for (const session of holds)
     yield* tables.sessions.note(session.id, { at, kind: 'note', reason: `device_${kind}`, step })
   return holds

@@ -2,9 +2,9 @@ import type { SensorSignal, SessionId } from '@bonded/contract'
 import { type Continuity, scoreContinuity } from '../domain/continuity.ts'
 import {
   isRepetition,
-  isWorthRepeating,
+  isWorthStoring,
   type MotionMemory,
-  ordersOf,
+  rankPatternsOf,
   repeated,
   withWindow,
 } from '../domain/motion-memory.ts'
@@ -23,7 +23,7 @@ export function* updateContinuity(
 ): Work<Continuity> {
   const { id, device, signal, now } = of
   const continuity = scoreContinuity(signal)
-  if (signal === undefined || !isWorthRepeating(continuity)) return continuity
+  if (signal === undefined || !isWorthStoring(continuity)) return continuity
 
   const stored = yield* tables.devices.motion(device.id)
   // Marks of a root key that is gone say nothing any more.
@@ -31,8 +31,10 @@ export function* updateContinuity(
     stored !== undefined && keys.holds(stored.keyId)
       ? stored
       : { keyId: keys.currentKeyId, windows: [] }
-  const marks = new Set(keys.motionMarks(memory.keyId, device.id, ordersOf(signal)))
-  if (isRepetition(marks, { memory, windowMs: signal.window_ms, now })) {
+  const fingerprints = new Set(
+    keys.motionFingerprints(memory.keyId, device.id, rankPatternsOf(signal)),
+  )
+  if (isRepetition(fingerprints, { memory, windowMs: signal.window_ms, now })) {
     yield* tables.sessions.note(id, {
       at: now,
       kind: 'note',
@@ -41,7 +43,7 @@ export function* updateContinuity(
     })
     return repeated(continuity)
   }
-  const after = withWindow(memory, { at: now, marks })
-  if (after !== memory) yield* tables.devices.rememberMotion(device.id, after)
+  const after = withWindow(memory, { at: now, fingerprints })
+  if (after !== memory) yield* tables.devices.storeMotion(device.id, after)
   return continuity
 }

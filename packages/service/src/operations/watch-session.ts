@@ -3,7 +3,7 @@ import { accept, type Result } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
 import type { StoredEvent } from '../ports/store.ts'
 import { findWatchedSession } from './find-session.ts'
-import { rememberOrigin } from './read-session.ts'
+import { storeOrigin } from './read-session.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
 export interface WatchInput {
@@ -40,6 +40,6 @@ export async function watchSession(
     return accept({ session, events })
   })
   if (watched.ok && caller !== null)
-    await rememberOrigin(service, watched.value.session, caller.origin)
+    await storeOrigin(service, watched.value.session, caller.origin)
   return watched
 }

@@ -20,7 +20,11 @@ export interface Keyring {
   /** A keyed hash of a travel document, under the current key: from the number alone, which is short, nobody else can make it. */
   documentRef(issuingState: string, documentNumber: string): string
   /** Short keyed hashes of how a device was moved, from numbers of 32 bits: enough to know it again, too little to learn it. */
-  motionMarks(keyId: string, deviceId: string, orders: readonly number[]): readonly number[]
+  motionFingerprints(
+    keyId: string,
+    deviceId: string,
+    rankPatterns: readonly number[],
+  ): readonly number[]
   /** The `signature` of an evidence summary. */
   evidenceMac(keyId: string, context: EvidenceContext, evidence: object): string
   /** A MAC of a create body, to know it again. */

@@ -46,7 +46,7 @@ export interface Store extends AsyncDisposable {
    * The latest event of each session that another process has stored something for since the last time this was
    * asked. It may name too many, never too few.
    */
-  foreignEvents(): Promise<readonly { readonly sessionId: SessionId; readonly seq: number }[]>
+  externalChanges(): Promise<readonly { readonly sessionId: SessionId; readonly seq: number }[]>
 }
 
 /** What keeps a store from working, as far as it can tell. */
@@ -105,7 +105,7 @@ export interface StoredEvent {
 }
 
 /** What is stored about a phone and a session together. */
-export interface PhoneStanding {
+export interface DeviceStats {
   /** Assertions of this device on this session that did not verify. */
   readonly failures: number
   /** What the tenant knows the device's subject by, once it has bonded there. */
@@ -158,25 +158,25 @@ export interface SessionTable {
     now: Instant,
   ): Work<Session | undefined>
   /** Remembers the first Origin that showed the watch token. */
-  rememberOrigin(id: SessionId, origin: string): Work<void>
+  storeOrigin(id: SessionId, origin: string): Work<void>
   /** Adds a line to the timeline that is not an event. At most 200 a session; of a phone that has not claimed it only while there are fewer than 100. */
   note(id: SessionId, note: TimelineNote): Work<void>
   timeline(id: SessionId): Work<Timeline['entries']>
   eventsAfter(id: SessionId, seq: number): Work<readonly StoredEvent[]>
-  standing(session: Session, device: Pick<Device, 'id' | 'subjectId'>): Work<PhoneStanding>
+  deviceStats(session: Session, device: Pick<Device, 'id' | 'subjectId'>): Work<DeviceStats>
   /** Counts an assertion that did not verify, and answers how many there were of this device on this session. */
   countFailure(id: SessionId, deviceId: DeviceId): Work<number>
   /** Live sessions whose time is up, oldest first. */
   overdue(now: Instant, limit: number): Work<readonly Session[]>
   /** Deletes what had ended at the instant, longest ago first, with all that belongs to it; at most `limit` sessions. @returns how many */
-  forget(endedBy: Instant, limit: number): Work<number>
+  purge(endedBy: Instant, limit: number): Work<number>
   /** Of the live sessions, the one that expires last; undefined where none is live. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The sessions pinned to a device that have not ended yet. */
-  heldBy(deviceId: DeviceId): Work<readonly Session[]>
+  pinnedTo(deviceId: DeviceId): Work<readonly Session[]>
   /** Sessions for an operator, newest first. It reads the whole table. */
   list(query: SessionQuery): Work<readonly Session[]>
-  rememberContinuity(row: {
+  storeContinuity(row: {
     tenantId: TenantId
     deviceId: DeviceId
     mean: number
@@ -246,11 +246,11 @@ export interface DeviceTable {
   /** Uses a registration challenge up. False where it was used before. */
   useChallenge(challenge: string, expiresAt: Instant): Work<boolean>
   /** Deletes used challenges that nobody could use again, at most `limit`. @returns how many */
-  forgetChallenges(now: Instant, limit: number): Work<number>
+  purgeChallenges(now: Instant, limit: number): Work<number>
   /** How the device was moved before; undefined where nothing is remembered. */
   motion(id: DeviceId): Work<MotionMemory | undefined>
   /** Remembers this instead, for as long as the device is not removed. */
-  rememberMotion(id: DeviceId, memory: MotionMemory): Work<void>
+  storeMotion(id: DeviceId, memory: MotionMemory): Work<void>
   /** What a subject is called towards a tenant: the stored name, or the given one, stored now. */
   pairwise(row: { tenantId: TenantId; subjectId: SubjectId; subjectRef: string }): Work<string>
 }

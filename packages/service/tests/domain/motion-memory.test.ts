@@ -7,9 +7,9 @@ import { scoreContinuity } from '../../src/domain/continuity.ts'
 import {
   isRepetition,
   type MotionMemory,
-  ordersOf,
-  REPEATED_FROM,
-  WINDOWS_KEPT,
+  rankPatternsOf,
+  REPETITION_THRESHOLD,
+  MAX_STORED_WINDOWS,
   withWindow,
 } from '../../src/domain/motion-memory.ts'
 import { updateContinuity } from '../../src/operations/update-continuity.ts'
@@ -120,7 +120,9 @@ test('each phone has its own memory, and a phone that is removed takes it along'
   assert.ok(
     ones &&
       others &&
-      ones.windows[0]?.marks.every((mark, at) => mark !== others.windows[0]?.marks[at]),
+      ones.windows[0]?.fingerprints.every(
+        (fingerprint, at) => fingerprint !== others.windows[0]?.fingerprints[at],
+      ),
   )
   assert.equal(
     (await h.api('DELETE', `/devices/${one.device_id}`, { token: one.device_token })).status,
@@ -134,13 +136,13 @@ test('only windows that would pass are remembered, the newest eight, and a repet
   await shows(phone, undefined)
   await shows(phone, { ...carried(7), features: carried(7).features.slice(0, 20) })
   assert.equal(await memoryOf(phone), undefined)
-  for (let of = 10; of < 10 + WINDOWS_KEPT; of++) await shows(phone, carried(of))
+  for (let of = 10; of < 10 + MAX_STORED_WINDOWS; of++) await shows(phone, carried(of))
   h.clock.advance(DAY_MS)
   for (let times = 0; times < 3; times++)
     assert.deepEqual(await shows(phone, carried(11)), REPEATED)
   assert.deepEqual(await shows(phone, carried(10)), REPEATED)
   assert.deepEqual(await shows(phone, carried(30)), FRESH)
-  assert.equal((await memoryOf(phone))?.windows.length, WINDOWS_KEPT)
+  assert.equal((await memoryOf(phone))?.windows.length, MAX_STORED_WINDOWS)
   assert.deepEqual(await shows(phone, carried(10)), FRESH)
 })
 
@@ -173,30 +175,37 @@ test('a rotation of the root keys forgets nothing while the older key is held, a
 })
 
 test('two people are never taken for one another', () => {
-  const marksOf = (of: number) => new Set(ordersOf(carried(of)))
+  const fingerprintsOf = (of: number) => new Set(rankPatternsOf(carried(of)))
   let memory: MotionMemory = { keyId: 'k1', windows: [] }
-  for (let of = 100; of < 100 + WINDOWS_KEPT; of++)
-    memory = withWindow(memory, { at: 0, marks: marksOf(of) })
+  for (let of = 100; of < 100 + MAX_STORED_WINDOWS; of++)
+    memory = withWindow(memory, { at: 0, fingerprints: fingerprintsOf(of) })
   for (let of = 200; of < 1_200; of++)
-    assert.ok(!isRepetition(marksOf(of), { memory, windowMs: MINUTE_MS, now: DAY_MS }), String(of))
+    assert.ok(
+      !isRepetition(fingerprintsOf(of), { memory, windowMs: MINUTE_MS, now: DAY_MS }),
+      String(of),
+    )
 })
 
 test('a fifth of the marks makes a repetition, one less does not; without marks there is none', () => {
   const known = Array.from({ length: 50 }, (_, at) => at)
-  const memory: MotionMemory = { keyId: 'k1', windows: [{ at: 0, marks: known }] }
+  const memory: MotionMemory = { keyId: 'k1', windows: [{ at: 0, fingerprints: known }] }
   const shared = (count: number) => [
     ...known.slice(0, count),
     ...Array.from({ length: 50 - count }, (_, at) => 1_000 + at),
   ]
-  const judge = (marks: readonly number[]) =>
-    isRepetition(new Set(marks), { memory, windowMs: MINUTE_MS, now: DAY_MS })
+  const judge = (fingerprints: readonly number[]) =>
+    isRepetition(new Set(fingerprints), { memory, windowMs: MINUTE_MS, now: DAY_MS })
   assert.deepEqual(
-    [judge(shared(50 * REPEATED_FROM - 1)), judge(shared(50 * REPEATED_FROM)), judge([])],
+    [
+      judge(shared(50 * REPETITION_THRESHOLD - 1)),
+      judge(shared(50 * REPETITION_THRESHOLD)),
+      judge([]),
+    ],
     [false, true, false],
   )
   assert.ok(
     !isRepetition(new Set(), {
-      memory: { keyId: 'k1', windows: [{ at: 0, marks: [] }] },
+      memory: { keyId: 'k1', windows: [{ at: 0, fingerprints: [] }] },
       windowMs: MINUTE_MS,
       now: DAY_MS,
     }),
@@ -217,9 +226,9 @@ test('orders do not depend on how loud the sensors are, and differ where one sec
             acc_var: feature.acc_var * by,
           })),
         }
-        assert.deepEqual(ordersOf(scaled), ordersOf(signal))
-        for (const order of ordersOf(signal))
-          assert.ok(Number.isInteger(order) && order >= 0 && order < 2 ** 30)
+        assert.deepEqual(rankPatternsOf(scaled), rankPatternsOf(signal))
+        for (const pattern of rankPatternsOf(signal))
+          assert.ok(Number.isInteger(pattern) && pattern >= 0 && pattern < 2 ** 30)
       },
     ),
   )
@@ -228,5 +237,5 @@ test('orders do not depend on how loud the sensors are, and differ where one sec
     ...signal,
     features: signal.features.map((feature) => ({ ...feature, gyro_var: 1 / feature.gyro_var })),
   }
-  assert.ok(ordersOf(turned).every((order, at) => order !== ordersOf(signal)[at]))
+  assert.ok(rankPatternsOf(turned).every((pattern, at) => pattern !== rankPatternsOf(signal)[at]))
 })

@@ -115,15 +115,15 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       seal(keyFor(keyId, 'phone-number'), number, sessionId),
     openNumber: (keyId, sessionId, sealed) =>
       new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
-    motionMarks(keyId, deviceId, orders) {
+    motionFingerprints(keyId, deviceId, rankPatterns) {
       // Each block is the device id and one rank pattern. Blocks of two devices differ, so their
       // fingerprints are unrelated.
       const device = Buffer.from(deviceId.slice(ORDER_BYTES - BLOCK_BYTES), 'latin1')
-      const blocks = Buffer.alloc(orders.length * BLOCK_BYTES)
-      for (const [index, order] of orders.entries())
+      const blocks = Buffer.alloc(rankPatterns.length * BLOCK_BYTES)
+      for (const [index, order] of rankPatterns.entries())
         blocks.writeUInt32BE(order, device.copy(blocks, index * BLOCK_BYTES) + index * BLOCK_BYTES)
       const hashed = markCipher(keyId).update(blocks)
-      return orders.map((_, index) => hashed.readUIntBE(index * BLOCK_BYTES, MARK_BYTES))
+      return rankPatterns.map((_, index) => hashed.readUIntBE(index * BLOCK_BYTES, MARK_BYTES))
     },
     deviceChallenge(expiresAt) {
       const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)

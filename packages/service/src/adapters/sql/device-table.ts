@@ -183,7 +183,7 @@ export function deviceTable(
       return used !== undefined
     },
 
-    *forgetChallenges(now, limit) {
+    *purgeChallenges(now, limit) {
       return yield* changed(
         'delete from used_challenge where challenge in (select challenge from used_challenge where expires_at <= $1 order by expires_at limit $2)',
         [now, limit],
@@ -206,7 +206,7 @@ export function deviceTable(
       return memory
     },
 
-    *rememberMotion(id, memory) {
+    *storeMotion(id, memory) {
       const { keyId, windows } = memory
       yield* changed(
         `insert into device_motion (device_id, root_key_id, windows) values ($1, $2, $3)

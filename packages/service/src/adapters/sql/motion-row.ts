@@ -1,4 +1,4 @@
-import type { RememberedWindow } from '../../domain/motion-memory.ts'
+import type { StoredWindow } from '../../domain/motion-memory.ts'
 
 /** When it was (two words), and how many marks follow. */
 const HEAD_WORDS = 3
@@ -6,16 +6,16 @@ const WORD_BYTES = 4
 const WORD = 2 ** 32
 
 /** Windows as they rest in their column: words of 32 bits, little-endian. A text of them would be three times as long. */
-export function windowsToBytes(windows: readonly RememberedWindow[]): Uint8Array {
-  const words = windows.reduce((sum, { marks }) => sum + HEAD_WORDS + marks.length, 0)
+export function windowsToBytes(windows: readonly StoredWindow[]): Uint8Array {
+  const words = windows.reduce((sum, { fingerprints }) => sum + HEAD_WORDS + fingerprints.length, 0)
   const view = new DataView(new ArrayBuffer(words * WORD_BYTES))
   let at = 0
   for (const window of windows) {
     view.setUint32(at, Math.floor(window.at / WORD), true)
     view.setUint32(at + WORD_BYTES, window.at % WORD, true)
-    view.setUint32(at + 2 * WORD_BYTES, window.marks.length, true)
+    view.setUint32(at + 2 * WORD_BYTES, window.fingerprints.length, true)
     at += HEAD_WORDS * WORD_BYTES
-    for (const mark of window.marks) {
+    for (const mark of window.fingerprints) {
       view.setUint32(at, mark, true)
       at += WORD_BYTES
     }
@@ -24,17 +24,17 @@ export function windowsToBytes(windows: readonly RememberedWindow[]): Uint8Array
 }
 
 /** @throws {RangeError} where the bytes end in the middle of a window */
-export function windowsFromBytes(bytes: Uint8Array): readonly RememberedWindow[] {
+export function windowsFromBytes(bytes: Uint8Array): readonly StoredWindow[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let at = 0
   const take = (): number => {
     at += WORD_BYTES
     return view.getUint32(at - WORD_BYTES, true)
   }
-  const windows: RememberedWindow[] = []
+  const windows: StoredWindow[] = []
   while (at < bytes.length) {
     const time = take() * WORD + take()
-    windows.push({ at: time, marks: Array.from({ length: take() }, take) })
+    windows.push({ at: time, fingerprints: Array.from({ length: take() }, take) })
   }
   return windows
 }

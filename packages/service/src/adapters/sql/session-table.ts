@@ -156,7 +156,7 @@ export function sessionTable(
       return after
     },
 
-    *rememberOrigin(id, origin) {
+    *storeOrigin(id, origin) {
       yield* changed(
         'update session set requesting_origin = $2 where id = $1 and requesting_origin is null',
         [id, origin],
@@ -208,7 +208,7 @@ export function sessionTable(
       return Number(counted?.failures)
     },
 
-    *standing({ id, tenantId }, device) {
+    *deviceStats({ id, tenantId }, device) {
       const { subjectRef, continuity } = yield* bondsOf(tenantId, device)
       return { failures: (yield* failuresOn(id)).get(device.id) ?? 0, subjectRef, continuity }
     },
@@ -221,7 +221,7 @@ export function sessionTable(
       return found.map(sessionFromRow)
     },
 
-    *forget(endedBy, limit) {
+    *purge(endedBy, limit) {
       const doomed = yield* rows(
         'select id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2',
         [endedBy, limit],
@@ -253,7 +253,7 @@ export function sessionTable(
       )
     },
 
-    *heldBy(deviceId) {
+    *pinnedTo(deviceId) {
       const found = yield* rows(
         'select * from session where ended_at is null and device_id = $1 order by created_at',
         [deviceId],
@@ -266,7 +266,7 @@ export function sessionTable(
       return (yield* rows(text, values)).map(sessionFromRow)
     },
 
-    *rememberContinuity({ tenantId, deviceId, mean, now }) {
+    *storeContinuity({ tenantId, deviceId, mean, now }) {
       const key = bondsKey(tenantId, deviceId)
       const known = bonds.get(key)
       if (known !== undefined) bonds.set(key, { ...known, continuity: mean })

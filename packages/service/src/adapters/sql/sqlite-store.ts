@@ -154,7 +154,7 @@ export class SqliteStore implements Store {
     return found
   }
 
-  async foreignEvents(): ReturnType<Store['foreignEvents']> {
+  async externalChanges(): ReturnType<Store['externalChanges']> {
     try {
       // In this order: whoever hears of them reads at once, and must not be given what was kept from before.
       const found = this.#foreign.next()

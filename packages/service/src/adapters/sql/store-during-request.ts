@@ -32,8 +32,8 @@ export class StoreDuringRequest implements Store {
     return this.#store.health()
   }
 
-  foreignEvents(): ReturnType<Store['foreignEvents']> {
-    return this.#store.foreignEvents()
+  externalChanges(): ReturnType<Store['externalChanges']> {
+    return this.#store.externalChanges()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

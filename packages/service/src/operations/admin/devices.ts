@@ -31,7 +31,7 @@ export async function inspectDevice(service: Service, id: DeviceId): Promise<Hel
     return (
       device && {
         device,
-        holds: yield* tables.sessions.heldBy(id),
+        holds: yield* tables.sessions.pinnedTo(id),
         events: yield* tables.devices.events(id),
       }
     )

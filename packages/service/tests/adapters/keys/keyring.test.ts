@@ -193,7 +193,8 @@ test('a secret does not print itself, whichever way it is printed', () => {
 test('marks of motion are the same each time, and have nothing in common between two phones or two root keys', () => {
   const keyring = keyringOf([ROOT_KEY, NEW_KEY])
   const orders = Array.from({ length: 55 }, (_, at) => 2 ** 31 + at)
-  const of = (keyId: string, deviceId: string) => keyring.motionMarks(keyId, deviceId, orders)
+  const of = (keyId: string, deviceId: string) =>
+    keyring.motionFingerprints(keyId, deviceId, orders)
   const [phone, other] = ['dev_0aB1cD2eF3gH4iJ5kL6mN7', 'dev_0aB1cD2eF3gH4iJ5kL6mN8']
   const marks = of('k1', phone)
   const strangers = [...of('k1', other), ...of('k2', phone)]

@@ -63,7 +63,8 @@ test('a customer that has bonded keeps its name, whichever root key derives name
   assert.ok(device && stored)
   assert.notEqual(rotated.keys.subjectRef(stored.tenantId, device.subjectId), name)
   assert.equal(
-    (await h.service.store.read((tables) => tables.sessions.standing(stored, device))).subjectRef,
+    (await h.service.store.read((tables) => tables.sessions.deviceStats(stored, device)))
+      .subjectRef,
     name,
   )
 })

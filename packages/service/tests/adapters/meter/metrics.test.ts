@@ -80,12 +80,12 @@ test('a refusal is counted by its reason, a request by its route, a poll apart f
 test('writes of one turn are one commit of so many units', async () => {
   const before = await series()
   const unit = h.service.store.write((tables) =>
-    tables.sessions.rememberOrigin('sess_x' as never, 'x'),
+    tables.sessions.storeOrigin('sess_x' as never, 'x'),
   )
   await Promise.all([
     unit,
     ...Array.from({ length: 4 }, () =>
-      h.service.store.write((tables) => tables.sessions.rememberOrigin('sess_x' as never, 'x')),
+      h.service.store.write((tables) => tables.sessions.storeOrigin('sess_x' as never, 'x')),
     ),
   ])
   const now = await series()

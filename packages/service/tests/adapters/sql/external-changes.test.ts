@@ -21,7 +21,7 @@ test('another process may widen a table under a running service: keys work on, a
   using another = new DatabaseSync(h.databaseFile)
   for (const table of ['tenant', 'session', 'device', 'publishable_key'])
     another.exec(`alter table ${table} add column note text`)
-  await store.foreignEvents()
+  await store.externalChanges()
   assert.deepEqual([(await h.get(session, keys)).status, (await asBrowser()).status], [200, 200])
   assert.equal(
     (
@@ -36,7 +36,7 @@ test('another process may widen a table under a running service: keys work on, a
   another
     .prepare('update publishable_key set revoked_at = ? where publishable_key = ?')
     .run(clock.now(), keys.publishable)
-  await store.foreignEvents()
+  await store.externalChanges()
   assert.deepEqual([(await h.get(session, keys)).status, (await asBrowser()).status], [200, 401])
 })
 
@@ -48,7 +48,7 @@ test('a key whose time cannot be read does not work', () => {
 test('what is told of another process’s write can be read, though it was written while somebody looked', async (t) => {
   const session = await h.create()
   assert.equal((await h.get(session)).body.state, 'pending')
-  await store.foreignEvents()
+  await store.externalChanges()
   await h.get(session)
   using another = new DatabaseSync(h.databaseFile)
   const kill = () => {
@@ -71,7 +71,7 @@ test('what is told of another process’s write can be read, though it was writt
   )
   t.after(() => spy.mock.restore())
   for (let told = 0; told === 0; ) {
-    told = (await store.foreignEvents()).length
+    told = (await store.externalChanges()).length
     if (told > 0) assert.equal((await h.get(session)).body.state, 'killed')
     assert.ok(looked < 20)
   }
@@ -103,7 +103,7 @@ test('another process may put a table’s columns in another order under a runni
   using another = new DatabaseSync(own.databaseFile)
   // Not from memory, once before and once after.
   another.exec('update session set hint = null')
-  await own.service.store.foreignEvents()
+  await own.service.store.externalChanges()
   assert.equal((await own.get(session)).status, 200)
   const [{ sql = '' } = {}] = another
     .prepare(`select sql from sqlite_schema where name = 'session'`)
@@ -116,7 +116,7 @@ test('another process may put a table’s columns in another order under a runni
   another.exec(
     `insert into moved (${names}) select ${names} from session; drop table session; alter table moved rename to session`,
   )
-  await own.service.store.foreignEvents()
+  await own.service.store.externalChanges()
   const { id, state, nonce } = (await own.get(session)).body
   assert.deepEqual([id, state, nonce], [session.id, 'pending', session.nonce])
 })

@@ -239,7 +239,7 @@ test('used challenges are forgotten when nobody could use them again, a bounded 
     for (let at = 0; at < 3; at++) yield* tables.devices.useChallenge(`c${at}`, expiresAt)
   })
   assert.equal(
-    await h.service.store.write((tables) => tables.devices.forgetChallenges(expiresAt, 2)),
+    await h.service.store.write((tables) => tables.devices.purgeChallenges(expiresAt, 2)),
     2,
   )
 })
@@ -273,8 +273,8 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
   const planned = {
     overdue: plansOf(sessions.overdue(0, 1), ids),
     expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
-    forget: plansOf(sessions.forget(0, 1), ids),
-    challenges: plansOf(deviceTable({ requestId: () => null }, kept).forgetChallenges(0, 1), 1),
+    forget: plansOf(sessions.purge(0, 1), ids),
+    challenges: plansOf(deviceTable({ requestId: () => null }, kept).purgeChallenges(0, 1), 1),
     latest: plansOf(sessions.latest(), []),
   }
   for (const [name, plans] of Object.entries(planned)) {

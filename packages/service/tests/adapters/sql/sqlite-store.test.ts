@@ -260,7 +260,7 @@ test('what ended a day ago is deleted, with all that belongs to it', async () =>
   await h.kill(session)
   h.clock.advance(24 * 60 * 60_000 + 1)
   const forgotten = await store.write((tables) =>
-    tables.sessions.forget(clock.now() - 24 * 60 * 60_000, 1_000),
+    tables.sessions.purge(clock.now() - 24 * 60 * 60_000, 1_000),
   )
   assert.ok(forgotten >= 0)
   assert.equal(
