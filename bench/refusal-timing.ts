@@ -9,7 +9,7 @@ import { asTestRoots, ATTESTED_KEYS } from '../packages/service/tests/harness/at
 import {
   type AttestedKey,
   attestation,
-  type Bend,
+  type Tampering,
   carriedSignals,
   evidenceRequest,
   newKey,
@@ -41,15 +41,15 @@ const REFUSED = 400
 /** What is wrong; `counter` is one that the key has used. Each is answered `assertion_invalid`. */
 interface Kind {
   readonly step: string
-  readonly bend?: Bend
+  readonly tampering?: Tampering
   readonly change?: Partial<AppAttest>
 }
 const KINDS: readonly Kind[] = [
   { step: 'key_id', change: { key_id: Buffer.alloc(32, 1).toString('base64url') } },
-  { step: 'client_data_hash', bend: { hash: Buffer.alloc(32, 1) } },
-  { step: 'signature', bend: { privateKey: newKey().privateKey } },
-  { step: 'app_id', bend: { appId: 'evil.example' } },
-  { step: 'counter', bend: { counter: 1 } },
+  { step: 'client_data_hash', tampering: { hash: Buffer.alloc(32, 1) } },
+  { step: 'signature', tampering: { privateKey: newKey().privateKey } },
+  { step: 'app_id', tampering: { appId: 'evil.example' } },
+  { step: 'counter', tampering: { counter: 1 } },
   // Nothing is wrong with the assertion: the evidence is another session's.
   { step: 'evidence_mac' },
 ]
@@ -108,8 +108,8 @@ async function prepare(
   // Signed in the order in which they are sent: what verifies raises the counter.
   for (const { kind, sample } of samplesInRandomOrder(KINDS.length, samples)) {
     const session = await claimed(phone)
-    const { bend, change } = KINDS[kind] as Kind
-    const body = attestation(phone, session, evidence, session.server_time, bend)
+    const { tampering, change } = KINDS[kind] as Kind
+    const body = attestation(phone, session, evidence, session.server_time, tampering)
     attempts.push({
       kind,
       sample,

@@ -27,7 +27,7 @@ const START = new TestClock().now()
 const APPLE = createAppAttestAuthority(START)
 const ANDROID = createAndroidAuthority()
 const AAGUID = Buffer.alloc(16, 7)
-const MAKER = createAuthenticatorAuthority(AAGUID)
+const VENDOR = createAuthenticatorAuthority(AAGUID)
 const APP: AppleApp = {
   appId: 'TEAM123456.example.bank',
   environments: ['production', 'development'],
@@ -43,14 +43,14 @@ const ANDROID_APPS = [
   },
 ]
 
-/** Nobody was revoked. */
-export const ASK_GOOGLE: FetchText = async () => ({
+/** Answers with an empty revocation list. */
+export const EMPTY_REVOCATION_LIST: FetchText = async () => ({
   status: 200,
   headers: new Headers(),
   text: async () => '{"entries":{}}',
 })
 
-/** Who vouches for phones. Plain data: a process can tell another one. */
+/** The roots of the test PKI. Plain data, so that a process can send it to another one. */
 export interface TestRoots {
   /** PEM. */
   readonly apple: string
@@ -60,14 +60,14 @@ export interface TestRoots {
   readonly webauthn: string
 }
 
-/** The makers of the phones of this process. */
+/** The roots of this process's test PKI. */
 export const TEST_ROOTS: TestRoots = {
   apple: APPLE.root,
   android: ANDROID.rootKeyDigest,
-  webauthn: pemOf(MAKER.root),
+  webauthn: pemOf(VENDOR.root),
 }
 
-/** A service that knows the makers of these phones for test roots: their phones are sandbox phones. */
+/** Trusts the test PKI as test roots, so that its keys are sandbox devices. */
 export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Attestation {
   return createAttestation(
     {
@@ -75,16 +75,19 @@ export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Attestation {
       android: { ...NO_APPS.android, apps: ANDROID_APPS, testRoots: new Set([roots.android]) },
       webauthn: { packedRoots: [], testRoots: [roots.webauthn] },
     },
-    { origin: PUBLIC_ORIGIN, clock, fetch: ASK_GOOGLE },
+    { origin: PUBLIC_ORIGIN, clock, fetch: EMPTY_REVOCATION_LIST },
   )
 }
 
-/** A service to which they are what Apple, Google and the makers of authenticators are to a real one. */
-export function withProductionRoots(clock: Clock, fetch: FetchText = ASK_GOOGLE): Attestation {
+/** Trusts the test PKI in the role of the vendors, so that its keys are production devices. */
+export function withProductionRoots(
+  clock: Clock,
+  fetch: FetchText = EMPTY_REVOCATION_LIST,
+): Attestation {
   const phones: TrustedPhones = {
     apple: { apps: [APP], testRoots: [] },
     android: { ...NO_APPS.android, apps: ANDROID_APPS, roots: new Set([ANDROID.rootKeyDigest]) },
-    webauthn: { packedRoots: [pemOf(MAKER.root)], testRoots: [] },
+    webauthn: { packedRoots: [pemOf(VENDOR.root)], testRoots: [] },
   }
   const { assertionVerifiers, attestationVerifiers } = createAttestation(phones, {
     origin: PUBLIC_ORIGIN,
@@ -106,7 +109,7 @@ export function withProductionRoots(clock: Clock, fetch: FetchText = ASK_GOOGLE)
   }
 }
 
-/** A new key of iOS. */
+/** A new App Attest key. */
 export function appleKey(environment: 'production' | 'development' = 'production'): AttestedKey {
   const { privateKey } = newPair()
   const app = { appId: APP.appId, extensions: STORE }
@@ -120,23 +123,23 @@ export function appleKey(environment: 'production' | 'development' = 'production
       )
       return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }
     },
-    assert(payload, bend) {
+    assert(payload, tampering) {
       const clientDataHash = sha256(payload)
-      const asked = {
-        privateKey: bend.privateKey ?? privateKey,
-        counter: bend.counter,
+      const request = {
+        privateKey: tampering.privateKey ?? privateKey,
+        counter: tampering.counter,
         clientDataHash,
       }
       const { authenticatorData: data, signature } = createAppAssertion(
-        { ...app, appId: bend.appId ?? app.appId },
-        asked,
+        { ...app, appId: tampering.appId ?? app.appId },
+        request,
       )
-      return written({ data, signature, clientDataHash: bend.hash ?? clientDataHash })
+      return encode({ data, signature, clientDataHash: tampering.hash ?? clientDataHash })
     },
   }
 }
 
-/** A new key of the Android keystore. */
+/** A new Android keystore key. */
 export function androidKey(): AttestedKey {
   const { privateKey, publicKey } = newPair()
   return {
@@ -148,23 +151,26 @@ export function androidKey(): AttestedKey {
       )
       return { certificate_chain: chain.map((certificate) => certificate.toString('base64url')) }
     },
-    assert(payload, bend) {
-      const data = authenticatorData(bend.counter, bend.appId ?? androidAppId(SIMULATED_APP))
+    assert(payload, tampering) {
+      const data = authenticatorData(
+        tampering.counter,
+        tampering.appId ?? androidAppId(SIMULATED_APP),
+      )
       const clientDataHash = sha256(payload)
       const signature = sign(
         'sha256',
         Buffer.concat([data, clientDataHash]),
-        bend.privateKey ?? privateKey,
+        tampering.privateKey ?? privateKey,
       )
-      return written({ data, signature, clientDataHash: bend.hash ?? clientDataHash })
+      return encode({ data, signature, clientDataHash: tampering.hash ?? clientDataHash })
     },
   }
 }
 
-/** A new key behind a browser. `script`: somebody who calls himself a phone, and says what a synced passkey says. */
+/** A new browser key. `script` simulates a program that presents itself as a synced passkey. */
 export function webauthnKey(kind: 'attested' | 'unattested' | 'script' = 'attested'): AttestedKey {
   const flags = kind === 'script' ? 0x0d : 0x05
-  const attestation = kind === 'attested' ? MAKER.attestation : noAttestation
+  const attestation = kind === 'attested' ? VENDOR.attestation : noAttestation
   const authenticator = createAuthenticator({
     origin: PUBLIC_ORIGIN,
     aaguid: AAGUID,
@@ -174,7 +180,7 @@ export function webauthnKey(kind: 'attested' | 'unattested' | 'script' = 'attest
   return {
     format: 'webauthn',
     register: (challenge) => ({ registration: authenticator.register(challenge) }),
-    assert(payload, bend) {
+    assert(payload, tampering) {
       const challenge = sha256(payload).toString('base64url')
       const clientData = Buffer.from(
         JSON.stringify({
@@ -184,23 +190,26 @@ export function webauthnKey(kind: 'attested' | 'unattested' | 'script' = 'attest
           crossOrigin: false,
         }),
       )
-      const data = authenticatorData(bend.counter, bend.appId ?? new URL(PUBLIC_ORIGIN).hostname)
+      const data = authenticatorData(
+        tampering.counter,
+        tampering.appId ?? new URL(PUBLIC_ORIGIN).hostname,
+      )
       data[32] = flags
       const clientDataHash = sha256(clientData)
       const signature = sign(
         'sha256',
         Buffer.concat([data, clientDataHash]),
-        bend.privateKey ?? authenticator.privateKey,
+        tampering.privateKey ?? authenticator.privateKey,
       )
       return {
-        ...written({ data, signature, clientDataHash: bend.hash ?? clientDataHash }),
+        ...encode({ data, signature, clientDataHash: tampering.hash ?? clientDataHash }),
         client_data_json: clientData.toString('base64url'),
       }
     },
   }
 }
 
-/** A new phone of each format that somebody vouches for. */
+/** A constructor of a key for each attested format. */
 export const ATTESTED_KEYS: readonly (readonly [
   format: AttestedKey['format'],
   make: () => AttestedKey,
@@ -210,7 +219,7 @@ export const ATTESTED_KEYS: readonly (readonly [
   ['webauthn', webauthnKey],
 ]
 
-function written({
+function encode({
   data,
   signature,
   clientDataHash,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** Members of replies whose values must not stand in any log line. */
+/** Members of replies whose values must not appear in a log line. */
 const SECRET_MEMBERS = new Set([
   'completion_secret',
   'watch_token',
@@ -11,10 +11,10 @@ const SECRET_MEMBERS = new Set([
   'signature',
   'key_id',
 ])
-/** Forms of credentials, whoever made them. */
+/** The forms of all credentials. */
 const SECRET_FORMS = /sk_beta_[0-9A-Za-z]{10}_|\bdt_[0-9A-Za-z]{10}_|\bbcs_|\bbwt_|nonce=/
 
-/** Remembers every secret that a test was given, to look for it where it must not be. */
+/** Records the secrets in replies and fails if one appears in the log. */
 export class Canary {
   readonly #known = new Set<string>()
 
@@ -31,7 +31,7 @@ export class Canary {
     for (const line of lines) {
       assert.doesNotMatch(line, SECRET_FORMS)
       for (const secret of this.#known)
-        assert.ok(!line.includes(secret), `a secret stands in the log: ${line}`)
+        assert.ok(!line.includes(secret), `The log contains a secret: ${line}`)
     }
   }
 }

@@ -4,15 +4,15 @@ import { SHOP_ORIGIN } from './harness.ts'
 
 /** How a test's channel differs from the phone's, which sends the watch token alone. */
 export interface ChannelOptions {
-  /** Makes it a browser's: the key is offered, and the Origin is the shop's unless given. */
+  /** Simulates a browser: offers the publishable key and, unless given, sends the shop's Origin. */
   readonly key?: string
   readonly origin?: string
-  /** In place of all other subprotocols. */
+  /** Replaces all other subprotocols. */
   readonly protocols?: readonly string[]
   readonly after?: number
 }
 
-/** A channel that returns its frames one by one, in the order in which they arrived. */
+/** Opens a channel. `next` returns its frames one by one, in order of arrival. */
 export function openChannel(
   port: number,
   session: { readonly id: string; readonly watch_token: string },

@@ -1,21 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import {
   type CreatedSession,
-  credentialChecksum,
   type DeviceRegistration,
   type EvidenceSignals,
-  makeId,
   type PhoneSession,
   type QrContent,
   type Workflow,
 } from '@bonded/contract'
 import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
-import { systemRandom } from '../../src/adapters/keys/random.ts'
 import type { RootKey } from '../../src/adapters/keys/root-keys.ts'
 import { type Attestation, createAttestation } from '../../src/adapters/attestation/attestation.ts'
 import { NO_APPS } from '../../src/adapters/attestation/trusted-phones.ts'
@@ -33,62 +29,36 @@ import { parseAddresses, type TrustedProxies } from '../../src/http/client-addre
 import type { ScriptSource } from '../../src/http/pages.ts'
 import type { CarrierProvider } from '../../src/ports/carrier.ts'
 import type { PassportVerifier } from '../../src/ports/passports.ts'
-import { type RunningService, startService, composeService } from '../../src/compose.ts'
+import { composeService, startService } from '../../src/compose.ts'
 import { Canary } from './canary.ts'
+import { type CallOptions, send } from './client.ts'
 import { checkReply } from './openapi-replies.ts'
 import {
   approvalRequest,
   attestation,
   type AttestedKey,
-  type Bend,
+  type Tampering,
   carriedSignals,
   evidenceRequest,
   newKey,
   removalRequest,
   type TestPhone,
 } from './phone.ts'
+import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
 import { TestClock } from './test-clock.ts'
 
-/** The root key of the worked examples. */
+export type { Reply } from './client.ts'
+export { SHOP_ORIGIN, type TenantKeys, WORKFLOWS } from './tenants.ts'
+
+/** The root key of the protocol's worked examples. */
 export const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
 export const PUBLIC_ORIGIN = 'https://bond.example'
-export const SHOP_ORIGIN = 'https://shop.example'
 
-export const WORKFLOWS: readonly Workflow[] = [
-  { name: 'credit_application', actions: ['submit_application'] },
-  { name: 'wire_transfer', actions: ['approve_wire', 'change_limit'] },
-  { name: 'strict', actions: ['act'], require: ['local_auth', 'sensor_continuity'] },
-  { name: 'named', actions: ['act'], subject: 'required' },
-]
-
-/** All connections of a test come from one address. */
+/** Limits for tests, whose connections all come from one address. */
 export const MANY_CONNECTIONS: ConnectionLimits = {
   ...DEFAULT_CONNECTION_LIMITS,
   total: 100_000,
   network: 100_000,
-}
-
-export interface Reply {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly text: string
-  // A test says what it expects; the type would say it twice.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any
-}
-
-export interface TenantKeys {
-  readonly tenant: Tenant
-  readonly server: string
-  readonly publishable: string
-}
-
-export interface CallOptions {
-  readonly token?: string | undefined
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: unknown
-  /** Sent as it is. */
-  readonly raw?: string | Buffer
 }
 
 export interface HarnessOptions {
@@ -96,30 +66,30 @@ export interface HarnessOptions {
   readonly environment?: Tenant['environment']
   /** For a real browser: the port to listen on, which the public origin names, and the widget. */
   readonly hosting?: { readonly port: number; readonly script: ScriptSource }
-  /** Off unless asked for: the clock stands still, so no bucket would ever fill again. */
+  /** Off by default: the test clock does not run, so no bucket would refill. */
   readonly limits?: Limits | 'off'
   readonly trustedProxies?: TrustedProxies
-  /** Without it, tests open as many connections as they like. */
+  /** `MANY_CONNECTIONS` by default. */
   readonly connections?: Partial<ConnectionLimits>
   readonly backendAddresses?: string
-  /** 180 days unless a test says otherwise. */
+  /** 180 days by default. */
   readonly deviceTokenTtlMs?: number
   readonly meter?: Meter
-  /** Nobody is asked without one. It is given the clock that is moved. */
+  /** Optional. Omit it to disable carrier checks. It gets the test clock. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
   readonly passportTrust?: PassportTrust
-  /** The first makes, all verify. */
+  /** The first key is active; all of them verify. */
   readonly rootKeys?: readonly RootKey[]
-  /** In the place of the real one. */
+  /** Replaces the verifier of passports. */
   readonly passports?: PassportVerifier
   readonly qrContent?: QrContent
   /** The apps that handoff links open; none by default. */
   readonly appLinks?: AppLinks
-  /** Without it: browsers' keys, and software. */
+  /** By default the service accepts browser keys and software keys. */
   readonly attestation?: (clock: Clock) => Attestation
 }
 
-/** A service on a store of its own, a clock that is moved, tenants, and phones. */
+/** Starts a service with its own store, a test clock, a tenant, and functions for its API. */
 export async function harness(options: HarnessOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-test-'))
   const clock = new TestClock()
@@ -150,7 +120,7 @@ export async function harness(options: HarnessOptions = {}) {
     clock,
     attestation:
       options.attestation?.(clock) ??
-      createAttestation(NO_APPS, { origin: publicOrigin, clock, fetch: nobodyAnswers }),
+      createAttestation(NO_APPS, { origin: publicOrigin, clock, fetch: rejectFetch }),
     ...(options.meter ? { meter: options.meter } : {}),
     ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
     ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
@@ -191,7 +161,7 @@ export async function harness(options: HarnessOptions = {}) {
     return created.body
   }
 
-  /** What POST /devices takes for a new key: one of software, unless one is given. */
+  /** Prepares the body of POST /devices for a new key, which is a software key by default. */
   const registration = async (attested?: AttestedKey) => {
     const { challenge } = (await api('POST', '/devices/challenges')).body
     const { privateKey, public_key } = newKey()
@@ -202,7 +172,7 @@ export async function harness(options: HarnessOptions = {}) {
     return { privateKey, body: { challenge, ...proof } as DeviceRegistration }
   }
 
-  /** Registers a key for a new subject or, with an approver, for the approver's. */
+  /** Registers a key for a new subject or, with an approver, for the approver's subject. */
   const register = async (approver?: TestPhone, attested?: AttestedKey): Promise<TestPhone> => {
     const { privateKey, body } = await registration(attested)
     const sent =
@@ -224,11 +194,18 @@ export async function harness(options: HarnessOptions = {}) {
     }
   }
 
-  /** Removes a device by an assertion of the phone: the phone's own device unless another is named. */
-  const removeKey = (phone: TestPhone, removed: { device_id: string } = phone, bend: Bend = {}) =>
+  /** Removes a device, by default the phone's own, with an assertion of the phone. */
+  const removeKey = (
+    phone: TestPhone,
+    removed: { device_id: string } = phone,
+    tampering: Tampering = {},
+  ) =>
     api('POST', `/devices/${removed.device_id}/removal`, {
       token: phone.device_token,
-      body: removalRequest(phone, removed.device_id, now(), { origin: PUBLIC_ORIGIN, ...bend }),
+      body: removalRequest(phone, removed.device_id, now(), {
+        origin: PUBLIC_ORIGIN,
+        ...tampering,
+      }),
     })
 
   const now = () => new Date(clock.now()).toISOString()
@@ -274,7 +251,7 @@ export async function harness(options: HarnessOptions = {}) {
     seen: PhoneSession,
     given: {
       signals?: EvidenceSignals
-      bend?: Parameters<typeof attestation>[4]
+      tampering?: Parameters<typeof attestation>[4]
       headers?: Readonly<Record<string, string>>
     } = {},
   ) => {
@@ -282,7 +259,7 @@ export async function harness(options: HarnessOptions = {}) {
     if (answer.status !== 200) return answer
     return api('POST', '/attestations', {
       token: phone.device_token,
-      body: attestation(phone, seen, answer.body.verified_evidence, now(), given.bend),
+      body: attestation(phone, seen, answer.body.verified_evidence, now(), given.tampering),
       ...(given.headers && { headers: given.headers }),
     })
   }
@@ -323,7 +300,7 @@ export async function harness(options: HarnessOptions = {}) {
     kill,
     addTenant: (tenant: Parameters<typeof addTenant>[1]) => addTenant(running, tenant),
     addKeys: (tenant: Tenant, scope: Scope) => addKeys(running, tenant, scope),
-    /** A session taken to each state, with the phone that took it there. */
+    /** Creates a session and takes it to the state. Returns it with the phone that did so. */
     async reach(state: State, body: object = { workflow: 'credit_application' }) {
       const session = await create(state === 'step_up_required' ? { workflow: 'strict' } : body)
       const phone = await register()
@@ -343,11 +320,11 @@ export async function harness(options: HarnessOptions = {}) {
       if (state === 'killed') await kill(session)
       if (state === 'expired') clock.advance(300_000)
       const reached = (await get(session)).body.state
-      if (reached !== state) throw new Error(`wanted ${state}, reached ${reached}`)
+      if (reached !== state) throw new Error(`expected ${state}, reached ${reached}`)
       return { session, phone }
     },
     async [Symbol.asyncDispose]() {
-      // Whatever a test was about, its log lines are read for everything that must not stand there.
+      // Every test also verifies that its log contains no secret.
       canary.search(lines)
       await running[Symbol.asyncDispose]()
       rmSync(folder, { recursive: true, force: true })
@@ -355,93 +332,7 @@ export async function harness(options: HarnessOptions = {}) {
   }
 }
 
-const nobodyAnswers = () => Promise.reject(new Error('a test asks nobody outside'))
+const rejectFetch = () => Promise.reject(new Error('A test must not make external requests.'))
 
 export type Harness = Awaited<ReturnType<typeof harness>>
 export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'killed' | 'expired'
-
-async function addTenant(
-  { service }: RunningService,
-  {
-    workflows = WORKFLOWS,
-    environment = 'sandbox',
-    origins = [SHOP_ORIGIN],
-    name = 'Shop',
-    limits = {},
-  }: Partial<Tenant>,
-): Promise<TenantKeys> {
-  const tenant: Tenant = {
-    id: makeId('ten', service.random.id()),
-    name,
-    environment,
-    demo: false,
-    origins,
-    workflows,
-    limits,
-  }
-  await service.store.write((tables) => tables.tenants.create(tenant, service.clock.now()))
-  return addKeys({ service } as RunningService, tenant, null)
-}
-
-async function addKeys(
-  { service }: RunningService,
-  tenant: Tenant,
-  scope: Scope,
-): Promise<TenantKeys> {
-  const random = systemRandom()
-  const keyId = random.base62(10)
-  const bare = `sk_beta_${keyId}_${random.base62(43)}`
-  const server = bare + credentialChecksum(bare)
-  const publishable = `pk_beta_${random.base62(22)}`
-  const now = service.clock.now()
-  await service.store.write(function* (tables) {
-    yield* tables.tenants.addServerCredential({
-      keyId,
-      tenantId: tenant.id,
-      hash: service.keys.digest(server),
-      last4: server.slice(-4),
-      scope,
-      now,
-    })
-    yield* tables.tenants.addPublishableKey({ key: publishable, tenantId: tenant.id, scope, now })
-  })
-  return { tenant, server, publishable }
-}
-
-/** One request, with nothing added that the test did not ask for. */
-function send(port: number, given: CallOptions & { method: string; path: string }): Promise<Reply> {
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>()
-  const payload = given.raw ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
-  const headers: Record<string, string> = {}
-  if (given.token !== undefined) headers.authorization = `Bearer ${given.token}`
-  if (payload !== undefined) {
-    headers['content-type'] = 'application/json'
-    headers['content-length'] = String(Buffer.byteLength(payload))
-  }
-  const request = httpRequest({
-    host: '127.0.0.1',
-    port,
-    method: given.method,
-    path: given.path,
-    headers: { ...headers, ...given.headers },
-    agent: false,
-  })
-  request.on('error', reject)
-  request.on('response', (response) => {
-    const chunks: Buffer[] = []
-    response.on('data', (chunk: Buffer) => chunks.push(chunk))
-    response.on('error', reject)
-    response.on('end', () => {
-      const text = Buffer.concat(chunks).toString('utf8')
-      const isJson = String(response.headers['content-type']).startsWith('application/json')
-      resolve({
-        status: response.statusCode ?? 0,
-        headers: response.headers,
-        text,
-        body: isJson && text !== '' ? JSON.parse(text) : undefined,
-      })
-    })
-  })
-  request.end(payload)
-  return promise
-}

@@ -17,7 +17,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, object>> }
 }
 
-/** The published document, as a client would load it. */
+/** The published OpenAPI document. */
 export const document = JSON.parse(
   JSON.stringify(openApiDocument({ origin: 'https://bond.example', version: '0.0.0' })),
 ) as Document
@@ -38,7 +38,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 )
 const errorCheck = compile(document.components.schemas.ErrorResponse)
 
-/** Holds a recorded reply to the published document: a known status, and a body of its shape. */
+/** Asserts that a reply has a status, headers and a body that the OpenAPI document describes. */
 export function checkReply(method: string, path: string, reply: Reply): void {
   const bare = path.split('?', 1)[0] ?? ''
   const fixed = bare in document.paths
@@ -47,25 +47,25 @@ export function checkReply(method: string, path: string, reply: Reply): void {
       candidate.method === method &&
       (fixed ? candidate.path === bare : candidate.pattern.test(bare)),
   )
-  const told = `${method} ${bare} answered ${reply.status} ${reply.text}`
-  // An answer to HEAD has the status and the headers, and no body.
+  const exchange = `${method} ${bare} answered ${reply.status} ${reply.text}`
+  // A reply to HEAD has no body.
   if (method === 'HEAD') return
-  if (reply.status >= 400) assert.ok(errorCheck?.(reply.body), `not the error shape: ${told}`)
+  if (reply.status >= 400) assert.ok(errorCheck?.(reply.body), `Not the error shape: ${exchange}`)
   if (found === undefined) return
   const { headers = {} } = found.operation.responses[reply.status] ?? {}
   for (const name of ['RateLimit', 'RateLimit-Policy', 'Retry-After'])
     assert.ok(
       !(name.toLowerCase() in reply.headers) || name in headers,
-      `an undocumented ${name}: ${told}`,
+      `Undocumented ${name}: ${exchange}`,
     )
-  assert.ok(found.checks.has(reply.status), `an undocumented status: ${told}`)
+  assert.ok(found.checks.has(reply.status), `Undocumented status: ${exchange}`)
   const check = found.checks.get(reply.status)
-  if (check) assert.ok(check(reply.body), `not the documented shape: ${told}`)
-  const secretIsHere = COMPLETION_SECRET_ANYWHERE.test(reply.text)
+  if (check) assert.ok(check(reply.body), `Not the documented shape: ${exchange}`)
+  const hasCompletionSecret = COMPLETION_SECRET_ANYWHERE.test(reply.text)
   assert.equal(
-    secretIsHere,
+    hasCompletionSecret,
     found.operation.operationId === 'createSession' && reply.status === 201,
-    `the completion secret: ${told}`,
+    `Only a create may return the completion secret: ${exchange}`,
   )
 }
 
@@ -79,7 +79,7 @@ function compile(schema: object | undefined): ((body: unknown) => boolean) | und
   return (body) => validator.Check(body)
 }
 
-/** With what it names in the place of the name. */
+/** Replaces references by the schemas that they name. */
 export function resolved(schema: object): object {
   if ('anyOf' in schema)
     return { ...schema, anyOf: (schema.anyOf as readonly object[]).map(resolved) }

@@ -16,36 +16,39 @@ import { seeded } from '../../../attestation/tests/harness/seeded.ts'
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
 const sha = (text: string) => sha256(text).toString('base64url')
 
-/** A phone with a real key, small enough to bend into every wrong shape. The one in packages/phone is the honest one. */
+/** A phone with a real key whose requests a test can tamper with. @bonded/phone is the real client. */
 export interface TestPhone {
   readonly privateKey: KeyObject
   readonly device_id: string
   readonly subject_id: string
   readonly device_token: string
   readonly key_id: string
-  /** The last counter used. */
+  /** The counter of the last assertion. */
   counter: number
-  /** Software where it is not said. */
+  /** A software key if absent. */
   readonly attested?: AttestedKey
 }
 
-/** What can be wrong about an assertion. */
-export interface Bend {
+/** What a test changes in an assertion. */
+export interface Tampering {
   readonly counter?: number
   readonly appId?: string
   readonly privateKey?: KeyObject
   readonly hash?: Buffer
 }
 
-/** A key of a format that somebody vouches for. */
+/** A key of an attested format. */
 export interface AttestedKey {
   readonly format: 'apple-app-attest' | 'android-key' | 'webauthn'
   /** The members of POST /devices. */
   register(challenge: string): object
-  assert(payload: string, bend: Bend & { readonly counter: number }): Omit<AppAttest, 'key_id'>
+  assert(
+    payload: string,
+    tampering: Tampering & { readonly counter: number },
+  ): Omit<AppAttest, 'key_id'>
 }
 
-/** A new P-256 key, and its public half as POST /devices takes it. */
+/** Creates a P-256 key, with the public key as POST /devices accepts it. */
 export function newKey(): { privateKey: KeyObject; public_key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
   return {
@@ -62,12 +65,12 @@ export function authenticatorData(counter: number, appId = 'software'): Buffer {
 }
 
 /** Signs a payload with the phone's next counter. */
-export function assertion(phone: TestPhone, payload: string, bend: Bend = {}): AppAttest {
-  const counter = bend.counter ?? ++phone.counter
+export function assertion(phone: TestPhone, payload: string, tampering: Tampering = {}): AppAttest {
+  const counter = tampering.counter ?? ++phone.counter
   if (phone.attested !== undefined)
-    return { key_id: phone.key_id, ...phone.attested.assert(payload, { ...bend, counter }) }
-  const data = authenticatorData(counter, bend.appId)
-  const hash = bend.hash ?? sha256(payload)
+    return { key_id: phone.key_id, ...phone.attested.assert(payload, { ...tampering, counter }) }
+  const data = authenticatorData(counter, tampering.appId)
+  const hash = tampering.hash ?? sha256(payload)
   return {
     key_id: phone.key_id,
     client_data_hash: hash.toString('base64url'),
@@ -75,12 +78,12 @@ export function assertion(phone: TestPhone, payload: string, bend: Bend = {}): A
     signature: sign(
       'sha256',
       Buffer.concat([data, sha256(payload)]),
-      bend.privateKey ?? phone.privateKey,
+      tampering.privateKey ?? phone.privateKey,
     ).toString('base64url'),
   }
 }
 
-/** What a carried phone reports: a minute of walking and handling, no two seconds alike, nor two minutes. */
+/** The signals of a carried phone: by default 60 s of walking and handling. Every second differs. */
 export function carriedSignals(now: number, seconds = 60): EvidenceSignals {
   const next = seeded(now % 2 ** 32)
   const any = () => next(10_000) / 10_000
@@ -93,7 +96,7 @@ export function carriedSignals(now: number, seconds = 60): EvidenceSignals {
     sensor_continuity: {
       window_ms: seconds * 1_000,
       features: Array.from({ length: seconds }, (_, second) => {
-        // One hand moves both sensors, and neither quite as much as the other.
+        // One hand moves both sensors, but not equally.
         const vigour = Math.exp(2 * any())
         return {
           t_ms: second * 1_000,
@@ -122,7 +125,7 @@ export function evidenceRequest(
     issued_at: issuedAt,
   }
   const payload = evidenceRequestPayload({ ...fields, signals: sha(canonicalJson(signals)) })
-  // A person at a page is asked once, for the bond.
+  // In a browser the user confirms once, for the bond, so the evidence has no assertion.
   return {
     ...fields,
     signals,
@@ -134,7 +137,7 @@ export function evidenceRequest(
 export function tokenRequest(
   phone: TestPhone,
   issuedAt: string,
-  { origin, ...bend }: Bend & { origin: string },
+  { origin, ...tampering }: Tampering & { origin: string },
 ) {
   const { device_id, subject_id } = phone
   return {
@@ -142,7 +145,7 @@ export function tokenRequest(
     app_attest: assertion(
       phone,
       deviceTokenPayload({ device_id, subject_id, issued_at: issuedAt, origin }),
-      bend,
+      tampering,
     ),
   }
 }
@@ -152,7 +155,7 @@ export function approvalRequest(
   phone: TestPhone,
   registration: { readonly challenge: string; readonly format: string },
   issuedAt: string,
-  { origin, ...bend }: Bend & { origin: string },
+  { origin, ...tampering }: Tampering & { origin: string },
 ) {
   const { device_id, subject_id } = phone
   const { challenge, format } = registration
@@ -165,7 +168,7 @@ export function approvalRequest(
     issued_at: issuedAt,
     origin,
   })
-  return { issued_at: issuedAt, app_attest: assertion(phone, payload, bend) }
+  return { issued_at: issuedAt, app_attest: assertion(phone, payload, tampering) }
 }
 
 /** The body of POST /devices/{device_id}/removal. */
@@ -173,7 +176,7 @@ export function removalRequest(
   phone: TestPhone,
   removedId: string,
   issuedAt: string,
-  { origin, ...bend }: Bend & { origin: string },
+  { origin, ...tampering }: Tampering & { origin: string },
 ) {
   const { device_id, subject_id } = phone
   const payload = deviceRemovePayload({
@@ -183,7 +186,7 @@ export function removalRequest(
     issued_at: issuedAt,
     origin,
   })
-  return { issued_at: issuedAt, app_attest: assertion(phone, payload, bend) }
+  return { issued_at: issuedAt, app_attest: assertion(phone, payload, tampering) }
 }
 
 /** The payload that a bond of this view signs. */
@@ -214,7 +217,7 @@ export function attestation(
   view: PhoneSession,
   evidence: VerifiedEvidence,
   issuedAt: string,
-  bend: Bend = {},
+  tampering: Tampering = {},
 ) {
   return {
     session_id: view.id,
@@ -222,7 +225,7 @@ export function attestation(
     device_id: phone.device_id,
     subject_id: phone.subject_id,
     issued_at: issuedAt,
-    app_attest: assertion(phone, payloadOf(phone, view, evidence, issuedAt), bend),
+    app_attest: assertion(phone, payloadOf(phone, view, evidence, issuedAt), tampering),
     verified_evidence: evidence,
   }
 }

@@ -13,14 +13,14 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts')
-// The service itself, with no launcher before it: a signal must reach the process it is meant for.
+// The service runs without the launcher, so that a signal reaches its process.
 const ARGUMENTS = ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning', MAIN]
 
-/** A service in a process of its own. */
+/** A service in a separate process. */
 export interface ServingProcess extends AsyncDisposable {
   readonly child: ChildProcess
   readonly origin: string
-  /** What it has written so far, log and all. */
+  /** Its output so far, with the log. */
   output(): string
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
@@ -29,22 +29,22 @@ export interface Machine extends Disposable {
   readonly folder: string
   readonly databaseFile: string
   readonly run: (...args: string[]) => SpawnSyncReturns<string>
-  /** The document of a command that succeeds. */
+  /** Runs a command that must succeed and returns its JSON output. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly json: (...args: string[]) => any
-  /** The same while this process goes on: sockets are read, requests go out. */
+  /** The same without blocking this process. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly jsonMeanwhile: (...args: string[]) => Promise<any>
   readonly serve: () => Promise<ServingProcess>
 }
 
-/** A machine with a data folder of its own, on which commands are run and services are started. */
+/** Runs commands and services on a separate data folder. */
 export function machine(
   given: { folder?: string; env?: Record<string, string>; uid?: number } = {},
 ): Machine {
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'bonded-process-'))
   const databaseFile = join(folder, 'bonded.db')
-  const { NODE_TEST_CONTEXT: _ours, ...inherited } = process.env
+  const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
   const env = { ...inherited, BONDED_DATA_DIR: folder, ...given.env }
   const user = given.uid === undefined ? {} : { uid: given.uid }
   const run = (...args: string[]) =>
@@ -109,11 +109,14 @@ export function machine(
   }
 }
 
-/** Asks again until it is so. What is waited for happens in another process, whose clock is not ours to move. */
-export async function until<T>(wanted: () => Promise<T | undefined>, withinMs: number): Promise<T> {
+/** Polls until the condition has a result. It is for other processes, whose clock a test cannot move. */
+export async function until<T>(
+  condition: () => Promise<T | undefined>,
+  withinMs: number,
+): Promise<T> {
   const deadline = Date.now() + withinMs
   for (;;) {
-    const found = await wanted()
+    const found = await condition()
     if (found !== undefined) return found
     assert.ok(Date.now() < deadline, `not within ${withinMs} ms`)
   }

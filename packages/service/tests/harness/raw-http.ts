@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** A client that writes bytes as it likes, and reads only when it is told to. */
+/** A TCP client that writes arbitrary bytes and reads only on request. */
 export interface RawClient extends Disposable {
   readonly socket: Socket
   readonly send: (bytes: string | Buffer) => void
-  /** All that was answered until the service closed the connection. */
+  /** All received text, once the service has closed the connection. */
   readonly closed: Promise<string>
-  /** What was answered so far, once the text is in it so many times. Rejects when the connection ends before. */
+  /** The received text, once it contains `wanted` that often. Rejects if the connection ends first. */
   readonly until: (wanted: string, times?: number) => Promise<string>
 }
 
-/** Opens a connection. With `reads: false` nothing that the service writes is ever read. */
+/** Opens a connection. With `reads: false` it never reads what the service writes. */
 export async function rawClient(
   port: number,
   { reads = true }: { reads?: boolean } = {},
@@ -38,7 +38,7 @@ export async function rawClient(
   }
 }
 
-/** A request as it goes over the wire. */
+/** Formats an HTTP/1.1 request. */
 export function rawRequest(
   line: string,
   headers: Readonly<Record<string, string | number>> = {},

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const MEGABYTE = 1_000_000
-/** A container's own memory disk is usually 64 MB. A larger one is not ours to fill. */
+/** A container's memory disk usually has 64 MB. A larger one may belong to the machine. */
 const MAY_FILL_BYTES = 128 * MEGABYTE
 const MEMORY_DISK = '/dev/shm'
 
@@ -14,12 +14,12 @@ export interface SmallDisk extends Disposable {
   makeRoom(): void
 }
 
-/** A disk that may be filled: one mounted for this, else the memory disk of a container. */
+/** A disk that a test may fill: a mounted tmpfs, or else the memory disk of a container. */
 export function smallDisk(): SmallDisk | undefined {
   const mounted = mkdtempSync(join(tmpdir(), 'bonded-disk-'))
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'none', mounted]).status === 0) {
     return diskAt(mounted, () => {
-      // Lazily: a process that was killed may not have let go of its files yet.
+      // Lazily, because a killed process may still have open files.
       spawnSync('umount', ['-l', mounted])
       rmSync(mounted, { recursive: true, force: true })
     })

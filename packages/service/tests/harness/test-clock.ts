@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../src/ports/clock.ts'
 
-/** A clock that stands still until it is moved. */
+/** A clock that only `advance` moves. */
 export class TestClock implements Clock {
   #now = Date.parse('2026-11-21T09:30:00.000Z')
   #timers = new Set<{ at: number; callback: () => void }>()
@@ -15,7 +15,7 @@ export class TestClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  /** Moves on, and calls back what comes due on the way, in order. */
+  /** Moves the clock and runs the timers that become due, in order. */
   advance(ms: number): void {
     const target = this.#now + ms
     for (;;) {

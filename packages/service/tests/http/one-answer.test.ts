@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { AppAttest, PhoneSession, TimelineEntry } from '@bonded/contract'
 import { appleKey, asTestRoots, ATTESTED_KEYS } from '../harness/attested-phones.ts'
 import { type Harness, harness, type Reply, SHOP_ORIGIN } from '../harness/harness.ts'
-import { attestation, type Bend, newKey, type TestPhone } from '../harness/phone.ts'
+import { attestation, type Tampering, newKey, type TestPhone } from '../harness/phone.ts'
 
 const other = newKey().privateKey
 const junk = (length: number) => Buffer.alloc(length, 1).toString('base64url')
@@ -12,7 +12,7 @@ const junk = (length: number) => Buffer.alloc(length, 1).toString('base64url')
 const WRONGS: readonly (readonly [
   what: string,
   step: string,
-  bend: Bend,
+  tampering: Tampering,
   change?: Partial<AppAttest>,
 ])[] = [
   ['a hash of something else', 'client_data_hash', { hash: Buffer.alloc(32, 1) }],
@@ -30,12 +30,12 @@ test('no two assertions that do not verify are answered differently, at any form
   const answers = new Set<string>()
   const pages = new Set<string>()
   for (const [format, makeKey] of FORMATS) {
-    for (const [what, step, bend, change] of WRONGS) {
+    for (const [what, step, tampering, change] of WRONGS) {
       const { phone, session, view } = await claimed(h, makeKey())
       const { verified_evidence: evidence } = (await h.evidence(phone, view)).body
       // An honest bond elsewhere has raised the counter over 1.
       await bondElsewhere(h, phone)
-      const body = attestation(phone, view, evidence, h.now(), bend)
+      const body = attestation(phone, view, evidence, h.now(), tampering)
       answers.add(
         told(await send(h, phone, { ...body, app_attest: { ...body.app_attest, ...change } })),
       )

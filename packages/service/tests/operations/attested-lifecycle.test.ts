@@ -5,7 +5,7 @@ import type { CreatedSession, TimelineEntry, VerifiedEvidence } from '@bonded/co
 import {
   androidKey,
   appleKey,
-  ASK_GOOGLE,
+  EMPTY_REVOCATION_LIST,
   withProductionRoots,
   asTestRoots,
   ATTESTED_KEYS,
@@ -78,7 +78,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
     const session = await h.create()
     const view = (await h.claim(phone, session)).body
     for (let failure = 1; failure <= 5; failure++) {
-      const refused = await h.attest(phone, view, { bend: { privateKey: phone.privateKey } })
+      const refused = await h.attest(phone, view, { tampering: { privateKey: phone.privateKey } })
       assert.equal(refused.body.error.reason, 'assertion_invalid', refused.text)
       assert.equal((await h.get(session)).body.state, failure < 5 ? 'pending' : 'killed')
     }
@@ -197,8 +197,8 @@ test('evidence that this test signs is as good as the service’s own', async ()
 
 test('while nobody can say which Android certificates are revoked, a phone is asked to come again, and its challenge still serves', async () => {
   let google = false
-  const fetch: typeof ASK_GOOGLE = (...asked) =>
-    google ? ASK_GOOGLE(...asked) : Promise.reject(new Error('no way to Google'))
+  const fetch: typeof EMPTY_REVOCATION_LIST = (...asked) =>
+    google ? EMPTY_REVOCATION_LIST(...asked) : Promise.reject(new Error('no way to Google'))
   await using h = await harness({ attestation: (clock) => withProductionRoots(clock, fetch) })
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const body = { format: 'android-key', challenge, ...androidKey().register(challenge) }

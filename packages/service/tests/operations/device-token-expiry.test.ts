@@ -98,8 +98,8 @@ async function uncounted(h: Harness): Promise<TestPhone> {
   const phone = await h.register(undefined, webauthnKey())
   const sign = phone.attested?.assert.bind(phone.attested)
   assert.ok(phone.attested && sign)
-  const assertAtZero: NonNullable<TestPhone['attested']>['assert'] = (payload, bend) =>
-    sign(payload, { ...bend, counter: 0 })
+  const assertAtZero: NonNullable<TestPhone['attested']>['assert'] = (payload, tampering) =>
+    sign(payload, { ...tampering, counter: 0 })
   return { ...phone, attested: { ...phone.attested, assert: assertAtZero } }
 }
 

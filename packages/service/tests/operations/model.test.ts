@@ -117,8 +117,8 @@ const attest = (who: 0 | 1, kind: 'good' | 'weak' | 'forged'): Action => ({
     if (refusal !== undefined) return isRefused(evidence, refusal)
     assert.equal(evidence.status, 200, evidence.text)
 
-    const bend = kind === 'forged' ? { appId: 'forged' } : {}
-    const body = attestation(phone, view, evidence.body.verified_evidence, h.now(), bend)
+    const tampering = kind === 'forged' ? { appId: 'forged' } : {}
+    const body = attestation(phone, view, evidence.body.verified_evidence, h.now(), tampering)
     const reply = await h.api('POST', '/attestations', { token: phone.device_token, body })
     if (kind === 'forged') {
       isRefused(reply, 'assertion_invalid')

@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import type { TimelineEntry } from '@bonded/contract'
 import { asTestRoots, ATTESTED_KEYS } from '../harness/attested-phones.ts'
 import { type Harness, harness, PUBLIC_ORIGIN } from '../harness/harness.ts'
-import { type Bend, newKey, type TestPhone, tokenRequest } from '../harness/phone.ts'
+import { type Tampering, newKey, type TestPhone, tokenRequest } from '../harness/phone.ts'
 
 const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
 const setUp = () => harness({ attestation: asTestRoots })
 
-const ask = (h: Harness, phone: TestPhone, bend: Bend & { origin?: string } = {}) =>
+const ask = (h: Harness, phone: TestPhone, tampering: Tampering & { origin?: string } = {}) =>
   h.api('POST', `/devices/${phone.device_id}/token`, {
     token: phone.device_token,
-    body: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN, ...bend }),
+    body: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN, ...tampering }),
   })
 const opens = async (h: Harness, phone: TestPhone, token: string) =>
   (await h.api('GET', `/devices/${phone.device_id}`, { token })).status === 200
@@ -75,7 +75,7 @@ test('whoever has the token and not the key gets no new one, and the phone keeps
   for (const [format, makeKey] of FORMATS) {
     const phone = await h.register(undefined, makeKey())
     const other = newKey().privateKey
-    const wrongs: readonly (Bend & { origin?: string })[] = [
+    const wrongs: readonly (Tampering & { origin?: string })[] = [
       { privateKey: other },
       { origin: 'https://elsewhere.example' },
       { appId: 'other' },

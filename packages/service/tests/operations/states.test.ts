@@ -147,7 +147,7 @@ test('a browser is not told which proof failed', async () => {
   await h.claim(forged.phone, forged.session)
   for (let attempt = 0; attempt < 5; attempt++)
     await h.attest(forged.phone, await h.view(forged.phone, forged.session), {
-      bend: { appId: 'x' },
+      tampering: { appId: 'x' },
     })
   const missed = await h.reach('step_up_required')
   for (let attempt = 0; attempt < 2; attempt++) {
@@ -226,7 +226,7 @@ test('the pinned phone’s fifth assertion that does not verify ends the session
   for (let attempt = 1; attempt <= 5; attempt++) {
     const before = (await h.get(session)).body.state
     assert.equal(before, 'pending', `before attempt ${attempt}`)
-    const refused = await h.attest(phone, view, { bend: { appId: 'another app' } })
+    const refused = await h.attest(phone, view, { tampering: { appId: 'another app' } })
     assert.equal(refused.body.error.reason, 'assertion_invalid')
   }
   const ended = (await h.get(session)).body
@@ -273,7 +273,7 @@ test('another phone’s fifth only shuts that phone out', async () => {
   const forger = await h.register()
   const view = await h.view(forger, session)
   for (let attempt = 1; attempt <= 5; attempt++)
-    await h.attest(forger, view, { bend: { appId: 'another app' } })
+    await h.attest(forger, view, { tampering: { appId: 'another app' } })
   assert.equal((await h.attest(forger, view)).body.error.reason, 'device_not_usable')
   assert.equal((await h.get(session)).body.state, 'pending')
   await h.claim(phone, session)

@@ -15,7 +15,7 @@ import {
 import { type Harness, harness, PUBLIC_ORIGIN } from '../harness/harness.ts'
 import {
   approvalRequest,
-  type Bend,
+  type Tampering,
   newKey,
   removalRequest,
   type TestPhone,
@@ -45,9 +45,13 @@ const move = (h: Harness, phone: TestPhone, name: keyof typeof DEVICE_MOVES) =>
   )
 
 /** A registration of a new software key with an approval by the phone. */
-async function approved(h: Harness, phone: TestPhone, bend: Bend & { origin?: string } = {}) {
+async function approved(
+  h: Harness,
+  phone: TestPhone,
+  tampering: Tampering & { origin?: string } = {},
+) {
   const { privateKey, body } = await h.registration()
-  const approval = approvalRequest(phone, body, h.now(), { origin: PUBLIC_ORIGIN, ...bend })
+  const approval = approvalRequest(phone, body, h.now(), { origin: PUBLIC_ORIGIN, ...tampering })
   return { privateKey, body: { ...body, approval } }
 }
 const send = (h: Harness, body: object, token?: string) =>
