@@ -181,7 +181,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   challenge_expired: {
     retry: 'corrected',
     cause:
-      'The QR code changes every few seconds, and the phone used an older one, for example from a photo.',
+      'The page replaces its QR code regularly, and the phone used an older one, for example from a photo.',
     remedy: 'Scan the QR code that the page shows now.',
   },
   device_not_usable: {

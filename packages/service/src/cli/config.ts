@@ -10,7 +10,7 @@ export function configCommand(): Command {
   const command = new Command('config').description('Check and print the configuration')
   command
     .command('check')
-    .description('Check the configuration and report every mistake; changes nothing')
+    .description('Check the configuration and report every mistake (read-only)')
     .addOption(jsonOption())
     .action((options: Options) => {
       const { rootKeys, environment, publicOrigin, databaseFile } = readConfig(process.env, options)

@@ -41,7 +41,7 @@ const READINESS_TIMEOUT_MS = 2_000
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description(
-      'Check settings, keys, database, disk, port and readiness on this machine; changes nothing',
+      'Check settings, keys, database, disk, port and readiness on this machine (read-only)',
     )
     .addOption(jsonOption())
     .action(async (options: Options) => {

@@ -23,7 +23,7 @@ const NEEDS_ALL = 'completion'
 
 const EPILOGUE = `
 Exit codes: 0 success, 1 failure, 2 wrong usage or configuration.
-With --json a command prints one JSON document, a failure as {"error":{"code","message"}}.
+With --json, a command prints one JSON document. A failure is {"error":{"code","message"}}.
 
 Run "bonded help <command>" for the options of a command.`
 
@@ -33,7 +33,7 @@ Run "bonded help <command>" for the options of a command.`
  */
 export async function bondedProgram(name = ''): Promise<Command> {
   const program = new Command('bonded')
-    .description('Gates a high-risk web action behind proof from the user’s own phone.')
+    .description('Protects a high-risk web action with proof from the user’s own phone.')
     .version(VERSION, '-V, --version', 'Print the version')
     .addHelpText('after', EPILOGUE)
   // Help and a mistyped command need them all.

@@ -88,7 +88,7 @@ export function openApiDocument({ origin, version }: { origin: string; version: 
     info: {
       title: 'Bonded Sessions',
       version,
-      summary: 'Gates a high-risk web action behind proof from the user’s own phone.',
+      summary: 'Protects a high-risk web action with proof from the user’s own phone.',
       description:
         'Private beta. Credentials are not self-serve: an operator issues them after review.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
