@@ -2,6 +2,7 @@ import { BODY_LIMITS } from '@bonded/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Service } from '../operations/service.ts'
+import { queueConnections } from './accept-queue.ts'
 import { isAmbiguous } from './ambiguous-headers.ts'
 import { answerBrokenRequests } from './broken-requests.ts'
 import type { ConnectionCaps } from './connection-caps.ts'
@@ -103,7 +104,6 @@ export function buildServer(
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 
-  caps.watch(app.server)
   app.decorate('connectionCaps', caps)
   setHeaders(app, service)
   logRequests(app, logRequest)
@@ -124,7 +124,11 @@ export function buildServer(
   answerExpectations(app.server, { random: service.random, logRequest })
   answerBrokenRequests(app.server, { service, logRequest })
   const guard = guardConnections(app.server)
+  const queue = queueConnections(app.server)
+  // After the queue has captured the other listeners: a connection above the caps never waits.
+  caps.watch(app.server)
   app.addHook('onClose', (_app, done) => {
+    queue[Symbol.dispose]()
     guard[Symbol.dispose]()
     done()
   })
