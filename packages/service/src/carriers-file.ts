@@ -68,7 +68,7 @@ function parseOperator(
   let sound = true
   const wrong = (member: Member) => {
     sound = false
-    // The value may be the key itself, written in the place of its path.
+    // The value may be the key itself instead of its path, so it is not printed.
     const value = member === 'private_key_file' ? 'is not valid' : JSON.stringify(entry[member])
     report(`${at}.${member}`, member in entry ? value : 'is not set', CARRIER_MEMBERS[member])
   }

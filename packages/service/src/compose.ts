@@ -34,18 +34,18 @@ export interface ServiceDependencies {
   readonly settings: Settings
   readonly clock: Clock
   readonly attestation: Attestation
-  /** Nothing is counted without one. */
+  /** Optional. Omit it to disable metrics. */
   readonly meter?: Meter
-  /** How long a write may wait for another process; by default as long as a service may stand still. */
+  /** How long a write may wait for a lock of another process, in milliseconds. */
   readonly waitForLockMs?: number
-  /** Nobody is asked without one. */
+  /** Optional. Omit it to disable carrier checks. */
   readonly carrier?: CarrierProvider
-  /** Whose passports are believed; nobody's without it. */
+  /** The trusted passport issuers. Without them no passport is accepted. */
   readonly passportTrust?: PassportTrust
 }
 
-/** The service without its HTTP side: what the command line works on. */
-export function composeService(parts: ServiceDependencies): Service {
+/** Composes the service without HTTP. The command line uses it directly. */
+export function composeService(dependencies: ServiceDependencies): Service {
   const {
     databaseFile,
     rootKeys,
@@ -56,7 +56,7 @@ export function composeService(parts: ServiceDependencies): Service {
     carrier = noCarrier,
     waitForLockMs,
     passportTrust = NO_PASSPORT_TRUST,
-  } = parts
+  } = dependencies
   const startedAt = clock.now()
   migrate(databaseFile, startedAt)
   const bus = localBus()
@@ -81,7 +81,7 @@ export function composeService(parts: ServiceDependencies): Service {
   }
 }
 
-/** Ends the threads, then closes the store. */
+/** Stops the worker threads, then closes the store. */
 export async function closeService({
   passports,
   attestationVerifiers,
@@ -97,10 +97,10 @@ export async function closeService({
  */
 const ACCEPT_BACKLOG = 4_096
 
-/** How long a request under way may take to end. A poll that waits is cut, and asks the next one. */
+/** How long requests in progress may take on shutdown. A waiting poll is closed, and its client retries. */
 const DRAIN_MS = 2_000
 
-/** A service that listens. */
+/** A listening service. */
 export interface RunningService extends AsyncDisposable {
   readonly service: Service
   readonly app: FastifyInstance
@@ -156,7 +156,7 @@ export async function startService(
     port,
     async [Symbol.asyncDispose]() {
       stopBackground()
-      // What is under way gets its answer; nobody new is let in meanwhile.
+      // Requests in progress are answered; new connections are rejected.
       const closed = app.close()
       await channel[Symbol.asyncDispose]()
       const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)

@@ -29,7 +29,7 @@ export type SettingSource = 'flag' | 'environment' | 'file' | 'default'
 /** A setting with the value that counts. */
 export interface ChosenSetting {
   readonly name: SettingName
-  /** As given; for a default, what it comes to. */
+  /** The value as given, or the resulting default. */
   readonly value: string
   readonly source: SettingSource
   readonly secret: boolean
@@ -272,7 +272,7 @@ function withoutPassword(address: string): string {
   return address.replace(/(:\/\/[^/@:]*):[^/@]*@/, '$1:***@')
 }
 
-/** Settings of parts that are not built yet: named, so that a configuration written for them is no mistake. */
+/** Reserved settings of features that do not exist yet. Accepted, so that a configuration with them is valid. */
 const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS']
 
 function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {

@@ -10,7 +10,7 @@ export const LOG_OPTIONS = {
 }
 
 /**
- * Opens the log of the service: JSON lines, or short lines where a person reads them on a terminal.
+ * Opens the log of the service: JSON lines, or short lines on a terminal.
  * Secrets are `Secret` objects, which print as `[secret]`. No header, body or query is logged.
  */
 export function openLog(level: 'info' | 'error', to: 'stdout' | 'stderr' = 'stdout'): Logger {

@@ -17,15 +17,15 @@ interface Chore {
 }
 
 const CHORES: readonly Chore[] = [
-  // Watchers are told of an expiry when it happens; this is for the rest.
+  // Watched sessions expire on their own timers; this expires the others.
   { work: 'expire', everyMs: 1_000, batch: expireSessions },
-  // What the command line changes is told to watchers within a second; asking costs a few microseconds.
+  // Watchers learn of changes by the command line within a second. A check costs a few microseconds.
   { work: 'tell_foreign', everyMs: 250, batch: publishExternalChanges },
   { work: 'forget', everyMs: 60_000, batch: purgeSessions },
 ]
 
 /**
- * Does the work that nobody asked for, a bounded batch in a turn, for as long as there is some. @returns stops it,
+ * Runs scheduled maintenance in bounded batches, one per turn of the event loop. @returns a function that stops it,
  * between two batches; what was left is done after the next start
  */
 export function startMaintenance(service: Service, log: Logger): () => void {

@@ -121,7 +121,7 @@ const bareDigest = (digest: string) => digest.replaceAll(':', '').toLowerCase()
 const keyDigest = (pem: string) =>
   hash('sha256', new X509Certificate(pem).publicKey.export({ format: 'der', type: 'spki' }))
 
-/** Undefined where there is no such file, or where it cannot be parsed. */
+/** Undefined if the file does not exist or cannot be parsed. */
 function parseFile(path: string): unknown {
   try {
     const text = readFileSync(path, 'utf8')

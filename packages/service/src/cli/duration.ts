@@ -6,7 +6,7 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
 }
-/** After a longer time, operators would have forgotten that the old key still works. */
+/** The maximum grace period. It bounds how long an operator must track an old key. */
 const MAX_MS = 30 * 86_400_000
 
 /** Parses `90s`, `30m`, `24h`, `7d` or `0` to milliseconds. */

@@ -38,7 +38,7 @@ export function helpArguments(
   const path: string[] = []
   let command = program
   for (const word of leading.filter((candidate) => candidate !== 'help')) {
-    // The rest are arguments of the command, which help does not need.
+    // Help ignores the arguments of the command.
     if (command.commands.length === 0) break
     const child = command.commands.find((candidate) => candidate.name() === word)
     path.push(word)

@@ -33,8 +33,8 @@ import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service }
 import { verifyAssertion } from './verify-assertion.ts'
 
 /**
- * Bonds a session to a phone by an assertion over all that the server acts on (protocol 5, in its order of
- * checks). An assertion that is valid but misses the policy leads to a step-up instead.
+ * Bonds a session to a phone by an assertion, with the checks in the order of protocol 5. A valid
+ * assertion that misses the policy leads to a step-up instead.
  */
 export async function attest(
   service: Service,
@@ -44,7 +44,7 @@ export async function attest(
   const { nonce } = request
   const id = request.session_id as SessionId
 
-  // Device token: a body may only speak of the device and the subject whose token it came with.
+  // The device and the subject of the body must be those of the device token.
   const device = await deviceOf(service, caller, request)
   if (device?.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
   if (device.subjectId !== request.subject_id)
@@ -52,7 +52,7 @@ export async function attest(
 
   return service.store.write(function* (tables): Work<Result<PhoneReading>> {
     const now = service.clock.now()
-    // Session known, and to a backend one that its credential may read.
+    // The session must exist and, for a backend, be readable with its credential.
     if (caller.kind === 'backend') {
       const own = yield* findKeptSession(tables, { id, key: caller.credential })
       if (!own.ok) return refuse('session_not_live')
@@ -64,17 +64,19 @@ export async function attest(
     const digest = service.keys.sha256(payload)
     const issuedAt = Date.parse(request.issued_at)
     let raised = false
-    // Each turn judges what is stored now; a turn ends without an answer only when another call came in between.
+    // Each pass evaluates the stored data. A pass is repeated only if another call changed the
+    // session in between.
     for (
       let attempt: PhoneAttempt | undefined = first;
       attempt !== undefined;
       attempt = yield* loadAttempt(service, tables, { id, device, nonce })
     ) {
       const { session, tenant } = attempt
-      // Replay of the assertion that bonded: answered before anything time-bound, so a lost answer costs nothing.
+      // A replay of the bonding assertion is answered before any check of time, so that a lost
+      // response costs nothing.
       if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
 
-      // Live, nonce, device, issued_at, then the signature and the counter, once.
+      // Live, nonce, device and issued_at; then signature and counter, which are checked once.
       const early = checkPhone(attempt, now)
       const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
       if (!verdict.ok)
@@ -93,7 +95,8 @@ export async function attest(
         })
         return verified
       }
-      // The device's row first, then the session's. The counter stays raised, whatever the verdict after.
+      // Lock order: the device's row, then the session's. The counter stays raised whatever
+      // follows.
       if (!raised) {
         const counted = yield* raiseCounter(tables, {
           id,
@@ -113,7 +116,8 @@ export async function attest(
         now,
       })
       if (settled === undefined) continue
-      // A backend that relays an assertion calls from its own network.
+      // Backends that relay an assertion call from their own network, which says nothing about the
+      // phone.
       if (settled.ok && caller.kind === 'phone')
         yield* noteNetwork(tables, session, { address, deviceId: device.id, now })
       return settled
@@ -130,7 +134,9 @@ interface Valid {
   readonly now: number
 }
 
-/** Evidence, policy, move. Undefined where another call moved the session in between. */
+/**
+ * Checks evidence and policy, and moves the session. Undefined if another call moved it in between.
+ */
 function* settle(
   service: Service,
   tables: Tables,
@@ -165,7 +171,7 @@ function* settle(
       verification,
       bondDigest: valid.digest,
       bondedAt: now,
-      // Forward only: a bond near the session's end gets its time, one at the beginning keeps it.
+      // Never earlier: a bond near the session's end extends it, an early bond keeps its expiry.
       expiresAt: Math.max(session.expiresAt, now + session.bondedTtlMs),
       subjectRef:
         attempt.knownAs ??
@@ -237,7 +243,7 @@ function rebuildPayload(service: Service, session: Session, request: BondedPairA
   })
 }
 
-/** ECDSA signatures are malleable, so a repetition is known by what was signed, not by the signature. */
+/** ECDSA signatures are malleable, so the signed payload identifies a replay, not the signature. */
 function isReplay(
   session: Session,
   { device, digest, now }: { device: Device; digest: string; now: number },

@@ -116,7 +116,7 @@ async function phone(
   if (device.status === 'removed') return refuse('credential_invalid')
   const { issuedAt } = found.token
   const now = service.clock.now()
-  // Turned round, so that a time that is not a number expires the token.
+  // Negated, so that NaN rejects the token.
   const valid = now < timesOfToken(service, issuedAt).expiresAt
   if (!valid && !acceptsExpired) return refuse('device_token_expired', { serverTime: now })
   if (offered && !(await beginToken(service, device.id, tokenId)))

@@ -1,7 +1,7 @@
 import type { SessionId } from '@bonded/contract'
 import type { Service } from './service.ts'
 
-/** Protocol 9: a poll is never held longer. */
+/** Protocol 9: the maximum time of a long poll. */
 export const LONGEST_WAIT_MS = 25_000
 
 /**
@@ -30,7 +30,7 @@ export function awaitChange(
     () => end(true),
   )
   signal.addEventListener('abort', abort)
-  // It may have changed after it was read and before anybody listened.
+  // The session may have changed between the read and the subscription.
   void service.store
     .read((tables) => tables.sessions.find(id))
     .then(

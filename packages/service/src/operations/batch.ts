@@ -1,10 +1,13 @@
-/** What one unit of background work did. */
+/** The result of one unit of maintenance. */
 export interface Batch {
-  /** How many sessions it dealt with. */
+  /** How many rows it processed. */
   readonly done: number
-  /** Whether there may be more of the same. */
+  /** Whether more may remain. */
   readonly more: boolean
 }
 
-/** Sessions a unit: few enough that the calls of the same turn, which wait for its commit, do not notice. */
+/**
+ * Sessions per unit: few enough that concurrent calls, which share the commit, are not delayed
+ * noticeably.
+ */
 export const BATCH_SESSIONS = 50

@@ -2,7 +2,7 @@ import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { inScope } from '../domain/tenant.ts'
 import type { PublishableKey } from '../ports/store.ts'
 
-/** What a page wants to use its key for. What it leaves out is not checked. */
+/** The intended use of a key. Absent members are not checked. */
 export interface KeyUse {
   readonly tenantId: string | undefined
   readonly workflow: string | undefined

@@ -3,8 +3,8 @@ import { MAX_CLOCK_DIFFERENCE_MS } from '../domain/lifetimes.ts'
 import type { Service } from './service.ts'
 
 /**
- * What keeps the service from doing its work just now; nothing where it is ready. Judged from what is stored,
- * in a fixed number of statements, so that it may be asked every second.
+ * Returns the failing readiness checks; empty if the service is ready. It runs a fixed number of
+ * statements on stored data, so that probes may call it every second.
  */
 export async function checkReadiness(service: Service): Promise<readonly Unreadiness[]> {
   const unready = [...(await service.store.health())]
@@ -12,7 +12,8 @@ export async function checkReadiness(service: Service): Promise<readonly Unreadi
     const latest = await service.store.read((tables) => tables.sessions.latest())
     if (latest === undefined) return unready
     const { rootKeyId, createdAt } = latest
-    // Older ones may be left from before a key was dropped on purpose: they end by themselves.
+    // Older sessions may belong to a root key that was dropped on purpose. They expire by
+    // themselves.
     if (!service.keys.holds(rootKeyId) && createdAt >= service.startedAt)
       unready.push('keys_unknown')
     if (createdAt > service.clock.now() + MAX_CLOCK_DIFFERENCE_MS) unready.push('clock_behind')

@@ -14,8 +14,8 @@ export interface ClaimInput {
 }
 
 /**
- * Takes a session for this phone: from now on no other phone can act on it. Claiming again with the same nonce
- * changes nothing; with a newer one, that nonce's two minutes begin.
+ * Claims a session for this phone: no other phone can act on it afterwards. A second claim with the
+ * same nonce changes nothing. With a newer nonce, the 120 s of that nonce begin.
  */
 export async function claimSession(
   service: Service,
@@ -29,7 +29,8 @@ export async function claimSession(
 
   return service.store.write(function* (tables) {
     const now = service.clock.now()
-    // Each turn judges what is stored now; a turn ends without an answer only when another call came in between.
+    // Each pass evaluates the stored data. A pass is repeated only if another call changed the
+    // session in between.
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
@@ -59,7 +60,7 @@ export async function claimSession(
   })
 }
 
-/** A body may only speak of the device whose token it came with. */
+/** The device of the body must be that of the device token. */
 export function isOwn(deviceId: DeviceId, named: string): boolean {
   return deviceId === named
 }

@@ -18,8 +18,8 @@ export interface CreateInput {
 }
 
 /**
- * Creates a pending session. With an Idempotency-Key, the same key and body give the same session: the row that
- * holds the key is written in the session's own transaction, so no crash and no race makes a second one.
+ * Creates a pending session. The same Idempotency-Key and body return the same session: its key row
+ * is written in the session's transaction, so neither a crash nor a race creates a second one.
  */
 export async function createSession(
   service: Service,
@@ -77,7 +77,7 @@ export async function createSession(
     wantedSubjectRef: request.subject_ref ?? null,
     subjectRef: null,
     sealedPhoneNumber: number === undefined ? null : service.keys.sealNumber(rootKeyId, id, number),
-    // The network is all that is compared, so the address itself is never stored.
+    // Only the network is compared later, so the address itself is never stored.
     endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
     requestingOrigin: null,
     deviceId: null,
@@ -104,19 +104,20 @@ function* storeOnce(
     if (taken.value !== session.id) {
       const earlier = yield* tables.sessions.find(taken.value)
       if (earlier !== undefined) {
-        // Bodies that leave the workflow out are alike, and the other credential may have chosen one that this may not.
+        // A body without a workflow has one MAC for all credentials. The other credential may have
+        // chosen a workflow that this one must not use.
         return inScope(scope, earlier.workflow, earlier.action)
           ? accept(earlier)
           : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
       }
-      // Its key row goes with it, so it is there; a session is never replaced by another.
+      // The key row is purged with its session, so the session exists.
     }
   }
   yield* tables.sessions.create(session)
   return accept(session)
 }
 
-/** The session that the key stands for: this one, or the one that had it first. */
+/** Returns the session of the key: this one, or the one that used the key first. */
 function* takeKey(
   service: Service,
   tables: Tables,

@@ -11,7 +11,7 @@ export interface DeclineInput {
   readonly request: DeclineRequest
 }
 
-/** The person said no, or that they did not start this. The session ends. */
+/** Ends the session, because the user declined or did not start the request. */
 export async function declineSession(
   service: Service,
   caller: PhoneCaller,

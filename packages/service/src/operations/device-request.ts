@@ -8,17 +8,19 @@ import { recordDeviceChange } from './record-device-change.ts'
 import type { Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
-/** A request that a device signs about itself or its subject: a new token, a further key, a removal. */
+/**
+ * A request that a device signs about itself or its subject: a new token, a further key, a removal.
+ */
 export interface DeviceRequest {
   readonly device: Device
   /** The canonical text that the device must have signed. */
   readonly payload: string
   readonly signed: { readonly issued_at: string; readonly app_attest: AppAttest }
-  /** Whether a device of this state may make the request. */
+  /** Whether a device in this state may make the request. */
   readonly mayAsk: (device: Device) => boolean
 }
 
-/** Judges a request without using it up: state, time, signature. For a check before expensive work. */
+/** Checks state, time and signature without using the assertion up, before expensive work. */
 export function checkDeviceRequest(service: Service, request: DeviceRequest): Result<number> {
   const { device, payload, signed, mayAsk } = request
   if (!mayAsk(device)) return refuse('device_not_usable')
@@ -29,8 +31,8 @@ export function checkDeviceRequest(service: Service, request: DeviceRequest): Re
 }
 
 /**
- * Judges a request by the device as it is stored now, and uses its assertion up: of several requests with one
- * assertion exactly one is accepted.
+ * Checks a request against the stored device and uses its assertion up: of several requests with
+ * one assertion exactly one is accepted.
  */
 export function* takeDeviceRequest(
   service: Service,
@@ -44,7 +46,7 @@ export function* takeDeviceRequest(
   if (!judged.ok) return judged
   const issuedAt = Date.parse(request.signed.issued_at)
   if (yield* tables.devices.useRequest(device.id, judged.value, issuedAt)) return accept(device)
-  // As with any other assertion: signed later and counted behind, there are two of this key.
+  // An assertion that is signed later with a lower counter proves that two copies of the key exist.
   if (yield* tables.devices.suspect(device.id, issuedAt)) {
     yield* recordDeviceChange(tables, device.id, {
       at: service.clock.now(),

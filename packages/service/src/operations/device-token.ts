@@ -11,7 +11,7 @@ export interface NewDeviceToken {
   readonly times: TokenTimes
 }
 
-/** Makes a device token that is valid from now on. */
+/** Creates a device token that is valid from now on. */
 export function createDeviceToken(service: Service): NewDeviceToken {
   const { keys, random, clock } = service
   const id = random.base62(10)
@@ -20,7 +20,7 @@ export function createDeviceToken(service: Service): NewDeviceToken {
   return { row, token, times: timesOfToken(service, row.issuedAt) }
 }
 
-/** The times of a token that was issued at the instant, under the service's setting. */
+/** The times of a token that was issued at the instant, by the service's setting. */
 export function timesOfToken({ settings }: Service, issuedAt: Instant): TokenTimes {
   return tokenTimes(issuedAt, settings.deviceTokenTtlMs)
 }

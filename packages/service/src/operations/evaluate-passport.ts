@@ -3,7 +3,7 @@ import type { PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result } from '../domain/refusal.ts'
 import type { Service } from './service.ts'
 
-/** What a passport that a phone sent along proves. Nothing of it is kept but the tier, in the summary. */
+/** Returns the tier of a passport that the phone sent. Only the tier is stored, in the summary. */
 export async function evaluatePassport(
   service: Service,
   { session, tenant, nonce }: PhoneAttempt,
@@ -14,7 +14,7 @@ export async function evaluatePassport(
     service.store.write((tables) =>
       tables.sessions.note(session.id, { at: service.clock.now(), kind: 'note', reason, step }),
     )
-  // A workflow that asks for no passport learns nothing of one.
+  // A passport that the workflow does not use is not evaluated.
   if (session.policy.passport === 'none') {
     await note('passport_not_asked', null)
     return accept(undefined)

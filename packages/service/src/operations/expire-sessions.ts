@@ -2,7 +2,7 @@ import { MOVES } from '../domain/transitions.ts'
 import { type Batch, BATCH_SESSIONS } from './batch.ts'
 import type { Service } from './service.ts'
 
-/** Writes down the end of sessions whose time is up. Readers did not wait for it: they judge by the stored times. */
+/** Stores the expiry of sessions. Reads do not depend on it: they evaluate the stored times. */
 export async function expireSessions(service: Service): Promise<Batch> {
   const now = service.clock.now()
   return service.store.write(function* (tables) {

@@ -16,15 +16,15 @@ import { loadAttempt, raiseCounter, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
-/** What is known once the request has been taken. */
+/** The facts after the request's assertion was accepted. */
 interface Admitted {
   readonly attempt: PhoneAttempt
   readonly continuity: Continuity
 }
 
 /**
- * Judges a phone's signals and signs a summary for this session, this device and this nonce. The phone relays
- * the summary with its assertion; it is worthless anywhere else.
+ * Evaluates a phone's signals and signs a summary for this session, device and nonce. The phone
+ * relays the summary with its assertion; it is invalid anywhere else.
  */
 export async function fetchEvidence(
   service: Service,
@@ -37,7 +37,8 @@ export async function fetchEvidence(
   if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
   if (device.subjectId !== request.subject_id)
     return refuse('device_not_usable', { param: 'subject_id' })
-  // Protocol 7: a person is asked once, for the bond; what a page reports is its own word, signed or not.
+  // Protocol 7: the user is prompted once, for the bond. A page's report proves nothing, signed or
+  // not.
   const isPage = device.format === 'webauthn'
   if (isPage && app_attest !== undefined) return refuse('unknown_member', { param: 'app_attest' })
   if (!isPage && app_attest === undefined) return refuse('missing_member', { param: 'app_attest' })

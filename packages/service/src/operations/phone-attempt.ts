@@ -9,7 +9,7 @@ import type { Tables, Work } from '../ports/store.ts'
 import { noncesOf, type Service } from './service.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 
-/** All the facts that the rules for phones ask for; undefined where there is no such session. */
+/** Loads the facts for the phone rules; undefined if the session does not exist. */
 export function* loadAttempt(
   service: Service,
   tables: Tables,
@@ -19,7 +19,8 @@ export function* loadAttempt(
   const session = yield* tables.sessions.find(id)
   if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
   const tenant = yield* tables.tenants.find(session.tenantId)
-  // As it stands now: an operator may have blocked it since the request was authenticated.
+  // Read again, because an operator may have blocked the device since the request was
+  // authenticated.
   const current = yield* tables.devices.find(device.id)
   if (tenant === undefined || current === undefined) return undefined
   const { failures, subjectRef, continuity } = yield* tables.sessions.deviceStats(session, device)
@@ -28,7 +29,7 @@ export function* loadAttempt(
     tenant,
     device: current,
     knownAs: subjectRef,
-    // Stored at its first bond, derived until then.
+    // Stored at the subject's first bond with the tenant, derived until then.
     subjectRef: subjectRef ?? service.keys.subjectRef(session.tenantId, device.subjectId),
     continuity,
     failures,
@@ -37,7 +38,7 @@ export function* loadAttempt(
   }
 }
 
-/** Writes down why a phone was refused. The phone hears less; the tenant's timeline names the step. */
+/** Records why a phone was refused. The timeline names the step, the response does not. */
 export function* noteRefusal(
   tables: Tables,
   id: SessionId,
@@ -62,7 +63,7 @@ export function* noteNetwork(
   before: Session,
   { address, deviceId, now }: { address: string; deviceId: DeviceId; now: number },
 ): Work<void> {
-  // Once a session: when it is pinned.
+  // Once per session: when it is pinned.
   if (before.deviceId !== null || before.endUserNetwork === null) return
   const network = siteNetworkOf(address)
   if (network === undefined || network === before.endUserNetwork) return
@@ -75,7 +76,7 @@ export function* noteNetwork(
   })
 }
 
-/** Refuses, and writes down why. */
+/** Refuses the call and records why. */
 export function* refuseNoted(
   tables: Tables,
   id: SessionId,
@@ -86,8 +87,9 @@ export function* refuseNoted(
 }
 
 /**
- * Raises the counter of a key by an assertion that verified. One that does not rise is refused; where it was signed
- * after all that were taken, another phone holds the key too, and the device is suspect from then on.
+ * Raises the counter of a key by a verified assertion, and refuses one that does not rise. If that
+ * assertion was signed after all accepted ones, another phone has a copy of the key, and the device
+ * becomes suspect.
  */
 export function* raiseCounter(
   tables: Tables,
@@ -103,7 +105,7 @@ export function* raiseCounter(
   if (yield* tables.devices.suspect(device.id, issuedAt)) {
     const change = { at: now, kind: DEVICE_MOVES.suspect.to, step: 'counter' }
     const holds = yield* recordDeviceChange(tables, device.id, change)
-    // A phone that has claimed nothing may try a session that it does not hold.
+    // A phone that has claimed nothing may try a session that is pinned to another phone.
     if (!holds.some((session) => session.id === id))
       yield* tables.sessions.note(id, {
         at: now,
@@ -115,12 +117,13 @@ export function* raiseCounter(
   return refused
 }
 
-/** The checks whose failure is counted towards the five (protocol 4): what only a forger gets wrong. */
+/** The checks that only a forger fails. They count towards the five failures (protocol 4). */
 const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_id', 'evidence_mac']
 
 /**
- * Writes down an assertion that did not verify, and counts it. The pinned phone's fifth ends the session;
- * another phone's fifth only shuts that phone out, or anybody who saw the code could end it.
+ * Records and counts an invalid assertion. The pinned phone's fifth ends the session. Another
+ * phone's fifth only excludes that phone; otherwise every observer of the QR code could end the
+ * session.
  */
 export function* noteInvalidAssertion(
   tables: Tables,

@@ -2,13 +2,13 @@ import { KEPT_AFTER_END_MS } from '../domain/lifetimes.ts'
 import { type Batch, BATCH_SESSIONS } from './batch.ts'
 import type { Service } from './service.ts'
 
-/** A used challenge is one small row; a session is a dozen. */
+/** A used challenge is one small row; a session has a dozen. */
 const BATCH_CHALLENGES = 500
 
 /**
- * Deletes sessions that ended a day ago, with their events, their phones' failures and their Idempotency-Keys, and
- * the registration challenges nobody can use any more. What is left to do stands in the store and nowhere else: a
- * process that ends in the middle has lost nothing, and the next one goes on.
+ * Deletes sessions that ended 24 hours ago, with their events, failure counts and Idempotency-Keys,
+ * and expired registration challenges. The store alone has the remaining work, so a process that
+ * stops midway loses nothing.
  */
 export async function purgeSessions(service: Service): Promise<Batch> {
   const now = service.clock.now()

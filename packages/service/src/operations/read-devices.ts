@@ -8,11 +8,11 @@ import type { PhoneCaller, Service } from './service.ts'
 export interface OwnDevice {
   readonly device: Device
   readonly tokenExpiresAt: Instant
-  /** When another key of its subject was last added or removed; undefined where none was. */
+  /** When another key of its subject was last added or removed, if ever. */
   readonly keysChangedAt: Instant | undefined
 }
 
-/** The device's own record. Another device's reads as one that does not exist. */
+/** Returns the device's own record. Another device reads as not found. */
 export async function readDevice(
   service: Service,
   { device, tokenIssuedAt }: PhoneCaller,
@@ -24,7 +24,7 @@ export async function readDevice(
   return accept({ device, tokenExpiresAt: expiresAt, keysChangedAt })
 }
 
-/** The keys of the caller's subject that were not removed, oldest first. */
+/** Returns the keys of the caller's subject that are not removed, oldest first. */
 export function listKeys(service: Service, { device }: PhoneCaller): Promise<readonly Device[]> {
   return service.store.read((tables) => tables.subjects.keys(device.subjectId))
 }

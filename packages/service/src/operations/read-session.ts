@@ -64,7 +64,7 @@ export interface PhoneReading {
   readonly nonce: string
 }
 
-/** What a phone reads that shows a nonce of the session: one that is accepted now, or the one it came with. */
+/** Returns the phone view for an accepted nonce, or for the nonce that the phone used. */
 export async function readAsPhone(
   service: Service,
   caller: PhoneCaller,
@@ -91,7 +91,8 @@ export async function readAsPhone(
   }
   if (isLatestStepNonce(session, nonce, nonces)) return accept({ session, tenant, nonce })
   if (!came && acceptedIndex(session, nonce, { now, nonces }) === undefined) return notFound
-  // Protocol 4: who has claimed is shown the code that it claimed, the only one taken from it while it is in force.
+  // Protocol 4: a phone that has claimed sees the nonce that it claimed, which is the only one it
+  // may use.
   const claimed = now < (claimedNonceExpiresAt(session) ?? 0) ? session.claimedNonce : null
   return accept({ session, tenant, nonce: claimed ?? nonce })
 }

@@ -6,8 +6,10 @@ import type { Tables, Work } from '../ports/store.ts'
 type Change = Pick<DeviceEvent, 'at' | 'kind' | 'step'>
 
 /**
- * Records a change of a device, in the unit that makes it: as an event of the device, and in the timeline of every
- * session that it holds. No timeline names the device. @returns the sessions
+ * Records a change of a device within the unit that makes it: as an event of the device, and in the
+ * timeline of each session that is pinned to it. No timeline names the device.
+ *
+ * @returns the sessions
  */
 export function* recordDeviceChange(
   tables: Tables,
@@ -23,9 +25,9 @@ export function* recordDeviceChange(
 }
 
 /**
- * Records a change of a subject with every device that it has, so that each of its phones can learn of it.
+ * Records a change of a subject with each of its devices, so that each phone is notified.
  *
- * @param except the device that the change is about, which has an event of its own
+ * @param except the device that changed, which has an event of its own
  */
 export function* recordSubjectChange(
   tables: Tables,

@@ -17,21 +17,22 @@ import { createDeviceToken, type NewDeviceToken } from './device-token.ts'
 import { recordSubjectChange } from './record-device-change.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
-/** A registered device, and its first token. */
+/** A registered device and its first token. */
 export interface Registered {
   readonly device: Device
   readonly made: NewDeviceToken
 }
 
-/** A challenge to register a key with. Nothing is stored: it carries its own proof of being ours. */
+/** Issues a registration challenge. It authenticates itself, so nothing is stored. */
 export function challengeDevice(service: Service): { challenge: string; expiresAt: Instant } {
   const expiresAt = service.clock.now() + DEVICE_CHALLENGE_TTL_MS
   return { challenge: service.keys.deviceChallenge(expiresAt), expiresAt }
 }
 
 /**
- * Registers a phone's key: the first one of a new subject or, for a caller with a device token, a further key of the
- * token's subject, which the token's device must have approved by an assertion over the registration.
+ * Registers a phone's key. Without a device token it is the first key of a new subject. With a
+ * token it is a further key of the token's subject, and the token's device must have approved it by
+ * an assertion over the registration.
  */
 export async function registerDevice(
   service: Service,
@@ -42,7 +43,8 @@ export async function registerDevice(
   if (!asked.ok) return asked
   const approved = asked.value
   if (approved !== undefined) {
-    // Before the attestation, which costs far more. The store judges it again and uses it up.
+    // Before the attestation, which costs far more. The store checks the approval again and uses it
+    // up.
     const judged = checkDeviceRequest(service, approved)
     if (!judged.ok) return judged
   }
@@ -67,7 +69,7 @@ export async function registerDevice(
           ? yield* storeFirstKey(tables, device, made)
           : yield* storeFurtherKey(service, tables, { device, made, approved })
       if (!stored.ok) return stored
-      // After the key: a challenge is not used up by a key that cannot be taken.
+      // After the key, so that a rejected key does not use the challenge up.
       if (!(yield* tables.devices.useChallenge(registration.challenge, expiresAt)))
         throw new ChallengeUsed()
       yield* recordRegistration(tables, device, key.receipt)
@@ -80,14 +82,17 @@ export async function registerDevice(
     })
 }
 
-/** What the caller's device must have signed; undefined for the first key of a new subject. */
+/**
+ * Returns the request that the caller's device must have signed; undefined for the first key of a
+ * subject.
+ */
 function approvalOf(
   service: Service,
   caller: PhoneCaller | { readonly kind: 'anonymous' },
   given: { approval: KeyApproval | undefined; registration: DeviceRegistration },
 ): Result<DeviceRequest | undefined> {
   const { approval, registration } = given
-  // An approval without its token names no device. Registering a new subject instead would surprise the caller.
+  // An approval without a token names no device. A new subject is not what the caller wants.
   if (caller.kind === 'anonymous')
     return approval === undefined ? accept(undefined) : refuse('credential_missing')
   if (approval === undefined) return refuse('key_approval_required', { param: 'approval' })
@@ -138,7 +143,7 @@ function* storeFirstKey(
     : refuse('key_already_registered')
 }
 
-/** Uses the approval up, stores the key, and notifies all the other devices of the subject. */
+/** Uses the approval up, stores the key, and notifies the other devices of the subject. */
 function* storeFurtherKey(
   service: Service,
   tables: Tables,
@@ -170,7 +175,7 @@ function* recordRegistration(
   yield* tables.devices.record(device.id, { at: device.createdAt, kind: 'registered', step })
 }
 
-/** Asks the attestation verifier of the registration's format. */
+/** Calls the attestation verifier of the registration's format. */
 function prove(
   { attestationVerifiers }: Service,
   registration: DeviceRegistration,
@@ -188,5 +193,5 @@ function prove(
   }
 }
 
-/** Undoes a registration whose challenge another one used first. */
+/** Undoes a registration whose challenge another registration used first. */
 class ChallengeUsed extends Error {}

@@ -8,9 +8,9 @@ import { recordDeviceChange, recordSubjectChange } from './record-device-change.
 import type { PhoneCaller, Service } from './service.ts'
 
 /**
- * Removes a key of the caller's subject for good, against an assertion of the caller's key: the removed key and its
- * token stop working. A suspect device may remove itself only, because it may be the copy. The other devices of the
- * subject are notified.
+ * Permanently removes a key of the caller's subject, against an assertion of the caller's key. The
+ * removed key and its token stop working, and the other devices of the subject are notified. A
+ * suspect device may remove only itself, because it may be the copy.
  */
 export async function removeDevice(
   service: Service,
@@ -28,7 +28,7 @@ export async function removeDevice(
   })
   return service.store.write(function* (tables): Work<Result<void>> {
     const target = yield* tables.devices.find(id)
-    // Another subject's device reads as one that does not exist.
+    // Another subject's device reads as not found.
     if (target?.subjectId !== device.subjectId || target.status === 'removed')
       return refuse('device_not_found')
     const taken = yield* takeDeviceRequest(service, tables, {

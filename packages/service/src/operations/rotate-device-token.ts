@@ -7,9 +7,10 @@ import { createDeviceToken, type NewDeviceToken } from './device-token.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 /**
- * Issues a new token for a device, against an assertion of its key: a stolen token alone cannot shut the phone out.
- * The old token works until the new one is first used, so a lost answer costs nothing. An expired token is accepted
- * here, because it only names the device; what proves the phone is the key.
+ * Issues a new token for a device against an assertion of its key, so a stolen token alone cannot
+ * exclude the phone. The old token works until the first use of the new one, so a lost response
+ * costs nothing. An expired token is accepted here: it only names the device, and the key
+ * authenticates it.
  */
 export async function rotateDeviceToken(
   service: Service,

@@ -39,7 +39,7 @@ export interface Settings {
   readonly qrContent: QrContent
   /** The operator's apps that handoff links open. */
   readonly appLinks: AppLinks
-  /** Of this program, for whoever asks. */
+  /** The version of this program, as the API reports it. */
   readonly version: string
   /** Where no tenant has its own. */
   readonly limits: Limits | 'off'

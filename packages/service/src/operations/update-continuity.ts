@@ -13,8 +13,8 @@ import type { Tables, Work } from '../ports/store.ts'
 import type { Service } from './service.ts'
 
 /**
- * Scores how plainly a phone was carried, and remembers how it was moved, so that a recording counts once. The
- * features are dropped with the request; what is kept are keyed marks of them.
+ * Scores how clearly a user carried the phone, and stores fingerprints of the motion, so that a
+ * recording counts once. The features themselves are not stored.
  */
 export function* updateContinuity(
   { keys }: Service,
@@ -26,7 +26,7 @@ export function* updateContinuity(
   if (signal === undefined || !isWorthStoring(continuity)) return continuity
 
   const stored = yield* tables.devices.motion(device.id)
-  // Marks of a root key that is gone say nothing any more.
+  // Fingerprints of a dropped root key cannot be compared.
   const memory: MotionMemory =
     stored !== undefined && keys.holds(stored.keyId)
       ? stored

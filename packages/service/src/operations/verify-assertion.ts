@@ -4,7 +4,7 @@ import type { Device } from '../domain/session.ts'
 import type { VerifiedAssertion } from '../ports/devices.ts'
 import type { Service } from './service.ts'
 
-/** Verifies an assertion by the format stored with the device. The request does not get to choose. */
+/** Verifies an assertion by the format stored with the device. The request cannot choose it. */
 export function verifyAssertion(
   service: Service,
   assertion: { device: Device; payload: string; appAttest: AppAttest },

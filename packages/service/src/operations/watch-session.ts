@@ -13,16 +13,19 @@ export interface WatchInput {
   readonly after: number | undefined
 }
 
-/** What a channel starts from. */
+/** The initial data of a channel. */
 export interface Watched {
   readonly session: Session
-  /** The events that a returning client missed. Undefined: it starts from the session itself. */
+  /**
+   * The events that a returning client missed. Undefined: the channel starts with the session
+   * itself.
+   */
   readonly events: readonly StoredEvent[] | undefined
 }
 
 /**
- * Admits a channel to a session by its watch token: a browser's with its key, a phone's without.
- * The first browser to be admitted sets the origin that the phone is shown.
+ * Admits a channel to a session by its watch token; a browser also presents its key. The first
+ * admitted browser sets the origin that the phone shows.
  */
 export async function watchSession(
   service: Service,

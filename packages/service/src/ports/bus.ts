@@ -6,16 +6,16 @@ import type { StoredEvent } from './store.ts'
 export interface Announcement {
   readonly sessionId: SessionId
   readonly seq: number
-  /** The event and the session as it was then, where the change was made in this process. */
+  /** The event and the session at that time, if this process made the change. */
   readonly change?: { readonly session: Session; readonly event: StoredEvent }
 }
 
 /**
- * Tells whoever watches a session that it changed. At most once, in order of `seq` for one session, only after
- * the change is durable. Whoever needs certainty reads the store.
+ * Notifies watchers that a session changed. At most once for each event, in order of `seq` within a
+ * session, and only after the change is durable. Callers that need certainty must read the store.
  */
 export interface Bus {
   publish(announcement: Announcement): void
-  /** @returns stops the subscription */
+  /** @returns a function that ends the subscription */
   subscribe(sessionId: SessionId, listener: (announcement: Announcement) => void): () => void
 }

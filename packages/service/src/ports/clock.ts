@@ -1,10 +1,13 @@
-/** Time, from one place. Tests move it. */
+/** The source of time. Tests advance it. */
 export interface Clock {
   /** Milliseconds since the epoch, UTC. */
   now(): number
-  /** Calls back once, when `now()` has reached `at`. Never synchronously. Does not keep the process alive. */
+  /**
+   * Calls back once, when `now()` has reached `at`. Never synchronous. Does not keep the process
+   * alive.
+   */
   schedule(at: number, callback: () => void): Cancel
 }
 
-/** Stops what was scheduled. Calling it twice, or late, does nothing. */
+/** Cancels a scheduled call. A repeated or late cancel does nothing. */
 export type Cancel = () => void

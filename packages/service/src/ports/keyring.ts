@@ -2,24 +2,34 @@ import type { EvidenceContext, SessionId, Secret } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 
 /**
- * All that derives from the root keys. Several may be live: the first makes, all verify. Whatever is made under
- * one remembers its id. Pure and deterministic: two nodes with the same keys make the same.
+ * Everything that derives from the root keys. Several can be live: new values derive from the
+ * active key, and all listed keys verify. Each derived value is stored with its key id. Pure and
+ * deterministic: two nodes with the same keys derive the same values.
  */
 export interface Keyring {
-  /** The id of the key that makes. */
+  /** The id of the active key. */
   readonly currentKeyId: string
-  /** Whether what was made under this key can still be made again. */
+  /** Whether the keyring has this key, so that values under it can be derived again. */
   holds(keyId: string): boolean
   /** The nonces of one session. */
   nonces(keyId: string, sessionId: SessionId): Nonces
   completionSecret(keyId: string, sessionId: SessionId): Secret
-  /** Shown by a browser to watch its session. Not as secret as the others: it opens nothing. */
+  /**
+   * A browser presents it to watch its session. Less secret than the others: it authorizes no
+   * change.
+   */
   watchToken(keyId: string, sessionId: SessionId): Secret
-  /** What a subject is called towards a tenant, where that was not stored yet. */
+  /** The tenant's pseudonym for a subject, for the case that none is stored yet. */
   subjectRef(tenantId: string, subjectId: string): string
-  /** A keyed hash of a travel document, under the current key: from the number alone, which is short, nobody else can make it. */
+  /**
+   * A keyed hash of a travel document, under the active key. The document number alone is short, so
+   * an unkeyed hash could be guessed.
+   */
   documentRef(issuingState: string, documentNumber: string): string
-  /** Short keyed hashes of how a device was moved, from numbers of 32 bits: enough to know it again, too little to learn it. */
+  /**
+   * Short keyed hashes of a device's motion, from rank patterns of 32 bits. They suffice to
+   * recognize the motion, not to reveal it.
+   */
   motionFingerprints(
     keyId: string,
     deviceId: string,
@@ -27,25 +37,28 @@ export interface Keyring {
   ): readonly number[]
   /** The `signature` of an evidence summary. */
   evidenceMac(keyId: string, context: EvidenceContext, evidence: object): string
-  /** A MAC of a create body, to know it again. */
+  /** A MAC of a create request's body, which identifies a retry. */
   bodyMac(keyId: string, canonicalBody: string): string
-  /** A phone number as it rests with its session: unreadable without the root key, and for another session. */
+  /**
+   * Encrypts a phone number for its session. It can be decrypted only with the root key and for the
+   * same session.
+   */
   sealNumber(keyId: string, sessionId: SessionId, number: string): string
-  /** The number again. @throws where this is no seal of this session */
+  /** Decrypts the number. @throws if the text was not encrypted for this session */
   openNumber(keyId: string, sessionId: SessionId, sealed: string): Secret
-  /** A registration challenge that carries its own proof of being ours: nothing is stored until it is used. */
+  /** A registration challenge that authenticates itself: nothing is stored until it is used. */
   deviceChallenge(expiresAt: number): string
-  /** When the challenge runs out, if it is one of ours. */
+  /** The expiry of the challenge, if this service issued it. */
   deviceChallengeExpiry(challenge: string): number | undefined
   /** SHA-256 of a text, base64url. */
   sha256(text: string): string
-  /** SHA-256 of a credential, as it rests in the store. */
+  /** SHA-256 of a credential, as the store has it. */
   digest(credential: string): Uint8Array
-  /** Constant-time equality: the one place where secrets are compared. */
+  /** Constant-time equality: the only place where secrets are compared. */
   same(a: string | Uint8Array, b: string | Uint8Array): boolean
 }
 
-/** Fresh randomness, already in the form wanted. */
+/** Random values in the required forms. */
 export interface Random {
   /** 128 bits, for an id. */
   id(): Uint8Array

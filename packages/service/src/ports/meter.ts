@@ -3,8 +3,8 @@ import type { Session } from '../domain/session.ts'
 import type { StoredEvent } from './store.ts'
 
 /**
- * What a request can have asked for: an endpoint of the table, or one of these. A reading that waits for a change
- * is counted apart, and so is what was no request that could be read.
+ * The route of a request: an endpoint of the table, or one of these. A read that waits for a change
+ * is counted separately, and so is an unreadable request.
  */
 export const OTHER_ROUTES = [
   'pollSession',
@@ -18,33 +18,33 @@ export const OTHER_ROUTES = [
 ] as const
 export type RouteName = EndpointName | (typeof OTHER_ROUTES)[number]
 
-/** Work that nobody asked for: the end of sessions whose time is up, and the deletion of what is kept no longer. */
+/** Scheduled maintenance: expiry of sessions, external changes, and purges. */
 export type BackgroundWork = 'expire' | 'tell_foreign' | 'forget'
 
 /**
- * Is told what the service does, so that somebody can count it. Whatever it is told comes from a closed set: no
- * caller can make it grow. It never throws, never waits, and is cheap enough for every request.
+ * Counts what the service does. Every label is from a closed set, so no caller can make it grow. It
+ * never throws, never waits, and is cheap enough for every request.
  */
 export interface Meter {
-  /** A request was answered. */
+  /** Counts a response. */
   answered(answer: {
     readonly route: RouteName
     readonly ms: number
     readonly reason: Reason | undefined
   }): void
-  /** A session's event is durable. Told once for each, by the process that made it. */
+  /** Counts a durable session event, once, in the process that made it. */
   happened(event: StoredEvent, session: Session): void
-  /** So many units of work were made durable by one commit. */
+  /** Counts a commit and its units of work. */
   committed(units: number): void
-  /** What was to be written could not be. */
+  /** Counts a failed commit. */
   commitFailed(): void
-  /** A batch of background work is done. */
+  /** Counts a finished batch of maintenance. */
   worked(work: BackgroundWork, done: number): void
-  /** What is asked only when somebody looks. */
+  /** Registers the sources that are read only when metrics are collected. */
   watch(sources: { readonly openChannels: () => number }): void
 }
 
-/** Counts nothing: where nobody asked for figures. */
+/** A meter that counts nothing, for a service without metrics. */
 export const noMeter: Meter = {
   answered() {},
   happened() {},

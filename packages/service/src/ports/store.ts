@@ -18,38 +18,49 @@ import type { Move } from '../domain/transitions.ts'
 import type { KeyReceipt } from './devices.ts'
 
 /**
- * A step of a unit of work: written as a generator, so that one driver can run it at a stretch (SQLite) and
- * another can wait at each statement (PostgreSQL). What is yielded is the driver's business.
+ * A step of a unit of work. It is a generator, so that one driver can run it without a pause
+ * (SQLite) and another can wait at each statement (PostgreSQL). Only the driver interprets the
+ * yielded values.
  */
 export type Work<T> = Generator<unknown, T, unknown>
 
-/** A unit of work over the tables. Reads see what was committed, or, inside `write`, what the unit itself wrote. */
+/**
+ * A unit of work over the tables. Reads see committed data and, inside `write`, the unit's own
+ * writes.
+ */
 export type Unit<T> = (tables: Tables) => Work<T>
 
 export interface Store extends AsyncDisposable {
   /**
-   * Runs the unit so that all of it happens or none, and resolves once it is durable.
-   * A unit that throws undoes only itself. A unit has no effect but on the tables: it may be run again from its
-   * beginning, when another one that shared its transaction has failed. @throws {StoreError} when it could not be made durable: nothing was written.
+   * Runs the unit atomically and resolves once its writes are durable. A unit that throws undoes
+   * only itself.
    *
-   * The unit runs later than the call. It reads the clock itself: with the caller's time, a session could still move
-   * after a reader was told that its time is up.
+   * A unit must have no effect except on the tables: if another unit of the same transaction fails,
+   * the driver runs it again from the beginning.
+   *
+   * The unit runs later than the call, so it must read the clock itself. With the caller's time, a
+   * session could still move after a reader saw it expired.
+   *
+   * @throws {StoreError} when the writes could not be made durable; nothing was written
    */
   write<T>(unit: Unit<T>): Promise<T>
-  /** Runs a unit that only reads, on what is committed. */
+  /** Runs a unit that only reads committed data. */
   read<T>(unit: Unit<T>): Promise<T>
-  /** The same store for one request: whatever event its writes store carries the request's id. */
+  /** Returns the same store for one request: the events that it stores carry the request's id. */
   during(requestId: RequestId): Store
-  /** What keeps the store from being used just now, tried where it refused before. Never fails: a store that cannot be asked says so. */
+  /**
+   * Returns what prevents the store from working now. It retries what failed before, and never
+   * rejects: an unreachable store is part of the result.
+   */
   health(): Promise<readonly Unreadiness[]>
   /**
-   * The latest event of each session that another process has stored something for since the last time this was
-   * asked. It may name too many, never too few.
+   * Returns the latest event of each session that another process has changed since the last call.
+   * The result may name too many sessions, never too few.
    */
   externalChanges(): Promise<readonly { readonly sessionId: SessionId; readonly seq: number }[]>
 }
 
-/** What keeps a store from working, as far as it can tell. */
+/** What prevents a store from working, if it can tell. */
 export type StoreFailure =
   | 'full'
   | 'locked'
@@ -64,7 +75,7 @@ export class StoreError extends Error {
   readonly code = 'store_unavailable'
   override readonly name = 'StoreError'
   readonly trouble: StoreFailure | undefined
-  /** Where the store lies, for whoever has to mend it. */
+  /** The location of the store, for the operator who repairs it. */
   readonly where: string | undefined
 
   constructor(
@@ -77,7 +88,7 @@ export class StoreError extends Error {
   }
 }
 
-/** All that is stored, by noun. */
+/** All stored data, by noun. */
 export interface Tables {
   readonly sessions: SessionTable
   readonly devices: DeviceTable
@@ -91,7 +102,7 @@ export interface TimelineNote {
   readonly kind: string
   readonly reason?: string | null
   readonly step?: string | null
-  /** The phone that it is about. */
+  /** The phone that the note concerns. */
   readonly by?: DeviceId
 }
 
@@ -104,17 +115,17 @@ export interface StoredEvent {
   readonly hint: Session['hint']
 }
 
-/** What is stored about a phone and a session together. */
+/** The stored facts about a device and a session. */
 export interface DeviceStats {
-  /** Assertions of this device on this session that did not verify. */
+  /** Invalid assertions of this device on this session. */
   readonly failures: number
-  /** What the tenant knows the device's subject by, once it has bonded there. */
+  /** The tenant's pseudonym for the device's subject, once the subject has bonded there. */
   readonly subjectRef: string | undefined
   /** The decayed continuity of the device's bonds with the tenant, if it has any. */
   readonly continuity: number | undefined
 }
 
-/** Which sessions an operator lists. */
+/** The sessions that an operator lists. */
 export interface SessionQuery {
   readonly tenantId?: TenantId | undefined
   /** Sessions that are in this state at this instant, whether or not their expiry is stored yet. */
@@ -125,56 +136,70 @@ export interface SessionQuery {
 }
 
 /**
- * The sessions. Each change is one guarded statement that replaces the session the unit has read by what follows
- * from it: where anything else was stored in between, nothing is, and the answer is undefined.
+ * The sessions. Each change is one guarded statement that replaces the session as the unit has read
+ * it. If anything else was stored in between, the statement changes nothing and the result is
+ * undefined.
  */
 export interface SessionTable {
   /** Stores a new session with its first event. */
   create(session: Session): Work<void>
   find(id: SessionId): Work<Session | undefined>
   /**
-   * Moves a session along a row of the transition table: one stored event, one step of `seq`. Of two concurrent
-   * moves exactly one gets the session. Undefined too where the table does not allow it, by now or by time.
+   * Moves a session along a row of the transition table: one stored event, one step of `seq`. Of
+   * two concurrent moves exactly one succeeds. Undefined also if the table or the session's expiry
+   * does not allow the move.
    */
   move(
     session: Session,
     move: Move,
     change: { now: Instant; set?: MoveChanges },
   ): Work<Session | undefined>
-  /** A second valid assertion that misses the policy: counted, no change of state. */
+  /** Counts a further valid assertion that misses the policy. The state does not change. */
   countMiss(
     session: Session,
     change: { now: Instant; stepUp: Session['stepUp'] },
   ): Work<Session | undefined>
-  /** Pins a session to a phone, or takes the phone's newer nonce. Undefined where another phone, or an end, came first. */
+  /**
+   * Pins a session to a phone, or stores the phone's newer nonce. Undefined if another phone
+   * claimed the session first, or it has ended.
+   */
   claim(
     session: Session,
     claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant },
   ): Work<Session | undefined>
-  /** Sets the hint, with one event, if it differs. Undefined where it does not, or the session no longer awaits a phone. */
+  /**
+   * Sets the hint, with one event. Undefined if the hint is the same, or the session awaits no
+   * phone.
+   */
   hint(
     session: Session,
     hint: NonNullable<Session['hint']>,
     now: Instant,
   ): Work<Session | undefined>
-  /** Remembers the first Origin that showed the watch token. */
+  /** Stores the first Origin that presented the watch token. */
   storeOrigin(id: SessionId, origin: string): Work<void>
-  /** Adds a line to the timeline that is not an event. At most 200 a session; of a phone that has not claimed it only while there are fewer than 100. */
+  /**
+   * Adds a note to the timeline. A session has at most 200 notes. A phone that has not claimed the
+   * session can add one only while there are fewer than 100.
+   */
   note(id: SessionId, note: TimelineNote): Work<void>
   timeline(id: SessionId): Work<Timeline['entries']>
   eventsAfter(id: SessionId, seq: number): Work<readonly StoredEvent[]>
   deviceStats(session: Session, device: Pick<Device, 'id' | 'subjectId'>): Work<DeviceStats>
-  /** Counts an assertion that did not verify, and answers how many there were of this device on this session. */
+  /** Counts an invalid assertion. @returns how many this device has sent on this session */
   countFailure(id: SessionId, deviceId: DeviceId): Work<number>
-  /** Live sessions whose time is up, oldest first. */
+  /** Live sessions that have reached their expiry, oldest first. */
   overdue(now: Instant, limit: number): Work<readonly Session[]>
-  /** Deletes what had ended at the instant, longest ago first, with all that belongs to it; at most `limit` sessions. @returns how many */
+  /**
+   * Deletes sessions that ended by the instant, with their dependent rows, earliest end first, at
+   * most `limit`. @returns how many
+   */
   purge(endedBy: Instant, limit: number): Work<number>
-  /** Of the live sessions, the one that expires last; undefined where none is live. */
+  /** The live session that expires last; undefined if none is live. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
-  /** The sessions pinned to a device that have not ended yet. */
+  /** The live sessions that are pinned to a device. */
   pinnedTo(deviceId: DeviceId): Work<readonly Session[]>
-  /** Sessions for an operator, newest first. It reads the whole table. */
+  /** Sessions for an operator, newest first. Reads the whole table. */
   list(query: SessionQuery): Work<readonly Session[]>
   storeContinuity(row: {
     tenantId: TenantId
@@ -184,86 +209,104 @@ export interface SessionTable {
   }): Work<void>
 }
 
-/** A device token as it is stored. */
+/** A stored device token. */
 export interface DeviceToken {
   readonly id: string
   readonly hash: Uint8Array
   readonly issuedAt: Instant
 }
 
-/** A device by one of its tokens. */
+/** A device, found by one of its tokens. */
 export interface DeviceByToken {
   readonly device: Device
   readonly token: DeviceToken
-  /** Whether the token waits for its first use beside the one in use. */
+  /** Whether the token has been offered and awaits its first use. */
   readonly offered: boolean
 }
 
 export interface DeviceTable {
-  /** Stores the first key of a new subject. @returns false where the key belongs to a device already */
+  /** Stores the first key of a new subject. @returns false if the key is registered already */
   register(device: Device, token: DeviceToken): Work<boolean>
   /**
-   * Stores a further key of a subject, `device.addedBy` being the device that approved it. False where, at this
-   * moment, the key belongs to a device already, the approving device is not an active one of the same subject,
-   * the subject is blocked, or it has `maxKeys` keys.
+   * Stores a further key of a subject; `device.addedBy` is the device that approved it.
+   *
+   * @returns false if the key is registered already, the approving device is not an active device
+   *   of the same subject, the subject is blocked, or it has `maxKeys` keys
    */
   addKey(device: Device, token: DeviceToken, maxKeys: number): Work<boolean>
-  /** Keeps what the maker said of a new key, for as long as the device is not removed. */
+  /** Stores the vendor's receipt for a new key until the device is removed. */
   keepReceipt(id: DeviceId, receipt: KeyReceipt): Work<void>
   find(id: DeviceId): Work<Device | undefined>
-  /** By the token in use, or by the one that is offered beside it. */
+  /** Finds a device by its current token or by the offered one. */
   findByToken(tokenId: string): Work<DeviceByToken | undefined>
   /**
-   * Raises the counter. False where it would not rise: of two equal ones exactly one is taken. A `webauthn` key that
-   * does not count stays at 0. The latest `issued_at` of all that were taken is remembered.
+   * Raises the counter and stores the latest accepted `issued_at`. Of two equal counters exactly
+   * one is accepted. The counter of a `webauthn` key that does not count stays at 0.
+   *
+   * @returns false if the counter would not rise
    */
   raiseCounter(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
   /**
-   * Uses up the assertion of a request for a new token or a change of keys. As `raiseCounter`, but of a key whose
-   * authenticator always reports 0 each request must be signed later than all before it, so none is taken twice.
-   * False also where the device or its subject is blocked by now.
+   * Uses up the assertion of a request for a new token or a change of keys. Works like
+   * `raiseCounter`. If the authenticator always reports 0, each request must be signed later than
+   * all before it, so that none is accepted twice.
+   *
+   * @returns false also if the device or its subject is blocked
    */
   useRequest(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
-  /** Marks an active device suspect, if this assertion was signed after all that were taken. */
+  /** Marks an active device suspect, if this assertion was signed after all accepted ones. */
   suspect(id: DeviceId, issuedAt: Instant): Work<boolean>
-  /** Moves a device along a row of its table. False where there is none, or the table does not let it move so. */
+  /**
+   * Moves a device along a row of its table. @returns false if it does not exist or cannot move so
+   */
   move(id: DeviceId, move: DeviceMove): Work<boolean>
-  /** Writes down what became of a device. The latest 200 are kept. */
+  /** Stores an event of a device. The latest 200 are kept. */
   record(id: DeviceId, event: Pick<DeviceEvent, 'at' | 'kind' | 'step'>): Work<void>
   events(id: DeviceId): Work<readonly DeviceEvent[]>
-  /** When another key of the device's subject was last added or removed; undefined where none was. */
+  /** When another key of the device's subject was last added or removed, if ever. */
   keysChangedAt(id: DeviceId): Work<Instant | undefined>
-  /** Stores a token beside the one in use. One that was offered before and not used is dropped. */
+  /** Stores a token beside the current one. An earlier offer that was not used is deleted. */
   offerToken(id: DeviceId, token: DeviceToken): Work<void>
-  /** Puts an offered token in the place of the one in use. Of two first uses at once one is `now`, the other `before`. */
+  /**
+   * Replaces the current token with the offered one. Of two concurrent first uses one returns
+   * `now`, the other `before`.
+   */
   useToken(id: DeviceId, tokenId: string): Work<'now' | 'before' | 'never'>
-  /** The newest devices, newest first. For operators: it reads the whole table. */
+  /** The newest devices, newest first. For operators: reads the whole table. */
   recent(wanted: {
     readonly status?: Device['status']
     readonly subjectId?: SubjectId
     readonly limit: number
   }): Work<readonly Device[]>
-  /** Uses a registration challenge up. False where it was used before. */
+  /** Uses up a registration challenge. @returns false if it was used before */
   useChallenge(challenge: string, expiresAt: Instant): Work<boolean>
-  /** Deletes used challenges that nobody could use again, at most `limit`. @returns how many */
+  /** Deletes used challenges that have expired, at most `limit`. @returns how many */
   purgeChallenges(now: Instant, limit: number): Work<number>
-  /** How the device was moved before; undefined where nothing is remembered. */
+  /** The stored motion of the device, if any. */
   motion(id: DeviceId): Work<MotionMemory | undefined>
-  /** Remembers this instead, for as long as the device is not removed. */
+  /** Replaces the stored motion of the device. It is deleted when the device is removed. */
   storeMotion(id: DeviceId, memory: MotionMemory): Work<void>
-  /** What a subject is called towards a tenant: the stored name, or the given one, stored now. */
+  /**
+   * Returns the tenant's pseudonym for a subject: the stored one, or the given one, which it
+   * stores.
+   */
   pairwise(row: { tenantId: TenantId; subjectId: SubjectId; subjectRef: string }): Work<string>
 }
 
-/** What is stored about a subject: its keys, and whether an operator has blocked it. */
+/** The keys of a subject and its block by an operator. */
 export interface SubjectTable {
-  /** The devices of a subject that were not removed, oldest first. */
+  /** The devices of a subject that are not removed, oldest first. */
   keys(id: SubjectId): Work<readonly Device[]>
-  /** Since when the subject is blocked; undefined where it is not. */
+  /** When the subject was blocked; undefined if it is not blocked. */
   blockedAt(id: SubjectId): Work<Instant | undefined>
-  /** Blocks all devices of the subject, present and future. @returns false where it was blocked already */
+  /**
+   * Blocks all present and future devices of the subject. @returns false if it was blocked already
+   */
   block(id: SubjectId, now: Instant): Work<boolean>
-  /** Ends the block. Devices that were blocked by themselves stay so. @returns false where it was not blocked */
+  /**
+   * Ends the block. Devices that were blocked individually stay blocked. @returns false if the
+   * subject was not blocked
+   */
   unblock(id: SubjectId): Work<boolean>
 }
 
@@ -272,7 +315,10 @@ export interface ServerCredential {
   readonly hash: Uint8Array
   readonly tenant: Tenant
   readonly scope: Scope
-  /** From when on it no longer works. In the past where it was revoked, ahead while it is being replaced. */
+  /**
+   * When the key stops working. In the past for a revoked key, in the future for one that is being
+   * rolled.
+   */
   readonly revokedAt: Instant | null
 }
 
@@ -283,7 +329,7 @@ export interface PublishableKey {
   readonly revokedAt: Instant | null
 }
 
-/** What an operator can change about a tenant. */
+/** The settings of a tenant that an operator can change. */
 export type TenantSettings = Pick<Tenant, 'name' | 'origins' | 'workflows'>
 
 export interface TenantTable {
@@ -292,7 +338,7 @@ export interface TenantTable {
   /**
    * Replaces the name, origins and workflows of a tenant in one guarded statement.
    *
-   * @returns false where they differ from `before` in the meantime; nothing was written
+   * @returns false if they no longer equal `before`; nothing was written
    */
   update(before: Tenant, after: TenantSettings): Work<boolean>
   /** Replaces the limits of a tenant. @returns whether the tenant exists */
@@ -314,12 +360,14 @@ export interface TenantTable {
     scope: Scope
     now: Instant
   }): Work<void>
-  /** Ends a key at an instant. @returns false where there is no such key, or it ends as early already */
+  /**
+   * Revokes a key at an instant. @returns false if the key does not exist or ends no later already
+   */
   revoke(key: string, at: Instant): Work<boolean>
   findServerCredential(keyId: string): Work<ServerCredential | undefined>
   findPublishableKey(key: string): Work<PublishableKey | undefined>
   listKeys(tenantId: TenantId): Work<readonly KeyListing[]>
-  /** One key of any tenant, by the key id of a server credential or the publishable key itself. */
+  /** Finds a key of any tenant by the key id of a server credential or by the publishable key. */
   findKey(key: string): Work<KeyListing | undefined>
   /** Whether any tenant has this origin. */
   knowsOrigin(origin: string): Work<boolean>
@@ -330,17 +378,17 @@ export interface KeyListing {
   readonly kind: 'server' | 'publishable'
   /** The key id of a server credential, or the publishable key itself. */
   readonly key: string
-  /** What the operator calls the key. */
+  /** The operator's name for the key. */
   readonly name: string | null
   readonly last4: string
   readonly scope: Scope
   readonly createdAt: Instant
-  /** From when on it no longer works. */
+  /** When the key stops working. */
   readonly revokedAt: Instant | null
 }
 
 export interface IdempotencyTable {
-  /** Takes the key for this session. False where it is taken. */
+  /** Assigns the key to this session. @returns false if the key is in use */
   take(row: {
     tenantId: TenantId
     key: string
@@ -352,6 +400,6 @@ export interface IdempotencyTable {
     tenantId: TenantId,
     key: string,
   ): Work<{ bodyMac: string; rootKeyId: string; sessionId: SessionId } | undefined>
-  /** Frees a key whose session can no longer be read. */
+  /** Releases a key whose session can no longer be read. */
   release(tenantId: TenantId, key: string): Work<void>
 }

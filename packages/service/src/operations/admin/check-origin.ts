@@ -1,9 +1,12 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Addresses of this machine: a page there is served by whoever uses the browser. */
+/** Addresses of this machine: any program on the user's machine can serve a page there. */
 const LOOPBACK = blockList(['127.0.0.0', 8, 'ipv4'], ['::1', 128, 'ipv6'])
 const UNSPECIFIED = blockList(['0.0.0.0', 8, 'ipv4'], ['::', 128, 'ipv6'])
-/** RFC 1918, shared (RFC 6598), link-local and unique local addresses: another network, another page. */
+/**
+ * RFC 1918, shared (RFC 6598), link-local and unique local addresses: another network has another
+ * page there.
+ */
 const PRIVATE = blockList(
   ['10.0.0.0', 8, 'ipv4'],
   ['172.16.0.0', 12, 'ipv4'],
@@ -14,16 +17,16 @@ const PRIVATE = blockList(
   ['fc00::', 7, 'ipv6'],
 )
 
-/** Whose origin it is to be. */
+/** The tenant that the origin is for. */
 interface Owner {
   readonly environment: 'sandbox' | 'production'
   readonly demo: boolean
 }
 
 /**
- * Judges an origin that an operator wants to allow for a tenant's pages.
+ * Checks an origin that an operator wants to allow for a tenant's pages.
  *
- * @returns why it is rejected, as a sentence for the operator; undefined where it is fine
+ * @returns why it is rejected, as a sentence for the operator; undefined if it is valid
  */
 export function checkOrigin(origin: string, { environment, demo }: Owner): string | undefined {
   // The URL parser normalizes: a path, userinfo, capitals, a default port or an odd spelling of an
@@ -47,7 +50,7 @@ export function checkOrigin(origin: string, { environment, demo }: Owner): strin
   return undefined
 }
 
-/** An IPv4 address in IPv6 form is judged as the IPv4 address that it reaches. */
+/** Checks an IPv4 address in IPv6 form as the IPv4 address that it reaches. */
 function isWithin(list: BlockList, hostname: string): boolean {
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   const version = isIP(address)

@@ -40,7 +40,7 @@ export async function inspectDevice(service: Service, id: DeviceId): Promise<Hel
   return found
 }
 
-/** What an operator can do to a device, and the event that records it. */
+/** An operator's action on a device, and the event that records it. */
 export const DEVICE_VERBS = { block: 'blocked', unblock: 'unblocked', remove: 'removed' } as const
 
 /**

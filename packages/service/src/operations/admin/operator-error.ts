@@ -1,9 +1,9 @@
 import type { DeviceId, SessionId, TenantId, SubjectId } from '@bonded/contract'
 
-/** What a script can branch on when an operator's command is rejected. */
+/** A stable code for scripts when an operator's command is rejected. */
 export type OperatorErrorCode = 'not_found' | 'conflict' | 'invalid' | 'rejected'
 
-/** A command of the operator that cannot be carried out. The message is for the operator. */
+/** An operator's command that cannot be carried out. The message is for the operator. */
 export class OperatorError extends Error {
   readonly code: OperatorErrorCode
   override readonly name = 'OperatorError'

@@ -7,13 +7,13 @@ import { subjectNotFound, OperatorError } from './operator-error.ts'
 /** A subject as an operator sees it. */
 export interface SubjectRecord {
   readonly subjectId: SubjectId
-  /** Since when it is blocked; undefined where it is not. */
+  /** When it was blocked; undefined if it is not blocked. */
   readonly blockedAt: Instant | undefined
   /** Its devices that were not removed, oldest first. */
   readonly keys: readonly Device[]
 }
 
-/** @throws {OperatorError} where the subject never had a device that was not removed, and is not blocked */
+/** @throws {OperatorError} if the subject has no devices and is not blocked */
 export async function inspectSubject(service: Service, id: SubjectId): Promise<SubjectRecord> {
   const found = await service.store.read(function* (tables) {
     const keys = yield* tables.subjects.keys(id)
@@ -23,14 +23,14 @@ export async function inspectSubject(service: Service, id: SubjectId): Promise<S
   return found
 }
 
-/** What an operator does to a subject, and what the subject is called afterwards. */
+/** An operator's action on a subject, and the resulting state. */
 export const SUBJECT_VERBS = { block: 'subject_blocked', unblock: 'subject_unblocked' } as const
 
 /**
- * Blocks a subject, or ends the block. All of its devices are rejected with their next call, and it gets no further
- * one. The sessions they hold live on, and their timelines record the block.
+ * Blocks a subject or ends the block. A blocked subject's devices are rejected at their next call,
+ * and it can register none. Its pinned sessions continue, and their timelines record the block.
  *
- * @throws {OperatorError} where there is no such subject, or it is in that state already
+ * @throws {OperatorError} if the subject does not exist or is in that state already
  */
 export async function changeSubject(
   service: Service,

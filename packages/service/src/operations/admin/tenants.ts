@@ -90,7 +90,7 @@ export function checkTenant({ environment, origins, workflows, demo }: NewTenant
     })
 }
 
-/** Replaces the rate limits of a tenant. Limits that are not named are the service's. */
+/** Replaces the rate limits of a tenant. Limits that are not named have the service defaults. */
 export async function limitTenant(
   service: Service,
   id: TenantId,
@@ -121,7 +121,7 @@ export function listTenants(service: Service): Promise<readonly Tenant[]> {
   return service.store.read((tables) => tables.tenants.list())
 }
 
-/** A session of any tenant, until retention deletes it. */
+/** A session of any tenant, until it is purged. */
 export async function inspectSession(
   service: Service,
   id: SessionId,

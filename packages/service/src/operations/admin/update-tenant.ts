@@ -15,7 +15,10 @@ export interface TenantChange {
   readonly removeWorkflows: readonly string[]
 }
 
-/** Another process may change the tenant between reading and writing; more often than this is no accident. */
+/**
+ * Another process may change the tenant between read and write. After this many attempts the call
+ * fails.
+ */
 const MAX_ATTEMPTS = 5
 
 /**
