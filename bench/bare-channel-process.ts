@@ -5,9 +5,9 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { answerQuestions, type Ready } from './process.ts'
 
 /**
- * Bare ws: one socket a path, found in a map, with the listeners that nobody does without. A socket is greeted with
- * as many bytes as it asks for, and a POST sends one frame and one answer of the sizes it names. Nothing is checked
- * or stored.
+ * The peer of the channel benchmark: bare ws with one socket per path and the usual listeners. It
+ * greets a socket with as many bytes as the socket's URL names. A POST sends one frame and one
+ * response of the sizes it names. The process checks and stores nothing.
  */
 const sockets = new Map<string, WebSocket>()
 const channel = new WebSocketServer({

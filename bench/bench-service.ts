@@ -23,9 +23,9 @@ export interface BenchService {
   readonly attestation: Attestation
   readonly passportTrust?: PassportTrust
   readonly workflow: Workflow
-  /** Absent: every call is counted, and none is rejected. */
+  /** Absent: the service counts every call and rejects none. */
   readonly limits?: Limits
-  /** Absent: as many as a bench opens from one address. */
+  /** Absent: as many as a benchmark opens from one address. */
   readonly connections?: ConnectionLimits
 }
 
@@ -39,7 +39,10 @@ const NEVER_REJECTED: Limits = {
   ...parseLimits(LIMIT_NAMES.map((name) => `${name}=600000`).join(',')),
 }
 
-/** The service itself, durable, with a tenant. Tells the parent when it listens, and ends when the parent does. */
+/**
+ * Runs the service itself, durable, with one tenant. Notifies the parent when it listens, and exits
+ * with the parent.
+ */
 export async function serveBench(bench: BenchService): Promise<void> {
   const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...parts } = bench
   const folder = workFolder()
@@ -66,7 +69,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     workflows: [workflow],
     demo: false,
   })
-  // Log lines are made and thrown away: their cost is the service's.
+  // The service still builds its log lines, because their cost belongs to the service.
   const log = pino({ level: 'info' }, { write: () => {} })
   const running = await startService(service, {
     host: '127.0.0.1',

@@ -3,10 +3,10 @@ import { inTurns, obey } from './http-calls.ts'
 import { type Bond, ServiceCalls } from './phones.ts'
 import type { Ready } from './process.ts'
 
-/** The calls of a bond, in their order. */
+/** The calls of a bond, in order. */
 export const BOND_STEPS = ['create', 'claim', 'evidence', 'attest', 'get'] as const
 
-/** One call of many bonds at once; the next task takes them on. */
+/** Sends one call of many bonds at once. The next task continues with the same bonds. */
 export interface BondTask extends Ready {
   readonly step: (typeof BOND_STEPS)[number]
   readonly flows: number
@@ -14,7 +14,7 @@ export interface BondTask extends Ready {
 }
 
 let bonds: Bond[] = []
-/** One for each caller: the counters of one rise one by one. */
+/** One phone per caller, because the counters of one phone must rise one by one. */
 const phones: TestPhone[] = []
 
 obey(async (task: BondTask) => {

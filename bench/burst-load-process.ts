@@ -9,7 +9,10 @@ import { passportSignal } from './passports.ts'
 import { ServiceCalls, viewOf } from './phones.ts'
 import { type Ready, sharedNowMs } from './process.ts'
 
-/** What the parent asks for: whom the service has to believe, then a burst made ready, then it sent; and so on. */
+/**
+ * The parent's messages: first the keys and issuers to trust, then for each burst one to prepare
+ * and one to send it.
+ */
 export type BurstTask =
   | { readonly step: 'makers' }
   | {
@@ -20,7 +23,9 @@ export type BurstTask =
     }
   | { readonly step: 'send' }
 
-/** From the first request to the last answer, on the clock that all processes of a machine share. */
+/**
+ * From the first request to the last response, on the clock that all processes of a machine share.
+ */
 export interface BurstWindow {
   readonly fromMs: number
   readonly untilMs: number
@@ -47,7 +52,10 @@ obey(async (task: BurstTask): Promise<Makers | BurstWindow | Record<string, neve
   return {}
 })
 
-/** All that costs time is made before, and mixed: registrations and passports do not come in blocks. */
+/**
+ * The process builds everything expensive in advance and shuffles it, so that registrations and
+ * passports are mixed.
+ */
 async function prepare({
   service,
   registrations,

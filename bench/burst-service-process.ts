@@ -4,14 +4,14 @@ import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
 import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { serveBench } from './bench-service.ts'
 
-/** Whom the service is told to believe, by the parent's first message. */
+/** The keys and issuers that the service trusts, from the parent's first message. */
 export interface Makers {
   readonly phones: TestRoots
-  /** Of the simulated state that makes the passports: DER, base64. */
+  /** The certificates of the simulated state that issues the passports: DER, base64. */
   readonly countryCertificate: string
 }
 
-/** The service in a process of its own, for phones and passports under test roots. */
+/** The service in its own process, for phones and passports under test roots. */
 process.once('message', ({ phones, countryCertificate }: Makers) => {
   const clock = sinceTheTests()
   void serveBench({
@@ -22,7 +22,7 @@ process.once('message', ({ phones, countryCertificate }: Makers) => {
   })
 })
 
-/** Goes as the machine's does, from the time at which the tests' phones are certified. */
+/** Runs at the machine's speed, from the time at which the test phones are certified. */
 function sinceTheTests(): Clock {
   const behindMs = systemClock.now() - new TestClock().now()
   return {

@@ -6,19 +6,23 @@ import { Child, median, type Ready, sharedNowMs } from './process.ts'
 import type { Latencies, SteadyTask } from './steady-load-process.ts'
 
 /**
- * How long other requests take while many phones register and show passports at once, beside the same requests while
- * nobody does. The service, those who ask steadily and those who come all at once are processes of their own; what they
- * send is made before. Both windows of a round are equally long, so that their percentiles are of equally many calls.
- * `--json` prints one document.
+ * Measures how long other requests take while many phones register and present passports at once,
+ * compared with the same requests without a burst. The service, the steady load and the burst run
+ * in their own processes. The load processes build all requests in advance. Both windows of a round
+ * are equally long, so that their percentiles cover equally many calls. `--json` prints one
+ * document.
  */
 const REGISTRATIONS = Number(process.env.BENCH_REGISTRATIONS ?? 50)
 const PASSPORTS = Number(process.env.BENCH_PASSPORTS ?? 20)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 25)
-/** The first bursts start the workers and load the attestation verifiers; later ones are compiled. */
+/**
+ * The first bursts start the workers and load the attestation verifiers. Later bursts run compiled
+ * code.
+ */
 const WARM_UP_ROUNDS = 5
 const EVERY_MS = 4
 const PAUSE_MS = 300
-/** An idle window is at least so long. */
+/** The minimum length of an idle window. */
 const MIN_WINDOW_MS = 200
 const TARGET_RATIO = 2
 

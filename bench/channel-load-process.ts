@@ -5,7 +5,7 @@ import { inTurns, obey, send } from './http-calls.ts'
 import { type Bond, ServiceCalls } from './phones.ts'
 import type { Ready } from './process.ts'
 
-/** Sizes on the wire, learned from the service, so that its peer sends as much. */
+/** Sizes on the wire, learned from the service, so that the peer sends as many bytes. */
 export interface Sizes {
   readonly hello: number
   readonly attestation: number
@@ -14,9 +14,9 @@ export interface Sizes {
 }
 
 /**
- * `open` opens channels until so many are open, `close` closes all, `bond` bonds all that are open within a second.
- * Before it come the sessions: `sessions` only makes them, `prepare` also takes them up to the attestation. With
- * `sizes` the server is bare ws, which knows none.
+ * `sessions` creates sessions, and `prepare` also takes them up to the attestation. `open` opens
+ * channels up to a count, `close` closes all, and `bond` bonds all open sessions within a second.
+ * With `sizes` the server is bare ws, which has no sessions.
  */
 export interface ChannelTask extends Ready {
   readonly step: 'sessions' | 'open' | 'close' | 'prepare' | 'bond'
@@ -24,7 +24,7 @@ export interface ChannelTask extends Ready {
   readonly sizes?: Sizes
 }
 
-/** Milliseconds from the moment the attestation was sent. */
+/** Milliseconds from the moment the load process sent the attestation. */
 export interface Bonded {
   readonly frameMs: readonly number[]
   readonly replyMs: readonly number[]
@@ -64,7 +64,10 @@ async function makeSessions(task: ChannelTask): Promise<void> {
   })
 }
 
-/** Everything before the attestation, signed in advance: the second of the bonds is for the server. */
+/**
+ * The process signs everything before the attestation in advance, so that the second of the bonds
+ * belongs to the server.
+ */
 async function prepare(task: ChannelTask): Promise<void> {
   const service = new ServiceCalls(task)
   await inTurns(Array.from({ length: task.channels }), CALLERS, async (_, at) => {

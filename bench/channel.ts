@@ -4,28 +4,32 @@ import type { Bonded, ChannelTask, Sizes } from './channel-load-process.ts'
 import { Child, median, type Ready, type Usage, type UsageQuestion } from './process.ts'
 
 /**
- * What an idle channel holds in the server's memory, and how long the frame of a bond takes when a thousand sessions
- * bond within a second; beside bare ws in the same run, with frames of the same sizes. The sessions are there before
- * the channels, so they are not counted, and garbage is collected before each look. `--json` prints one document.
+ * Measures the memory of an idle channel in the server, and how long the frame of a bond takes when
+ * a thousand sessions bond within a second. Bare ws with frames of the same sizes runs in the same
+ * benchmark. The sessions exist before the channels, so their memory is not counted. The server
+ * collects garbage before each reading. `--json` prints one document.
  */
 const CHANNELS = Number(process.env.BENCH_CHANNELS ?? 5_000)
-/** Open before the first look: they take the room that a fresh process has left over. */
+/**
+ * Channels opened before the first reading. They fill the heap space that a fresh process has to
+ * spare.
+ */
 const CHANNELS_BEFORE = CHANNELS / 2
 const BONDS = 1_000
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
-/** For what an opened or closed socket leaves to the next turns of the loop. */
+/** Time for the work that an opened or closed socket defers to later turns of the event loop. */
 const SETTLE_MS = 500
 const BYTES_A_KIB = 1_024
 const SERVERS = { service: 'service-process.ts', bare: 'bare-channel-process.ts' } as const
 
-/** A server, and who keeps it busy. */
+/** A server, and the process that loads it. */
 class Side implements Disposable {
   readonly #server: Child
   readonly #load = new Child('channel-load-process.ts')
   readonly #sizes: Sizes | undefined
   #ready: Ready | undefined
 
-  /** @param sizes what bare ws is to send; not for the service */
+  /** @param sizes the sizes that bare ws sends; absent for the service */
   constructor(server: keyof typeof SERVERS, sizes?: Sizes) {
     this.#server = new Child(SERVERS[server], ['--expose-gc', ...RUNTIME_FLAGS])
     this.#sizes = sizes
@@ -50,7 +54,7 @@ class Side implements Disposable {
     return bonded
   }
 
-  /** What each of many more channels holds, once it is open and nothing happens. */
+  /** Measures the memory of each additional idle channel. */
   async idle(): Promise<Memory> {
     if (this.#sizes === undefined) await this.ask('sessions', CHANNELS_BEFORE + CHANNELS)
     await this.ask('open', CHANNELS_BEFORE)
@@ -83,7 +87,7 @@ interface Memory {
 
 const bonds: { service: Bonded; bare: Bonded }[] = []
 using service = new Side('service')
-// The first round warms up, and says how long what is sent is.
+// The first round warms up and reports the sizes of the messages.
 const { sizes } = await service.bondRound()
 using bare = new Side('bare', sizes)
 await bare.bondRound()
@@ -92,7 +96,8 @@ for (let round = 0; round < ROUNDS; round++)
 
 const memory: { service: Memory; bare: Memory }[] = []
 for (let round = 0; round < ROUNDS; round++) {
-  // Fresh processes: memory once given back to a process hides what it needs the next time.
+  // Each run uses fresh processes, because a process reuses memory that it released and so hides
+  // what it needs.
   using freshService = new Side('service')
   using freshBare = new Side('bare', sizes)
   memory.push({ service: await freshService.idle(), bare: await freshBare.idle() })

@@ -1,17 +1,20 @@
 import { generateKeyPairSync, randomBytes, type webcrypto } from 'node:crypto'
 
-/** How a client of the peer shows who it is: the cheapest way there is, and the one that FAPI demands. */
+/**
+ * How a client of the peer authenticates: the cheapest method there is, and the one that FAPI
+ * requires.
+ */
 export const CLIENT_AUTHENTICATIONS = ['client_secret_basic', 'private_key_jwt'] as const
 export type ClientAuthentication = (typeof CLIENT_AUTHENTICATIONS)[number]
 
-/** What both sides of the peer's flow must know. */
+/** What both sides of the peer's flow share. */
 export interface CibaSecrets {
   readonly clientSecret: string
   /** P-256, private. */
   readonly clientKey: webcrypto.JsonWebKey
 }
 
-/** The peer's issuer; it is never resolved. */
+/** The peer's issuer. No process resolves it. */
 export const ISSUER = 'https://peer.example'
 
 export function newCibaSecrets(): CibaSecrets {

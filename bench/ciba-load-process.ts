@@ -3,10 +3,10 @@ import { type CibaSecrets, type ClientAuthentication, ISSUER } from './ciba-clie
 import { inTurns, obey, send } from './http-calls.ts'
 import type { Ready } from './process.ts'
 
-/** The calls of the peer's flow, in their order. */
+/** The calls of the peer's flow, in order. */
 export const CIBA_STEPS = ['create', 'approve', 'token'] as const
 
-/** One call of many flows at once; the next task takes them on. */
+/** Sends one call of many flows at once. The next task continues with the same flows. */
 export interface CibaTask extends Ready {
   readonly step: (typeof CIBA_STEPS)[number]
   readonly client: ClientAuthentication

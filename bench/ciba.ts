@@ -5,16 +5,16 @@ import type { CIBA_STEPS, CibaTask } from './ciba-load-process.ts'
 import { Child, median, type Ready } from './process.ts'
 
 /**
- * Server CPU microseconds of a bond's three calls (create, attest, get; durable), beside oidc-provider's CIBA flow
- * (backchannel request, approval, token by polling; in-memory adapter) in the same run. Each call is made for a
- * whole round before the next, so that each has a figure of its own. A bond also needs evidence, and a phone that
- * claims: those two calls are made, measured and printed, but have no counterpart in the peer's flow. `--json`
- * prints one document.
+ * Measures the server CPU microseconds of a bond's three calls (create, attest, get; durable). The
+ * same run measures oidc-provider's CIBA flow (backchannel request, approval, token by polling;
+ * in-memory adapter). A round sends each call for all its bonds before the next call, so that each
+ * call has its own figure. A bond also needs evidence and a claim. The benchmark sends, measures
+ * and prints those two calls, but the peer's flow has no counterpart. `--json` prints one document.
  */
 const CALLERS = 16
-/** V8 goes on compiling for thousands of flows; what is measured is what comes after. */
+/** V8 keeps compiling for thousands of flows. The benchmark measures the rounds after that. */
 const WARM_UP_ROUNDS = 40
-/** The peer's in-memory adapter keeps the last thousand entries, and a flow makes four. */
+/** The peer's in-memory adapter keeps the last thousand entries, and a flow creates four. */
 const FLOWS = 150
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 25)
 
@@ -28,7 +28,8 @@ const BOND: readonly (typeof BOND_STEPS)[number][] = [
 const CIBA: readonly (typeof CIBA_STEPS)[number][] = ['create', 'approve', 'token']
 type Costs = Readonly<Record<string, number>>
 
-// The same flags for both: a larger young generation helps whoever leaves garbage.
+// Both servers get the same flags, because a larger young generation favors the one that leaves
+// more garbage.
 using service = new Child('service-process.ts', RUNTIME_FLAGS)
 const ready = await service.next<Ready>()
 using peer = new Child('oidc-provider-process.ts', RUNTIME_FLAGS)

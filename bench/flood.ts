@@ -8,9 +8,10 @@ import { Child, type Ready, sharedNowMs } from './process.ts'
 import { PeakMemory } from './flood/peak-memory.ts'
 
 /**
- * How long a backend's creates take while anonymous clients flood the service, beside the same
- * creates while nobody does, and how much memory the service takes. Service, backend and attacker
- * are processes of their own; each flood has a new service. Exits with 1 when a target is missed.
+ * Measures how long a backend's creates take while anonymous clients flood the service, compared
+ * with the same creates without a flood, and how much memory the service uses. Service, backend and
+ * attacker run in their own processes, and each flood has a new service. Exits with 1 when the
+ * service misses a target.
  *
  * `--json` prints one document. `--only "idle sockets"` runs one flood.
  */
@@ -94,7 +95,7 @@ function judge(measured: Omit<Outcome, 'ratio' | 'missed'>): Outcome {
   return { ...measured, ratio, missed }
 }
 
-/** A create that failed counts as one that took for ever. */
+/** A create that failed counts as infinitely long. */
 function percentilesOf({ ms, failed }: Creates): Percentiles {
   const sorted = [...ms.toSorted((a, b) => a - b), ...Array<number>(failed).fill(Infinity)]
   const quantile = (part: number) => sorted[Math.ceil(part * sorted.length) - 1] ?? Infinity

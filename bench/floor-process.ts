@@ -8,8 +8,9 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { answerQuestions, type Ready, workFolder } from './process.ts'
 
 /**
- * The floor: the same six calls with the same bodies over bare node:http and ws, two P-256 verifications, five
- * committed writes (grouped by turn, as the service does) and five frames. It checks nothing and knows no states.
+ * The floor: the same six calls with the same bodies over bare node:http and ws, two P-256
+ * verifications, five committed writes (grouped by turn, as in the service) and five frames. It
+ * checks nothing and has no states.
  */
 const folder = workFolder()
 const database = new DatabaseSync(join(folder, 'floor.db'))
@@ -35,7 +36,10 @@ function commit(): void {
   for (const { done } of writes) done()
 }
 
-/** What the service answered to each call, to be answered again; the key that the phone signs with. */
+/**
+ * The service's response to each call, which the floor replays, and the key with which the phone
+ * signs.
+ */
 let answers: Readonly<Record<string, object>> = {}
 let key: KeyObject | undefined
 const watchers = new Map<string, WebSocket>()

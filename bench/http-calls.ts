@@ -10,7 +10,12 @@ export interface HttpCall {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 128 })
 
-/** What a load process does all day. @returns the body. @throws where the status is not one of success: a bench of refusals measures nothing */
+/**
+ * Sends one call of a load process.
+ *
+ * @returns the body
+ * @throws when the status is not a success: a benchmark of rejections measures nothing
+ */
 export function send({ port, method, path, headers = {}, payload }: HttpCall): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const length =
@@ -38,7 +43,10 @@ export function send({ port, method, path, headers = {}, payload }: HttpCall): P
   return promise
 }
 
-/** Runs the work for each item, `callers` at a time; each caller takes every `callers`-th, one after the other. */
+/**
+ * Runs the work for each item with `callers` in parallel. Each caller takes every `callers`-th
+ * item, one after the other.
+ */
 export async function inTurns<T>(
   items: readonly T[],
   callers: number,
@@ -50,7 +58,7 @@ export async function inTurns<T>(
   await Promise.all(Array.from({ length: callers }, (_, first) => caller(first)))
 }
 
-/** In a load process: does what each message asks for, then answers; ends when its parent does. */
+/** In a load process: runs each message's task, then answers. Exits with its parent. */
 export function obey<Task, Answer extends object>(work: (task: Task) => Promise<Answer>): void {
   process.on('message', (task: Task) => {
     work(task).then(

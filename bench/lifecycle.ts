@@ -3,15 +3,16 @@ import { Child, median, type Ready } from './process.ts'
 import type { Lesson, Task } from './load-process.ts'
 
 /**
- * Server CPU microseconds a full lifecycle (create, channel open, claim, evidence, attest, frame received, get,
- * complete; durable), beside the floor in the same run. The load generator is a process of its own, so its CPU
- * is not in the figures. `--json` prints one document.
+ * Measures the server CPU microseconds of a full lifecycle (create, channel open, claim, evidence,
+ * attest, frame received, get, complete; durable), and of the floor in the same run. The load
+ * generator runs in its own process, so its CPU is not in the figures. `--json` prints one
+ * document.
  */
 const CALLERS = 16
-/** V8 goes on compiling for thousands of lifecycles; what is measured is what comes after. */
+/** V8 keeps compiling for thousands of lifecycles. The benchmark measures the rounds after that. */
 const WARM_UP = 6_000
 const LIFECYCLES = Number(process.env.BENCH_LIFECYCLES ?? 300)
-/** Many short rounds that alternate: a machine that slows down for a while slows both. */
+/** Many short rounds alternate, so that a temporary slowdown of the machine affects both. */
 const ROUNDS = 25
 
 using service = new Child('service-process.ts', RUNTIME_FLAGS)

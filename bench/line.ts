@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net'
 
-/** One kept connection, and the time between a request's last byte and its answer's first. */
+/**
+ * One keep-alive connection, and the time between a request's last byte and its response's first.
+ */
 export class Line implements Disposable {
   readonly #socket: Socket
   #heard: (answer: { status: number; at: bigint }) => void = () => {}

@@ -14,23 +14,23 @@ import {
 } from '../packages/service/tests/harness/phone.ts'
 import { obey, send } from './http-calls.ts'
 
-/** What the parent asks for. */
+/** The parent's messages. */
 export interface Task {
   readonly port: number
   readonly credential: string
   readonly lifecycles: number
   readonly callers: number
-  /** The floor is not the service: it takes a phone nobody registered. */
+  /** The floor accepts a phone that is not registered. */
   readonly floor: boolean
 }
 
-/** What one lifecycle answered, to teach the floor, and the phone's public key. */
+/** The responses of one lifecycle, to configure the floor, and the phone's public key. */
 export interface Lesson {
   readonly answers: Readonly<Record<string, object>>
   readonly publicKey: string
 }
 
-/** One key for all phones, so that the floor needs to know one. */
+/** All phones share one key, so that the floor needs only one. */
 const key = newKey()
 let answers: Record<string, object> = {}
 
@@ -58,7 +58,7 @@ async function phoneOf(task: Task): Promise<TestPhone> {
   return own
 }
 
-/** A phone of its own for each caller: the counters of one rise one by one. */
+/** One phone per caller, because the counters of one phone must rise one by one. */
 async function enrol(task: Task): Promise<TestPhone> {
   if (task.floor)
     return {
@@ -70,7 +70,7 @@ async function enrol(task: Task): Promise<TestPhone> {
       counter: 0,
     }
   const { challenge } = (await call(task, 'POST', '/devices/challenges')) as { challenge: string }
-  // The first phone has the key the floor will verify with; the others theirs.
+  // The first phone has the key with which the floor verifies. The others have their own.
   const own = phone === undefined ? key : newKey()
   const registered = (await call(task, 'POST', '/devices', {
     body: { format: 'software', challenge, public_key: own.public_key },

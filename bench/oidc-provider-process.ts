@@ -6,9 +6,9 @@ import { CLIENT_AUTHENTICATIONS, ISSUER, newCibaSecrets, newJwk } from './ciba-c
 import { answerQuestions, type Ready } from './process.ts'
 
 /**
- * The peer: oidc-provider with CIBA in poll mode and its in-memory adapter, with one client for each way of
- * authenticating. ID tokens are signed with ES256, which costs a tenth of the RS256 it would take by default.
- * One route more answers a person's approval, as a phone's backend would.
+ * The peer: oidc-provider with CIBA in poll mode and its in-memory adapter, with one client for
+ * each way of authenticating. It signs ID tokens with ES256, which costs a tenth of the default
+ * RS256. One more route records a user's approval, as a phone's backend would.
  */
 const secrets = newCibaSecrets()
 const { d: _private, ...clientPublicKey } = secrets.clientKey

@@ -1,4 +1,4 @@
-/** As much of oidc-provider, which comes without types, as its bench uses. */
+/** The part of oidc-provider, which ships without types, that its benchmark uses. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
 

@@ -5,7 +5,7 @@ import type { SimulatedPassport } from '@bonded/simulator'
 const CHALLENGE_PREFIX = 'bond-aa/v1'
 const CHALLENGE_BYTES = 8
 
-/** What a phone sends of a passport that it holds to itself for this nonce (protocol 7). */
+/** The part of a passport that a phone sends for this nonce (protocol 7). */
 export function passportSignal(
   { sod, dg1, dg14, dg15, chip }: SimulatedPassport,
   nonce: string,

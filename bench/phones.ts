@@ -14,7 +14,7 @@ import {
 import { send } from './http-calls.ts'
 import type { Ready } from './process.ts'
 
-/** One session on its way to a bond, and the phone that it meets. */
+/** One session on its way to a bond, and its phone. */
 export interface Bond {
   readonly phone: TestPhone
   readonly created: CreatedSession
@@ -22,7 +22,7 @@ export interface Bond {
   evidence?: VerifiedEvidence
 }
 
-/** The calls of the service, each as its caller makes it. */
+/** The calls of the service, each with its caller's credential. */
 export class ServiceCalls {
   readonly #port: number
   readonly #credential: string
@@ -45,7 +45,7 @@ export class ServiceCalls {
     }
   }
 
-  /** What the registration of a key is made for. */
+  /** The arguments of a key registration. */
   async challenge(): Promise<string> {
     return (await this.#call<{ challenge: string }>('POST', '/devices/challenges')).challenge
   }
@@ -86,7 +86,7 @@ export class ServiceCalls {
     ).verified_evidence
   }
 
-  /** The body of the attestation, signed. A phone signs one at a time: its counter rises. */
+  /** The signed body of the attestation. A phone signs one at a time, because its counter rises. */
   sign(bond: Bond): string {
     if (bond.evidence === undefined) throw new Error('a bond needs evidence first')
     const view = viewOf(bond)
@@ -129,7 +129,7 @@ export class ServiceCalls {
   }
 }
 
-/** Claiming is how these phones learn what they sign. */
+/** These phones claim a session to learn what to sign. */
 export function viewOf({ view, created }: Bond): PhoneSession {
   if (view === undefined) throw new Error('a phone claims first')
   return { ...view, id: created.id }

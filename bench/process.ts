@@ -3,32 +3,35 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** What a server process says when it listens. */
+/** The message of a server process when it listens. */
 export interface Ready {
   readonly port: number
   readonly credential: string
 }
 
-/** A folder for one run's database, on the disk that the system's temporary files are on. */
+/** A folder for one run's database, on the disk of the system's temporary files. */
 export function workFolder(): string {
   return mkdtempSync(join(tmpdir(), 'bonded-bench-'))
 }
 
-/** What a server process has used so far, and what it holds. */
+/** CPU time that a server process has used, and its current memory. */
 export interface Usage {
   readonly cpuMicros: number
   readonly rssBytes: number
-  /** In use on V8's heap and beside it. */
+  /** Bytes in use on V8's heap and outside it. */
   readonly heapBytes: number
 }
 
-/** What a server process may be asked. */
+/** The requests that a server process answers. */
 export interface UsageQuestion {
-  /** Whether garbage is collected first; for that the process needs `--expose-gc`. */
+  /** Whether to collect garbage first. The process then needs `--expose-gc`. */
   readonly collect?: boolean
 }
 
-/** In a server process: says it is ready, tells what it uses whenever asked, and ends when its parent does. */
+/**
+ * In a server process: reports that it is ready, answers each usage request, and exits with its
+ * parent.
+ */
 export function answerQuestions(ready: Ready, end: () => void): void {
   process.on('message', ({ collect = false }: UsageQuestion) => {
     if (collect) globalThis.gc?.()
@@ -47,15 +50,15 @@ export function answerQuestions(ready: Ready, end: () => void): void {
   process.send?.(ready)
 }
 
-/** In the parent: a child process that answers each message with one. */
+/** In the parent: a child process that answers each message with one message. */
 export class Child implements Disposable {
   readonly #process: ChildProcess
 
-  /** @param flags what the runtime is started with; the service's are those it is shipped with */
+  /** @param flags the runtime's flags; by default those that the service ships with */
   constructor(file: string, flags: readonly string[] = []) {
     this.#process = fork(resolve(import.meta.dirname, file), {
       execArgv: ['--conditions=@bonded/source', ...flags],
-      // Standard output is for the figures; what a child has to say goes beside them.
+      // Standard output carries the figures, so a child's own output goes to standard error.
       stdio: ['ignore', 2, 2, 'ipc'],
     })
   }
@@ -94,13 +97,13 @@ export class Child implements Disposable {
   }
 }
 
-/** The middle of the figures: what a noisy machine is quoted by. */
+/** The median of the figures, because a single run on a noisy machine means little. */
 export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
-/** Of a clock that all processes of a machine share. */
+/** Milliseconds on a clock that all processes of a machine share. */
 export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

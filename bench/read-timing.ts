@@ -9,15 +9,15 @@ import { Line } from './line.ts'
 import { middleOf, samplesInRandomOrder, TELLS_APART, worstWelchT } from './welch.ts'
 
 /**
- * Whether the time of an answer tells why a session is not found: kinds of reads in random order over kept sockets,
- * their times compared two by two. Fails where a pair can be told apart.
+ * Tests whether response times reveal why a session is not found. Sends kinds of reads in random
+ * order over keep-alive sockets and compares their times pairwise. Fails when a pair differs.
  *
- *     npm run bench:timing -- [samples of each kind]
+ * npm run bench:timing -- [samples of each kind]
  */
 const SAMPLES = Number(process.argv[2] ?? 50_000)
-/** Sessions of each kind: no read may profit from the one before. */
+/** Sessions of each kind, so that no read benefits from the one before it. */
 const SESSIONS = 300
-/** Most of an answer's time is a wait, so several are asked for at once. */
+/** A response mostly waits, so the benchmark keeps several requests in flight. */
 const LINES = 8
 const HOUR_MS = 3_600_000
 
@@ -61,9 +61,14 @@ clock.advance(2 * HOUR_MS)
 const foreign = await several(() => create(theirs))
 const [live, claimed] = [await several(() => create()), await several(claimedByOther)]
 
-/** Everything that is asked for is made before: what makes it must not show in the times. */
+/**
+ * The benchmark builds every request in advance, so that building them does not affect the times.
+ */
 type Kind = readonly [name: string, paths: readonly string[]]
-/** A nonce of the form of all others, of one piece: V8 would gather one that is put together from letters anew for every request. */
+/**
+ * A nonce of the usual form in one contiguous string. V8 would flatten a concatenated one anew for
+ * every request.
+ */
 const anyNonce = () => randomBytes(32).toString('base64url')
 const unknown = Array.from({ length: SESSIONS }, () => ({
   id: makeId('sess', random.id()),

@@ -22,23 +22,29 @@ import { Line } from './line.ts'
 import { middleOf, samplesInRandomOrder, TELLS_APART, worstWelchT } from './welch.ts'
 
 /**
- * Whether the time of an answer tells why an assertion failed: attestations that each have one thing wrong, in random
- * order over one kept socket, each on a session of its own, their times compared two by two. Fails where a pair can be
- * told apart.
+ * Tests whether response times reveal why an assertion failed. Sends attestations with one fault
+ * each, in random order over one keep-alive socket, each on its own session, and compares their
+ * times pairwise. Fails when a pair differs.
  *
- *     npm run bench:refusals -- [samples of each kind] [a format; all of them without one]
+ * npm run bench:refusals -- [samples of each kind] [a format; default all]
  */
 const SAMPLES = Number(process.argv[2] ?? 2_000)
 const FORMATS = ATTESTED_KEYS.filter(
   ([format]) => process.argv[3] === undefined || process.argv[3] === format,
 )
 
-/** Until the code is compiled; each is looked up in its session's timeline. */
+/**
+ * Warm-up rounds until V8 has compiled the code. Each sample's reason is checked in its session's
+ * timeline.
+ */
 const REHEARSALS = 30
 /** The one answer to all of them. */
 const REFUSED = 400
 
-/** What is wrong; `counter` is one that the key has used. Each is answered `assertion_invalid`. */
+/**
+ * The fault; `counter` is one that the key has used. The service answers each with
+ * `assertion_invalid`.
+ */
 interface Kind {
   readonly step: string
   readonly tampering?: Tampering
@@ -50,7 +56,7 @@ const KINDS: readonly Kind[] = [
   { step: 'signature', tampering: { privateKey: newKey().privateKey } },
   { step: 'app_id', tampering: { appId: 'evil.example' } },
   { step: 'counter', tampering: { counter: 1 } },
-  // Nothing is wrong with the assertion: the evidence is another session's.
+  // The assertion has no fault, but the evidence belongs to another session.
   { step: 'evidence_mac' },
 ]
 
@@ -98,14 +104,17 @@ interface Attempt {
   readonly body: string
 }
 
-/** In random order, each on a session of its own: made before, so that nothing but attestations goes on while times are taken. */
+/**
+ * In random order, each on its own session. Built in advance, so that only attestations run while
+ * the benchmark takes times.
+ */
 async function prepare(
   phone: TestPhone,
   evidence: VerifiedEvidence,
   samples: number,
 ): Promise<readonly Attempt[]> {
   const attempts: Attempt[] = []
-  // Signed in the order in which they are sent: what verifies raises the counter.
+  // Signed in the order of sending, because an assertion that verifies raises the counter.
   for (const { kind, sample } of samplesInRandomOrder(KINDS.length, samples)) {
     const session = await claimed(phone)
     const { tampering, change } = KINDS[kind] as Kind
@@ -139,7 +148,7 @@ async function timesOf(
   return times
 }
 
-/** @throws where something else was wrong than what was meant to be */
+/** @throws when the session failed for another fault than the intended one */
 async function assertSteps(attempts: readonly Attempt[]): Promise<void> {
   for (const { kind, session } of attempts) {
     const { body } = await exchange('GET', `/sessions/${session.id}/timeline`, {
@@ -167,7 +176,7 @@ async function claimed(phone: TestPhone): Promise<PhoneSession> {
   }
 }
 
-/** Leaves a counter that is used, and evidence that is good for no other session. */
+/** Leaves a used counter, and evidence that no other session accepts. */
 async function bondElsewhere(phone: TestPhone): Promise<VerifiedEvidence> {
   const session = await claimed(phone)
   const request = evidenceRequest(phone, session, carriedSignals(clock.now()), session.server_time)

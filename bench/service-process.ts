@@ -3,7 +3,7 @@ import { createAttestation } from '../packages/service/src/adapters/attestation/
 import { NO_APPS } from '../packages/service/src/adapters/attestation/trusted-phones.ts'
 import { BENCH_ORIGIN, serveBench } from './bench-service.ts'
 
-/** The service in a process of its own, for phones of software. */
+/** The service in its own process, for software phones. */
 await serveBench({
   clock: systemClock,
   attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),

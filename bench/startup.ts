@@ -9,10 +9,10 @@ import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
 import { median } from './process.ts'
 
 /**
- * How long `bonded serve` takes from the start of the runtime until it listens, and how much memory
- * it uses after one idle second: from the sources and compiled (`npm run build`), each with an empty
- * compile cache and with a filled one, in turns with a bare process on node:http and node:sqlite.
- * `--json` prints one document.
+ * Measures how long `bonded serve` takes from the start of the runtime until it listens, and how
+ * much memory it uses after one idle second. It runs from the sources and compiled (`npm run
+ * build`), each with an empty and with a filled compile cache, in turns with a bare process on
+ * node:http and node:sqlite. `--json` prints one document.
  */
 const RUNS = 9
 const IDLE_MS = 1_000

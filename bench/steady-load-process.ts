@@ -2,7 +2,7 @@ import { ServiceCalls, type Bond } from './phones.ts'
 import { obey } from './http-calls.ts'
 import { type Ready, sharedNowMs } from './process.ts'
 
-/** What the parent asks for: calls from now on, and then how long those took that were sent in a window. */
+/** The parent's messages: start the calls, then report the durations of those sent in a window. */
 export type SteadyTask =
   | { readonly step: 'begin'; readonly service: Ready; readonly everyMs: number }
   | { readonly step: 'report'; readonly fromMs: number; readonly untilMs: number }
@@ -11,7 +11,7 @@ export interface Latencies {
   readonly ms: readonly number[]
 }
 
-/** Of so many calls one creates a session; the others read one. */
+/** One call in this many creates a session. The others read one. */
 const CALLS_A_CREATE = 5
 const SESSIONS = 50
 
@@ -28,7 +28,10 @@ obey(async (task: SteadyTask): Promise<Latencies> => {
   return { ms: [] }
 })
 
-/** At a steady rate, whether or not the answers come: a service that stands still must not be asked less. */
+/**
+ * Sends at a steady rate, whether or not responses arrive, so that a stalled service gets no fewer
+ * requests.
+ */
 async function begin({ service, everyMs }: Extract<SteadyTask, { step: 'begin' }>): Promise<void> {
   const calls = new ServiceCalls(service)
   const phone = await calls.enrol()

@@ -11,9 +11,10 @@ import { median, workFolder } from './process.ts'
 import { bond, complete, create, fill, newSession } from './stored-sessions.ts'
 
 /**
- * What the store's work costs with a thousand sessions stored and with a million: create and move (durable, 16
- * at a time, as 16 callers do), read, and the two sweeps. Each size is a file of its own, and the sizes take
- * turns: a machine that slows down for a while slows all. `--json` prints one document.
+ * Measures the store's work with a thousand and with a million stored sessions: create and move
+ * (durable, 16 at a time, as 16 callers do), read, and the two sweeps. Each size has its own file,
+ * and the sizes take turns, so that a temporary slowdown of the machine affects all. `--json`
+ * prints one document.
  */
 const SIZES = (process.env.BENCH_SIZES ?? '1000,10000,100000,1000000').split(',').map(Number)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15)
@@ -21,7 +22,7 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15)
 const WARM_UP_ROUNDS = 3
 const CALLERS = 16
 const SESSIONS = 320
-/** Of the newest, because that is what is asked for. */
+/** The newest sessions, because clients read those. */
 const NEWEST = 900
 const READS = 400
 
@@ -37,7 +38,7 @@ type Costs = Readonly<Record<Operation, Cost>>
 class Stored implements AsyncDisposable {
   readonly #file: string
   readonly #store: Store
-  /** Oldest first; as many as were there in the beginning, whatever the rounds have done. */
+  /** Oldest first. The count equals the initial number, whatever the rounds have done. */
   readonly #ids: SessionId[]
   #oldest = 0
   #now: number
@@ -57,7 +58,7 @@ class Stored implements AsyncDisposable {
     const from = this.#now
     const now = from + SESSIONS
     this.#now = now
-    // Half of them go all the way; the others were made so long ago that their time is up by now.
+    // Half of them run to the end. The others are old enough to have expired by now.
     const moving = Array.from({ length: SESSIONS / 2 }, () => newSession(now))
     const expiring = Array.from({ length: SESSIONS / 2 }, (_, at) =>
       newSession(from + at - SESSION_TTL_SECONDS * 1_000),
@@ -77,7 +78,7 @@ class Stored implements AsyncDisposable {
       ),
       forget: await costOf(SESSIONS, () => this.#sweep(SESSIONS, (limit) => this.#forget(limit))),
     }
-    // In the order in which they have ended, which is the order in which they will be forgotten.
+    // In the order of their end, which is the order of the purge.
     for (const { id } of [...expiring, ...moving]) this.#ids.push(id)
     this.#oldest += SESSIONS
     return costs
@@ -87,7 +88,10 @@ class Stored implements AsyncDisposable {
     await this.#store[Symbol.asyncDispose]()
   }
 
-  /** One after the other, from a store that has kept none of them; as many before, that nobody measures. */
+  /**
+   * Reads one after the other, from a store that has cached none of them, after as many unmeasured
+   * reads.
+   */
   async #reads(newest: number): Promise<Cost> {
     await using store = new SqliteStore(this.#file, { bus: localBus() })
     const chosen = new Set<SessionId>()

@@ -24,7 +24,7 @@ const verification: PulseVerification = {
   sensor_continuity: { motion_present: true, continuity_score: 0.84 },
 }
 
-/** A session as the service makes it, with what a bank would bind to it. */
+/** A session as the service creates it, with the data that a bank would bind to it. */
 export function newSession(now: number): Session {
   return {
     id: makeId('sess', randomBytes(16)),
@@ -118,8 +118,9 @@ function expire(session: Session, now: number): Unit<boolean> {
 }
 
 /**
- * Fills a new file with sessions of the two kinds that a round of the bench makes, in turns, so that what is read
- * and forgotten is alike however many there were; they ended one after the other, the last one now.
+ * Fills a new file with sessions of the two kinds that a round of the benchmark creates,
+ * alternating, so that reads and purges touch similar rows at every size. The sessions ended one
+ * after the other, the last one now.
  *
  * @returns their ids, in the order in which they ended
  */
@@ -131,7 +132,7 @@ export async function fill(
   return copies(file, await storeOneOfEach(file, now - sessions), sessions)
 }
 
-/** Through the store itself: one that was bonded and completed, and one whose time was up. */
+/** Through the store itself: one that was bonded and completed, and one that expired. */
 async function storeOneOfEach(file: string, now: number): Promise<readonly SessionId[]> {
   await using store = new SqliteStore(file, { bus: localBus() })
   const completed = newSession(now)
@@ -144,10 +145,13 @@ async function storeOneOfEach(file: string, now: number): Promise<readonly Sessi
   return [completed.id, expired.id]
 }
 
-/** By its name, so that a column that comes later is not forgotten. */
+/** By name, so that a column added later is included. */
 const INSTANT = /(^|_)(at|until)$/
 
-/** By SQL, without a journal: a million in half a minute, row for row what the store itself has written for the first ones. */
+/**
+ * Inserts by SQL without a journal: a million rows in half a minute, identical to the rows that the
+ * store wrote for the first sessions.
+ */
 function copies(file: string, firsts: readonly SessionId[], sessions: number): SessionId[] {
   using database = new DatabaseSync(file)
   database.exec(
@@ -157,7 +161,8 @@ function copies(file: string, firsts: readonly SessionId[], sessions: number): S
   for (const [number, id] of firsts.entries())
     database.prepare('insert into kind values (?, ?)').run(number, id)
   database.exec('create temp table fresh (n integer primary key, id text)')
-  // Hexadecimal digits are base62 digits too, and 22 of them are as long and as random in their order as an id.
+  // Hexadecimal digits are base62 digits too, and 22 of them are as long and as random in order as
+  // an id.
   database
     .prepare(
       `insert into fresh with recursive counted (n) as (select ? union all select n + 1 from counted where n < ?)

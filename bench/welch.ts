@@ -1,6 +1,9 @@
-/** Above this, two sets of times differ (dudect's bound: once in 100,000 by chance). */
+/** Above this threshold two sets of times differ (dudect's bound: once in 100,000 by chance). */
 export const TELLS_APART = 4.5
-/** What lies above is the machine's doing, not the service's: times are cropped at several heights, as dudect does. */
+/**
+ * Outliers come from the machine, not from the service, so times are cropped at several heights, as
+ * dudect does.
+ */
 const CROPS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1] as const
 
 /** Welch's t of two sets of times, at the crop where they differ most. */

@@ -4,7 +4,7 @@ import type { Ready } from '../process.ts'
 import { type AttackedService, Attacker, type Tally } from './attacker.ts'
 import { type AttackName, ATTACKS } from './attacks.ts'
 
-/** What the parent asks for: one attack, for so many milliseconds. */
+/** The parent's message: one attack, and its length in milliseconds. */
 export interface AttackTask {
   readonly attack: AttackName
   readonly service: Ready
@@ -12,7 +12,7 @@ export interface AttackTask {
 }
 
 const SESSIONS = 100
-/** In reality the attack runs on other machines: here it must not take the service's processor. */
+/** A real attack runs on other machines, so here it must not take the service's processor time. */
 const PRIORITY = 10
 
 setPriority(PRIORITY)

@@ -1,34 +1,40 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** What is attacked. */
+/** The target of the attack. */
 export interface AttackedService {
   readonly port: number
   /** Sessions whose watch tokens the attacker has. */
   readonly sessions: readonly { readonly id: string; readonly watch_token: string }[]
 }
 
-/** What became of the connections and requests of an attack. */
+/** The results of an attack, by connection and request. */
 export interface Tally {
   readonly opened: number
   /** Connections that the service closed or refused. */
   readonly closed: number
-  /** How many are open at the end. */
+  /** Connections open at the end. */
   readonly held: number
-  /** How many responses came, by status. */
+  /** Responses by status. */
   readonly statuses: Readonly<Record<string, number>>
 }
 
-/** Connections come from this many loopback addresses: more would be a botnet, one is too easy. */
+/**
+ * The attacker connects from this many loopback addresses. More would be a botnet, and one is too
+ * easy.
+ */
 const SOURCES = 40
-/** The bound of one attack, below the ports that the loopback has. */
+/** The limit of one attack, below the number of ports that the loopback interface has. */
 const MAX_CONNECTIONS = 20_000
-/** New connections come at 500 a second: they test the caps, not how fast Node accepts. */
+/**
+ * The attacker opens 500 connections a second: the benchmark tests the caps, not how fast Node
+ * accepts.
+ */
 const BATCH = 25
 const BATCH_EVERY_MS = 50
 const STATUS_LINE = /HTTP\/1\.1 (\d{3}) /g
 
-/** Opens and counts the connections of one attack, bounded in time and number. */
+/** Opens and counts the connections of one attack, within limits of time and number. */
 export class Attacker implements Disposable {
   readonly #port: number
   readonly #untilMs: number
@@ -46,12 +52,12 @@ export class Attacker implements Disposable {
     return performance.now() >= this.#untilMs
   }
 
-  /** Waits, but not beyond the end of the attack. */
+  /** Waits, but never longer than the attack lasts. */
   async pause(ms: number): Promise<void> {
     await wait(Math.max(0, Math.min(ms, this.#untilMs - performance.now())))
   }
 
-  /** A connection whose responses are counted; undefined when the bound is reached. */
+  /** Opens a connection and counts its responses; undefined at the limit. */
   open(): Socket | undefined {
     if (this.#opened >= MAX_CONNECTIONS) return undefined
     const source = 2 + (this.#opened % SOURCES)
@@ -71,7 +77,7 @@ export class Attacker implements Disposable {
     return socket
   }
 
-  /** Keeps so many connections open until the end: replaces those that the service closes. */
+  /** Keeps this many connections open until the end, and replaces those that the service closes. */
   async keepOpen(count: number, open: () => unknown): Promise<void> {
     while (!this.isOver()) {
       const missing = Math.min(BATCH, count - this.#sockets.size)

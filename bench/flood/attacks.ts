@@ -1,6 +1,6 @@
 import type { AttackedService, Attacker } from './attacker.ts'
 
-/** A flood against the service: runs until the attacker's time is up, or its connections are. */
+/** A flood against the service. It runs until the attacker's time or connections run out. */
 export type Attack = (attacker: Attacker, service: AttackedService) => Promise<void>
 
 const JUNK_BYTES = 65_000
@@ -12,11 +12,11 @@ const SLOW_BODIES = 4_000
 const SLOW_BODY_BYTES = 250_000
 const IDLE_SOCKETS = 8_000
 const CHANNELS = 8_000
-/** How many of the channels go to the first session; the others are spread over all sessions. */
+/** The number of channels on the first session. The others are spread over all sessions. */
 const CHANNELS_OF_ONE_SESSION = 4_000
-/** The floods of the bench, by name. The numbers are those of the attacks that were observed. */
+/** The floods of the benchmark, by name. The numbers are those of observed attacks. */
 export const ATTACKS = {
-  /** Bursts of 500 large bodies that are no JSON, with and without a well-formed credential. */
+  /** Bursts of 500 large bodies that are not JSON, with and without a well-formed credential. */
   async 'junk bodies'(attacker) {
     const body = Buffer.alloc(JUNK_BYTES, 'x')
     while (!attacker.isOver()) {
@@ -43,7 +43,7 @@ export const ATTACKS = {
     })
   },
 
-  /** Registrations of which the body stops shortly before its end, and then goes on byte by byte. */
+  /** Registrations whose body pauses shortly before its end and then continues byte by byte. */
   async 'slow bodies'(attacker) {
     const most = Buffer.alloc(SLOW_BODY_BYTES, ' ')
     await attacker.keepOpen(SLOW_BODIES, () => {
@@ -56,7 +56,7 @@ export const ATTACKS = {
     })
   },
 
-  /** Keep-alive sockets that send one request and then nothing. */
+  /** Keep-alive sockets that send one request and then stay idle. */
   async 'idle sockets'(attacker) {
     await attacker.keepOpen(IDLE_SOCKETS, () => {
       const socket = attacker.open()
@@ -65,7 +65,7 @@ export const ATTACKS = {
     })
   },
 
-  /** Channels of one session and of a hundred, whose clients never answer a close. */
+  /** Channels of one session and of a hundred, whose clients never acknowledge a close. */
   async 'channel floods'(attacker, { sessions }) {
     let opened = 0
     await attacker.keepOpen(CHANNELS, () => {

@@ -2,14 +2,14 @@ import { Agent, request as httpRequest } from 'node:http'
 import { obey } from '../http-calls.ts'
 import { type Ready, sharedNowMs } from '../process.ts'
 
-/** What the parent asks for: creates from now on, and then how long those of a window took. */
+/** The parent's messages: start the creates, then report the durations of a window. */
 export type BackendTask =
   | { readonly step: 'begin'; readonly service: Ready; readonly everyMs: number }
   | { readonly step: 'report'; readonly fromMs: number; readonly untilMs: number }
 
 export interface Creates {
   readonly ms: readonly number[]
-  /** How many were rejected, cut off, or not answered in time. */
+  /** Creates that were rejected, cut off, or not answered in time. */
   readonly failed: number
 }
 
@@ -30,8 +30,8 @@ obey(async (task: BackendTask): Promise<Creates> => {
 })
 
 /**
- * Creates sessions at a steady rate, whether or not responses come. Every second create opens a
- * connection, so that the bench also shows whether a backend that restarts gets in.
+ * Creates sessions at a steady rate, whether or not responses arrive. Every second create opens a
+ * connection, so that the benchmark also shows whether a restarted backend can connect.
  */
 function begin({ service, everyMs }: Extract<BackendTask, { step: 'begin' }>): void {
   let made = 0

@@ -4,7 +4,10 @@ import { readFileSync } from 'node:fs'
 const SAMPLE_EVERY_MS = 100
 const BYTES_A_KB = 1_024
 
-/** The peak resident memory of another process. It is asked of the system: a busy process may not answer. */
+/**
+ * Reads the peak resident memory of another process from the operating system, because a busy
+ * process may not answer.
+ */
 export class PeakMemory implements Disposable {
   readonly #pid: number
   readonly #timer: NodeJS.Timeout
@@ -15,7 +18,7 @@ export class PeakMemory implements Disposable {
     this.#timer = setInterval(() => this.#sample(), SAMPLE_EVERY_MS)
   }
 
-  /** The peak in bytes since the last time it was taken. */
+  /** The peak in bytes since the last reading. */
   take(): number {
     this.#sample()
     const peakBytes = this.#peakBytes
@@ -32,7 +35,7 @@ export class PeakMemory implements Disposable {
   }
 }
 
-/** Zero where the process has ended. */
+/** Zero when the process has ended. */
 function residentBytes(pid: number): number {
   try {
     const kilobytes =

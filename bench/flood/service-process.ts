@@ -5,7 +5,10 @@ import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/con
 import { parseLimits, USUAL_LIMITS } from '../../packages/service/src/domain/limits.ts'
 import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
 
-/** The service as it is shipped, but for the create limit: the bench creates more than 600 a minute. */
+/**
+ * The service as shipped, except for the create limit: the benchmark creates more than 600 sessions
+ * a minute.
+ */
 await serveBench({
   clock: systemClock,
   attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),

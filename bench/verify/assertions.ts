@@ -22,12 +22,12 @@ import { type AttestedKey, authenticatorData } from '../../packages/service/test
 import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import { registerWith } from './registrations.ts'
 
-/** An assertion to be judged, and the bare verification of what it comes down to. */
+/** An assertion to verify, and the bare signature verification inside it. */
 export interface AssertionRow {
   readonly name: string
   readonly judge: () => boolean
   readonly bare: () => boolean
-  /** Undefined where it is only told. */
+  /** Undefined when the device is not stored. */
   readonly limit: number | undefined
 }
 
@@ -42,7 +42,7 @@ const APP: AppleApp = {
   bundleVersions: { minimum: '7' },
 }
 
-/** One for each format, and both forms of Apple's. */
+/** One for each format, and both of Apple's forms. */
 export async function assertionRows(): Promise<readonly AssertionRow[]> {
   return [
     appleRow('apple-app-attest, before iOS 27', undefined),
@@ -82,7 +82,9 @@ function appleRow(
   })
 }
 
-/** A key that was registered as a phone's is, so that its device is stored as a phone's would be. */
+/**
+ * A key with an attestation registers like a phone's, so that its device is stored like a phone's.
+ */
 async function attestedRow(key: AttestedKey, limit: number | undefined): Promise<AssertionRow> {
   const { assertionVerifiers, attestationVerifiers } = asTestRoots(new TestClock())
   const registered = await registerWith(attestationVerifiers, key)
@@ -114,7 +116,7 @@ async function attestedRow(key: AttestedKey, limit: number | undefined): Promise
   })
 }
 
-/** A key without hardware: it shows what the form costs. */
+/** A key without hardware: it shows the cost of the format. */
 function softwareRow(): AssertionRow {
   const { privateKey, publicKey } = newPair()
   const keyId = hash('sha256', publicKey.export({ format: 'der', type: 'spki' }), 'base64url')
@@ -138,7 +140,7 @@ interface RowParts {
   readonly verifier: AssertionVerifier
   readonly device: Device
   readonly assertion: AppAttest
-  /** The bytes that the format's signature is over. */
+  /** The bytes that the format's signature covers. */
   readonly signed: Buffer
   readonly limit: number | undefined
 }

@@ -7,11 +7,11 @@ import { passportSignal } from '../passports.ts'
 import { type OffLoop, timeOffLoop } from './timing.ts'
 
 const CALLS = 200
-/** Until the first worker has started and knows the code. */
+/** Waits until the first worker has started and loaded its code. */
 const WARM_UP_CALLS = 20
 const NONCE = 'n'.repeat(43)
 
-/** A passport of a simulated state, judged to the chip, through the port: on threads that the event loop only asks. */
+/** Verifies a passport of a simulated state up to the chip, through the port, on worker threads. */
 export async function measurePassports(): Promise<readonly OffLoop[]> {
   const clock = new TestClock()
   const state = createPassportAuthority(clock.now())

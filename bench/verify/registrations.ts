@@ -11,7 +11,7 @@ const CALLS = 300
 const WARM_UP_CALLS = 20
 const CHALLENGE = Buffer.alloc(32, 1).toString('base64url')
 
-/** A registration of each format that somebody vouches for, through its attestation verifier. */
+/** Verifies a registration of each attested format, through its attestation verifier. */
 export async function measureRegistrations(): Promise<readonly OffLoop[]> {
   const { attestationVerifiers } = asTestRoots(new TestClock())
   const rows: OffLoop[] = []
@@ -23,7 +23,7 @@ export async function measureRegistrations(): Promise<readonly OffLoop[]> {
   return rows
 }
 
-/** @throws where the key is refused */
+/** @throws when the verifier rejects the key */
 export async function registerWith(
   attestationVerifiers: AttestationVerifiers,
   key: AttestedKey,
@@ -33,11 +33,11 @@ export async function registerWith(
   return result.value
 }
 
-/** What the phone sends is made once; judging it is what is asked for again. */
+/** The phone's message is built once. The benchmark repeats only the verification. */
 function registrationOf(attestationVerifiers: AttestationVerifiers, key: AttestedKey) {
   const attestationVerifier = attestationVerifiers[key.format]
   if (attestationVerifier === undefined) throw new Error(`nobody registers ${key.format}`)
   const request = { challenge: CHALLENGE, ...key.register(CHALLENGE) }
-  // The form is the key's own; only its attestation verifier is asked.
+  // The format comes from the key. The benchmark calls only its verifier.
   return () => attestationVerifier.verify(request as never)
 }

@@ -1,6 +1,6 @@
 import { median } from '../process.ts'
 
-/** CPU microseconds a call, of this thread. */
+/** CPU microseconds per call, of this thread. */
 export function cpuMicros(work: () => unknown, calls: number): number {
   const before = process.threadCpuUsage()
   for (let call = 0; call < calls; call++) work()
@@ -8,16 +8,16 @@ export function cpuMicros(work: () => unknown, calls: number): number {
   return (user + system) / calls
 }
 
-/** Work that goes on on other threads too. */
+/** Work that also runs on other threads. */
 export interface OffLoop {
   readonly name: string
-  /** How long whoever asked for it waits. */
+  /** How long the caller waits. */
   readonly us: number
-  /** How much of it every other request waits for as well. */
+  /** How much of that time blocks the event loop, and so every other request. */
   readonly loop_us: number
 }
 
-/** One call after the other, so that none waits for its turn. */
+/** One call after the other, so that none queues. */
 export async function timeOffLoop(
   name: string,
   calls: number,
