@@ -1,5 +1,5 @@
 import type { TestPhone } from '../packages/service/tests/harness/phone.ts'
-import { inTurns, obey } from './http-calls.ts'
+import { inTurns, answerTasks } from './http-calls.ts'
 import { type Bond, ServiceCalls } from './phones.ts'
 import type { Ready } from './process.ts'
 
@@ -17,7 +17,7 @@ let bonds: Bond[] = []
 /** One phone per caller, because the counters of one phone must rise one by one. */
 const phones: TestPhone[] = []
 
-obey(async (task: BondTask) => {
+answerTasks(async (task: BondTask) => {
   const { callers } = task
   const service = new ServiceCalls(task)
   while (phones.length < callers) phones.push(await service.enrol())

@@ -3,8 +3,8 @@ import { createPassportAuthority, createPassportChip, createPassport } from '@bo
 import { ATTESTED_KEYS, TEST_ROOTS } from '../packages/service/tests/harness/attested-phones.ts'
 import { carriedSignals, evidenceRequest } from '../packages/service/tests/harness/phone.ts'
 import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
-import type { Makers } from './burst-service-process.ts'
-import { obey, send } from './http-calls.ts'
+import type { TrustedIssuers } from './burst-service-process.ts'
+import { answerTasks, send } from './http-calls.ts'
 import { passportSignal } from './passports.ts'
 import { ServiceCalls, viewOf } from './phones.ts'
 import { type Ready, sharedNowMs } from './process.ts'
@@ -14,7 +14,7 @@ import { type Ready, sharedNowMs } from './process.ts'
  * and one to send it.
  */
 export type BurstTask =
-  | { readonly step: 'makers' }
+  | { readonly step: 'issuers' }
   | {
       readonly step: 'prepare'
       readonly service: Ready
@@ -44,13 +44,15 @@ const passports = (['rsa', 'ecdsa'] as const).map((kind) =>
 )
 let burst: readonly Prepared[] = []
 
-obey(async (task: BurstTask): Promise<Makers | BurstWindow | Record<string, never>> => {
-  if (task.step === 'makers')
-    return { phones: TEST_ROOTS, countryCertificate: state.countryCertificate.toString('base64') }
-  if (task.step === 'send') return sendAll()
-  burst = await prepare(task)
-  return {}
-})
+answerTasks(
+  async (task: BurstTask): Promise<TrustedIssuers | BurstWindow | Record<string, never>> => {
+    if (task.step === 'issuers')
+      return { phones: TEST_ROOTS, countryCertificate: state.countryCertificate.toString('base64') }
+    if (task.step === 'send') return sendAll()
+    burst = await prepare(task)
+    return {}
+  },
+)
 
 /**
  * The process builds everything expensive in advance and shuffles it, so that registrations and
@@ -62,31 +64,36 @@ async function prepare({
   passports: count,
 }: Extract<BurstTask, { step: 'prepare' }>): Promise<readonly Prepared[]> {
   const calls = new ServiceCalls(service)
-  const made: Prepared[] = []
-  for (let at = 0; at < registrations; at++) made.push(await registration(calls, service.port, at))
-  for (let at = 0; at < count; at++) {
-    const place = Math.floor((at * made.length) / count)
-    made.splice(place, 0, await passportEvidence(calls, service.port, at))
+  const prepared: Prepared[] = []
+  for (let index = 0; index < registrations; index++)
+    prepared.push(await registration(calls, service.port, index))
+  for (let index = 0; index < count; index++) {
+    const place = Math.floor((index * prepared.length) / count)
+    prepared.splice(place, 0, await passportEvidence(calls, service.port, index))
   }
-  return made
+  return prepared
 }
 
-async function registration(calls: ServiceCalls, port: number, at: number): Promise<Prepared> {
+async function registration(calls: ServiceCalls, port: number, index: number): Promise<Prepared> {
   const [format, makeKey] = ATTESTED_KEYS[
-    at % ATTESTED_KEYS.length
+    index % ATTESTED_KEYS.length
   ] as (typeof ATTESTED_KEYS)[number]
   const challenge = await calls.challenge()
   const payload = canonicalJson({ format, challenge, ...makeKey().register(challenge) })
   return { port, path: '/api/v1/devices', headers: { 'content-type': 'application/json' }, payload }
 }
 
-async function passportEvidence(calls: ServiceCalls, port: number, at: number): Promise<Prepared> {
+async function passportEvidence(
+  calls: ServiceCalls,
+  port: number,
+  index: number,
+): Promise<Prepared> {
   const phone = await calls.enrol()
   const bond = await calls.create(phone)
   await calls.claim(bond)
   const view = viewOf(bond)
   const passport = passportSignal(
-    passports[at % passports.length] as (typeof passports)[number],
+    passports[index % passports.length] as (typeof passports)[number],
     view.nonce,
   )
   const signals = { ...carriedSignals(Date.parse(view.server_time)), passport }
@@ -112,7 +119,7 @@ async function sendAll(): Promise<BurstWindow> {
     if (!request.path.endsWith('/evidence')) continue
     const { verified_evidence } = JSON.parse(answer) as { verified_evidence: VerifiedEvidence }
     if (verified_evidence.passport?.tier !== 'chip')
-      throw new Error(`a passport came to ${verified_evidence.passport?.tier}`)
+      throw new Error(`the service verified a passport to tier ${verified_evidence.passport?.tier}`)
   }
   return { fromMs, untilMs }
 }

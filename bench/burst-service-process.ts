@@ -5,15 +5,15 @@ import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { serveBench } from './bench-service.ts'
 
 /** The keys and issuers that the service trusts, from the parent's first message. */
-export interface Makers {
+export interface TrustedIssuers {
   readonly phones: TestRoots
   /** The certificates of the simulated state that issues the passports: DER, base64. */
   readonly countryCertificate: string
 }
 
 /** The service in its own process, for phones and passports under test roots. */
-process.once('message', ({ phones, countryCertificate }: Makers) => {
-  const clock = sinceTheTests()
+process.once('message', ({ phones, countryCertificate }: TrustedIssuers) => {
+  const clock = clockFromTestTime()
   void serveBench({
     clock,
     attestation: asTestRoots(clock, phones),
@@ -23,7 +23,7 @@ process.once('message', ({ phones, countryCertificate }: Makers) => {
 })
 
 /** Runs at the machine's speed, from the time at which the test phones are certified. */
-function sinceTheTests(): Clock {
+function clockFromTestTime(): Clock {
   const behindMs = systemClock.now() - new TestClock().now()
   return {
     now: () => systemClock.now() - behindMs,

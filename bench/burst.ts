@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
 import type { BurstTask, BurstWindow } from './burst-load-process.ts'
-import type { Makers } from './burst-service-process.ts'
+import type { TrustedIssuers } from './burst-service-process.ts'
 import { Child, median, type Ready, sharedNowMs } from './process.ts'
 import type { Latencies, SteadyTask } from './steady-load-process.ts'
 
@@ -29,7 +29,7 @@ const TARGET_RATIO = 2
 using crowd = new Child('burst-load-process.ts')
 const burst = <Answer>(task: BurstTask) => crowd.ask<Answer>(task)
 using service = new Child('burst-service-process.ts', RUNTIME_FLAGS)
-const ready = await service.ask<Ready>(await burst<Makers>({ step: 'makers' }))
+const ready = await service.ask<Ready>(await burst<TrustedIssuers>({ step: 'issuers' }))
 using others = new Child('steady-load-process.ts')
 const steady = (task: SteadyTask) => others.ask<Latencies>(task)
 await steady({ step: 'begin', service: ready, everyMs: EVERY_MS })
@@ -99,7 +99,7 @@ else {
     `  ratio  p99 ${figures.ratio.toFixed(2)} (of all ${figures.ratio_of_all.toFixed(2)}), target ${TARGET_RATIO}${figures.ratio > TARGET_RATIO ? '   OVER' : ''}`,
   )
   console.log(
-    `  a burst of ${REGISTRATIONS} registrations and ${PASSPORTS} passports was answered in ${figures.burst_ms.toFixed(0)} ms`,
+    `  a burst of ${REGISTRATIONS} registrations and ${PASSPORTS} passports took ${figures.burst_ms.toFixed(0)} ms`,
   )
 }
 

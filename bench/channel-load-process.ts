@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import type { TestPhone } from '../packages/service/tests/harness/phone.ts'
-import { inTurns, obey, send } from './http-calls.ts'
+import { inTurns, answerTasks, send } from './http-calls.ts'
 import { type Bond, ServiceCalls } from './phones.ts'
 import type { Ready } from './process.ts'
 
@@ -47,7 +47,7 @@ let attestations: string[] = []
 let watchers: Watcher[] = []
 const phones: TestPhone[] = []
 
-obey(async (task: ChannelTask) => {
+answerTasks(async (task: ChannelTask) => {
   if (task.step === 'sessions') await makeSessions(task)
   if (task.step === 'prepare') await prepare(task)
   if (task.step === 'open') await openUpTo(task)

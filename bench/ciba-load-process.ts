@@ -1,6 +1,6 @@
 import { createPrivateKey, randomUUID, sign } from 'node:crypto'
 import { type CibaSecrets, type ClientAuthentication, ISSUER } from './ciba-clients.ts'
-import { inTurns, obey, send } from './http-calls.ts'
+import { inTurns, answerTasks, send } from './http-calls.ts'
 import type { Ready } from './process.ts'
 
 /** The calls of the peer's flow, in order. */
@@ -16,7 +16,7 @@ export interface CibaTask extends Ready {
 
 let requests: string[] = []
 
-obey(async ({ step, client, flows, callers, port, credential }: CibaTask) => {
+answerTasks(async ({ step, client, flows, callers, port, credential }: CibaTask) => {
   const secrets = JSON.parse(credential) as CibaSecrets
   const post = (path: string, form: Record<string, string>) =>
     postAs(client, secrets, { port, path, form })

@@ -59,7 +59,9 @@ export async function inTurns<T>(
 }
 
 /** In a load process: runs each message's task, then answers. Exits with its parent. */
-export function obey<Task, Answer extends object>(work: (task: Task) => Promise<Answer>): void {
+export function answerTasks<Task, Answer extends object>(
+  work: (task: Task) => Promise<Answer>,
+): void {
   process.on('message', (task: Task) => {
     work(task).then(
       (answer) => process.send?.(answer),

@@ -1,6 +1,6 @@
 import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
 import { Child, median, type Ready } from './process.ts'
-import type { Lesson, Task } from './load-process.ts'
+import type { FloorSetup, Task } from './load-process.ts'
 
 /**
  * Measures the server CPU microseconds of a full lifecycle (create, channel open, claim, evidence,
@@ -23,12 +23,12 @@ using load = new Child('load-process.ts')
 using floorLoad = new Child('load-process.ts')
 
 const serviceTask: Task = { ...ready, lifecycles: WARM_UP, callers: CALLERS, floor: false }
-const lesson = await load.ask<Lesson>(serviceTask)
-await floor.ask({ answers: lesson.answers })
+const setup = await load.ask<FloorSetup>(serviceTask)
+await floor.ask({ answers: setup.answers })
 const floorTask: Task = { ...floorReady, lifecycles: WARM_UP, callers: CALLERS, floor: true }
-const floorLesson = await floorLoad.ask<Lesson>(floorTask)
-await floor.ask({ publicKey: floorLesson.publicKey })
-await floorLoad.ask<Lesson>(floorTask)
+const floorSetup = await floorLoad.ask<FloorSetup>(floorTask)
+await floor.ask({ publicKey: floorSetup.publicKey })
+await floorLoad.ask<FloorSetup>(floorTask)
 
 const rounds: { service: number; floor: number }[] = []
 for (let round = 0; round < ROUNDS; round++) {

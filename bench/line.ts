@@ -5,13 +5,13 @@ import { connect, type Socket } from 'node:net'
  */
 export class Line implements Disposable {
   readonly #socket: Socket
-  #heard: (answer: { status: number; at: bigint }) => void = () => {}
-  #lost: (failure: Error) => void = () => {}
+  #onResponse: (answer: { status: number; at: bigint }) => void = () => {}
+  #onClose: (failure: Error) => void = () => {}
 
   private constructor(socket: Socket) {
     this.#socket = socket
     socket.on('error', () => {})
-    socket.on('close', () => this.#lost(new Error('the service closed the connection')))
+    socket.on('close', () => this.#onClose(new Error('the service closed the connection')))
     let answer = ''
     let at = 0n
     socket.on('data', (chunk: Buffer) => {
@@ -22,7 +22,7 @@ export class Line implements Disposable {
       if (end < 0 || answer.length < end + 4 + length) return
       const status = Number(answer.slice(9, 12))
       answer = ''
-      this.#heard({ status, at })
+      this.#onResponse({ status, at })
     })
   }
 
@@ -38,7 +38,7 @@ export class Line implements Disposable {
     path: string,
     headers: Readonly<Record<string, string>>,
   ): Promise<{ status: number; micros: number }> {
-    return this.#ask(`GET ${path}`, headers, '')
+    return this.#send(`GET ${path}`, headers, '')
   }
 
   post(
@@ -50,10 +50,10 @@ export class Line implements Disposable {
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
     }
-    return this.#ask(`POST ${path}`, { ...headers, ...about }, body)
+    return this.#send(`POST ${path}`, { ...headers, ...about }, body)
   }
 
-  #ask(
+  #send(
     what: string,
     headers: Readonly<Record<string, string>>,
     body: string,
@@ -61,9 +61,9 @@ export class Line implements Disposable {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     const request = `${what} HTTP/1.1\r\nhost: localhost\r\n${lines.join('')}\r\n${body}`
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; micros: number }>()
-    this.#lost = reject
+    this.#onClose = reject
     const sent = process.hrtime.bigint()
-    this.#heard = ({ status, at }) => resolve({ status, micros: Number(at - sent) / 1_000 })
+    this.#onResponse = ({ status, at }) => resolve({ status, micros: Number(at - sent) / 1_000 })
     this.#socket.write(request)
     return promise
   }

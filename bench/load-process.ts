@@ -12,7 +12,7 @@ import {
   newKey,
   type TestPhone,
 } from '../packages/service/tests/harness/phone.ts'
-import { obey, send } from './http-calls.ts'
+import { answerTasks, send } from './http-calls.ts'
 
 /** The parent's messages. */
 export interface Task {
@@ -25,7 +25,7 @@ export interface Task {
 }
 
 /** The responses of one lifecycle, to configure the floor, and the phone's public key. */
-export interface Lesson {
+export interface FloorSetup {
   readonly answers: Readonly<Record<string, object>>
   readonly publicKey: string
 }
@@ -34,7 +34,7 @@ export interface Lesson {
 const key = newKey()
 let answers: Record<string, object> = {}
 
-obey(async (task: Task): Promise<Lesson> => {
+answerTasks(async (task: Task): Promise<FloorSetup> => {
   await run(task)
   return { answers, publicKey: key.public_key }
 })
@@ -92,15 +92,15 @@ async function lifecycle(task: Task, own: TestPhone): Promise<void> {
     ...mobile,
     body: { nonce: created.nonce, device_id: own.device_id },
   })) as PhoneSession
-  const asked = { ...view, id: created.id }
+  const session = { ...view, id: created.id }
   const signals = carriedSignals(Date.parse(view.server_time))
   const { verified_evidence } = (await call(task, 'POST', '/evidence', {
     ...mobile,
-    body: evidenceRequest(own, asked, signals, view.server_time),
+    body: evidenceRequest(own, session, signals, view.server_time),
   })) as { verified_evidence: VerifiedEvidence }
   await call(task, 'POST', '/attestations', {
     ...mobile,
-    body: attestation(own, asked, verified_evidence, view.server_time),
+    body: attestation(own, session, verified_evidence, view.server_time),
   })
   // hello, scanned, evaluating, bonded; the floor sends as many.
   await channel.frames(4)
@@ -122,11 +122,11 @@ function watch(task: Task, session: CreatedSession) {
     },
   )
   let seen = 0
-  let wanted = Number.POSITIVE_INFINITY
+  let awaited = Number.POSITIVE_INFINITY
   let reached = () => {}
   socket.on('message', () => {
     seen += 1
-    if (seen >= wanted) reached()
+    if (seen >= awaited) reached()
   })
   socket.on('error', (failure) => {
     throw failure
@@ -134,7 +134,7 @@ function watch(task: Task, session: CreatedSession) {
   return {
     frames(count: number): Promise<void> {
       if (seen >= count) return Promise.resolve()
-      wanted = count
+      awaited = count
       return new Promise((resolve) => {
         reached = resolve
       })

@@ -56,12 +56,12 @@ async function approve(request: IncomingMessage, response: ServerResponse): Prom
   const { auth_req_id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
     auth_req_id: string
   }
-  const asked = await provider.BackchannelAuthenticationRequest.find(auth_req_id)
-  if (asked === undefined) return void response.writeHead(404).end()
-  const grant = new provider.Grant({ clientId: asked.clientId, accountId: asked.accountId })
+  const pending = await provider.BackchannelAuthenticationRequest.find(auth_req_id)
+  if (pending === undefined) return void response.writeHead(404).end()
+  const grant = new provider.Grant({ clientId: pending.clientId, accountId: pending.accountId })
   grant.addOIDCScope('openid')
   await grant.save()
-  await provider.backchannelResult(asked, grant)
+  await provider.backchannelResult(pending, grant)
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 }).end('{}')
 }
 

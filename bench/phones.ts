@@ -88,7 +88,7 @@ export class ServiceCalls {
 
   /** The signed body of the attestation. A phone signs one at a time, because its counter rises. */
   sign(bond: Bond): string {
-    if (bond.evidence === undefined) throw new Error('a bond needs evidence first')
+    if (bond.evidence === undefined) throw new Error('the session has no evidence')
     const view = viewOf(bond)
     return canonicalJson(attestation(bond.phone, view, bond.evidence, view.server_time))
   }
@@ -106,7 +106,7 @@ export class ServiceCalls {
       payload,
     })
     const { state } = JSON.parse(answer) as PhoneSession
-    if (state !== 'bonded') throw new Error(`the session is ${state}`)
+    if (state !== 'bonded') throw new Error(`the session ended as ${state}`)
     return answer
   }
 
@@ -131,6 +131,6 @@ export class ServiceCalls {
 
 /** These phones claim a session to learn what to sign. */
 export function viewOf({ view, created }: Bond): PhoneSession {
-  if (view === undefined) throw new Error('a phone claims first')
+  if (view === undefined) throw new Error('the session has not been claimed')
   return { ...view, id: created.id }
 }

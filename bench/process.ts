@@ -75,7 +75,8 @@ export class Child implements Disposable {
 
   next<T>(): Promise<T> {
     const { promise, resolve: done, reject } = Promise.withResolvers<T>()
-    const failed = (code: number | null) => reject(new Error(`a bench process ended with ${code}`))
+    const failed = (code: number | null) =>
+      reject(new Error(`a benchmark process exited with code ${code}`))
     this.#process.once('exit', failed)
     this.#process.once('message', (message) => {
       this.#process.off('exit', failed)

@@ -6,7 +6,7 @@ import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
 import { exchangeWith } from '../tests/pressure/exchange.ts'
 import { addShop, registerPhone, run, SHOP_ORIGIN, workFolder } from '../tests/pressure/running.ts'
 import { Line } from './line.ts'
-import { middleOf, samplesInRandomOrder, TELLS_APART, worstWelchT } from './welch.ts'
+import { medianTime, samplesInRandomOrder, DISTINGUISHABLE_T, worstWelchT } from './welch.ts'
 
 /**
  * Tests whether response times reveal why a session is not found. Sends kinds of reads in random
@@ -56,7 +56,7 @@ const claimedByOther = async () => {
 const deleted = await several(killed)
 clock.advance(25 * HOUR_MS)
 while ((await purgeSessions(service)).more);
-const forgotten = await several(killed)
+const purged = await several(killed)
 clock.advance(2 * HOUR_MS)
 const foreign = await several(() => create(theirs))
 const [live, claimed] = [await several(() => create()), await several(claimedByOther)]
@@ -80,7 +80,7 @@ const pathsWithNonce = (sessions: readonly Session[]) =>
 const FOR_TENANTS: readonly Kind[] = [
   ['unknown', pathsOf(unknown)],
   ['foreign', pathsOf(foreign)],
-  ['forgotten', pathsOf(forgotten)],
+  ['purged', pathsOf(purged)],
   ['deleted', pathsOf(deleted)],
 ]
 const GROUPS: readonly {
@@ -103,7 +103,7 @@ const GROUPS: readonly {
     headers: { authorization: `Bearer ${phone.device_token}` },
     kinds: [
       ['unknown', pathsWithNonce(unknown)],
-      ['forgotten', pathsWithNonce(forgotten)],
+      ['purged', pathsWithNonce(purged)],
       ['deleted', pathsWithNonce(deleted)],
       ['wrong nonce', pathsWithNonce(live.map(({ id }) => ({ id, nonce: anyNonce() })))],
       ['claimed by another', pathsWithNonce(claimed)],
@@ -111,7 +111,7 @@ const GROUPS: readonly {
   },
 ]
 
-let toldApart = 0
+let distinguishable = 0
 for (const { caller, headers, kinds } of GROUPS) {
   const times = kinds.map(() => new Float64Array(SAMPLES))
   const samples = samplesInRandomOrder(kinds.length, SAMPLES)
@@ -120,7 +120,7 @@ for (const { caller, headers, kinds } of GROUPS) {
     for (const { kind, sample } of samples) {
       const [name, paths] = kinds[kind] as Kind
       const { status, micros } = await line.get(paths[sample % SESSIONS] as string, headers)
-      if (status !== 404) throw new Error(`${caller}, ${name}: answered ${status}`)
+      if (status !== 404) throw new Error(`${caller}, ${name}: responded with ${status}`)
       ;(times[kind] as Float64Array)[sample] = micros
     }
   }
@@ -129,14 +129,14 @@ for (const { caller, headers, kinds } of GROUPS) {
     for (const [b, [nameB]] of kinds.entries()) {
       if (b <= a) continue
       const t = worstWelchT(times[a] as Float64Array, times[b] as Float64Array)
-      if (Math.abs(t) >= TELLS_APART) toldApart += 1
+      if (Math.abs(t) >= DISTINGUISHABLE_T) distinguishable += 1
       console.log(
-        `${caller}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}${Math.abs(t) >= TELLS_APART ? '  TOLD APART' : ''}`,
+        `${caller}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}${Math.abs(t) >= DISTINGUISHABLE_T ? '  DISTINGUISHABLE' : ''}`,
       )
     }
   }
   console.log(
-    `${caller}: medians ${kinds.map(([name], at) => `${name} ${middleOf(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`,
+    `${caller}: medians ${kinds.map(([name], at) => `${name} ${medianTime(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`,
   )
 }
-process.exitCode = toldApart > 0 ? 1 : 0
+process.exitCode = distinguishable > 0 ? 1 : 0

@@ -19,7 +19,7 @@ import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
 import { exchangeWith, type Request } from '../tests/pressure/exchange.ts'
 import { addShop, run, workFolder } from '../tests/pressure/running.ts'
 import { Line } from './line.ts'
-import { middleOf, samplesInRandomOrder, TELLS_APART, worstWelchT } from './welch.ts'
+import { medianTime, samplesInRandomOrder, DISTINGUISHABLE_T, worstWelchT } from './welch.ts'
 
 /**
  * Tests whether response times reveal why an assertion failed. Sends attestations with one fault
@@ -37,7 +37,7 @@ const FORMATS = ATTESTED_KEYS.filter(
  * Warm-up rounds until V8 has compiled the code. Each sample's reason is checked in its session's
  * timeline.
  */
-const REHEARSALS = 30
+const WARM_UP_SAMPLES = 30
 /** The one answer to all of them. */
 const REFUSED = 400
 
@@ -70,32 +70,32 @@ await using running = await run({ databaseFile: folder.databaseFile, clock, rewi
 using exchange = exchangeWith(() => running.port)
 const shop = await addShop(running.service)
 
-let toldApart = 0
+let distinguishable = 0
 for (const [format, makeKey] of FORMATS) {
   const phone = await register(makeKey())
-  const evidence = await bondElsewhere(phone)
-  const rehearsed = await prepare(phone, evidence, REHEARSALS)
-  await timesOf(phone, rehearsed, REHEARSALS)
-  await assertSteps(rehearsed)
+  const evidence = await bondOnce(phone)
+  const warmUp = await prepare(phone, evidence, WARM_UP_SAMPLES)
+  await timesOf(phone, warmUp, WARM_UP_SAMPLES)
+  await assertSteps(warmUp)
   const times = await timesOf(phone, await prepare(phone, evidence, SAMPLES), SAMPLES)
   for (const [a, { step: nameA }] of KINDS.entries()) {
     for (const [b, { step: nameB }] of KINDS.entries()) {
       if (b <= a) continue
       const [left, right] = [times[a], times[b]] as [Float64Array, Float64Array]
       const t = worstWelchT(left, right)
-      const apart = Math.abs(t) >= TELLS_APART
-      if (apart) toldApart += 1
-      const difference = `${(middleOf(left) - middleOf(right)).toFixed(1)} µs between the medians`
+      const apart = Math.abs(t) >= DISTINGUISHABLE_T
+      if (apart) distinguishable += 1
+      const difference = `${(medianTime(left) - medianTime(right)).toFixed(1)} µs between the medians`
       console.log(
-        `${format}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}, ${difference}${apart ? '  TOLD APART' : ''}`,
+        `${format}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}, ${difference}${apart ? '  DISTINGUISHABLE' : ''}`,
       )
     }
   }
   console.log(
-    `${format}: medians ${KINDS.map(({ step }, at) => `${step} ${middleOf(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`,
+    `${format}: medians ${KINDS.map(({ step }, at) => `${step} ${medianTime(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`,
   )
 }
-process.exitCode = toldApart > 0 ? 1 : 0
+process.exitCode = distinguishable > 0 ? 1 : 0
 
 interface Attempt {
   readonly kind: number
@@ -142,7 +142,7 @@ async function timesOf(
       { authorization: `Bearer ${device_token}` },
       body,
     )
-    if (status !== REFUSED) throw new Error(`${KINDS[kind]?.step}: answered ${status}`)
+    if (status !== REFUSED) throw new Error(`${KINDS[kind]?.step}: responded with ${status}`)
     ;(times[kind] as Float64Array)[sample] = micros
   }
   return times
@@ -154,42 +154,42 @@ async function assertSteps(attempts: readonly Attempt[]): Promise<void> {
     const { body } = await exchange('GET', `/sessions/${session.id}/timeline`, {
       token: shop.server,
     })
-    const told = body.entries.findLast((entry: TimelineEntry) => entry.kind === 'refused')?.step
-    if (told !== KINDS[kind]?.step) throw new Error(`${KINDS[kind]?.step}: refused at ${told}`)
+    const step = body.entries.findLast((entry: TimelineEntry) => entry.kind === 'refused')?.step
+    if (step !== KINDS[kind]?.step) throw new Error(`${KINDS[kind]?.step}: rejected at ${step}`)
   }
 }
 
 async function register(attested: AttestedKey): Promise<TestPhone> {
-  const { challenge } = await asked('POST', '/devices/challenges', {})
-  const registered = await asked('POST', '/devices', {
+  const { challenge } = await call('POST', '/devices/challenges', {})
+  const registered = await call('POST', '/devices', {
     body: { format: attested.format, challenge, ...attested.register(challenge) },
   })
   return { ...registered, privateKey: newKey().privateKey, counter: 0, attested }
 }
 
 async function claimed(phone: TestPhone): Promise<PhoneSession> {
-  const { id, nonce } = await asked('POST', '/sessions', { token: shop.server, body: {} })
+  const { id, nonce } = await call('POST', '/sessions', { token: shop.server, body: {} })
   const body = { nonce, device_id: phone.device_id }
   return {
-    ...(await asked('POST', `/sessions/${id}/claim`, { token: phone.device_token, body })),
+    ...(await call('POST', `/sessions/${id}/claim`, { token: phone.device_token, body })),
     id,
   }
 }
 
 /** Leaves a used counter, and evidence that no other session accepts. */
-async function bondElsewhere(phone: TestPhone): Promise<VerifiedEvidence> {
+async function bondOnce(phone: TestPhone): Promise<VerifiedEvidence> {
   const session = await claimed(phone)
   const request = evidenceRequest(phone, session, carriedSignals(clock.now()), session.server_time)
-  const { verified_evidence } = await asked('POST', '/evidence', {
+  const { verified_evidence } = await call('POST', '/evidence', {
     token: phone.device_token,
     body: request,
   })
   const body = attestation(phone, session, verified_evidence, session.server_time)
-  await asked('POST', '/attestations', { token: phone.device_token, body })
+  await call('POST', '/attestations', { token: phone.device_token, body })
   return verified_evidence
 }
 
-async function asked(method: string, path: string, given: Request) {
+async function call(method: string, path: string, given: Request) {
   const { status, text, body } = await exchange(method, path, given)
   if (status >= 300) throw new Error(`${method} ${path} answered ${status} ${text}`)
   return body

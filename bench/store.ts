@@ -206,5 +206,5 @@ function tenths(figure: number): number {
 }
 
 function must(done: boolean): void {
-  if (!done) throw new Error('the store did not do what is measured')
+  if (!done) throw new Error('the store did not complete the measured operations')
 }

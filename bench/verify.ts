@@ -23,30 +23,28 @@ if (process.argv.includes('--json'))
   )
 else {
   console.log(
-    `CPU µs an assertion, median of ${ROUNDS} rounds of ${CALLS}, beside bare crypto.verify`,
+    `CPU µs per assertion, median of ${ROUNDS} rounds of ${CALLS}, beside bare crypto.verify`,
   )
   for (const { name, us, bare_us, ratio, target, within } of assertions) {
-    const asked = target === null ? '' : `   target ${target}${within ? '' : '   OVER'}`
+    const targetText = target === null ? '' : `   target ${target}${within ? '' : '   OVER'}`
     console.log(
-      `  ${name.padEnd(34)} ${us.toFixed(1).padStart(7)}   bare ${bare_us.toFixed(1).padStart(6)}   ratio ${ratio.toFixed(2)}${asked}`,
+      `  ${name.padEnd(34)} ${us.toFixed(1).padStart(7)}   bare ${bare_us.toFixed(1).padStart(6)}   ratio ${ratio.toFixed(2)}${targetText}`,
     )
   }
-  console.log(
-    'µs from asking to the answer, nothing else going on, and CPU µs of it on the event loop; medians',
-  )
+  console.log('median µs from call to result, one at a time, and CPU µs on the event loop')
   for (const { name, us, loop_us } of [...registrations, ...passports])
     console.log(
       `  ${name.padEnd(34)} ${us.toFixed(0).padStart(7)}   on the loop ${loop_us.toFixed(0).padStart(5)}`,
     )
 }
 
-function measure({ name, judge, bare, limit }: AssertionRow) {
-  if (!judge() || !bare()) throw new Error(`${name} does not verify`)
-  cpuMicros(judge, CALLS)
-  cpuMicros(bare, CALLS)
+function measure({ name, verifyAll, verifyBare, limit }: AssertionRow) {
+  if (!verifyAll() || !verifyBare()) throw new Error(`${name} does not verify`)
+  cpuMicros(verifyAll, CALLS)
+  cpuMicros(verifyBare, CALLS)
   const rounds = Array.from({ length: ROUNDS }, () => ({
-    us: cpuMicros(judge, CALLS),
-    bare_us: cpuMicros(bare, CALLS),
+    us: cpuMicros(verifyAll, CALLS),
+    bare_us: cpuMicros(verifyBare, CALLS),
   }))
   const ratio = median(rounds.map((round) => round.us / round.bare_us))
   return {

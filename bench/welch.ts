@@ -1,5 +1,5 @@
 /** Above this threshold two sets of times differ (dudect's bound: once in 100,000 by chance). */
-export const TELLS_APART = 4.5
+export const DISTINGUISHABLE_T = 4.5
 /**
  * Outliers come from the machine, not from the service, so times are cropped at several heights, as
  * dudect does.
@@ -35,16 +35,16 @@ export function* samplesInRandomOrder(
   kinds: number,
   samples: number,
 ): Generator<{ kind: number; sample: number }> {
-  const order = Uint32Array.from({ length: kinds * samples }, (_, at) => at)
-  for (let at = order.length - 1; at > 0; at--) {
-    const swap = Math.floor(Math.random() * (at + 1))
-    const kept = order[at] as number
-    order[at] = order[swap] as number
-    order[swap] = kept
+  const order = Uint32Array.from({ length: kinds * samples }, (_, index) => index)
+  for (let index = order.length - 1; index > 0; index--) {
+    const swap = Math.floor(Math.random() * (index + 1))
+    const current = order[index] as number
+    order[index] = order[swap] as number
+    order[swap] = current
   }
   for (const place of order) yield { kind: place % kinds, sample: Math.floor(place / kinds) }
 }
 
-export function middleOf(times: Float64Array): number {
+export function medianTime(times: Float64Array): number {
   return times.toSorted()[times.length >> 1] ?? Number.NaN
 }

@@ -45,11 +45,11 @@ export const ATTACKS = {
 
   /** Registrations whose body pauses shortly before its end and then continues byte by byte. */
   async 'slow bodies'(attacker) {
-    const most = Buffer.alloc(SLOW_BODY_BYTES, ' ')
+    const bodyStart = Buffer.alloc(SLOW_BODY_BYTES, ' ')
     await attacker.keepOpen(SLOW_BODIES, () => {
       const socket = attacker.open()
       socket?.write(post('/api/v1/devices', SLOW_BODY_BYTES + 1_000))
-      socket?.write(most)
+      socket?.write(bodyStart)
       const drip = setInterval(() => socket?.write(' '), 1_000)
       socket?.once('close', () => clearInterval(drip))
       return socket

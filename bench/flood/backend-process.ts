@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest } from 'node:http'
-import { obey } from '../http-calls.ts'
+import { answerTasks } from '../http-calls.ts'
 import { type Ready, sharedNowMs } from '../process.ts'
 
 /** The parent's messages: start the creates, then report the durations of a window. */
@@ -24,7 +24,7 @@ interface Sample {
 }
 let samples: Sample[] = []
 
-obey(async (task: BackendTask): Promise<Creates> => {
+answerTasks(async (task: BackendTask): Promise<Creates> => {
   if (task.step === 'begin') begin(task)
   return task.step === 'report' ? reportOf(task) : { ms: [], failed: 0 }
 })

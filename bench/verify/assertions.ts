@@ -25,9 +25,9 @@ import { registerWith } from './registrations.ts'
 /** An assertion to verify, and the bare signature verification inside it. */
 export interface AssertionRow {
   readonly name: string
-  readonly judge: () => boolean
-  readonly bare: () => boolean
-  /** Undefined when the device is not stored. */
+  readonly verifyAll: () => boolean
+  readonly verifyBare: () => boolean
+  /** The highest permitted ratio; undefined when the row has no target. */
   readonly limit: number | undefined
 }
 
@@ -45,7 +45,7 @@ const APP: AppleApp = {
 /** One for each format, and both of Apple's forms. */
 export async function assertionRows(): Promise<readonly AssertionRow[]> {
   return [
-    appleRow('apple-app-attest, before iOS 27', undefined),
+    appleRow('apple-app-attest, up to iOS 26', undefined),
     appleRow('apple-app-attest, iOS 27', { category: 4, bundleVersion: '7.1' }),
     await attestedRow(androidKey(), TARGET_RATIO),
     await attestedRow(webauthnKey(), undefined),
@@ -153,8 +153,8 @@ function rowOf(
   const signature = Buffer.from(assertion.signature, 'base64url')
   return {
     name,
-    judge: () => verifier.verify({ device, payload: PAYLOAD, appAttest: assertion }).ok,
-    bare: () => verify('sha256', signed, key, signature),
+    verifyAll: () => verifier.verify({ device, payload: PAYLOAD, appAttest: assertion }).ok,
+    verifyBare: () => verify('sha256', signed, key, signature),
     limit,
   }
 }
