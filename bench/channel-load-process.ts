@@ -36,7 +36,7 @@ interface Watcher {
   readonly socket: WebSocket
   readonly helloBytes: number
   /** Called with each frame after the hello. */
-  heard: (frame: string) => void
+  onFrame: (frame: string) => void
 }
 
 const CALLERS = 32
@@ -98,8 +98,8 @@ async function open({ port, sizes }: ChannelTask, at: number): Promise<Watcher> 
   const { promise, resolve, reject } = Promise.withResolvers<Watcher>()
   socket.once('error', reject)
   socket.once('message', (hello: Buffer) => {
-    const watcher: Watcher = { socket, helloBytes: hello.length, heard: () => {} }
-    socket.on('message', (frame: Buffer) => watcher.heard(frame.toString('utf8')))
+    const watcher: Watcher = { socket, helloBytes: hello.length, onFrame: () => {} }
+    socket.on('message', (frame: Buffer) => watcher.onFrame(frame.toString('utf8')))
     resolve(watcher)
   })
   return promise
@@ -136,7 +136,7 @@ async function bondOne(
 ): Promise<{ frameMs: number; replyMs: number; sizes: Sizes }> {
   const sentAt = performance.now()
   const framed = new Promise<{ frameMs: number; bytes: number }>((resolve) => {
-    watcher.heard = (frame) => {
+    watcher.onFrame = (frame) => {
       if (task.sizes === undefined && !frame.includes('"state":"bonded"')) return
       resolve({ frameMs: performance.now() - sentAt, bytes: Buffer.byteLength(frame) })
     }

@@ -23,7 +23,7 @@ answerTasks(async ({ step, client, flows, callers, port, credential }: CibaTask)
   if (step === 'create') {
     requests = []
     await inTurns(Array.from({ length: flows }), callers, async (_, at) => {
-      const answer = await post('/backchannel', { scope: 'openid', login_hint: `customer-${at}` })
+      const answer = await post('/backchannel', { scope: 'openid', login_hint: `user-${at}` })
       requests[at] = (JSON.parse(answer) as { auth_req_id: string }).auth_req_id
     })
   }

@@ -31,7 +31,7 @@ interface Cost {
   readonly wallUs: number
 }
 
-const OPERATIONS = ['create', 'move', 'read', 'read_any', 'expire', 'forget'] as const
+const OPERATIONS = ['create', 'move', 'read', 'read_any', 'expire', 'purge'] as const
 type Operation = (typeof OPERATIONS)[number]
 type Costs = Readonly<Record<Operation, Cost>>
 
@@ -76,7 +76,7 @@ class Stored implements AsyncDisposable {
       expire: await costOf(expiring.length, () =>
         this.#sweep(expiring.length, (limit) => this.#expire(limit)),
       ),
-      forget: await costOf(SESSIONS, () => this.#sweep(SESSIONS, (limit) => this.#forget(limit))),
+      purge: await costOf(SESSIONS, () => this.#sweep(SESSIONS, (limit) => this.#purge(limit))),
     }
     // In the order of their end, which is the order of the purge.
     for (const { id } of [...expiring, ...moving]) this.#ids.push(id)
@@ -128,7 +128,7 @@ class Stored implements AsyncDisposable {
     })
   }
 
-  #forget(limit: number): Promise<number> {
+  #purge(limit: number): Promise<number> {
     const endedBy = this.#now
     return this.#store.write((tables) => tables.sessions.purge(endedBy, limit))
   }

@@ -20,7 +20,7 @@ form.addEventListener('submit', (event) => {
   void apply()
 })
 
-/** Draft, approval, application: in this order, and each only when the one before succeeded. */
+/** Draft, approval, application: in this order, and each only when the previous step succeeded. */
 async function apply() {
   const fields = Object.fromEntries(new FormData(form))
   clearErrors()
@@ -36,7 +36,7 @@ async function apply() {
       : showRefusal(sentenceOf(draft))
   }
   say('Scan the code with your phone and approve.')
-  // On a phone the code is below the form; beside it nothing has to move.
+  // On a phone the QR code is below the form. On a wide screen it is beside the form and in view.
   element('approval').scrollIntoView({
     block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest',
   })
@@ -67,7 +67,7 @@ async function approve() {
     }
     return await pulse.requireBond({ action })
   } catch (error) {
-    // Only a mistake of this page gets here: an outcome never rejects.
+    // An outcome never rejects, so only a mistake in this page leads here.
     console.error(error)
     return { state: 'unavailable' }
   }
@@ -80,12 +80,11 @@ async function send(application) {
     const { number, status, message } = answer.body.application
     say('')
     button.hidden = true
-    const title =
-      status === 'accepted' ? 'Application received' : 'Application received, being looked at'
+    const title = status === 'accepted' ? 'Application received' : 'Application received, in review'
     return showResult({ outcome: status, title: `${title}: ${number}`, text: message })
   }
   if (answer.status === 0 || answer.status === 503) {
-    // The approval is for one application, so sending the same again can never make two.
+    // The approval is for one application, so sending the same one again never creates a second.
     say('Your approval is kept.')
     const again = document.createElement('button')
     again.className = 'button'
@@ -107,7 +106,7 @@ async function send(application) {
 /**
  * @param {string} path
  * @param {object} body
- * @returns {Promise<Answer>} status 0 when nobody answered
+ * @returns {Promise<Answer>} status 0 when there was no response
  */
 async function post(path, body) {
   try {
@@ -139,7 +138,7 @@ function sentenceFor({ state, reason }) {
     return 'The approval was ended. Nothing was sent. Continue again for a new code.'
   if (reason === 'container_hidden')
     return 'The code must stay visible on this page. Nothing was sent. Continue again.'
-  // A mistake in the bank's setup. Trying again does not help; the console has the cause.
+  // A mistake in the bank's setup. Trying again does not help, and the console has the cause.
   if (reason?.startsWith('key_') || reason === 'origin_not_allowed')
     return 'Approving by phone is not available on this page. Nothing was sent. Please call us.'
   return 'Approving by phone does not work just now. Nothing was sent. Try again in a minute.'
@@ -149,9 +148,9 @@ function sentenceFor({ state, reason }) {
 function showErrors(errors) {
   const links = Object.entries(errors).map(([name, sentence]) => {
     element(name).setAttribute('aria-invalid', 'true')
-    const told = element(`${name}-error`)
-    told.textContent = sentence
-    told.hidden = false
+    const message = element(`${name}-error`)
+    message.textContent = sentence
+    message.hidden = false
     const item = document.createElement('li')
     item.append(linkTo(`#${name}`, sentence))
     return item
@@ -168,8 +167,10 @@ function clearErrors() {
   element('error-summary').hidden = true
   for (const field of fieldset.querySelectorAll('[aria-invalid]'))
     field.removeAttribute('aria-invalid')
-  for (const told of /** @type {NodeListOf<HTMLElement>} */ (fieldset.querySelectorAll('.error')))
-    told.hidden = true
+  for (const message of /** @type {NodeListOf<HTMLElement>} */ (
+    fieldset.querySelectorAll('.error')
+  ))
+    message.hidden = true
 }
 
 /**
@@ -208,7 +209,7 @@ function say(text) {
 }
 
 /**
- * What the phone approved is what is sent: no edits in between.
+ * Locks the form while the phone approves it, so that the page sends exactly what was approved.
  * @param {boolean} locked
  */
 function lock(locked) {

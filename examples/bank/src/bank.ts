@@ -11,7 +11,7 @@ import { createLogins, type Logins } from './logins.ts'
 export const WORKFLOW = 'credit_application'
 export const ACTION = 'submit_application'
 
-/** An application that the bank has taken. */
+/** An application that the bank has accepted or is reviewing. */
 export interface Application {
   readonly number: string
   readonly status: 'accepted' | 'in_review'
@@ -19,7 +19,7 @@ export interface Application {
   /** The browser login that sent it. */
   readonly owner: string
   readonly session_id: string
-  /** Why a person looks at it. */
+  /** Why an employee reviews it. */
   readonly reasons: readonly ReviewReason[]
 }
 
@@ -49,7 +49,8 @@ export function openBank(options: BankOptions): Bank {
   const gate = createGate({
     baseUrl: `${serviceOrigin}/api/v1`,
     serverCredential,
-    // One process, and applications in memory too: a real bank keeps both in its database, in one transaction.
+    // One process, with the applications in memory too. A real bank keeps both in its database and
+    // writes them in one transaction.
     store: memoryPendingStore(),
     ...(tenantId !== undefined && { policy: { tenant_id: tenantId } }),
   })

@@ -1,4 +1,4 @@
-/** What a person asks for, checked. The phone signs its digest. */
+/** What an applicant requests, checked. The phone signs its digest. */
 export interface LoanRequest {
   readonly name: string
   readonly amount_eur: number
@@ -7,7 +7,7 @@ export interface LoanRequest {
   readonly income_eur: number
 }
 
-/** A sentence for each field at fault. */
+/** A sentence for each invalid field. */
 export type FieldErrors = Partial<Record<FieldName, string>>
 
 export type FieldName = 'name' | 'amount' | 'purpose' | 'term' | 'income'
@@ -23,10 +23,13 @@ export const PURPOSES: Readonly<Record<string, string>> = {
 export const TERMS_MONTHS = [12, 24, 36, 48, 60, 84]
 export const AMOUNT_EUR = { min: 1_000, max: 50_000 }
 const INCOME_EUR = { min: 0, max: 1_000_000 }
-/** What a phone shows on one line without cutting it. */
+/** A phone shows a value of this length on one line without truncating it. */
 const NAME_LENGTH = { min: 2, max: 80 }
 
-/** The checked request, or what is wrong with it. A browser's own checks are a courtesy; these count. */
+/**
+ * Returns the checked request, or the errors by field. The browser's own checks are only a
+ * courtesy.
+ */
 export function parseLoanForm(
   form: Readonly<Record<string, unknown>>,
 ): { readonly request: LoanRequest } | { readonly errors: FieldErrors } {
@@ -36,7 +39,7 @@ export function parseLoanForm(
   const term_months = Number(text(form.term))
   const income_eur = euros(form.income)
   const errors: FieldErrors = {
-    ...(!isName(name) && { name: 'Enter your full name as it stands in your passport.' }),
+    ...(!isName(name) && { name: 'Enter your full name as it appears in your passport.' }),
     ...(!within(amount_eur, AMOUNT_EUR) && {
       amount: `Enter an amount between ${formatEuros(AMOUNT_EUR.min)} and ${formatEuros(AMOUNT_EUR.max)}, in whole euros.`,
     }),
@@ -53,7 +56,7 @@ export function parseLoanForm(
     : { request: { name, amount_eur, purpose, term_months, income_eur } }
 }
 
-/** What the phone shows before it signs: the bank's own record in the person's words. */
+/** What the phone shows before it signs: the bank's own record in the applicant's words. */
 export function displayOf(request: LoanRequest): { label: string; value: string }[] {
   return [
     { label: 'Amount', value: formatEuros(request.amount_eur) },
@@ -71,7 +74,7 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value.normalize('NFC').trim().replaceAll(/\s+/g, ' ') : ''
 }
 
-/** People write 12500, 12,500 and 12 500; a fraction is not guessed at. */
+/** Applicants write 12500, 12,500 and 12 500. An amount with a fraction is invalid. */
 function euros(value: unknown): number {
   const digits = text(value)
     .replace(/^€\s*/, '')
@@ -83,7 +86,10 @@ function within(value: number, { min, max }: { min: number; max: number }): bool
   return value >= min && value <= max
 }
 
-/** Letters, marks, spaces and a few signs: nothing that could hide or reorder what the phone shows. */
+/**
+ * Allows letters, marks, spaces and a few signs: nothing that could hide or reorder what the phone
+ * shows.
+ */
 function isName(name: string): boolean {
   return (
     name.length >= NAME_LENGTH.min &&

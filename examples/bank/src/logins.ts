@@ -1,20 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import type { LoanRequest } from './loan-form.ts'
 
-/** A browser that opened the form. A bank with accounts puts its signed-in user here. */
+/** A browser that opened the form. A bank with accounts has its signed-in user here. */
 export interface Login {
-  /** The owner of its bonds. Not the cookie: a leaked row is not a login. */
+  /** The owner of its bonds. It differs from the cookie, so that a leaked row is not a login. */
   readonly id: string
   readonly cookie: string
-  /** What this browser wants to apply for, checked. Kept here, so that no page says what a phone signs. */
+  /**
+   * The checked application of this browser. The bank keeps it, so that the page cannot choose what
+   * a phone signs.
+   */
   draft: LoanRequest | undefined
 }
 
 const COOKIE = 'bank_login'
-/** Bounded: opening the page is free, memory is not. The oldest go first. */
+/** A limit, because opening the page is free and memory is not. The bank drops the oldest first. */
 const MAX_LOGINS = 10_000
 
-/** All browser logins of this bank. */
+/** Creates the store of browser logins. */
 export function createLogins() {
   const byCookie = new Map<string, Login>()
 
@@ -42,7 +45,7 @@ export function createLogins() {
 
 export type Logins = ReturnType<typeof createLogins>
 
-/** No `Secure` here, because the example runs on http://localhost; a real bank sets it. */
+/** Sets no `Secure`, because the example runs on http://localhost. A real bank sets it. */
 export function setCookie(login: Login): string {
   return `${COOKIE}=${login.cookie}; Path=/; HttpOnly; SameSite=Strict`
 }

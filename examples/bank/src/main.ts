@@ -1,10 +1,10 @@
 import { GateError } from '@bonded/integrator'
 import { startBank } from './server.ts'
 
-/** Wrong settings, as shells expect it. */
+/** The exit code that shells expect for invalid settings. */
 const EXIT_USAGE = 2
 
-/** Both are named at once, so that nobody fixes one to learn of the other. */
+/** The message names both at once, so that one run shows everything that is missing. */
 const missing = ['BONDED_SERVER_CREDENTIAL', 'BONDED_PUBLISHABLE_KEY'].filter(
   (name) => !process.env[name],
 )

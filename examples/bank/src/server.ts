@@ -13,7 +13,7 @@ import { home } from './routes/home.ts'
 export type { Application } from './bank.ts'
 
 export interface StartBankOptions extends BankOptions {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   /** Default 127.0.0.1. */
   readonly host?: string
@@ -22,7 +22,7 @@ export interface StartBankOptions extends BankOptions {
 export interface RunningBank {
   readonly url: string
   close(): Promise<void>
-  /** What the bank has taken so far, oldest first. */
+  /** The applications that the bank accepted or is reviewing, oldest first. */
   applications(): readonly Application[]
 }
 
@@ -40,11 +40,12 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   const securityPolicy = contentSecurityPolicy(bank.serviceOrigin)
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const reply = await answer(bank, files, request).catch((error: unknown) => {
-      // A browser that went away is no fault of ours.
+      // A browser that disconnected is not an error of the bank.
       if (!request.destroyed) bank.log({ event: 'failed', path: request.url, error: String(error) })
       return refuse(500, 'failed', 'Something failed on our side. Try again in a minute.')
     })
-    // A body that nobody wanted is let run out, so that its sender can read why; `requestTimeout` bounds it.
+    // Reads the rest of a rejected body, so that its sender can read why. `requestTimeout`
+    // bounds it.
     if (!request.complete) response.setHeader('connection', 'close')
     send(response, reply, securityPolicy)
     request.resume()
@@ -56,10 +57,10 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   await new Promise<void>((resolve, reject) =>
     server.once('error', reject).listen(port, host, resolve),
   )
-  const { port: taken } = server.address() as AddressInfo
+  const { port: actualPort } = server.address() as AddressInfo
   return {
-    // A tenant names origins, and people open `localhost`.
-    url: `http://${host === '127.0.0.1' ? 'localhost' : host}:${taken}`,
+    // The tenant's origins name `localhost`, which is also what browsers open.
+    url: `http://${host === '127.0.0.1' ? 'localhost' : host}:${actualPort}`,
     applications: () => bank.applications,
     close: () =>
       new Promise((resolve) => {
@@ -78,8 +79,7 @@ async function answer(
   const [path = '/'] = url.split('?')
   const isForm = path === '/drafts' || path === '/bond-session' || path === '/applications'
   const file = files.get(path)
-  if (!isForm && !file && path !== '/')
-    return refuse(404, 'not_found', 'There is no such page here.')
+  if (!isForm && !file && path !== '/') return refuse(404, 'not_found', 'This page does not exist.')
   const allowed = isForm ? ['POST'] : ['GET', 'HEAD']
   if (!allowed.includes(method)) {
     const refusal = refuse(405, 'method_not_allowed', `Use ${allowed[0]} here.`)
@@ -87,7 +87,7 @@ async function answer(
   }
   const login = bank.logins.find(request.headers.cookie)
   if (!isForm) return file ?? home(bank, login)
-  return isFromElsewhere(request)
+  return isCrossSite(request)
     ? refuse(403, 'cross_site', 'Send this form from the bank’s own page.')
     : takeForm({ bank, login, path, request })
 }
@@ -101,9 +101,10 @@ async function takeForm(facts: {
   const { bank, login, path, request } = facts
   const form = await readForm(request)
   if ('status' in form) return form
-  // A browser that keeps no cookies can see the page, but nothing it sends can be told apart from another's.
+  // A browser that refuses cookies can see the page, but the bank cannot tell its requests from
+  // another browser's.
   if (login === undefined)
-    return asked(
+    return pageIfWanted(
       refuse(401, 'login_missing', 'Open the form again in this browser, with cookies allowed.'),
       form.wantsPage,
     )
@@ -115,18 +116,21 @@ async function takeForm(facts: {
       form,
       address: request.socket.remoteAddress?.replace(/^::ffff:/, ''),
     })
-  return asked(await submitApplication(bank, login, form), form.wantsPage)
+  return pageIfWanted(await submitApplication(bank, login, form), form.wantsPage)
 }
 
-/** A person without JavaScript reads the sentence of a refusal on a page. */
-function asked(reply: Reply, wantsPage: boolean): Reply {
+/** Shows a refusal as a page to a browser without JavaScript. */
+function pageIfWanted(reply: Reply, wantsPage: boolean): Reply {
   if (!wantsPage || reply.status < 400) return reply
   const { error } = JSON.parse(reply.body) as { error: { message: string } }
   return html(reply.status, messagePage(error.message))
 }
 
-/** SameSite=Strict keeps other sites' forms without a login; this says so plainly, and holds for a sibling host too. */
-function isFromElsewhere({ headers }: IncomingMessage): boolean {
+/**
+ * SameSite=Strict already withholds the login from other sites' forms. This check returns a clear
+ * error and also covers sibling hosts.
+ */
+function isCrossSite({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
   return (

@@ -18,7 +18,7 @@ async function refusalOf(response: Response) {
   return { status: response.status, ...error }
 }
 
-test('an application approved by phone is taken, and its session completed', async () => {
+test('accepts an application approved by phone, and completes its session', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   const session_id = await browser.approved()
@@ -33,7 +33,7 @@ test('an application approved by phone is taken, and its session completed', asy
   assert.equal(h.service.completions(), 1)
 })
 
-test('a submit without a bond is refused with a sentence that says what to do', async () => {
+test('rejects a submit without a bond, with a sentence that names the next step', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   for (const session of [{}, { session_id: '' }, { session_id: 7 }]) {
@@ -48,7 +48,7 @@ test('a submit without a bond is refused with a sentence that says what to do', 
   assert.equal(h.bank.applications().length, 0)
 })
 
-test('without JavaScript the sentence comes as a page', async () => {
+test('shows the sentence as a page to a browser without JavaScript', async () => {
   await using h = await openHarness()
   const { cookie } = await h.openBrowser()
   const response = await fetch(`${h.bank.url}/applications`, {
@@ -61,7 +61,7 @@ test('without JavaScript the sentence comes as a page', async () => {
   assert.ok((await response.text()).includes(adviceFor('session_missing')))
 })
 
-test('a session that no phone has approved is refused', async () => {
+test('rejects a session that no phone has approved', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   const session_id = await browser.approved()
@@ -79,7 +79,7 @@ for (const [name, change] of Object.entries({
   term: { term: '48' },
   income: { income: '9200' },
 })) {
-  test(`a form whose ${name} changed after the approval is refused, and nothing is used`, async () => {
+  test(`rejects a form whose ${name} changed after the approval, and leaves the bond unused`, async () => {
     await using h = await openHarness()
     const browser = await h.openBrowser()
     const session_id = await browser.approved()
@@ -91,7 +91,7 @@ for (const [name, change] of Object.entries({
   })
 }
 
-test('the same amount in another spelling is the same form', async () => {
+test('accepts the same amount in another spelling', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   const session_id = await browser.approved()
@@ -101,7 +101,7 @@ test('the same amount in another spelling is the same form', async () => {
   )
 })
 
-test('a second submit with the same bond is refused', async () => {
+test('rejects a second submit with the same bond', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   const session_id = await browser.approved()
@@ -123,7 +123,7 @@ test('a second submit with the same bond is refused', async () => {
   assert.equal(h.bank.applications().length, 1)
 })
 
-test('another browser cannot use a bond', async () => {
+test('rejects a bond that another browser requested', async () => {
   await using h = await openHarness()
   const [mine, theirs] = [await h.openBrowser(), await h.openBrowser()]
   const session_id = await mine.approved()
@@ -133,7 +133,7 @@ test('another browser cannot use a bond', async () => {
   )
 })
 
-test('a doubtful bond is taken for a person to look at', async () => {
+test('accepts an application with a doubtful bond for review by an employee', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   const session_id = await browser.approved()
@@ -143,11 +143,11 @@ test('a doubtful bond is taken for a person to look at', async () => {
     application: { status: string; message: string }
   }
   assert.equal(application.status, 'in_review')
-  assert.match(application.message, /person will look/)
+  assert.match(application.message, /employee will review/)
   assert.deepEqual(h.bank.applications()[0]?.reasons, ['low_confidence'])
 })
 
-test('the phone is shown the bank’s own draft, whatever the browser calls context', async () => {
+test('creates the session from the bank’s own draft and ignores the context of the browser', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   await browser.post('/drafts', FORM)
@@ -171,7 +171,7 @@ test('the phone is shown the bank’s own draft, whatever the browser calls cont
   })
 })
 
-test('no code is shown before there is a form to approve', async () => {
+test('creates no session before the form is checked', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   assert.deepEqual((await refusalOf(await browser.post('/bond-session', {}))).code, 'draft_missing')
@@ -182,7 +182,7 @@ test('no code is shown before there is a form to approve', async () => {
   )
 })
 
-test('a service that refuses the bank is told as a pause, and its reason goes to the log', async () => {
+test('reports a temporary failure and logs the reason when the service rejects the bank', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   await browser.post('/drafts', FORM)

@@ -50,7 +50,7 @@ export async function startFakeService(sdk = '') {
   return { ...service, origin, stop }
 }
 
-/** A bank, its service, and one browser in front of it. */
+/** A bank, its service, and one browser. */
 export async function openHarness(sdk?: string) {
   const service = await startFakeService(sdk)
   const events: Readonly<Record<string, unknown>>[] = []
@@ -74,7 +74,7 @@ export async function openHarness(sdk?: string) {
         body: JSON.stringify(body),
       })
 
-    /** Draft and session; then the phone approves. */
+    /** Creates a draft and a session; then the phone approves. */
     async function approved(form: object = FORM): Promise<string> {
       await post('/drafts', form)
       const session = (await (await post('/bond-session', {})).json()) as { id: string }

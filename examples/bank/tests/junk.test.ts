@@ -6,7 +6,7 @@ import { FORM, openHarness } from './harness.ts'
 
 const POSTS = ['/drafts', '/bond-session', '/applications']
 
-test('the page has a strict policy, an HttpOnly login and the reserved place', async () => {
+test('serves the page with a strict policy, an HttpOnly login and the reserved container', async () => {
   await using h = await openHarness()
   const { page } = await h.openBrowser()
   const socket = h.service.origin.replace('http', 'ws')
@@ -23,7 +23,7 @@ test('the page has a strict policy, an HttpOnly login and the reserved place', a
   assert.doesNotMatch(html, /style=|sk_beta_|<script>/)
 })
 
-test('what a person typed is escaped when the page is opened again', async () => {
+test('escapes the submitted values when the page is opened again', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   await browser.post('/drafts', { ...FORM, name: `Eve O'"<b>` })
@@ -32,7 +32,7 @@ test('what a person typed is escaped when the page is opened again', async () =>
   assert.ok(html.includes('value="Eve O&#39;Neil"'))
 })
 
-test('every wrong field is named with a sentence', async () => {
+test('names every invalid field with a sentence', async () => {
   const parsed = parseLoanForm({
     name: '‮evil',
     amount: '12.5',
@@ -64,7 +64,7 @@ const junk: [string, number, RequestInit][] = [
     { headers: { 'content-type': 'application/json' }, body: '{"name":' },
   ],
   [
-    'a body that is no object',
+    'a body that is not an object',
     400,
     { headers: { 'content-type': 'application/json' }, body: '[]' },
   ],
@@ -96,7 +96,7 @@ const junk: [string, number, RequestInit][] = [
 ]
 
 for (const [name, status, init] of junk) {
-  test(`${name} is answered ${status} on every form route`, async () => {
+  test(`responds with ${status} to ${name} on every form route`, async () => {
     await using h = await openHarness()
     const { cookie } = await h.openBrowser()
     for (const path of POSTS) {
@@ -112,7 +112,7 @@ for (const [name, status, init] of junk) {
   })
 }
 
-test('unknown paths and methods are answered 404 and 405', async () => {
+test('responds with 404 to unknown paths and with 405 to unknown methods', async () => {
   await using h = await openHarness()
   const get = (path: string, method = 'GET') => fetch(h.bank.url + path, { method })
   assert.equal((await get('/../package.json')).status, 404)
@@ -123,7 +123,7 @@ test('unknown paths and methods are answered 404 and 405', async () => {
   assert.equal((await get('/page.css', 'HEAD')).status, 200)
 })
 
-test('no junk in a form is a fault of the server, nor an application', async () => {
+test('rejects junk in a form without a server error and without an application', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
   await fc.assert(

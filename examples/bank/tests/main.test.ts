@@ -14,7 +14,7 @@ for (const [what, env, message] of [
     /serverCredential.*Check BONDED_SERVER_CREDENTIAL/,
   ],
   [
-    'a service origin that is no address',
+    'a service origin that is not an address',
     { ...CREDENTIALS, BONDED_SERVICE_ORIGIN: 'bond' },
     /BONDED_SERVICE_ORIGIN is not an address/,
   ],

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { type Reply, refuse } from './reply.ts'
 
-/** A loan form has five fields; nobody needs more than this. */
+/** Ample for a loan form, which has five fields. */
 const MAX_BODY_BYTES = 16 * 1024
 
-/** The named texts of a form, sent by a script (JSON) or by the browser itself (urlencoded). */
+/** The named fields of a form, sent by a script (JSON) or by the browser itself (urlencoded). */
 export interface FormBody {
   readonly fields: Readonly<Record<string, unknown>>
-  /** Whether a person without JavaScript waits for a page. */
+  /** Whether the browser submitted the form without JavaScript and so expects a page. */
   readonly wantsPage: boolean
 }
 
-/** Reads a body, or gives the refusal to answer with. */
+/** Reads a body. Returns a refusal when it cannot. */
 export async function readForm(request: IncomingMessage): Promise<FormBody | Reply> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   const isJson = type === 'application/json'
@@ -29,7 +29,7 @@ export async function readForm(request: IncomingMessage): Promise<FormBody | Rep
 async function readBytes(request: IncomingMessage): Promise<Uint8Array | undefined> {
   const chunks: Buffer[] = []
   let size = 0
-  // Leaving the loop must not close the socket: the refusal still goes out on it.
+  // Leaving the loop must not close the socket, because the refusal is sent over it.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > MAX_BODY_BYTES) return undefined

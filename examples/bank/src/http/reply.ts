@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** What goes out. Routes return one; only `send` writes. */
+/** A response. Routes return one, and only `send` writes it. */
 export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -19,12 +19,12 @@ export function html(status: number, body: string): Reply {
   return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
 }
 
-/** A refusal: a code for the script, a sentence for the person. */
+/** A refusal: a code for the script and a sentence for the applicant. */
 export function refuse(status: number, code: string, message: string, more: object = {}): Reply {
   return json(status, { error: { code, message, ...more } })
 }
 
-/** The page's own files and the hosted widget, and nothing else. */
+/** Allows only the page's own files and the hosted widget. */
 export function contentSecurityPolicy(serviceOrigin: string): string {
   const socketOrigin = serviceOrigin.replace(/^http/, 'ws')
   return [
@@ -39,13 +39,13 @@ export function contentSecurityPolicy(serviceOrigin: string): string {
   ].join('; ')
 }
 
-/** Writes a reply with the headers that every answer has. */
+/** Writes a reply with the headers that every response has. */
 export function send(response: ServerResponse, reply: Reply, securityPolicy: string): void {
   const body = Buffer.from(reply.body)
   response.writeHead(reply.status, {
     'content-security-policy': securityPolicy,
     'x-content-type-options': 'nosniff',
-    // Not no-referrer: with it a browser's form sends `Origin: null`.
+    // With `no-referrer`, a browser's form would send `Origin: null`.
     'referrer-policy': 'same-origin',
     'cache-control': 'no-store',
     'content-length': body.length,

@@ -10,14 +10,14 @@ import {
 import { layout } from './layout.ts'
 import { type Markup, markup } from './markup.ts'
 
-/** The loan form, with the reserved place for the widget beside it. */
+/** The loan form, with the reserved container for the widget beside it. */
 export function formPage(facts: {
   bank: Bank
   draft: LoanRequest | undefined
   applications: readonly Application[]
 }): string {
   const { bank, draft, applications } = facts
-  // The SDK comes from the service's origin, never from a copy; page.js runs after it.
+  // The script must come from the service's origin, never from a copy. page.js runs after it.
   const head = markup`<script src="${bank.serviceOrigin}/v1/pulse.js" defer></script>
 <script type="module" src="/page.js"></script>`
   const main = markup`<h1>Apply for a personal loan</h1>
@@ -79,7 +79,10 @@ ${field(
 </form>`
 }
 
-/** The widget's place: always visible, 168 px high at least and 360 px wide at most, as its contract asks. */
+/**
+ * The widget's container: always visible, at least 168 px high and at most 360 px wide, as the
+ * container contract requires.
+ */
 const approval = markup`<section id="approval" class="card approval" aria-labelledby="approval-title">
 <h2 id="approval-title"><span class="step" aria-hidden="true">2</span>Approve with your phone</h2>
 <div id="bond-container" data-pulse-widget><p class="placeholder">Your code appears here when the form is ready.</p></div>
@@ -106,6 +109,6 @@ function option(value: string, label: string, isChosen: boolean): Markup {
 function sent(applications: readonly Application[]): Markup {
   return markup`<section class="card sent" aria-labelledby="sent-title">
 <h2 id="sent-title">Sent from this browser</h2>
-<ul>${applications.map(({ number, status, request }) => markup`<li><strong>${number}</strong> ${formatEuros(request.amount_eur)} over ${request.term_months} months: ${status === 'accepted' ? 'received' : 'a person is looking at it'}</li>`)}</ul>
+<ul>${applications.map(({ number, status, request }) => markup`<li><strong>${number}</strong> ${formatEuros(request.amount_eur)} over ${request.term_months} months: ${status === 'accepted' ? 'received' : 'in review by an employee'}</li>`)}</ul>
 </section>`
 }

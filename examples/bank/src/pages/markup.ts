@@ -1,11 +1,11 @@
-/** Markup that is safe to put into markup. */
+/** Escaped HTML, safe to insert into other HTML. */
 export interface Markup {
   readonly markup: string
 }
 
 type Part = string | number | Markup | readonly Markup[] | false | undefined
 
-/** Markup from a template. What is put in is escaped, unless it is markup itself. */
+/** Builds HTML from a template. Escapes each value that is not `Markup` itself. */
 export function markup(texts: TemplateStringsArray, ...parts: Part[]): Markup {
   return { markup: texts.reduce((all, text, index) => all + written(parts[index - 1]) + text) }
 }

@@ -1,7 +1,7 @@
 import { layout } from './layout.ts'
 import { markup } from './markup.ts'
 
-/** One sentence on a page of its own, for whoever has JavaScript off. */
+/** A page with one sentence, for a browser without JavaScript. */
 export function messagePage(sentence: string): string {
   const main = markup`<section class="card message">
   <h1>Your application was not sent</h1>

@@ -17,27 +17,27 @@ export async function submitApplication(
   { fields }: FormBody,
 ): Promise<Reply> {
   const session_id = typeof fields.session_id === 'string' ? fields.session_id : ''
-  // Before the fields: whoever comes without an approval is told about the approval.
+  // Checked before the fields: a caller without an approval reads about the approval first.
   if (session_id === '') return notApproved(adviceFor('session_missing'), 'session_missing')
   const parsed = parseLoanForm(fields)
   if ('errors' in parsed)
     return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
 
   const { request } = parsed
-  const take = (status: Application['status'], reasons: readonly ReviewReason[] = []) =>
-    takeApplication(bank, { status, reasons, request, session_id, owner: login.id })
+  const store = (status: Application['status'], reasons: readonly ReviewReason[] = []) =>
+    storeApplication(bank, { status, reasons, request, session_id, owner: login.id })
   const outcome = await bank.gate.protect<Application>({
     session_id,
     owner: login.id,
     workflow: WORKFLOW,
     action: ACTION,
-    // Of the form as it was sent now: a field changed after the approval changes the digest.
+    // The digest of the form as sent now. A field changed after the approval changes the digest.
     form_digest: await bindingDigest(request),
-    accept: async () => take('accepted'),
-    review: async (_tx, { reasons }) => take('in_review', reasons),
+    accept: async () => store('accepted'),
+    review: async (_tx, { reasons }) => store('in_review', reasons),
   })
   bank.log({ event: 'application', session_id, ...summaryOf(outcome) })
-  // What was sent is no draft any more.
+  // The bank clears the draft once the form is submitted.
   if ('result' in outcome) login.draft = undefined
   return replyTo(bank, session_id, outcome)
 }
@@ -46,9 +46,9 @@ function replyTo(bank: Bank, session_id: string, outcome: ProtectOutcome<Applica
   switch (outcome.outcome) {
     case 'completion_pending':
       if (outcome.error.retryable) void completeLater(bank, session_id)
-      return taken(outcome.result)
+      return received(outcome.result)
     case 'completed':
-      return taken(outcome.result)
+      return received(outcome.result)
     case 'review':
       return notApproved(outcome.advice.join(' '), outcome.reasons[0] ?? 'review')
     case 'rejected': {
@@ -58,20 +58,20 @@ function replyTo(bank: Bank, session_id: string, outcome: ProtectOutcome<Applica
   }
 }
 
-function takeApplication(bank: Bank, application: Omit<Application, 'number'>): Application {
-  const taken = {
+function storeApplication(bank: Bank, application: Omit<Application, 'number'>): Application {
+  const stored = {
     number: `L-${String(bank.applications.length + 1).padStart(6, '0')}`,
     ...application,
   }
-  bank.applications.push(taken)
-  return taken
+  bank.applications.push(stored)
+  return stored
 }
 
-function taken({ number, status }: Application): Reply {
+function received({ number, status }: Application): Reply {
   const message =
     status === 'accepted'
-      ? 'We have your application, approved with your phone. You hear from us within a day.'
-      : 'We have your application. A person will look at it before anything is decided, and may call you.'
+      ? 'We have your application, approved with your phone. We will reply within a day.'
+      : 'We have your application. An employee will review it before anything is decided, and may call you.'
   return json(201, { application: { number, status, message } })
 }
 
@@ -85,7 +85,7 @@ function summaryOf(outcome: ProtectOutcome<Application>): object {
   return { outcome: outcome.outcome, reasons, error: error?.code, requestId: error?.requestId }
 }
 
-/** Four more rounds, well within the time a bond lives. A real bank has a job queue for this. */
+/** Four more attempts, well within the lifetime of a bond. A real bank has a job queue for this. */
 async function completeLater(bank: Bank, session_id: string): Promise<void> {
   for (let round = 1; round <= 4; round++) {
     await new Promise((resolve) => setTimeout(resolve, 5_000).unref())

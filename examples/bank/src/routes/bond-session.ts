@@ -6,8 +6,8 @@ import { displayOf } from '../loan-form.ts'
 import type { Login } from '../logins.ts'
 
 /**
- * POST /bond-session: the widget's `sessionEndpoint`. What the browser calls context is not read: the
- * phone shows, and signs, what stands in the bank's own draft.
+ * POST /bond-session: the widget's `sessionEndpoint`. It ignores the `context` that the browser
+ * sends: the phone shows and signs the bank's own draft.
  */
 export async function bondSession(facts: {
   bank: Bank

@@ -3,7 +3,7 @@ import { json, type Reply, refuse } from '../http/reply.ts'
 import { displayOf, parseLoanForm } from '../loan-form.ts'
 import type { Login } from '../logins.ts'
 
-/** POST /drafts: the bank checks and keeps what is about to be approved, before any phone is asked. */
+/** POST /drafts: checks and stores the application before the phone is involved. */
 export function saveDraft(login: Login, { fields }: FormBody): Reply {
   const parsed = parseLoanForm(fields)
   if ('errors' in parsed)
