@@ -31,7 +31,7 @@ for (const name of inOrder(wanted.length === 0 ? readdirSync(PACKAGES) : wanted)
   console.log(`built ${SCOPE}${name} in ${Math.round(performance.now() - startedMs)} ms`)
 }
 
-/** The packages and their own dependencies, each after what it needs. */
+/** The packages, each after those of them that it depends on. */
 function inOrder(names: readonly string[], ordered: string[] = []): readonly string[] {
   for (const name of names) {
     if (ordered.includes(name)) continue
@@ -59,7 +59,7 @@ async function build(name: string): Promise<void> {
   nameCompiledTypes(dist)
   if (name === 'widget') await writePulseScript(dist)
   if (name === 'phone-page') await writePhonePage(dist)
-  // npm packs the licence of the package's own folder only.
+  // npm packs only the license in the package's own folder.
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
 }
 
@@ -71,7 +71,7 @@ function compile(folder: string): void {
   if (status !== 0) throw new Error(`${folder} does not compile`)
 }
 
-/** The compiler rewrites `./x.ts` to `./x.js` in code, but leaves it in types. */
+/** The compiler rewrites `./x.ts` to `./x.js` in code, but not in types. */
 function nameCompiledTypes(dist: string): void {
   for (const file of globSync('**/*.d.ts', { cwd: dist })) {
     const path = join(dist, file)
@@ -84,7 +84,7 @@ function nameCompiledTypes(dist: string): void {
   }
 }
 
-/** The service of a published package serves this file, and needs no bundler. */
+/** A published service serves this file, and needs no bundler. */
 async function writePulseScript(dist: string): Promise<void> {
   const { loadPulseScript } = await import('../packages/widget/build/bundle.ts')
   const { source } = await loadPulseScript()

@@ -12,7 +12,7 @@ import {
 } from '@bonded/contract'
 import { keyringOf } from '../packages/service/src/adapters/keys/keyring.ts'
 
-/** Known to everybody, as all of this is. */
+/** A public test key. Everything in the example is public. */
 const ROOT_KEY = Uint8Array.from({ length: 32 }, (_, at) => 255 - at)
 const KEY_ID = 'k7'
 
@@ -57,7 +57,10 @@ const SUMMARY = {
   },
 }
 
-/** One key for all formats, so that their assertions can be laid side by side. Its private half was thrown away. */
+/**
+ * One key for all formats, so that a reader can compare their assertions. Its private half no
+ * longer exists.
+ */
 const PUBLIC_KEY =
   'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEKCfGRDeNlCYtQNX745qcoeJRlsT8VWlak-7zyAj17XrEoSMR7PTiBvYkjWhG5onSOVDSfzr9FO40xugupFr2Dg'
 /** The key that the example adds. */
@@ -71,7 +74,9 @@ const APPS = {
 } as const
 type Format = keyof typeof APPS
 
-/** ECDSA draws a number for each signature, so these were made once. The test of the example verifies them. */
+/**
+ * ECDSA signatures are random, so these were created once. The test of the example verifies them.
+ */
 const SIGNATURES = {
   evidence:
     'MEUCIQCaHilATMktK0ypSt6gI0SkGjuvbh0vCKhS-b2QvYrZ7AIgOnYHB4kHPL2YgA1finQTWrTrv4OboF806jVKftB8MC8',
@@ -90,7 +95,10 @@ const SIGNATURES = {
     'MEUCIQDqbJrmE8MIEe6GDyF7d_idS8WehgGkZUE01-iAkN-ksAIgD8Om59KV6dIN63r0GZk7k6BmFagNeY9fvp99Nzme_ZY',
 } as const
 
-/** Every intermediate text and hash of docs/reference/protocol.md, for one session: what a client in any language is tested with. */
+/**
+ * Every intermediate text and hash of docs/reference/protocol.md, for one session: test data for a
+ * client in any language.
+ */
 export function protocolExample() {
   const keys = keyringOf([{ id: KEY_ID, bytes: ROOT_KEY }])
   const { nonceAt, stepNonceAt } = keys.nonces(KEY_ID, session_id as SessionId)
@@ -228,7 +236,7 @@ export function protocolExample() {
   }
 }
 
-/** As the formats that name a key by its hash have it. */
+/** As the formats store it that identify a key by its hash. */
 const KEY_NAME = hash('sha256', Buffer.from(PUBLIC_KEY, 'base64url'), 'base64url')
 /** User present and user verified. */
 const FLAGS = 0x05

@@ -3,7 +3,7 @@ import type { Reason } from '@bonded/contract'
 /** Whether the caller may send the request again. */
 export type Retry = 'unchanged' | 'corrected' | 'no'
 
-/** The parts of a reason page beside the message: the likely cause, the remedy, and retrying. */
+/** The parts of a reason page besides the message: the likely cause, the remedy, and retrying. */
 export interface ReasonGuide {
   readonly retry: Retry
   readonly cause: string
@@ -46,7 +46,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   },
   method_not_allowed: {
     retry: 'corrected',
-    cause: 'The request uses another method than the endpoint, such as GET in place of POST.',
+    cause: 'The request uses another method than the endpoint, such as GET instead of POST.',
     remedy: 'Use a method that the `Allow` header of the response lists.',
   },
   unsupported_media_type: {
@@ -78,7 +78,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   },
   malformed_json: {
     retry: 'corrected',
-    cause: 'The body is cut off, or was assembled by hand with a wrong quote or comma.',
+    cause: 'The body is cut off, or code assembled it from strings with a wrong quote or comma.',
     remedy: 'Serialize the body with a JSON library.',
   },
   duplicate_member: {
@@ -261,7 +261,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   },
   too_many_keys: {
     retry: 'no',
-    cause: 'Keys of phones that are no longer in use were never removed.',
+    cause: 'The user replaced phones without removing their keys.',
     remedy: 'List the keys with `GET /devices`, and remove those that the user does not use.',
   },
   completion_secret_missing: {

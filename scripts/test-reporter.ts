@@ -41,7 +41,7 @@ export interface Totals {
   readonly skipped: number
 }
 
-/** What a program that reads the log looks for. */
+/** CI parses this line. */
 export function lineOf({ passed, failed, skipped }: Totals): string {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`
 }

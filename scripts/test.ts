@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { FUZZ_SECONDS, filesOf, TIERS } from './tiers.ts'
 
 /**
- * `npm test`, `npm run test:e2e`, `npm run test:soak`: runs the files of one tier (`tiers.ts`), after
- * installing a browser where it can. Other arguments go to the runner, so that
- * `npm test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
+ * `npm test`, `npm run test:e2e`, `npm run test:soak`: runs the files of one tier (`tiers.ts`),
+ * after installing a browser where possible. Passes other arguments to the runner, so that `npm
+ * test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const BROWSERS = [
@@ -51,7 +51,7 @@ const run = spawnSync(
     stdio: 'inherit',
     env: {
       FUZZ_SECONDS: String(FUZZ_SECONDS[tier]),
-      // Most of a short file's time is type stripping and compiling.
+      // A short file spends most of its time on type stripping and compiling.
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/tests'),
       ...process.env,
       NODE_OPTIONS: '--conditions=@bonded/source',
@@ -59,7 +59,7 @@ const run = spawnSync(
   },
 )
 process.exitCode = run.status ?? 1
-// A run that ended without a summary is a failure that nobody counted.
+// A run without a summary counts as a failure, because its tests were not counted.
 if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
   appendFileSync(TEST_TOTALS, `${JSON.stringify({ passed: 0, failed: 1, skipped: 0 })}\n`)
 
@@ -72,7 +72,7 @@ function ensureBrowser(): void {
   const debian = existsSync('/usr/bin/apt-get') && process.getuid?.() === 0
   if (!debian) {
     console.warn(
-      'LOUD: there is no Chromium here. Install one, or name it in CHROMIUM_PATH; until then the browser tests are counted as skipped.',
+      'LOUD: Chromium is not installed, so the browser tests are skipped. Install it, or set CHROMIUM_PATH.',
     )
     return
   }
@@ -89,7 +89,7 @@ function ensureBrowser(): void {
     })
     if (step.status !== 0) {
       console.warn(
-        `LOUD: apt-get ${args.join(' ')} failed. Install Chromium by hand; until then the browser tests are counted as skipped.`,
+        `LOUD: apt-get ${args.join(' ')} failed, so the browser tests are skipped. Install Chromium yourself, or set CHROMIUM_PATH.`,
       )
       return
     }

@@ -3,11 +3,11 @@ import { matchesGlob, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** `test` takes every file that no pattern of another tier matches. */
+/** `test` contains every file that no pattern of another tier matches. */
 export const TIERS = ['test', 'e2e', 'soak'] as const
 export type Tier = (typeof TIERS)[number]
 
-/** Every test file of the repository is under one of these. */
+/** Every test file of the repository is in one of these folders. */
 const EVERY_TEST = [
   'packages/*/tests/**/*.test.ts',
   'examples/*/tests/**/*.test.ts',
@@ -15,8 +15,8 @@ const EVERY_TEST = [
 ]
 
 /**
- * The files that are too slow for every change, by measurement. One browser bond stays in `test`:
- * `tests/first-bond.test.ts`.
+ * The files that are too slow to run on every change, by measurement. One browser bond stays in
+ * `test`: `tests/first-bond.test.ts`.
  */
 export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = {
   /** Real browsers, real processes, installed tarballs. */
@@ -31,7 +31,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/widget/tests/{accessibility,bond,network,page}.test.ts',
     'tests/pack/*.test.ts',
   ],
-  /** Many random histories, inputs and mutants; kills and storms. */
+  /** Many random histories, inputs and mutants; kills and bursts. */
   soak: [
     // Every byte of every recording, and RSA keys for each passport.
     'packages/attestation/tests/apple/recorded-*.test.ts',
@@ -44,17 +44,17 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   ],
 }
 
-/** How long each fuzzed verifier is given, in seconds. */
+/** Seconds that each fuzzed verifier runs. */
 export const FUZZ_SECONDS: Readonly<Record<Tier, number>> = { test: 1, e2e: 1, soak: 20 }
 
-/** The test files of a tier, by their path from the root. */
+/** The test files of a tier, by path from the root. */
 export function filesOf(tier: Tier): readonly string[] {
   return globSync(EVERY_TEST, { cwd: ROOT })
     .filter((file) => tiersOf(file).includes(tier))
     .toSorted()
 }
 
-/** The tiers of a test file: exactly one, or the table is wrong. */
+/** The tiers of a test file. The table is wrong unless this is exactly one. */
 export function tiersOf(file: string): readonly Tier[] {
   const slow = (Object.keys(SLOW) as (keyof typeof SLOW)[]).filter((tier) =>
     SLOW[tier].some((pattern) => matchesGlob(file, pattern)),

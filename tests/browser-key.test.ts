@@ -11,11 +11,13 @@ import {
 } from '../packages/service/tests/harness/harness.ts'
 import { browserMissing, openBrowser } from './browser.ts'
 
-/** Longer than the widget needs to explain a rejection, shorter than it retries a lost network. */
+/**
+ * Longer than the widget needs to explain a rejection, and shorter than it retries a lost network.
+ */
 const realBrowser = { skip: browserMissing, timeout: 20_000 }
 const PURPOSE = { workflow: 'credit_application', action: 'submit_application' }
 
-/** What a page reports: its outcome, and whether a QR code was ever in the widget. */
+/** What a page reports: its outcome, and whether the widget ever showed a QR code. */
 interface Report {
   readonly outcome: { readonly state: string; readonly reason?: string }
   readonly drewQrCode: boolean
@@ -38,13 +40,13 @@ const site = createServer((request, response) => {
   response.setHeader('content-type', 'text/html')
   response.end(page())
 })
-/** The pages' origins, by the tenant that has them: the shop, the other tenant, or none. */
+/** The origin of each page, by the tenant that enabled it: the shop, the other tenant, or none. */
 const sites = () => {
   const { port } = site.address() as AddressInfo
   return {
     own: `http://localhost:${port}`,
     foreign: `http://127.0.0.1:${port}`,
-    nobodys: `http://127.0.0.2:${port}`,
+    unregistered: `http://127.0.0.2:${port}`,
   }
 }
 
@@ -117,7 +119,7 @@ const REJECTIONS: readonly (readonly [
   [
     'is used at an origin of no tenant',
     'origin_not_allowed',
-    async () => ({ publishableKey: shop.publishable, at: sites().nobodys }),
+    async () => ({ publishableKey: shop.publishable, at: sites().unregistered }),
   ],
 ]
 for (const [what, reason, page] of REJECTIONS)
@@ -127,7 +129,7 @@ for (const [what, reason, page] of REJECTIONS)
     t.diagnostic(`${ms} ms until the sentence`)
     assert.deepEqual(outcome, { state: 'unavailable', sessionId: null, reason })
     assert.equal(drewQrCode, false)
-    // The user reads a calm sentence, and no word of keys or origins.
+    // The user reads a calm sentence without any mention of keys or origins.
     const card = tab.locator('.card')
     assert.equal(await card.getAttribute('data-screen'), 'not_set_up')
     assert.match(await card.innerText(), /Nothing was approved/)
@@ -140,7 +142,7 @@ for (const [what, reason, page] of REJECTIONS)
 
 const created: Awaited<ReturnType<Harness['create']>>[] = []
 
-/** A page of the shop that asks for a bond, with the sessions of the shop's own backend. */
+/** A page of the shop that requests a bond, with the sessions of the shop's own backend. */
 async function open(from: { publishableKey: string; at?: string }): Promise<Page> {
   setup = {
     publishableKey: from.publishableKey,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
-/** Where a browser may be, most wanted first. */
+/** Paths where a browser may be, the preferred one first. */
 const PLACES = [
   process.env.CHROMIUM_PATH,
   '/usr/bin/chromium',
@@ -13,13 +13,13 @@ const PLACES = [
 /** The browser that the tests drive, if this machine has one. */
 export const browserPath = PLACES.find((path) => path !== undefined && existsSync(path))
 
-/** Why the browser tests are skipped, or false where they run. */
+/** Why the browser tests are skipped, or false when they run. */
 export const browserMissing: string | false =
   browserPath === undefined
     ? 'no Chromium: install it (apt-get install chromium) or name one in CHROMIUM_PATH; the browser tests are skipped'
     : false
 
-/** A fresh headless browser that asks nobody on the network for anything. */
+/** Opens a fresh headless browser that makes no network requests of its own. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     ...(browserPath === undefined ? {} : { executablePath: browserPath }),

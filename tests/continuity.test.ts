@@ -5,7 +5,10 @@ import { scoreContinuity } from '../packages/service/src/domain/continuity.ts'
 import { chance } from '../scripts/continuity/chance.ts'
 import { type Class, confusion, HALVES, total } from '../scripts/continuity/confusion.ts'
 
-/** The share of a class that may, or must, be accepted. A single kind may be worse, as it says below. */
+/**
+ * The minimum or maximum share of a class that the model accepts. A single kind may exceed it, as
+ * stated below.
+ */
 const BOUNDS = {
   carried: { atLeast: 0.95 },
   desk: { atMost: 0.01 },
@@ -19,7 +22,7 @@ const halves = Object.entries(HALVES).map(([half, firstSeed]) => ({
 }))
 
 for (const { half, rows } of halves) {
-  test(`simulated windows are told apart within the stated bounds (${half})`, () => {
+  test(`classifies simulated windows within the stated bounds (${half})`, () => {
     const shareOf = (which: Class) => total(rows, which).accepted / total(rows, which).windows
     assert.ok(shareOf('carried') >= BOUNDS.carried.atLeast, `carried ${shareOf('carried')}`)
     for (const which of ['desk', 'replay', 'emulator'] as const)
@@ -30,24 +33,24 @@ for (const { half, rows } of halves) {
       else if (of !== 'between')
         assert.ok(accepted <= 0.12 * windows, `${kind}: ${accepted} of ${windows}`)
     }
-    // A class with hardly a window in it would pass everything.
+    // A class with too few windows would pass every bound.
     for (const which of ['carried', 'desk', 'replay', 'emulator'] as const)
       assert.ok(total(rows, which).windows >= 100, which)
   })
 }
 
-test('a phone that somebody holds for 5 to 15 seconds still counts as one from the desk, after 30 seconds as carried', () => {
-  const taken = halves
+test('accepts a phone from a desk after 30 seconds in the hand, but not after 5 to 15', () => {
+  const held = halves
     .flatMap(({ rows }) => rows)
-    .filter(({ kind }) => kind.includes('taken up for the last'))
-  for (const { kind, accepted, windows } of taken) {
+    .filter(({ kind }) => kind.includes('held for the last'))
+  for (const { kind, accepted, windows } of held) {
     const seconds = Number(/(\d+) seconds/.exec(kind)?.[1])
     if (seconds !== 20) assert.equal(accepted, seconds < 20 ? 0 : windows, kind)
   }
-  assert.equal(taken.length, 2 * 5)
+  assert.equal(held.length, 2 * 5)
 })
 
-test('the simulated phone’s sensors pass every time: it stands for a carried one', () => {
+test('accepts the sensor features of the simulated phone for every seed', () => {
   for (let seed = 1; seed <= 2_000; seed++) {
     const luck = chance(seed)
     const { score } = scoreContinuity(simulateCarriedPhone(() => luck.uniform(0, 1)))

@@ -8,7 +8,7 @@ import { SETTINGS } from '../packages/service/src/settings.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-/** Every document of the repository, those not committed yet included. */
+/** Every document of the repository, including those not yet committed. */
 const documents = execFileSync(
   'git',
   ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'],
@@ -17,7 +17,7 @@ const documents = execFileSync(
   .split('\n')
   .filter((path) => path !== '' && existsSync(join(ROOT, path)))
 const architecture = read('ARCHITECTURE.md')
-/** Where a stranger reads commands and types them in. */
+/** The documents whose commands a reader types in. */
 const MANUALS = [
   'README.md',
   'CONTRIBUTING.md',
@@ -25,7 +25,7 @@ const MANUALS = [
   ...documents.filter((path) => path.startsWith('docs/guides/')),
 ]
 
-test('a relative link of a document leads to a file that is there', () => {
+test('every relative link in a document leads to an existing file', () => {
   assert.ok(documents.length > 10, 'the documents were found')
   const broken = documents.flatMap((path) => {
     const prose = read(path).replaceAll(/^```[\s\S]*?^```/gm, '')
@@ -42,7 +42,7 @@ test('a relative link of a document leads to a file that is there', () => {
   assert.deepEqual(broken, [])
 })
 
-test('every path that ARCHITECTURE.md names is there', () => {
+test('every path in ARCHITECTURE.md exists', () => {
   const named = [
     ...architecture.matchAll(/`((?:packages|examples|docs|scripts|bench|tests)\/[^`\s]*)`/g),
   ].map(([, path = '']) => path)
@@ -85,7 +85,7 @@ test('the reference names every setting', () => {
   assert.deepEqual(missing, [])
 })
 
-test('every npm script that a manual names exists', () => {
+test('every npm script in a manual exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   const OF_NPM = ['ci', 'install']
   const unknown = commandsOfManuals(/\bnpm (?:run )?([a-z][a-z0-9:-]*)/g).filter(
@@ -97,11 +97,11 @@ test('every npm script that a manual names exists', () => {
   )
 })
 
-test('every bonded command that a manual names exists, with the options it is given', () => {
+test('every bonded command in a manual exists, with its options', () => {
   const commands = commandsOfManuals(/(?:^|npx )bonded((?: +[^\s#|&;]+)+)/gm).map(([, rest = '']) =>
     rest.trim().split(/ +/),
   )
-  assert.ok(commands.length > 3, 'the commands were found')
+  assert.ok(commands.length > 3, 'the test finds the commands')
   for (const words of commands) {
     const path: string[] = []
     for (const word of words) {
@@ -109,7 +109,7 @@ test('every bonded command that a manual names exists, with the options it is gi
       if (subcommands.length === 0 || word.startsWith('-')) break
       assert.ok(
         subcommands.includes(word),
-        `bonded ${words.join(' ')}: there is no ${[...path, word].join(' ')}`,
+        `bonded ${words.join(' ')}: unknown command ${[...path, word].join(' ')}`,
       )
       path.push(word)
     }
@@ -117,13 +117,16 @@ test('every bonded command that a manual names exists, with the options it is gi
       assert.match(
         helpOf(path).text,
         new RegExp(`(^|[ ,])${option}\\b`, 'm'),
-        `bonded ${path.join(' ')} takes no ${option}`,
+        `bonded ${path.join(' ')} does not accept ${option}`,
       )
     }
   }
 })
 
-/** What stands in code of the manuals and matches; a line that ends with a backslash goes on in the next. */
+/**
+ * Finds matches in the code of the manuals. A line that ends with a backslash continues on the
+ * next.
+ */
 function commandsOfManuals(pattern: RegExp): readonly RegExpMatchArray[] {
   const code = MANUALS.flatMap((path) => {
     const text = read(path).replaceAll(/\\\n\s*/g, '')

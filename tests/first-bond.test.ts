@@ -12,10 +12,10 @@ import type { Page } from 'playwright-core'
 import { browserMissing, openBrowser } from './browser.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-/** What the issue promises a stranger; the ready line itself is asserted, not its time. */
+/** The time that the README promises a newcomer. The test asserts the ready line, not its time. */
 const START_TIMEOUT_MS = 60_000
 
-/** What `npm start` gives a stranger: a bank to open and a service behind it. */
+/** What `npm start` gives a newcomer: a bank to open and a service behind it. */
 async function npmStart() {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-start-'))
   const [servicePort, bankPort] = await freePorts()
@@ -52,7 +52,7 @@ async function npmStart() {
   }
 }
 
-test('a stranger starts it, fills the form, scans the code from the screen, and the bank accepts', {
+test('npm start runs a bank that accepts a form approved by a phone that scans the screen', {
   skip: browserMissing,
   timeout: 180_000,
 }, async (t) => {
@@ -64,9 +64,9 @@ test('a stranger starts it, fills the form, scans the code from the screen, and 
   const browser = await openBrowser()
   try {
     const page = await browser.newPage({ viewport: { width: 1100, height: 1100 } })
-    const complaints: string[] = []
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
-    page.on('pageerror', (failure) => complaints.push(String(failure)))
+    const errors: string[] = []
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+    page.on('pageerror', (failure) => errors.push(String(failure)))
     await page.goto(bank)
     await page.fill('#name', 'Ada Lovelace')
     await page.fill('#amount', '12500')
@@ -75,23 +75,23 @@ test('a stranger starts it, fills the form, scans the code from the screen, and 
     const created = page.waitForResponse((response) => response.url().endsWith('/bond-session'))
     await page.click('#continue')
     const { id } = (await (await created).json()) as { id: string }
-    // From the pixels of the screen, and by a phone in a process of its own.
+    // A phone in its own process reads the QR code from the pixels of the screen.
     const screenshot = await photograph(page, join(folder, 'screen.png'))
     const phone = bonded('phone', 'approve', '--qr', screenshot, '--json')
 
     await page.locator('#result[data-outcome]').waitFor({ state: 'visible' })
     assert.equal(await page.locator('#result').getAttribute('data-outcome'), 'accepted')
-    const told = JSON.parse((await phone).stdout) as {
+    const printed = JSON.parse((await phone).stdout) as {
       state: string
       completed: boolean
       shown: { tenant_name: string; context: { display: { value: string }[] } }
     }
-    assert.deepEqual([told.state, told.completed], ['completed', true])
+    assert.deepEqual([printed.state, printed.completed], ['completed', true])
     assert.ok(
-      told.shown.context.display.some(({ value }) => value.includes('12,500')),
+      printed.shown.context.display.some(({ value }) => value.includes('12,500')),
       'the phone showed the amount',
     )
-    await t.test('the page complained of nothing', () => assert.deepEqual(complaints, []))
+    await t.test('the page reports no error and no warning', () => assert.deepEqual(errors, []))
 
     const { server_credential } = JSON.parse(readFileSync(demoFile, 'utf8')) as {
       server_credential: string
@@ -107,13 +107,13 @@ test('a stranger starts it, fills the form, scans the code from the screen, and 
   }
 })
 
-test('a port that is taken is told with its remedy, and nothing is left running', {
+test('bonded dev names the setting to change when a port is in use, and exits', {
   timeout: 60_000,
 }, async () => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   const [servicePort] = await freePorts()
-  const taken = String((holder.address() as { port: number }).port)
+  const usedPort = String((holder.address() as { port: number }).port)
   const folder = mkdtempSync(join(tmpdir(), 'bonded-taken-'))
   const start = (ports: Record<string, string>) =>
     promisify(execFile)('npx', ['bonded', 'dev'], {
@@ -121,15 +121,15 @@ test('a port that is taken is told with its remedy, and nothing is left running'
       env: { ...process.env, BONDED_DATA_DIR: folder, ...ports },
     })
   await assert.rejects(
-    start({ BONDED_PORT: String(servicePort), BANK_PORT: taken }),
+    start({ BONDED_PORT: String(servicePort), BANK_PORT: usedPort }),
     /set BANK_PORT to another/,
   )
-  await assert.rejects(start({ BONDED_PORT: taken }), /set BONDED_PORT to another/)
+  await assert.rejects(start({ BONDED_PORT: usedPort }), /set BONDED_PORT to another/)
   holder.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the phone says no, and the page says so without accepting anything', {
+test('the page reports a decline on the phone, and the bank accepts nothing', {
   skip: browserMissing,
   timeout: 180_000,
 }, async () => {
@@ -155,7 +155,7 @@ test('the phone says no, and the page says so without accepting anything', {
   }
 })
 
-/** Takes pictures of the page until a phone could read the code in one, as a person holding a phone would. */
+/** Takes screenshots of the page until a phone can read the QR code in one. */
 async function photograph(page: Page, path: string): Promise<string> {
   await page.locator('#bond-container svg[role=img][viewBox]').waitFor({ state: 'visible' })
   for (;;) {
@@ -184,7 +184,7 @@ async function until(child: ChildProcess, ready: RegExp): Promise<string> {
   return promise.finally(() => clearTimeout(timer))
 }
 
-/** Two ports nobody listens on: both are held before either is given back. */
+/** Two free ports. Both are bound before either is released, so that they differ. */
 async function freePorts(): Promise<[number, number]> {
   const servers = [createServer(), createServer()]
   await Promise.all(

@@ -23,13 +23,13 @@ function textOf(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-test('every import is one that the table of the fence allows', () => {
+test('the table of the fence allows every import of the repository', () => {
   assert.ok(FILES.length > 300)
   const found = FILES.flatMap((file) => violations({ file, text: textOf(file), manifest }))
   assert.deepEqual(found, [])
 })
 
-/** A statement that the file may not hold, and what the fence names in its refusal. */
+/** A statement that the file may not contain, and the name that the fence reports. */
 const FORBIDDEN: readonly (readonly [file: string, statement: string, named?: string])[] = [
   // Each kind of syntax, in a folder that may not use Node.
   ['packages/service/src/domain/session.ts', "import { readFileSync } from 'node:fs'"],
@@ -104,7 +104,7 @@ const FORBIDDEN: readonly (readonly [file: string, statement: string, named?: st
   ['packages/widget/src/bond.ts', "import '#inner'"],
 ]
 
-test('the fence refuses an import of every kind that the table does not allow', () => {
+test('the fence rejects every kind of import that the table does not allow', () => {
   for (const [file, statement, named] of FORBIDDEN) {
     const whole = textOf(file)
     const text = `${whole}\n${statement}\n`
@@ -117,12 +117,12 @@ test('the fence refuses an import of every kind that the table does not allow', 
   }
 })
 
-test('the fence refuses a source file that no row of the table holds', () => {
+test('the fence rejects a source file that no row of the table covers', () => {
   for (const file of ['packages/service/new-folder/x.ts', 'packages/stranger/src/x.ts'])
     assert.equal(violations({ file, text: 'export {}', manifest }).length, 1, file)
 })
 
-test('the fence does not let a file pass that it cannot parse', () => {
+test('the fence rejects a file that does not parse', () => {
   const file = 'packages/contract/src/ids.ts'
   assert.throws(() => violations({ file, text: "import { from 'x'", manifest }), SyntaxError)
 })

@@ -7,7 +7,7 @@ import { misfit } from './mutants/mutant.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-test('every mutant fits the code, and the tests that must notice it exist', () => {
+test('every mutant fits the code, and its tests exist', () => {
   const wrong = MUTANTS.flatMap((mutant) => {
     const missing = [mutant.file, ...mutant.tests].filter((file) => !existsSync(join(ROOT, file)))
     if (missing.length > 0) return [`${mutant.name}: ${missing.join(', ')} is missing`]
@@ -17,7 +17,7 @@ test('every mutant fits the code, and the tests that must notice it exist', () =
   assert.deepEqual(wrong, [])
 })
 
-test('a mutant does not fit if its text changes nothing, is missing, or occurs twice', () => {
+test('a mutant does not fit when its text is unchanged, missing, or not unique', () => {
   assert.equal(misfit({ find: 'a', replace: 'b' }, 'a'), undefined)
   for (const [find, source] of [
     ['b', 'b'],

@@ -19,7 +19,7 @@ const sections = new Set(
   [...protocol.matchAll(/^## (\d+)\. /gm)].map(([, number = '']) => Number(number)),
 )
 
-test('every section of the protocol that is cited is there', () => {
+test('every cited section of the protocol exists', () => {
   const cited = filesIn(
     'packages',
     'tests',
@@ -30,7 +30,7 @@ test('every section of the protocol that is cited is there', () => {
     'docs/guides',
     'ARCHITECTURE.md',
   ).flatMap((path) => {
-    // A comment may be broken between the word and its number.
+    // A comment may break between the word and its number.
     const text = read(path).replaceAll(/\n\s*(?:\*|\/\/)?\s*/g, ' ')
     return [...text.matchAll(/\bprotocol((?: and|,)? \d+)+\b/gi)].flatMap(([words]) =>
       numbersIn(words).map((number) => ({ path, number })),
@@ -39,7 +39,7 @@ test('every section of the protocol that is cited is there', () => {
   const inside = [...protocol.matchAll(/\(\d{1,2}\)|\bsection \d+\b|\bby \d+ again\b/g)].flatMap(
     ([words]) => numbersIn(words).map((number) => ({ path: PAGE, number })),
   )
-  assert.ok(cited.length > 40 && inside.length > 15, 'the citations were found')
+  assert.ok(cited.length > 40 && inside.length > 15, 'the test finds the citations')
   assert.deepEqual(
     [...cited, ...inside].filter(({ number }) => !sections.has(number)),
     [],
@@ -50,13 +50,13 @@ test('every section of the protocol that is cited is there', () => {
   )
 })
 
-test('every number that the protocol takes from the code is the one that stands there', async () => {
+test('every number in the protocol that links to code equals its value in the code', async () => {
   const linked = [...protocol.matchAll(/\[`([\w.]+) = ([^`]+)`\]\(([^)]+)\)/g)]
-  assert.ok(linked.length > 25, 'the numbers were found')
+  assert.ok(linked.length > 25, 'the test finds the numbers')
   assert.equal(
     [...protocol.matchAll(/`[A-Z][\w.]+ = /g)].length,
     linked.length,
-    'a number without a link to its place',
+    'every number links to its source',
   )
   for (const [, name = '', value = '', place = ''] of linked) {
     const module: unknown = await import(pathToFileURL(resolve(ROOT, dirname(PAGE), place)).href)
@@ -67,19 +67,19 @@ test('every number that the protocol takes from the code is the one that stands 
   }
 })
 
-test('every name of the wire, and every step, that the protocol writes is one of the code', () => {
+test('every wire name and every step in the protocol exists in the code', () => {
   const known = new Set(
     filesIn(':(glob)packages/*/src/**').flatMap((path) => read(path).match(/\w+/g) ?? []),
   )
   const written = [...protocol.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, word = '']) => word)
-  assert.ok(written.length > 150, 'the names were found')
+  assert.ok(written.length > 150, 'the test finds the names')
   assert.deepEqual(
     written.filter((word) => !known.has(word)),
     [],
   )
 })
 
-test('the protocol tells of every refusal that is an endpoint’s own, and of every path that a phone calls', () => {
+test('the protocol names every endpoint’s own rejections, and every path that a phone calls', () => {
   const endpoints: readonly Endpoint[] = Object.values(ENDPOINTS)
   const reasons = new Set(endpoints.flatMap(({ refusals }) => refusals))
   const paths = endpoints.flatMap(({ callers, ownOriginOnly, path }) =>
@@ -95,7 +95,7 @@ test('the protocol tells of every refusal that is an endpoint’s own, and of ev
   )
 })
 
-test('what is signed has the members that the protocol names', () => {
+test('the signed payloads have the members that the protocol names', () => {
   const {
     assertion,
     evidence_request,
@@ -126,7 +126,7 @@ test('what is signed has the members that the protocol names', () => {
   )
 })
 
-test('the example’s assertions are ones that the service takes, and only with what was signed', () => {
+test('the service accepts the assertions of the example, and only with the signed payload', () => {
   const example = protocolExample()
   const { assertion, evidence_request, device_token, device_add, device_remove } = example
   const signed: readonly [DeviceFormat, string, { app_id: string; app_attest: AppAttest }][] = [
@@ -170,7 +170,7 @@ test('the example’s assertions are ones that the service takes, and only with 
       verifiers[format].verify({ device, payload, appAttest })
     const taken = verify(app_attest)
     assert.ok(taken.ok, `${format}: ${JSON.stringify(taken)}`)
-    // One more in the counter is something else than what was signed.
+    // A counter raised by one is different from the signed one.
     const bytes = Buffer.from(app_attest.authenticator_data, 'base64url')
     bytes.writeUInt8(bytes.readUInt8(36) + 1, 36)
     assert.equal(

@@ -1,44 +1,48 @@
 import type { MotionRecording, MotionSample } from '@bonded/phone'
 import type { Chance } from './chance.ts'
 
-/** Readings a second, as browsers and most apps get them. */
+/** Readings per second, the rate that browsers and most apps get. */
 export const RATE_HZ = 50
 const DT_S = 1 / RATE_HZ
 const GRAVITY_MS2 = 9.81
-/** Between minus and plus this, evenly, is variance 1. */
+/** A uniform distribution between minus and plus this value has variance 1. */
 const WIDEST = Math.sqrt(3)
 
 export type Vector = [number, number, number]
 
-/** What moves a phone at one instant: how far it is turned, in rad, and how it is pushed, in m/s². */
+/** What moves a phone at one instant: its rotation, in rad, and its acceleration, in m/s². */
 export interface Push {
   readonly turn: Vector
   readonly push: Vector
 }
 
-/** A way of moving; told the time since it began. It may touch the screen. */
+/** A movement as a function of the time since its start. It may touch the screen. */
 export type Movement = (sinceS: number, touch: () => void) => Push
 
-/** One stretch of a recording. */
+/** One section of a recording. */
 export interface Stretch {
   readonly seconds: number
   readonly movement: Movement
 }
 
-/** The noise of a sensor, as a standard deviation of each axis. */
+/** The noise of a sensor, as a standard deviation per axis. */
 export interface SensorGrade {
   readonly accMs2: number
   readonly gyroRadS: number
 }
 
-/** From the best phones to the cheapest, from data sheets: 80 to 400 µg/√Hz and 0.004 to 0.03 °/s/√Hz at 25 Hz. */
+/**
+ * From the best phones to the cheapest, from data sheets: 80 to 400 µg/√Hz and 0.004 to 0.03
+ * °/s/√Hz at 25 Hz.
+ */
 export function sensorGrade(luck: Chance): SensorGrade {
   return { accMs2: luck.logUniform(0.004, 0.02), gyroRadS: luck.logUniform(0.0004, 0.0026) }
 }
 
 /**
- * What the sensors of a phone read while it is moved so. Gravity is turned with the phone, and the rotation rate is the
- * change of the turn: the two sensors tell of one movement, as real ones do.
+ * What the sensors of a phone read during the movement. Gravity turns with the phone, and the
+ * rotation rate is the derivative of the rotation, so both sensors agree on one movement, as real
+ * ones do.
  */
 export function record(
   stretches: readonly Stretch[],
@@ -47,7 +51,7 @@ export function record(
   const samples: MotionSample[] = []
   const touches_ms: number[] = []
   const down = unit([luck.normal(), luck.normal(), luck.normal()])
-  // Where one movement ends the next one takes over: a hand does not jump.
+  // The next movement starts where the previous one ends, because a hand does not jump.
   let held: Vector = [0, 0, 0]
   let before: Vector = [0, 0, 0]
   let tick = 0
@@ -64,7 +68,7 @@ export function record(
         held[2] + turn[2] - began[2],
       ]
       const pull = rotated(down, angle)
-      // Only its variance over a second is ever looked at.
+      // The service reads only the variance over a second.
       const noise = (deviation: number) => luck.uniform(-WIDEST, WIDEST) * deviation
       samples.push({
         t_ms,
@@ -86,14 +90,17 @@ export function record(
   return { samples, touches_ms }
 }
 
-/** A value that wanders around 0 with this deviation and forgets itself in about so many seconds; smooth, as limbs are. */
+/**
+ * A value that wanders around 0 with this deviation and decorrelates in about so many seconds;
+ * smooth, as limbs are.
+ */
 export function wander(
   luck: Chance,
   { deviation, forgetsS }: { deviation: number; forgetsS: number },
 ): () => number {
   const keep = Math.exp(-DT_S / forgetsS)
   const kick = Math.sqrt(1 - keep * keep)
-  // Added up, uniform kicks are as good as normal ones, and cost a fifth.
+  // A sum of uniform steps is as good as normal ones, at a fifth of the cost.
   let [drive, value] = [luck.normal(), 0]
   return () => {
     drive = keep * drive + kick * luck.uniform(-WIDEST, WIDEST)
@@ -107,7 +114,7 @@ export function wander3(luck: Chance, of: { deviation: number; forgetsS: number 
   return () => [x(), y(), z()]
 }
 
-/** How strongly a person moves from moment to moment: a factor around 1. */
+/** How strongly a user moves from moment to moment: a factor around 1. */
 export function vigour(luck: Chance, { spread = 0.3, forgetsS = 5 } = {}): () => number {
   const mood = wander(luck, { deviation: spread, forgetsS })
   return () => Math.exp(mood())
@@ -136,7 +143,7 @@ function unit([x, y, z]: Vector): Vector {
   return [x / length, y / length, z / length]
 }
 
-/** Rodrigues: the vector turned about an axis by the axis' length. */
+/** Rodrigues' formula: rotates the vector about an axis by the axis' length. */
 function rotated(vector: Vector, axis: Vector): Vector {
   const angle = lengthOf(axis)
   if (angle < 1e-12) return vector
@@ -151,7 +158,7 @@ function rotated(vector: Vector, axis: Vector): Vector {
   ]
 }
 
-/** Math.hypot takes care of overflow, and ten times as long. */
+/** Math.hypot guards against overflow and takes ten times as long. */
 function lengthOf([x, y, z]: Vector): number {
   return Math.sqrt(x * x + y * y + z * z)
 }

@@ -11,7 +11,10 @@ import {
 } from './body.ts'
 import type { Chance } from './chance.ts'
 
-/** What people do with a phone in the minute before they approve. In the end it is in the hand, and tapped. */
+/**
+ * How users handle a phone in the minute before they approve. At the end it is in the hand, and
+ * tapped.
+ */
 export const CARRIED: Readonly<Record<string, (luck: Chance) => readonly Stretch[]>> = {
   'walking, phone in a pocket, taken out': (luck) => [
     {
@@ -115,7 +118,10 @@ export function walking(
   }
 }
 
-/** Reading, scrolling and tapping: tremor, a hand that sinks and is lifted again, fingers on the glass. */
+/**
+ * Reading, scrolling and tapping: tremor, a hand that sinks and is lifted again, and touches on the
+ * glass.
+ */
 export function inHand(luck: Chance): Movement {
   const strength = vigour(luck, { spread: 0.35 })
   const tremorHz = luck.uniform(8, 11)
@@ -136,7 +142,7 @@ export function inHand(luck: Chance): Movement {
     if (sinceS >= next) {
       touch()
       ;[tapAge, tapMs2] = [0, luck.uniform(0.3, 1.5)]
-      // In bursts: somebody scrolls, then reads.
+      // In bursts: the user scrolls, then reads.
       next = sinceS - Math.log(luck.uniform(0.001, 1)) / (tapsHz * Math.exp(reading()))
     }
     tapAge += 0.02
@@ -160,7 +166,7 @@ export function inHand(luck: Chance): Movement {
   }
 }
 
-/** From the pocket to before the eyes: a large turn and a pull, done once. */
+/** From the pocket to the eyes: one large turn and one pull. */
 export function takingOut(luck: Chance): Movement {
   const axis = direction(luck)
   const [turnRad, lastsS] = [luck.uniform(1.2, 2.6), luck.uniform(1, 2)]
@@ -172,7 +178,7 @@ export function takingOut(luck: Chance): Movement {
   })
 }
 
-/** Breath and pulse, and every few seconds a leg that is moved. */
+/** Breath and pulse, and every few seconds a movement of a leg. */
 export function seatedPocket(luck: Chance): Movement {
   const breathHz = luck.uniform(0.2, 0.33)
   const breathRad = luck.uniform(0.001, 0.005)
@@ -216,7 +222,7 @@ export function together(...movements: readonly Movement[]): Movement {
   }
 }
 
-/** A turn to another posture every so often, that lasts about a second. */
+/** A turn to another posture from time to time, each about a second long. */
 function shifts(
   luck: Chance,
   { everyS, sizeRad }: { everyS: number; sizeRad: readonly [number, number] },

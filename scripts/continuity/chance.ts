@@ -1,9 +1,9 @@
-/** Numbers that look random and are the same in every run of the same seed. */
+/** Pseudorandom numbers that are the same in every run of the same seed. */
 export interface Chance {
   uniform(low: number, high: number): number
-  /** Of mean 0 and variance 1. */
+  /** Normal, with mean 0 and variance 1. */
   normal(): number
-  /** Spread evenly over orders of magnitude. */
+  /** Uniform over orders of magnitude. */
   logUniform(low: number, high: number): number
   happens(probability: number): boolean
 }
@@ -17,7 +17,7 @@ export function chance(seed: number): Chance {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  // Box and Muller make two at once. 1 - next() is never 0.
+  // Box-Muller yields two at once. 1 - next() is never 0.
   let spare: number | undefined
   const normal = () => {
     if (spare !== undefined) {

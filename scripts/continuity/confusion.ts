@@ -15,22 +15,28 @@ import { DESK, NEARLY_DESK, takenUp } from './desk.ts'
 import { EMULATORS, INFORMED } from './emulators.ts'
 import { HARDER_REPLAYS, REPLAYS } from './replays.ts'
 
-/** What is carried, and what only looks like it. `between` belongs to neither: it shows where the model ends. */
+/**
+ * Phones that a user carries, and phones that only look carried. `between` belongs to neither
+ * class: it shows the limits of the model.
+ */
 export const CLASSES = ['carried', 'desk', 'replay', 'emulator', 'between'] as const
 export type Class = (typeof CLASSES)[number]
 
-/** How the windows of one kind were judged. */
+/** The results for the windows of one kind. */
 export interface Row {
   readonly of: Class
   readonly kind: string
   readonly windows: number
-  /** Those that meet the policy's `sensor_continuity`. */
+  /** Windows that meet the policy's `sensor_continuity`. */
   readonly accepted: number
 }
 
-/** The numbers of the model were chosen on the first half; what is published comes from the second. */
+/**
+ * The numbers of the model were chosen on the first half. The published results come from the
+ * second.
+ */
 export const HALVES = { chosenOn: 1, heldOut: 500_001 } as const
-/** Enough for a percent in a class, few enough for a few seconds in all. */
+/** Enough for a resolution of one percent in a class, and few enough to run in seconds. */
 const WINDOWS_A_KIND = 18
 const DAY_MS = 86_400_000
 
@@ -62,7 +68,7 @@ export function confusion(firstSeed: number): readonly Row[] {
     judge('desk', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
   for (const [kind, stretches] of Object.entries(NEARLY_DESK))
     judge('between', kind, (luck) => scoreOf(featuresOf(recordingOf(stretches(luck), luck))))
-  // A thief repeats what has worked, and takes of every sort.
+  // A thief replays recordings that were accepted, of every kind.
   const worthy = recorded.filter(({ signal }) => isWorthStoring(scoreContinuity(signal)))
   const chosen = (at: number) =>
     worthy[(at * 37) % worthy.length] ?? {
@@ -81,14 +87,14 @@ export function confusion(firstSeed: number): readonly Row[] {
   for (const [kind, script] of Object.entries(INFORMED))
     judge('between', kind, (luck) => scoreOf(script(luck)))
   for (const seconds of [5, 10, 15, 20, 30]) {
-    judge('between', `from the desk, taken up for the last ${seconds} seconds`, (luck) =>
+    judge('between', `from the desk, held for the last ${seconds} seconds`, (luck) =>
       scoreOf(featuresOf(recordingOf(takenUp(luck, seconds), luck))),
     )
   }
   return rows
 }
 
-/** The rows of a class as one. */
+/** The rows of a class, added up. */
 export function total(
   rows: readonly Row[],
   of: Class,
@@ -100,7 +106,10 @@ export function total(
   }
 }
 
-/** What a window scores at a phone that showed the other one some days ago. Without a key the orders are their own marks. */
+/**
+ * The score of a window at a phone that sent the other one some days ago. Without a key the rank
+ * patterns serve as the fingerprints themselves.
+ */
 function replayScore(before: SensorSignal, now: SensorSignal): number {
   const memory = withWindow(
     { keyId: 'k1', windows: [] },

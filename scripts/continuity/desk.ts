@@ -11,27 +11,27 @@ import {
 import { inHand, seatedPocket, takingOut, together, vehicle } from './carried.ts'
 import type { Chance } from './chance.ts'
 
-/** Phones that lie somewhere. Nobody has them in the hand. */
+/** Phones that lie on a surface, not held by a user. */
 export const DESK: Readonly<Record<string, (luck: Chance) => readonly Stretch[]>> = {
-  'nothing happens': (luck) => lying(luck, resting),
-  'somebody types beside it': (luck) => lying(luck, typing(luck)),
+  'lying still': (luck) => lying(luck, resting),
+  'typing beside it': (luck) => lying(luck, typing(luck)),
   'a machine runs on the desk': (luck) => lying(luck, machine(luck)),
   'on the table of a train': (luck) => lying(luck, trainTable(luck)),
-  'it buzzes now and then': (luck) => lying(luck, buzzing(luck)),
-  'typed beside, knocked against, tapped once as it lies': (luck) =>
+  'buzzing from time to time': (luck) => lying(luck, buzzing(luck)),
+  'typing beside it, knocks, one tap as it lies': (luck) =>
     lying(luck, together(typing(luck), knocks(luck), tapped(luck))),
 }
 
-/** Nobody holds these, and yet they are moved or touched as if. */
+/** Phones that are not held, but are moved or touched. */
 export const NEARLY_DESK: typeof DESK = {
-  'on the desk, read and scrolled as it lies': (luck) => lying(luck, scrolled(luck)),
-  'on a sofa beside somebody, tapped once': (luck) =>
+  'on the desk, scrolled as it lies': (luck) => lying(luck, scrolled(luck)),
+  'on a sofa beside the user, tapped once': (luck) =>
     lying(luck, together(cushion(luck), tapped(luck))),
   'in a holder in a moving car, tapped once': (luck) =>
     lying(luck, together(vehicle(luck, { shakesMs2: [0.1, 0.5] }), tapped(luck))),
 }
 
-/** Lay there, then somebody took it up for so long. */
+/** A phone that lies still until a user picks it up for the last seconds. */
 export function takenUp(luck: Chance, inHandS: number): readonly Stretch[] {
   return [
     { seconds: 62 - inHandS - 1.5, movement: resting },
@@ -47,7 +47,7 @@ function lying(luck: Chance, movement: Movement): readonly Stretch[] {
 const NONE: Vector = [0, 0, 0]
 const resting: Movement = () => ({ push: NONE, turn: NONE })
 
-/** A key is hit: the board rings for a moment, and rocks by far less than a hand does. */
+/** A keystroke: the board rings for a moment, and rocks far less than a hand does. */
 function typing(luck: Chance): Movement {
   return strokes(luck, {
     everyS: luck.uniform(0.15, 0.35),
@@ -82,7 +82,7 @@ function strokes(
   }
 }
 
-/** A fan, a printer, a washing machine below. */
+/** A fan, a printer or a washing machine below. */
 function machine(luck: Chance): Movement {
   const hz = luck.uniform(7, 23)
   const [up, axis] = [direction(luck), direction(luck)]
@@ -94,7 +94,10 @@ function machine(luck: Chance): Movement {
   }
 }
 
-/** The table goes with the carriage: rumble and a slow roll, smaller than in a standing passenger's hand. */
+/**
+ * The table moves with the carriage: rumble and a slow roll, smaller than in a standing passenger's
+ * hand.
+ */
 function trainTable(luck: Chance): Movement {
   const rumble = wander3(luck, { deviation: luck.logUniform(0.08, 0.4), forgetsS: 0.03 })
   const sway = wander3(luck, { deviation: luck.uniform(0.1, 0.3), forgetsS: 0.8 })
@@ -106,7 +109,7 @@ function trainTable(luck: Chance): Movement {
   }
 }
 
-/** Its own motor, for a second, a few times a minute. */
+/** The phone's own motor, for a second, a few times a minute. */
 function buzzing(luck: Chance): Movement {
   const everyS = luck.uniform(8, 30)
   const [pushMs2, turnRad] = [luck.uniform(1, 4), luck.logUniform(0.0001, 0.001)]
@@ -118,7 +121,9 @@ function buzzing(luck: Chance): Movement {
   }
 }
 
-/** Fingers on the glass: a phone on a hard table gives way at an edge, by a few thousandths. */
+/**
+ * Touches on the glass: a phone on a hard table tilts at an edge, by a few thousandths of a radian.
+ */
 function scrolled(luck: Chance): Movement {
   const everyS = luck.uniform(0.6, 2)
   const hit = strokes(luck, {
@@ -136,17 +141,17 @@ function scrolled(luck: Chance): Movement {
   }
 }
 
-/** What is left of a person's movements two hands further on. */
+/** What remains of a user's movements two hands further on. */
 function cushion(luck: Chance): Movement {
-  const person = seatedPocket(luck)
+  const body = seatedPocket(luck)
   const left = luck.uniform(0.05, 0.3)
   return (sinceS, touch) => {
-    const { push, turn } = person(sinceS, touch)
+    const { push, turn } = body(sinceS, touch)
     return { push: times(left, push), turn: times(left, turn) }
   }
 }
 
-/** The one touch that approves, on a phone that stays where it is. */
+/** The single touch that approves, on a phone that stays where it is. */
 function tapped(luck: Chance): Movement {
   const atS = luck.uniform(55, 60)
   const way = direction(luck)

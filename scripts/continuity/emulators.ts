@@ -5,8 +5,8 @@ import { RATE_HZ, type Vector } from './body.ts'
 import type { Chance } from './chance.ts'
 
 /**
- * Scripts that make sensor values up. Half of them feed readings to an app that works as it should; the others write
- * features themselves. All touch the screen when a person would.
+ * Scripts that invent sensor values. Half of them feed readings to an unchanged app; the others
+ * write features themselves. All touch the screen when a user would.
  */
 export const EMULATORS: Readonly<Record<string, (luck: Chance) => SensorSignal>> = {
   'readings: constants': (luck) => readings(luck, () => ({ acc: [0, 0, 9.81], gyro: [0, 0, 0] })),
@@ -103,7 +103,7 @@ export const EMULATORS: Readonly<Record<string, (luck: Chance) => SensorSignal>>
   },
 }
 
-/** Scripts whose author has read how the model works. */
+/** Scripts whose author knows how the model works. */
 export const INFORMED: typeof EMULATORS = {
   'a script that draws both sensors as one': (luck) =>
     written(luck, () => {

@@ -15,29 +15,32 @@ import {
 import { LONG_LIVED_DECAY } from '../../packages/service/src/domain/scoring.ts'
 import { type Class, confusion, HALVES, type Row, total } from './confusion.ts'
 
-/** The page about the continuity model: its numbers from the code, its mistakes from simulated windows. */
+/**
+ * The page about the continuity model: its numbers from the code, its error rates from simulated
+ * windows.
+ */
 export function continuityPage(): string {
   const rows = confusion(HALVES.heldOut)
   return [
     `# Sensor continuity (model \`${CONTINUITY_MODEL}\`)`,
-    'How plainly a phone was carried by a person until just now: `sensor_continuity.continuity_score`, 0 to 1. The service scores it from what the phone sends in `signals.sensor_continuity`; the phone’s own opinion is never asked. The features are dropped with the request. The name of the model stands in every evidence summary and changes with any number on this page.',
-    `A workflow that requires \`sensor_continuity\` asks for ${MIN_CONTINUITY_SCORE} or more. So does the rule by which an integrator sends a bond to review.`,
-    '## What the phone sends',
-    table(['member', 'unit', 'from', 'to'], featureRows()),
-    `One entry a second, at most ${keywordsOf(SensorSignal.properties.features).maxItems}, oldest first. \`motionFeatures\` of \`@bonded/phone\` makes them from readings of the sensors, for the last minute. A variance is that of the three axes added up, over the second’s readings; acceleration includes gravity. Seconds are cut so that the strongest jolt of the recording lies in the middle of one: played into the sensors again, the same movement gives the same seconds. \`handling\` counts touches of the screen, and one more where the phone was turned by over 35 degrees within the second. Seconds with fewer than ten readings, or whose mean acceleration is not that of a phone near the ground, get no entry.`,
-    'A number outside the bounds is refused with the request. Entries that are out of order or beyond the window make all of it no evidence: 0.',
-    '## What counts as a carried second',
+    'The score `sensor_continuity.continuity_score`, 0 to 1, states how clearly a user carried the phone until the moment of approval. The service computes it from the features that the phone sends in `signals.sensor_continuity`, and discards the features after the request. Every evidence summary contains the name of the model. The name changes with any number on this page.',
+    `A workflow that requires \`sensor_continuity\` demands ${MIN_CONTINUITY_SCORE} or more. Below that score the integrator library sends a bond to review.`,
+    '## Sensor features',
+    table(['member', 'unit', 'minimum', 'maximum'], featureRows()),
+    `The phone sends one entry per second, at most ${keywordsOf(SensorSignal.properties.features).maxItems}, oldest first. \`motionFeatures\` of \`@bonded/phone\` computes them from the sensor readings of the last minute. A variance is the sum of the variances of the three axes over the readings of the second. Acceleration includes gravity. The seconds are aligned so that the strongest jolt of the recording is in the middle of one. The same movement, played into the sensors again, therefore gives the same seconds. \`handling\` counts touches of the screen, plus one if the phone turned by over 35 degrees within the second. A second with fewer than ten readings, or with a mean acceleration that a phone near the ground cannot have, has no entry.`,
+    'The service rejects a request with a number outside the bounds. If entries are out of order or beyond the window, the score is 0.',
+    '## Carried seconds',
     table(
-      ['of the second', 'above', 'below'],
+      ['measure of the second', 'above', 'below'],
       Object.entries(CARRIED_SECOND).map(([name, { above, below }]) => [
         labelOf(name),
         String(above),
         String(below),
       ]),
     ),
-    `Fewer than ${MIN_CARRIED_SECONDS} carried seconds score 0. \`motion_present\` says whether there was one.`,
+    `Fewer than ${MIN_CARRIED_SECONDS} carried seconds score 0. \`motion_present\` is true if at least one second was carried.`,
     '## The score',
-    'The product of these factors. Each is 0 at *none*, 1 at *full*, and in between in proportion; so each can only lower the score. Rounded down to four decimals.',
+    'The score is the product of these factors, rounded down to four decimals. Each factor is 0 at *none* and 1 at *full*, and linear in between, so each can only lower the score.',
     table(
       ['factor', 'measure', 'none', 'full'],
       Object.entries(CONTINUITY_FACTORS).map(([name, { measure, none, full }]) => [
@@ -47,11 +50,11 @@ export function continuityPage(): string {
         String(full),
       ]),
     ),
-    `A second vouches for the time until the next one, for ${MAX_GAP_MS} ms at most. From \`variety\` on, the factors look at carried seconds only. What follows from the product: without touches the score is never above 0.5, nor is that of a window of 15 seconds, and it is never above twice the share of carried seconds.`,
-    '## What was sent before',
-    `A window that scores ${MIN_CONTINUITY_SCORE} or more is remembered with the phone’s key: for each ${SECONDS_PER_FINGERPRINT} seconds in a row a keyed hash of which were calmer than which. The last ${MAX_STORED_WINDOWS} windows are kept until the device is removed. The hashes do not tell how the phone was moved. Where ${REPETITION_THRESHOLD * 100} % or more of a window’s hashes are those of one remembered window, it is a repetition: the score is 0, \`motion_present\` is false, and the timeline has the note \`motion_repeated\`. Windows of the last two minutes and the window’s own length are not held against a phone, because honest ones overlap; who repeats one of those has carried the phone just now.`,
-    '## How often it is right',
-    `Simulated windows, from other seeds than those that the numbers above were chosen on. Accepted means a score of ${MIN_CONTINUITY_SCORE} or more.`,
+    `A second covers the time until the next one, but at most ${MAX_GAP_MS} ms. From \`variety\` on, the factors use carried seconds only. Three limits follow from the product. Without touches the score is at most 0.5. A window of 15 seconds also scores at most 0.5. The score is at most twice the share of carried seconds.`,
+    '## Repetition',
+    `The service stores fingerprints of each window that scores ${MIN_CONTINUITY_SCORE} or more. For each ${SECONDS_PER_FINGERPRINT} consecutive seconds, a fingerprint is a keyed hash of their order by variance. The hashes do not reveal how the phone moved. The service stores the last ${MAX_STORED_WINDOWS} windows of a device until the device is removed. A window is a repetition if ${REPETITION_THRESHOLD * 100} % or more of its fingerprints match one stored window. The score is then 0, \`motion_present\` is false, and the timeline has the note \`motion_repeated\`. The service ignores stored windows of the last two minutes plus the length of the window, because honest windows overlap.`,
+    '## Simulated accuracy',
+    `These windows are simulated, with other seeds than those used to choose the numbers above. Accepted means a score of ${MIN_CONTINUITY_SCORE} or more.`,
     table(
       ['', 'windows', 'accepted', 'not accepted', 'accepted, in %'],
       (['carried', 'desk', 'replay', 'emulator'] as const).map((of) => [
@@ -63,22 +66,22 @@ export function continuityPage(): string {
       `### ${TITLES[of]}`,
       kinds(rows, of),
     ]),
-    `The simulator is in \`scripts/continuity\`: bodies, desks and scripts from seeds. Readings come 50 times a second, with the noise of good and cheap sensors, and pass through \`motionFeatures\`; scripts that need no sensors write features themselves. A replay is judged by a service that was sent the recording three days before.`,
-    '**These are simulations.** They show that the model tells apart what it was made to tell apart. How often real people are turned away has to be measured with real phones.',
-    '## Where it ends',
-    'Neither right nor wrong, but good to know before a policy relies on it:',
+    `The simulator is in \`scripts/continuity\`. It generates 50 readings per second from seeds, with the noise of good and cheap sensors, and passes them through \`motionFeatures\`. Scripts that need no sensors write features themselves. A replay is sent to a service that received the recording three days earlier.`,
+    '**These are simulations.** They show that the model separates the classes it was designed for. The rate at which it rejects real users must be measured with real phones.',
+    '## Limitations',
+    'Consider these cases before a policy relies on the score:',
     kinds(rows, 'between'),
     [
-      'A script whose author has read this page passes. The features are the phone’s word; an attested key makes it the word of an unchanged app on a real phone, and a script then has to feed the sensors below that app. Continuity is one proof of several, and weighs as one.',
-      'A replay is known by the phone that sent it. A recording of another phone, one that is older than the last eight windows, one that was never sent, or one that was changed a lot (by 10 % in every second, stretched in time, put together anew) is not recognised.',
-      'It cannot tell who carries the phone. A thief walks like anybody.',
-      'A phone that lay on a desk counts as carried once somebody has held it for about a third of the minute; one in a moving car looks carried, because it is. A person who sits very still, or who uses the phone as it lies, is turned away.',
-      'Hashes made under a root key that is gone are forgotten with it.',
+      'A script whose author has read this page passes. The phone reports the features itself. With an attested key, an unchanged app on a real phone reports them, and a script must then feed the sensors below that app. Continuity is one signal among several, and is weighted as one.',
+      'The service recognizes a replay only from the phone that sent the original. It does not recognize a recording of another phone, one older than the last eight windows, one that was never sent, or one with large changes (10 % in every second, stretched in time, reassembled).',
+      'The model cannot identify who carries the phone, for example a thief.',
+      'A phone from a desk counts as carried after a user has held it for about a third of the minute. A phone in a moving car counts as carried. The model rejects a user who sits very still, or who uses the phone while it lies on a surface.',
+      'Removing a root key makes the fingerprints under it useless.',
     ]
       .map((line) => `- ${line}`)
       .join('\n'),
-    '## In the long run',
-    `\`continuity_score_long_lived\` is a decayed mean over a device’s bonds with one tenant: the first bond’s score, then each time ${LONG_LIVED_DECAY} of the way from there to the newest. A bond without sensors counts as 0. What a phone showed one tenant counts nothing at another.`,
+    '## Long-term score',
+    `\`continuity_score_long_lived\` is an exponentially weighted mean over a device’s bonds with one tenant. It starts with the first bond’s score, and each later bond moves it ${LONG_LIVED_DECAY} of the way toward its own score. A bond without sensors counts as 0. Bonds with other tenants do not count.`,
   ].join('\n\n')
 }
 
@@ -110,14 +113,14 @@ function featureRows(): string[][] {
   })
 }
 
-/** The schemas are plain JSON; their types say what they accept. */
+/** The schemas are plain JSON, but their types declare only the accepted values. */
 function keywordsOf(schema: object): Readonly<Record<'minimum' | 'maximum' | 'maxItems', number>> {
   return schema as Readonly<Record<'minimum' | 'maximum' | 'maxItems', number>>
 }
 
 const UNITS = {
-  window_ms: 'ms, how much time the entries are about',
-  t_ms: 'ms, where the second begins within the window',
+  window_ms: 'ms, the time that the entries cover',
+  t_ms: 'ms, start of the second within the window',
   acc_var: '(m/s²)², variance of acceleration',
   gyro_var: '(rad/s)², variance of the rotation rate',
   handling: 'touches and turns in this second',

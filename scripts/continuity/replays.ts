@@ -7,10 +7,10 @@ interface Recorded {
   readonly signal: SensorSignal
 }
 
-/** A window of a carried phone that comes again, days later. */
+/** A window of a carried phone, sent again days later. */
 export const REPLAYS: Readonly<Record<string, (recorded: Recorded, luck: Chance) => SensorSignal>> =
   {
-    'as it was': ({ signal }) => signal,
+    unchanged: ({ signal }) => signal,
     'cut to 45 of its seconds': ({ signal }, luck) => {
       const from = Math.floor(luck.uniform(0, 14))
       const features = signal.features
@@ -47,7 +47,7 @@ export const REPLAYS: Readonly<Record<string, (recorded: Recorded, luck: Chance)
     },
   }
 
-/** Replays that are changed more than the marks of a window endure. */
+/** Replays that change more than the fingerprints of a window tolerate. */
 export const HARDER_REPLAYS: typeof REPLAYS = {
   'a replay with 5 % of jitter': ({ signal }, luck) => jittered(signal, luck, 0.05),
   'a replay with 10 % of jitter': ({ signal }, luck) => jittered(signal, luck, 0.1),

@@ -9,14 +9,14 @@ const [DOMAIN, PORTS, OPERATIONS] = [
 ]
 
 /**
- * What each folder may import beside itself: other folders of its package, and packages and `node:`
- * modules by name. The longest folder that holds a file decides. What is not listed is refused, and
- * so is a source file outside every folder.
+ * What each folder may import besides itself: other folders of its package, and packages and
+ * `node:` modules by name. The longest matching folder decides. The fence rejects every other
+ * import, and every source file outside all folders.
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // The wire: neither Node nor a DOM.
   'packages/contract/src': ['typebox'],
-  // Stands alone, so that anybody can use it without the service.
+  // Independent of the service, so that other projects can use it.
   'packages/attestation/src': ['cborg', 'node:buffer', 'node:crypto'],
   'packages/phone/src': ['@bonded/contract'],
   'packages/integrator/src': ['@bonded/contract'],
@@ -42,7 +42,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'pngjs',
     'qr',
   ],
-  // The service, from the bottom up. The domain is given the facts and the time: it does no I/O.
+  // The service, from the bottom up. The domain receives the facts and the time, and does no I/O.
   [DOMAIN]: ['@bonded/contract'],
   [PORTS]: ['@bonded/contract', DOMAIN],
   [OPERATIONS]: ['@bonded/contract', DOMAIN, PORTS, 'node:net'],
@@ -82,7 +82,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'qr',
     'typebox',
   ],
-  // A refusal, a view and a log line are the same in an answer and in a frame.
+  // A refusal, a view and a log line are the same in a response and in a frame.
   [`${SERVICE}/channel`]: [
     '@bonded/contract',
     DOMAIN,
@@ -92,7 +92,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'node:http',
     'ws',
   ],
-  // Beside the folders: what puts the layers together. It and the command line reach everything.
+  // Outside the folders: the files that compose the layers. They and the command line may import
+  // every layer.
   [SERVICE]: [
     '@bonded/attestation',
     '@bonded/contract',
@@ -150,7 +151,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'examples/bank/browser': [],
 }
 
-/** Tests, benchmarks and scripts look into every folder, but only into packages that are declared. */
+/** Tests, benchmarks and scripts may import every folder, but only declared packages. */
 const UNFENCED = /^(?:(?:packages|examples)\/[^/]+\/)?(?:tests|scripts|bench)\//
 
 /** Runs before a package is packed, so it may use development dependencies. */
@@ -164,14 +165,14 @@ export interface Manifest {
 }
 
 export interface Source {
-  /** From the root of the repository, with `/`. */
+  /** Path from the root of the repository, with `/`. */
   readonly file: string
   readonly text: string
-  /** Of a folder, by its path from the root of the repository; `''` is the root. */
+  /** Path of a folder from the root of the repository; `''` is the root. */
   readonly manifest: (folder: string) => Manifest
 }
 
-/** Each import that the table does not allow, as `file:line specifier (kind): why`. */
+/** Returns each import that the table does not allow, as `file:line specifier (kind): why`. */
 export function violations(source: Source): readonly string[] {
   const unfenced = UNFENCED.test(source.file)
   const folder = unfenced ? undefined : folderOf(source.file)
@@ -207,7 +208,7 @@ function relative(
   if (!target.startsWith(`${own}/`)) return 'it leaves the package; import the package by its name'
   if (UNFENCED.test(target)) return 'it is for tests only'
   const reached = folderOf(target)
-  // What lies outside every folder of code is data, such as package.json.
+  // A file outside every code folder is data, such as package.json.
   if (reached === undefined)
     return /\.[cm]?[jt]sx?\*?$/.test(target) ? 'no row of the table holds it' : undefined
   return reached === folder || allowed(folder).includes(reached)
@@ -215,7 +216,7 @@ function relative(
     : `${folder} may not import ${reached}`
 }
 
-/** A bare name that its own package does not declare works only by chance. */
+/** An import of a package that its own package does not declare works only by chance. */
 function undeclared({ specifier }: Import, { file, manifest }: Source): string | undefined {
   if (!isBare(specifier)) return undefined
   const name = packageOf(specifier)
@@ -241,7 +242,7 @@ function folderOf(path: string): string | undefined {
     .toSorted((one, other) => other.length - one.length)[0]
 }
 
-/** The folder of the package that a file belongs to; `''` for the root's own. */
+/** The folder of the package that a file belongs to; `''` for the root package. */
 function ownerOf(file: string): string {
   return /^(?:packages|examples)\/[^/]+/.exec(file)?.[0] ?? ''
 }
@@ -250,7 +251,7 @@ function isBare(specifier: string): boolean {
   return /^(?:@[\w-]+\/)?[\w-]/.test(specifier) && !specifier.includes(':')
 }
 
-/** `@scope/name/deep` is of the package `@scope/name`; a `node:` module stands for itself. */
+/** `@scope/name/deep` belongs to the package `@scope/name`. A `node:` module is its own package. */
 function packageOf(specifier: string): string {
   if (specifier.startsWith('node:')) return specifier
   return /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier

@@ -1,10 +1,13 @@
 import { parseSync } from 'oxc-parser'
 
-/** One place where a file reaches for another module. */
+/** One place where a file imports another module. */
 export interface Import {
-  /** What is named: `node:fs`, `./worker.ts`, `@bonded/contract`. A trailing `*` marks an open end. */
+  /**
+   * The specifier: `node:fs`, `./worker.ts`, `@bonded/contract`. A trailing `*` marks an unknown
+   * rest.
+   */
   readonly specifier: string
-  /** The syntax that names it. */
+  /** The syntax of the import. */
   readonly kind: ImportKind
   /** Counted from 1. */
   readonly line: number
@@ -31,15 +34,15 @@ interface Node {
 
 type Found = Omit<Import, 'line'>
 
-/** Stands for a specifier that only the running program knows. The fence refuses it everywhere. */
+/** Replaces a specifier that is known only at run time. The fence rejects it everywhere. */
 export const COMPUTED = '(computed)'
 
 /**
- * Every module that a source file names, whatever the syntax: static imports, re-exports, types,
+ * Returns every module that a source file names, in any syntax: static imports, re-exports, types,
  * `import()`, `require` in each of its forms, `process.getBuiltinModule`, workers, and addresses
- * beside the file (`new URL(…, import.meta.url)`, `import.meta.resolve`).
+ * relative to the file (`new URL(…, import.meta.url)`, `import.meta.resolve`).
  *
- * @throws SyntaxError where the file does not parse
+ * @throws SyntaxError when the file does not parse
  */
 export function readImports(file: string, source: string): readonly Import[] {
   const { program, errors, comments } = parseSync(file, source)
@@ -67,9 +70,9 @@ export function readImports(file: string, source: string): readonly Import[] {
   }))
 }
 
-/** The names by which this file calls a loader that `createRequire` made. */
+/** The names by which this file calls a loader that `createRequire` returned. */
 class RequireNames {
-  /** `createRequire`, also under the names that the file gave it. */
+  /** `createRequire`, also under the aliases that the file declares. */
   readonly makers = new Set(['createRequire'])
   readonly loaders = new Set<string>()
 }
@@ -125,20 +128,20 @@ function constructed({ callee, arguments: args }: Node): readonly Found[] {
   const name = (callee as { name?: string }).name ?? memberName(callee)
   if (name === 'URL' && base !== undefined && isImportMeta(base.object, 'url', base))
     return [besideTheFile(named(first, 'url'))]
-  // An address that is made elsewhere was read where it was made.
+  // The module that creates an address already reports it.
   const isText = first?.type === 'Literal' || first?.type === 'TemplateLiteral'
   return (name === 'Worker' || name === 'SharedWorker') && isText
     ? [besideTheFile(named(first, 'worker'))]
     : []
 }
 
-/** An address is relative to its file also where it does not begin with a dot. */
+/** An address is relative to its file even without a leading dot. */
 function besideTheFile({ specifier, kind }: Found): Found {
   const isRelative = !/^(?:[./(]|[a-z][a-z0-9+.-]*:)/i.test(specifier)
   return { specifier: isRelative ? `./${specifier}` : specifier, kind }
 }
 
-/** A loader that is handed on, or kept under another name, can load anything. */
+/** A loader that is passed on, or stored under another name, can load anything. */
 function escaped(node: Node, parents: readonly Node[], names: RequireNames): readonly Found[] {
   const [parent, grandparent] = parents
   const { name } = node as unknown as { name: string }

@@ -1,6 +1,8 @@
 import type { Attack, Mutant } from './mutant.ts'
 
-/** The mutants of one attack. A row is name, file, text, replacement, and the tests that notice. */
+/**
+ * The mutants of one attack. A row is name, file, text, replacement, and the tests that must fail.
+ */
 function against(attack: Attack, rows: readonly Row[]): readonly Mutant[] {
   return rows.map(([name, file, find, replace, ...tests]) => ({
     attack,

@@ -1,7 +1,7 @@
-/** What an attacker does that the mutant would let pass. */
+/** The kind of attack that the mutant would allow. */
 export type Attack = 'forged' | 'replayed' | 'cross-tenant' | 'leaked' | 'doubled' | 'raced'
 
-/** A planted fault: a mistake that opens one attack, and the tests that must notice it. */
+/** A planted fault: a mistake that opens one attack, and the tests of which one must fail. */
 export interface Mutant {
   readonly attack: Attack
   /** What the mutated service does, as a sentence. */
@@ -15,7 +15,7 @@ export interface Mutant {
   readonly tests: readonly string[]
 }
 
-/** Why the mutant cannot be planted in this text of its file; undefined if it can. */
+/** Returns why the mutant cannot be planted in this text of its file; undefined if it can. */
 export function misfit(
   { find, replace }: Pick<Mutant, 'find' | 'replace'>,
   source: string,

@@ -7,13 +7,13 @@ import { SourcesCopy } from './sources-copy.ts'
 const copy = new SourcesCopy(resolve(import.meta.dirname, '../..'))
 after(() => copy[Symbol.dispose]())
 
-test('without a mutant every test of the mutants passes', () => {
+test('every test of the mutants passes without a mutant', () => {
   const files = [...new Set(MUTANTS.flatMap(({ tests }) => tests))]
   assert.deepEqual(copy.run(files), { kind: 'passed' })
 })
 
 for (const mutant of MUTANTS)
-  test(`${mutant.attack}: a test notices that ${mutant.name}`, (t) => {
+  test(`${mutant.attack}: a test fails when ${mutant.name}`, (t) => {
     const outcome = copy.outcomeOf(mutant)
     assert.equal(outcome.kind, 'failed', `${mutant.file}: ${JSON.stringify(outcome)}`)
     if (outcome.kind === 'failed') t.diagnostic(`noticed by: ${outcome.test}`)

@@ -13,22 +13,25 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { Mutant } from './mutant.ts'
 
-/** The workspaces' links in `node_modules`: copied as links, so that they lead into the copy. */
+/** The workspaces' links in `node_modules`, copied as links, so that they lead into the copy. */
 const OWN_SCOPE = '@bonded'
 const COPIED = ['packages', 'package.json']
-/** Three times the slowest file on a busy machine. A test that waits for ever has noticed too. */
+/**
+ * Three times the slowest file on a busy machine. A test that never ends counts as a failure too.
+ */
 const TIMEOUT_MS = 120_000
 
-/** What became of a run of some test files. */
+/** The result of a run of some test files. */
 export type Outcome =
   | { readonly kind: 'passed' }
   | { readonly kind: 'failed'; readonly test: string }
-  /** The file does not load: no test is needed to notice that. */
+  /** The file does not load, so it needs no test to detect the mutant. */
   | { readonly kind: 'broken'; readonly file: string }
 
 /**
- * A copy of the sources to mutate, so that the working tree stays untouched. Installed packages are
- * linked. The recorded vectors are left out: these tests must notice without them.
+ * A copy of the sources to mutate, so that the working tree stays unchanged. Installed packages are
+ * linked. The recorded vectors are left out, because these tests must detect the mutants without
+ * them.
  */
 export class SourcesCopy implements Disposable {
   readonly root: string
@@ -53,7 +56,7 @@ export class SourcesCopy implements Disposable {
     }
   }
 
-  /** Runs the mutant's tests while it is planted, up to the first file in which one fails. */
+  /** Runs the mutant's tests with the mutant planted, up to the first file in which one fails. */
   outcomeOf(mutant: Mutant): Outcome {
     const path = join(this.root, mutant.file)
     const source = readFileSync(path, 'utf8')

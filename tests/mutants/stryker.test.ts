@@ -4,10 +4,13 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-/** Measured, with a margin for a mutant that times out on a busy machine. Raise it with the tests. */
+/**
+ * The measured score, with a margin for a mutant that times out on a busy machine. Raise it with
+ * the tests.
+ */
 const LOWEST_SCORE = 70
 
-test('generic mutants of the service’s rules: the mutation score stays above its bound', (t) => {
+test('the mutation score of the service’s rules stays above its bound', (t) => {
   const { NODE_TEST_CONTEXT: _ours, NODE_OPTIONS: _options, ...env } = process.env
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

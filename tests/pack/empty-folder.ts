@@ -18,10 +18,13 @@ import { createInterface } from 'node:readline'
 const ROOT = resolve(import.meta.dirname, '../..')
 const PACKAGES = readdirSync(join(ROOT, 'packages')).toSorted()
 const RUNTIMES = join(import.meta.dirname, 'runtimes')
-/** Kept between runs: the binaries are 400 MB, and their checksums are in the lockfile. */
+/** Kept between runs, because the binaries are 400 MB. Their checksums are in the lockfile. */
 const INSTALLED_RUNTIMES = join(ROOT, 'node_modules/.cache/pack-runtimes')
 
-/** Nothing of the test's own process: no source condition, no test context, no npm settings. */
+/**
+ * Inherits nothing of the test's own process: no source condition, no test context, no npm
+ * settings.
+ */
 const ENVIRONMENT = Object.fromEntries(
   Object.entries(process.env).filter(
     ([name]) => !/^(?:NODE_|npm_|BONDED_|INIT_CWD)/.test(name) || name === 'NODE_EXTRA_CA_CERTS',
@@ -34,7 +37,7 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** A folder with nothing in it but the tarballs, installed. */
+/** A folder that contains only the installed tarballs. */
 export class EmptyFolder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'bonded-pack-'))
   readonly tarballs: readonly string[]
@@ -103,7 +106,7 @@ export interface Served extends AsyncDisposable {
   readonly bonded: (...args: string[]) => Ran
 }
 
-/** The command of each runtime beside this one; undefined where it cannot be had here. */
+/** The command of each other runtime; undefined when it is not available here. */
 export function runtimes():
   | Readonly<Record<'node-22' | 'node-24' | 'deno' | 'bun', string[]>>
   | undefined {
@@ -128,7 +131,7 @@ export function runtimes():
   }
 }
 
-/** The result of a program that succeeds. */
+/** Runs a program and returns its output. Fails when the program does. */
 export function succeed({ status, stdout, stderr }: Ran): string {
   assert.equal(status, 0, `${stdout}\n${stderr}`)
   return stdout
@@ -154,7 +157,7 @@ function run(
   })
 }
 
-/** The service must know its port before it starts: its origin is what a phone signs. */
+/** The service must know its port before it starts, because a phone signs its origin. */
 async function freePort(): Promise<number> {
   const { createServer } = await import('node:net')
   const probe = createServer().listen(0, '127.0.0.1')

@@ -67,7 +67,7 @@ for (const resolution of RESOLUTIONS)
     succeed(folder.run([...compile, 'node-types.ts', '--types', 'node', '--typeRoots', TYPE_ROOTS]))
   })
 
-test('every package is in a tarball of its own, with its license', () => {
+test('every package has its own tarball with its license', () => {
   assert.equal(folder.tarballs.length, new Set(folder.tarballs).size)
   for (const tarball of folder.tarballs) {
     const listed = succeed(folder.run(['tar', '-tzf', `tarballs/${tarball}`]))

@@ -7,7 +7,10 @@ export function choose<T>(from: readonly T[]): T {
   return from[random(from.length)] as T
 }
 
-/** Lets the event loop turn a random number of times: time for others to come in between, and none by the clock. */
+/**
+ * Waits a random number of turns of the event loop, so that other calls can interleave without a
+ * timer.
+ */
 export async function pause(turnsBelow: number): Promise<void> {
   for (let turn = random(turnsBelow); turn > 0; turn--)
     await new Promise((resolve) => setImmediate(resolve))

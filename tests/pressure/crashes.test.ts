@@ -9,7 +9,7 @@ import { composeService } from '../../packages/service/src/compose.ts'
 import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import { choose, random } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
-import { eventsOf, explain, foldOf, judgeFile } from './judge.ts'
+import { eventsOf, explain, foldOf, checkFile } from './history-check.ts'
 import { RecordedSession, type Wire } from './recorder.ts'
 import {
   addShop,
@@ -25,7 +25,10 @@ import type { Fault } from './service-process.ts'
 const KILLS = 50
 const DEATHS_EACH = 10
 const CALLERS = 8
-/** A kill comes after so many answers of its round at most; a fault, at so many writes. */
+/**
+ * The latest point of a crash in its round: a kill after so many responses, or a fault at so many
+ * writes.
+ */
 const LONGEST_ROUND = 120
 
 const folder = workFolder()
@@ -39,13 +42,13 @@ after(() => {
   folder[Symbol.dispose]()
 })
 
-/** A tenant, made by a service that ended in good order. */
+/** A tenant, created by a service that then shuts down cleanly. */
 const first = await run({ databaseFile, clock: systemClock })
 const shop = await addShop(first.service)
 await first[Symbol.asyncDispose]()
 
 let answers = 0
-/** Which answer is the last before the kill. */
+/** The number of the last response before the kill. */
 let killAt = Number.POSITIVE_INFINITY
 const wire: Wire = {
   shop,
@@ -58,7 +61,7 @@ const wire: Wire = {
   },
 }
 
-/** The node process that is the service, with nothing between it and this one. */
+/** Starts the service as one node process, without a wrapper that a kill would hit instead. */
 async function start(fault?: Fault): Promise<ChildProcess> {
   const child = fork(
     join(import.meta.dirname, 'service-process.ts'),
@@ -71,19 +74,22 @@ async function start(fault?: Fault): Promise<ChildProcess> {
     once(child, 'message'),
     once(child, 'exit').then(() => [undefined]),
   ])
-  assert.equal(typeof message, 'number', 'the service starts on what the crash left')
+  assert.equal(typeof message, 'number', 'the service starts on the database that the crash left')
   port = Number(message)
   return child
 }
 
-/** What the callers of a round were told, and what they may only guess. */
+/** What the callers of a round received, and what remains unknown to them. */
 interface Round {
   readonly sessions: RecordedSession[]
-  /** The Idempotency-Key of every create, and the session it was told to have made. */
+  /**
+   * The Idempotency-Key of every create, and the session in its response; undefined when it was
+   * lost.
+   */
   readonly creates: Map<string, string | undefined>
 }
 
-/** Bonds one session after another until the service is gone. */
+/** Bonds one session after another until the service dies. */
 async function caller(phone: TestPhone, { sessions, creates }: Round): Promise<void> {
   for (;;) {
     const key = crypto.randomUUID()
@@ -95,12 +101,12 @@ async function caller(phone: TestPhone, { sessions, creates }: Round): Promise<v
     const assertion = await recorded.evidence(phone, choose(['good', 'good', 'good', 'weak']))
     if (assertion !== undefined) await recorded.attest(phone, assertion)
     const ends = [() => recorded.complete(), () => recorded.kill(), () => recorded.read('backend')]
-    // At once: a crash may meet a race.
+    // At once, so that a crash may coincide with a race.
     await Promise.all([choose(ends)(), choose(ends)()])
   }
 }
 
-/** Load until the process has died of SIGKILL. */
+/** Sends load until the process has died of SIGKILL. */
 async function loadUntilDeath(phones: readonly TestPhone[], child: ChildProcess): Promise<Round> {
   const round: Round = { sessions: [], creates: new Map() }
   const died = once(child, 'exit')
@@ -120,8 +126,8 @@ function isLostAnswer(failure: unknown): boolean {
   )
 }
 
-/** Everything the callers were told is there, once; what they were not told happened once, or not at all. */
-async function judge({ sessions, creates }: Round): Promise<void> {
+/** Every acknowledged call took effect exactly once, and every unacknowledged call at most once. */
+async function checkRound({ sessions, creates }: Round): Promise<void> {
   for (const recorded of sessions) {
     await recorded.read('backend')
     explain(recorded.session.id, recorded.history)
@@ -130,16 +136,20 @@ async function judge({ sessions, creates }: Round): Promise<void> {
     ).body
     assert.equal(foldOf(eventsOf(entries).map(({ kind }) => kind)).state, state)
   }
-  for (const [key, told] of creates) {
+  for (const [key, acknowledged] of creates) {
     const again = await RecordedSession.create({ ...wire, exchange }, key)
-    if (told !== undefined)
-      assert.equal(again.session.id, told, 'a create that was acknowledged is still that session')
+    if (acknowledged !== undefined)
+      assert.equal(
+        again.session.id,
+        acknowledged,
+        'an acknowledged create returns the same session again',
+      )
   }
 }
 
-/** The highest counter that each phone was told to be taken. */
-function takenCounters(rounds: readonly Round[]): Map<string, number> {
-  const taken = new Map<string, number>()
+/** The highest counter that the service accepted from each phone, by its responses. */
+function acceptedCounters(rounds: readonly Round[]): Map<string, number> {
+  const accepted = new Map<string, number>()
   for (const { call, answer } of rounds.flatMap(({ sessions }) =>
     sessions.flatMap(({ history }) => history),
   )) {
@@ -147,34 +157,34 @@ function takenCounters(rounds: readonly Round[]): Map<string, number> {
       (call.do === 'evidence' || call.do === 'attest') &&
       answer !== undefined &&
       answer.refused === undefined
-    if (counted) taken.set(call.phone, Math.max(taken.get(call.phone) ?? 0, call.counter))
+    if (counted) accepted.set(call.phone, Math.max(accepted.get(call.phone) ?? 0, call.counter))
   }
-  return taken
+  return accepted
 }
 
-function judgeRows(rounds: readonly Round[], phones: readonly TestPhone[]): void {
+function checkRows(rounds: readonly Round[], phones: readonly TestPhone[]): void {
   using database = new DatabaseSync(databaseFile, { readOnly: true })
   const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   const keys = rounds.reduce((sum, { creates }) => sum + creates.size, 0)
   assert.deepEqual(
     [figure('select count(*) from session'), figure('select count(*) from idempotency')],
     [keys, keys],
-    'one session a key',
+    'one session per key',
   )
-  const taken = takenCounters(rounds)
+  const accepted = acceptedCounters(rounds)
   for (const phone of phones) {
     const stored = Number(
       database.prepare('select counter from device where id = ?').get(phone.device_id)?.counter,
     )
-    const told = taken.get(phone.device_id) ?? 0
+    const acknowledged = accepted.get(phone.device_id) ?? 0
     assert.ok(
-      stored >= told && stored <= phone.counter,
-      `counter ${stored}, told ${told}, signed ${phone.counter}`,
+      stored >= acknowledged && stored <= phone.counter,
+      `counter ${stored}, acknowledged ${acknowledged}, signed ${phone.counter}`,
     )
   }
 }
 
-test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each point around a commit, all that was told is there and nothing twice`, async (t) => {
+test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each point around a commit, every acknowledged call took effect exactly once`, async (t) => {
   const faults = (['write and commit', 'commit and reply'] as const).flatMap((between) =>
     Array.from({ length: DEATHS_EACH }, () => between),
   )
@@ -185,22 +195,22 @@ test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each poin
     if (phones.length === 0)
       phones = await Promise.all(Array.from({ length: CALLERS }, () => registerPhone(exchange)))
     const last = rounds.at(-1)
-    if (last !== undefined) await judge(last)
+    if (last !== undefined) await checkRound(last)
     if (between === undefined) killAt = answers + 1 + random(LONGEST_ROUND)
     else service.send('begin to count')
     rounds.push(await loadUntilDeath(phones, service))
   }
   service = await start()
-  await judge(rounds.at(-1) as Round)
-  judgeFile(databaseFile)
-  judgeRows(rounds, phones)
-  const told = rounds.flatMap(({ sessions }) => sessions.flatMap(({ history }) => history))
+  await checkRound(rounds.at(-1) as Round)
+  checkFile(databaseFile)
+  checkRows(rounds, phones)
+  const calls = rounds.flatMap(({ sessions }) => sessions.flatMap(({ history }) => history))
   t.diagnostic(
-    `${rounds.length} crashes, ${told.length} calls, ${told.filter(({ answer }) => answer === undefined).length} lost answers`,
+    `${rounds.length} crashes, ${calls.length} calls, ${calls.filter(({ answer }) => answer === undefined).length} lost answers`,
   )
 })
 
-test('the pragmas that a crash relies on are in effect on the connection that writes', async () => {
+test('the writing connection uses the pragmas on which crash safety depends', async () => {
   using own = workFolder()
   const { store } = composeService({
     databaseFile: own.databaseFile,

@@ -3,7 +3,7 @@ import { Agent, request as httpRequest } from 'node:http'
 export interface Reply {
   readonly status: number
   readonly text: string
-  // A test says what it expects; the type would say it twice.
+  // Each test asserts the shape it expects, so a type would repeat it.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any
 }
@@ -14,15 +14,19 @@ export interface Request {
   readonly body?: object
 }
 
-/** Sends one API call over a socket that is kept. Rejects where no answer came. */
+/** Sends one API call over a keep-alive socket. Rejects when the response is lost. */
 export type Exchange = (method: string, path: string, given?: Request) => Promise<Reply>
 
-/** Well below the service's own: were both the same, a socket could be closed while it is taken up again. */
+/**
+ * Well below the service's own timeout. With equal ones, the service could close a socket as the
+ * next call reuses it.
+ */
 const IDLE_SOCKET_MS = 15_000
 
 /**
- * As many callers at once as there are sockets. `hangUp` closes those that are idle: where a test holds up this process
- * longer than the service keeps a socket, the next call would take up one that the service is about to close.
+ * Opens one socket per concurrent caller. `hangUp` closes the idle sockets: when a test blocks this
+ * process longer than the service keeps a socket, the next call would reuse one that the service is
+ * about to close.
  */
 export function exchangeWith(
   port: () => number,

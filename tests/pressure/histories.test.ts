@@ -4,17 +4,17 @@ import { expireSessions } from '../../packages/service/src/operations/expire-ses
 import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import { exchangeWith } from './exchange.ts'
-import { isOneHistory, judgeFile } from './judge.ts'
+import { checkHistory, checkFile } from './history-check.ts'
 import { choose, pause, random } from './chance.ts'
 import { RecordedSession, tick, type Wire } from './recorder.ts'
 import { addShop, registerPhone, run, workFolder } from './running.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
 
-/** Sessions recorded a run. One order must explain each. */
+/** Sessions recorded per run. One order must explain each. */
 const SESSIONS = 20_000
-/** A test takes so many of them: a failure is told early. */
+/** Sessions per test, so that a failure is reported early. */
 const SESSIONS_A_TEST = 5_000
-/** Sessions under way at once: they share group commits, and the one clock. */
+/** Sessions in progress at once. They share group commits, and the one clock. */
 const BATCH = 40
 const CALLERS = 4
 const CALLS_EACH = 2
@@ -30,21 +30,24 @@ after(async () => {
 })
 const { service } = running
 const wire: Wire = { exchange, shop: await addShop(service), now: () => clock.now() }
-/** Two phones for each session of a batch: the counters of a phone are part of one session's history. */
+/**
+ * Two phones for each session of a batch, because a phone's counters are part of one session's
+ * history.
+ */
 const phones = await Promise.all(Array.from({ length: 2 * BATCH }, () => registerPhone(exchange)))
 
-type Deed = (recorded: RecordedSession, phone: TestPhone) => Promise<void>
+type Task = (recorded: RecordedSession, phone: TestPhone) => Promise<void>
 const bond =
-  (kind: 'good' | 'weak' | 'forged'): Deed =>
+  (kind: 'good' | 'weak' | 'forged'): Task =>
   async (recorded, phone) => {
     const assertion = await recorded.evidence(phone, kind)
     if (assertion === undefined) return
     await pause(2)
     await recorded.attest(phone, assertion)
-    // What a phone does that has lost the answer.
+    // A phone sends the same assertion again when it has lost the response.
     if (random(4) === 0) await recorded.attest(phone, assertion)
   }
-const DEEDS: readonly (readonly [weight: number, deed: Deed])[] = [
+const TASKS: readonly (readonly [weight: number, task: Task])[] = [
   [3, (recorded, phone) => recorded.claim(phone)],
   [1, (recorded, phone) => recorded.decline(phone, choose(['user_declined', 'user_unexpected']))],
   [4, bond('good')],
@@ -58,7 +61,7 @@ const DEEDS: readonly (readonly [weight: number, deed: Deed])[] = [
   [1, (recorded) => recorded.read('create')],
   [2, (recorded, phone) => recorded.readAsPhone(phone)],
 ]
-const DRAWN = DEEDS.flatMap(([weight, deed]) => Array.from({ length: weight }, () => deed))
+const DRAWN = TASKS.flatMap(([weight, task]) => Array.from({ length: weight }, () => task))
 
 async function caller(recorded: RecordedSession, pair: readonly TestPhone[]): Promise<void> {
   for (let made = 0; made < CALLS_EACH; made++) {
@@ -67,7 +70,10 @@ async function caller(recorded: RecordedSession, pair: readonly TestPhone[]): Pr
   }
 }
 
-/** Lets time pass in the middle of a batch, twice at most: what is pending ends, then what is bonded. */
+/**
+ * Advances the clock in the middle of a batch, at most twice: first past the end of pending
+ * sessions, then past the end of bonded ones.
+ */
 async function passTime(batch: readonly RecordedSession[]): Promise<void> {
   const began = clock.now()
   for (const until of choose([
@@ -78,15 +84,16 @@ async function passTime(batch: readonly RecordedSession[]): Promise<void> {
     [BONDED_TTL_MS],
   ])) {
     await pause(60)
-    // After an answer, so that the calls which arrived with it lie on both sides: judged before, written after.
+    // After a response, so that the calls that arrived with it fall on both sides: evaluated
+    // before, committed after.
     await batch[0]?.read('backend')
     const calledAt = tick()
     clock.advance(began + until - clock.now())
     const answeredAt = tick()
     for (const recorded of batch) {
-      recorded.happened({ do: 'wait', until }, { calledAt, answeredAt })
+      recorded.recordChange({ do: 'wait', until }, { calledAt, answeredAt })
       // The service's own sweep may come first.
-      recorded.happened({ do: 'sweep' }, { calledAt, answeredAt: Number.POSITIVE_INFINITY })
+      recorded.recordChange({ do: 'sweep' }, { calledAt, answeredAt: Number.POSITIVE_INFINITY })
     }
     await pause(10)
     await sweep(batch)
@@ -97,7 +104,7 @@ async function sweep(batch: readonly RecordedSession[]): Promise<void> {
   const calledAt = tick()
   await expireSessions(service)
   const answeredAt = tick()
-  for (const recorded of batch) recorded.happened({ do: 'sweep' }, { calledAt, answeredAt })
+  for (const recorded of batch) recorded.recordChange({ do: 'sweep' }, { calledAt, answeredAt })
 }
 
 for (let from = 0; from < SESSIONS; from += SESSIONS_A_TEST) {
@@ -112,12 +119,12 @@ for (let from = 0; from < SESSIONS; from += SESSIONS_A_TEST) {
       await Promise.all([...calls, passTime(batch)])
       await Promise.all(batch.map((recorded) => recorded.read('backend')))
       for (const recorded of batch)
-        await isOneHistory(service, recorded.session.id as SessionId, recorded.history)
-      // The last batch ends here, so that no sweep of the next meets it.
+        await checkHistory(service, recorded.session.id as SessionId, recorded.history)
+      // Ends the sessions of this batch, so that the next batch's sweep does not reach them.
       clock.advance(SESSION_TTL_MS + BONDED_TTL_MS)
       await expireSessions(service)
     }
     exchange.hangUp()
-    judgeFile(folder.databaseFile)
+    checkFile(folder.databaseFile)
   })
 }

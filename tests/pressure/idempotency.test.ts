@@ -6,9 +6,12 @@ import { exchangeWith } from './exchange.ts'
 import { addShop, run, workFolder } from './running.ts'
 
 const KEYS = 1_000
-/** Callers that send the same key at once: an impatient backend, its load balancer, and its second node. */
+/**
+ * Callers that send the same key at once: an impatient backend, its load balancer, and its second
+ * node.
+ */
 const CALLERS = 6
-/** Storms under way at once. */
+/** Storms in progress at once. */
 const BATCH = 20
 
 const folder = workFolder()
@@ -24,7 +27,7 @@ const shop = await addShop(running.service)
 const [tenant] = await running.service.store.read((tables) => tables.tenants.list())
 assert.ok(tenant)
 
-/** The same JSON in two spellings: it is the value that is compared. */
+/** The same JSON in two spellings: the service compares values. */
 const SPELLINGS = [
   { workflow: 'w', action: 'a' },
   { action: 'a', workflow: 'w' },
@@ -38,7 +41,7 @@ const storedSessions = async () =>
     )
   ).length
 
-test(`${KEYS} storms of the same Idempotency-Key make ${KEYS} sessions, and all answers to a key are the same bytes`, async () => {
+test(`${KEYS} bursts with one Idempotency-Key each create ${KEYS} sessions, with identical responses per key`, async () => {
   const before = await storedSessions()
   const made = new Set<string>()
   const storm = async (key: string) => {
@@ -58,7 +61,7 @@ test(`${KEYS} storms of the same Idempotency-Key make ${KEYS} sessions, and all 
   assert.equal((await storedSessions()) - before, KEYS)
 })
 
-test('of two bodies that race with one key the first has it, and the other is refused', async () => {
+test('accepts the first of two bodies that race with one key, and rejects the other', async () => {
   const before = await storedSessions()
   for (let at = 0; at < 200; at++) {
     const bodies = Array.from({ length: CALLERS }, (_, n) => ({
@@ -79,7 +82,7 @@ test('of two bodies that race with one key the first has it, and the other is re
   assert.equal((await storedSessions()) - before, 200)
 })
 
-test('a key that is sent again after its session moved on answers that session as it is now, with its secret', async () => {
+test('returns the current session, with its secret, when its key is sent again', async () => {
   const [first] = SPELLINGS
   assert.ok(first)
   const key = 'again'

@@ -8,7 +8,7 @@ import { type Answer, type Call, NEW_SESSION, sessionModel } from './session-mod
 const explains = (history: History) => linearize(sessionModel, NEW_SESSION, history) !== undefined
 const never = Number.POSITIVE_INFINITY
 
-/** Calls one after the other, or with the times given. */
+/** Calls one after the other, or with the given times. */
 function history(
   ...lines: readonly (readonly [Call, Answer | undefined, calledAt?: number, answeredAt?: number])[]
 ): History {
@@ -33,19 +33,19 @@ const complete: Call = { do: 'complete', secret: 'right' }
 const kill: Call = { do: 'kill' }
 const bonded = { state: 'bonded', seq: 2 } as const
 
-test('a history in which each answer follows from the ones before is explained', () => {
+test('explains a history in which each response follows from the earlier ones', () => {
   const seen = { ...bonded, hint: null, endedReason: null, proved: true }
-  const told = history(
+  const recorded = history(
     [attest('a'), bonded],
     [read, seen],
     [complete, {}],
     [attest('a'), { state: 'completed', seq: 3 }],
     [kill, { refused: 'session_not_found' }],
   )
-  assert.ok(explains(told))
+  assert.ok(explains(recorded))
 })
 
-test('calls that overlap may have had their effect in either order', () => {
+test('explains overlapping calls in either order', () => {
   const late = { refused: 'session_claimed' }
   assert.ok(
     explains(history([claim('a'), late, 0, 9], [claim('b'), { state: 'pending', seq: 2 }, 1, 8])),
@@ -55,7 +55,7 @@ test('calls that overlap may have had their effect in either order', () => {
   )
 })
 
-test('a lost answer is a call that had its effect, or not', () => {
+test('explains a lost response with and without an effect of its call', () => {
   const [lost, none] = [[claim('a'), undefined, 0, never] as const, { refused: 'session_claimed' }]
   assert.ok(explains(history(lost, [claim('b'), none])))
   assert.ok(explains(history(lost, [claim('b'), { state: 'pending', seq: 2 }])))
@@ -93,7 +93,7 @@ const PLANTED: readonly (readonly [fault: string, History])[] = [
     history([attest('a'), bonded], [kill, {}, 10, 19], [complete, {}, 11, 18]),
   ],
   [
-    'a completion that was told and lost',
+    'an acknowledged completion that was lost',
     history([attest('a'), bonded], [complete, {}], [read, bonded]),
   ],
   [
@@ -117,7 +117,7 @@ const PLANTED: readonly (readonly [fault: string, History])[] = [
     history([attest('a'), bonded], [{ do: 'wait', until: 120_000 }, undefined], [complete, {}]),
   ],
   [
-    'a move after a reader was told of the end',
+    'a move after a reader received the end',
     history(
       [{ do: 'wait', until: 60_000 }, undefined, 1, 2],
       [claim('a'), { state: 'pending', seq: 2 }, 0, 9],
@@ -154,11 +154,11 @@ const PLANTED: readonly (readonly [fault: string, History])[] = [
 ]
 
 for (const [fault, planted] of PLANTED) {
-  test(`${fault} is found`, () => assert.ok(!explains(planted)))
+  test(`detects ${fault}`, () => assert.ok(!explains(planted)))
 }
 
-/** A history that happened: each call has its effect at its place, somewhere between its call and its answer. */
-function happened(calls: number): { history: History; effects: readonly number[] } {
+/** A correct history: each call takes effect at some point between its call and its response. */
+function correctHistory(calls: number): { history: History; effects: readonly number[] } {
   let session = NEW_SESSION
   const effects: number[] = []
   const recorded: Recorded<Call, Answer>[] = []
@@ -171,7 +171,7 @@ function happened(calls: number): { history: History; effects: readonly number[]
     session = next
     const effect = 100 * at
     effects.push(effect)
-    // The clock never stands still: no call is answered at the moment in which it is made.
+    // The clock advances at every step, so no call has its response at the moment of the call.
     recorded.push({
       call,
       answer: random(50) === 0 ? undefined : answer,
@@ -182,7 +182,7 @@ function happened(calls: number): { history: History; effects: readonly number[]
   return { history: recorded, effects }
 }
 
-/** What keeps a session pending. */
+/** The calls that leave a session pending. */
 function lively(at: number): Call {
   const phone = choose(['a', 'b'])
   return choose<Call>([
@@ -198,18 +198,18 @@ function lively(at: number): Call {
   ])
 }
 
-test('a history of 3,000 overlapping calls that did happen is explained', () => {
-  for (let run = 0; run < 5; run++) assert.ok(explains(happened(3_000).history))
+test('explains a correct history of 3,000 overlapping calls', () => {
+  for (let run = 0; run < 5; run++) assert.ok(explains(correctHistory(3_000).history))
 })
 
-test('in such a history, an answer from before its call or from after its answer is found', () => {
+test('detects a response from outside the time of its call in such a history', () => {
   for (let run = 0; run < 200; run++) {
-    const { history: told, effects } = happened(60)
-    const reads = told.flatMap(({ call, answer }, at) =>
+    const { history: seen, effects } = correctHistory(60)
+    const reads = seen.flatMap(({ call, answer }, at) =>
       call.do === 'read' && answer?.seq !== undefined ? [at] : [],
     )
     const at = choose(reads)
-    const wrong = told.map((recorded, index) =>
+    const wrong = seen.map((recorded, index) =>
       index === at
         ? {
             ...recorded,
@@ -218,20 +218,23 @@ test('in such a history, an answer from before its call or from after its answer
         : recorded,
     )
     assert.ok(!explains(wrong), 'a seq that never was')
-    const stale = staleRead(told, at)
+    const stale = staleRead(seen, at)
     if (stale !== undefined) assert.ok(!explains(stale), 'a seq from before')
   }
 })
 
-/** The read answers a `seq` that is below one that was told before it was called. (Who was told none may have come later.) */
-function staleRead(told: History, at: number): History | undefined {
-  const reader = told[at] as History[number]
-  const toldBefore = told.flatMap(({ answer, answeredAt }) =>
+/**
+ * The read returns a `seq` below one that another caller received before the read began. (A caller
+ * without a response may have taken effect later.)
+ */
+function staleRead(seen: History, at: number): History | undefined {
+  const reader = seen[at] as History[number]
+  const seenBefore = seen.flatMap(({ answer, answeredAt }) =>
     answer?.seq !== undefined && answeredAt < reader.calledAt ? [answer.seq] : [],
   )
-  const latest = Math.max(...toldBefore)
+  const latest = Math.max(...seenBefore)
   if (latest <= 1) return undefined
-  return told.map((recorded, index) =>
+  return seen.map((recorded, index) =>
     index === at ? { ...recorded, answer: { ...recorded.answer, seq: latest - 1 } } : recorded,
   )
 }

@@ -1,26 +1,27 @@
-/** What something does, one call at a time: the rule that a recorded history is held to. */
+/** How an object behaves with one call at a time: the rule that a recorded history must satisfy. */
 export interface Model<State, Call, Answer> {
-  /** Pure: the state after the call, and what the call must answer. */
+  /** Pure: the state after the call, and the response that the call must return. */
   apply(state: State, call: Call): readonly [State, Answer]
-  /** Whether an answer that was seen is the one that must have come. */
+  /** Whether an observed response matches the required one. */
   accepts(due: Answer, seen: Answer): boolean
 }
 
-/** One call as its caller saw it. The times are of one clock that never stands still. */
+/** One call as its caller saw it. The times are of one clock that advances at every step. */
 export interface Recorded<Call, Answer> {
   readonly call: Call
   readonly calledAt: number
-  /** Never, where the answer was lost: the call may have had its effect, or not. */
+  /** Infinity when the response was lost: the call may have taken effect, or not. */
   readonly answeredAt: number
-  /** Undefined where the call answers nothing, or the answer was lost. */
+  /** Undefined when the call returns nothing, or the response was lost. */
   readonly answer: Answer | undefined
 }
 
 /**
- * Looks for one order of all calls in which each has its effect between its call and its answer, and answers what
- * the model says (Wing and Gong; an order already tried from the same state is not tried again, as Lowe does).
+ * Searches for one order of all calls in which each takes effect between its call and its response,
+ * and returns what the model requires (Wing and Gong). As in Lowe's variant, an order already tried
+ * from the same state is not tried again.
  *
- * @returns that order, or undefined where there is none: then the history is not linearizable
+ * @returns that order, or undefined when none exists: the history is then not linearizable
  */
 export function linearize<State, Call, Answer>(
   model: Model<State, Call, Answer>,
@@ -59,7 +60,10 @@ export function linearize<State, Call, Answer>(
 const isAnswered = ({ answeredAt }: { readonly answeredAt: number }) =>
   answeredAt !== Number.POSITIVE_INFINITY
 
-/** A call may come next only if it was made before every call still to come was answered. Soonest answered first. */
+/**
+ * A call may come next only if it was made before the response of every remaining call. The
+ * earliest response goes first.
+ */
 function mayComeNext(
   calls: readonly Recorded<unknown, unknown>[],
   taken: readonly boolean[],

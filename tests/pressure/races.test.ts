@@ -5,15 +5,15 @@ import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import { pause, random } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
-import { isOneHistory, judgeFile } from './judge.ts'
+import { checkHistory, checkFile } from './history-check.ts'
 import { type Assertion, RecordedSession, tick, type Wire } from './recorder.ts'
 import { addShop, registerPhone, run, workFolder } from './running.ts'
 import { SESSION_TTL_MS } from './session-model.ts'
 
-/** Races a pair, and callers a race, half of them for each of the two calls. */
+/** Races per pair, and callers per race, half of them for each of the two calls. */
 const RACES = 500
 const CALLERS = 8
-/** Races under way at once. They share group commits, as strangers' calls do; no session is shared. */
+/** Races in progress at once. They share group commits, as unrelated calls do, but no session. */
 const BATCH = 25
 
 const folder = workFolder()
@@ -28,7 +28,7 @@ after(async () => {
 const { service } = running
 const wire: Wire = { exchange, shop: await addShop(service), now: () => clock.now() }
 
-/** A session at the start of its race, its three phones, and what they hold ready to send. */
+/** A session at the start of its race, its three phones, and their prepared requests. */
 interface Start {
   readonly recorded: RecordedSession
   readonly phones: readonly [TestPhone, TestPhone, TestPhone]
@@ -39,9 +39,12 @@ interface Racer {
   readonly name: string
   /** The n-th caller's call. */
   readonly call: (start: Start, n: number) => Promise<void>
-  /** How many phones must have their evidence before the race. */
+  /** How many phones need their evidence before the race. */
   readonly evidence: 0 | 1 | 3
-  /** Where it has an effect in one state only. What wants a bonded session gets one, unless the other is what bonds it. */
+  /**
+   * For calls that take effect in one state only. A call that needs a bonded session gets one,
+   * unless the other call bonds it.
+   */
   readonly wants?: 'pending' | 'bonded'
 }
 
@@ -95,7 +98,7 @@ async function sweep(recorded: RecordedSession): Promise<void> {
   await pause(8)
   const calledAt = tick()
   await expireSessions(service)
-  recorded.happened({ do: 'sweep' }, { calledAt, answeredAt: tick() })
+  recorded.recordChange({ do: 'sweep' }, { calledAt, answeredAt: tick() })
 }
 
 const phones = await Promise.all(Array.from({ length: 3 * BATCH }, () => registerPhone(exchange)))
@@ -119,18 +122,19 @@ async function start(
   return { recorded, phones: own, assertions }
 }
 
-/** The clock passes the end of everybody's time, in one step, somewhere in the race. */
+/** The clock passes the end of all sessions, in one step, somewhere in the race. */
 async function endOfTime(starts: readonly Start[], began: number): Promise<void> {
   await pause(12)
-  // After an answer, so that the calls which arrived with it lie on both sides of the end: judged before, written after.
+  // After a response, so that the calls that arrived with it fall on both sides of the end:
+  // evaluated before, committed after.
   await starts[0]?.recorded.read('backend')
   const calledAt = tick()
   clock.advance(began + 2 * SESSION_TTL_MS - clock.now())
   const answeredAt = tick()
   for (const { recorded } of starts) {
-    recorded.happened({ do: 'wait', until: 2 * SESSION_TTL_MS }, { calledAt, answeredAt })
-    // The sweep of any race, and the service's own, writes down every end.
-    recorded.happened({ do: 'sweep' }, { calledAt, answeredAt: Number.POSITIVE_INFINITY })
+    recorded.recordChange({ do: 'wait', until: 2 * SESSION_TTL_MS }, { calledAt, answeredAt })
+    // The sweep of any race, and the service's own, may expire every session.
+    recorded.recordChange({ do: 'sweep' }, { calledAt, answeredAt: Number.POSITIVE_INFINITY })
   }
 }
 
@@ -141,7 +145,8 @@ async function race(first: Racer, second: Racer): Promise<void> {
   )
   const calls = starts.flatMap((begun) =>
     Array.from({ length: CALLERS }, async (_, n) => {
-      // Not all in one turn of the loop: some meet in one group commit, some in the next.
+      // Spread over several turns of the loop: some share a group commit, and some arrive in the
+      // next.
       await pause(random(2) * 4)
       await (n % 2 === 0 ? first : second).call(begun, n >> 1)
     }),
@@ -150,17 +155,17 @@ async function race(first: Racer, second: Racer): Promise<void> {
   await Promise.all([...calls, ...(withExpiry ? [endOfTime(starts, began)] : [])])
   await Promise.all(starts.map(({ recorded }) => recorded.read('backend')))
   for (const { recorded } of starts)
-    await isOneHistory(service, recorded.session.id as SessionId, recorded.history)
+    await checkHistory(service, recorded.session.id as SessionId, recorded.history)
   clock.advance(3 * SESSION_TTL_MS)
   await expireSessions(service)
 }
 
 for (const [at, first] of RACERS.entries()) {
   for (const second of RACERS.slice(at)) {
-    test(`${first.name} and ${second.name}: ${RACES} races of ${CALLERS} callers each have one order, one event and one step of seq a move`, async () => {
+    test(`${first.name} and ${second.name}: ${RACES} races of ${CALLERS} callers each have one order, and one event and one step of seq per move`, async () => {
       for (let run = 0; run < RACES; run += BATCH) await race(first, second)
     })
   }
 }
 
-test('after all races the file holds what was told', () => judgeFile(folder.databaseFile))
+test('the database file is consistent after all races', () => checkFile(folder.databaseFile))

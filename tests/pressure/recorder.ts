@@ -19,10 +19,10 @@ export type History = Recorded<Call, Answer>[]
 export type Kind = 'good' | 'weak' | 'forged'
 
 let ticks = 0
-/** A clock that never stands still: what was called before what was answered. */
+/** A clock that advances at every step, to order calls and responses. */
 export const tick = (): number => ++ticks
 
-/** What callers have in common: where they send, and as whom. */
+/** What callers share: the address and the credentials. */
 export interface Wire {
   readonly exchange: Exchange
   readonly shop: Shop
@@ -43,7 +43,7 @@ export class RecordedSession {
   readonly history: History = []
   readonly #wire: Wire
   readonly #idempotencyKey: string
-  /** The step nonces that each phone was told. */
+  /** The step nonces that each phone received. */
   readonly #steps = new Map<string, { name: NonceName; nonce: string }>()
   readonly session: CreatedSession
 
@@ -88,7 +88,7 @@ export class RecordedSession {
     )
   }
 
-  /** @returns an assertion ready to be sent, where evidence was given */
+  /** @returns an assertion ready to send, when the service returned evidence */
   async evidence(phone: TestPhone, kind: Kind = 'good'): Promise<Assertion | undefined> {
     const { name, nonce } = this.#nonceOf(phone)
     const view = { ...this.session, nonce } as unknown as PhoneSession
@@ -117,7 +117,7 @@ export class RecordedSession {
     const bend = over.kind === 'forged' ? { appId: 'forged' } : {}
     const body = attestation(phone, over.view, over.evidence, iso(this.#wire.now()), bend)
     const { counter } = phone
-    // A repetition is known by what was signed, and all of that is fixed by these.
+    // These values determine everything that was signed, so they identify a repetition.
     const assertion = [over.name, body.issued_at, over.evidence.signature].join(' ')
     return {
       body,
@@ -138,7 +138,7 @@ export class RecordedSession {
     )
     if (reply.body.state !== 'step_up_required') return
     const name: NonceName = `step${3 - reply.body.step_up.attempts_left}`
-    // An answer that was overtaken by a later one teaches nothing new.
+    // A later response already overtook this one, so the phone ignores it.
     const known = this.#steps.get(phone.device_id)?.name ?? 'shown'
     if (known === 'shown' || name > known)
       this.#steps.set(phone.device_id, { name, nonce: reply.body.nonce })
@@ -157,7 +157,7 @@ export class RecordedSession {
     await this.#record({ do: 'kill' }, bareAnswer, () => this.#asBackend('DELETE', ''))
   }
 
-  /** What is stored and what is told must be the same, whoever asks. */
+  /** Every reader must receive the state that is stored. */
   async read(as: 'backend' | 'browser' | 'create'): Promise<void> {
     const { exchange, shop } = this.#wire
     const send = {
@@ -184,8 +184,11 @@ export class RecordedSession {
     )
   }
 
-  /** Writes down what happened to the session without a caller. */
-  happened(call: Call, { calledAt, answeredAt }: { calledAt: number; answeredAt: number }): void {
+  /** Records a change of the session that no caller caused. */
+  recordChange(
+    call: Call,
+    { calledAt, answeredAt }: { calledAt: number; answeredAt: number },
+  ): void {
     this.history.push({ call, calledAt, answeredAt, answer: undefined })
   }
 
@@ -218,7 +221,8 @@ export class RecordedSession {
       const reply = await send()
       if (reply.status >= 500) throw new Error(`${call.do} answered ${reply.status} ${reply.text}`)
       const answer = answerOf(reply)
-      // A move is told after the commit: where the session's time ran out in between, it says so.
+      // The response to a move follows the commit. When the session expires in between, the
+      // response says so.
       const late = call.do !== 'read' && answer.state === 'expired' && this.#wire.now() > calledOn
       this.history.push({
         call,
@@ -238,7 +242,7 @@ const iso = (at: number) => new Date(at).toISOString()
 
 function signals(kind: Kind, now: number): EvidenceSignals {
   const verified = kind !== 'weak'
-  // No two the same, so that two requests of one phone lead to two assertions.
+  // Each age differs, so that two requests of one phone lead to two assertions.
   const age = 1 + random(10_000)
   return {
     local_auth: {

@@ -17,7 +17,7 @@ import { addShop, registerPhone, ROOT_KEY, run, SHOP_ORIGIN, workFolder } from '
 
 const NEXT_KEY: RootKey = { id: 'k2', bytes: Uint8Array.from({ length: 32 }, (_, at) => 255 - at) }
 const CALLERS = 8
-/** Bonds that must be seen between two steps of the rotation. */
+/** Bonds that must succeed between two steps of the rotation. */
 const BONDS_A_STEP = 60
 const HOUR_MS = 3_600_000
 
@@ -34,7 +34,7 @@ after(async () => {
 const shop = await addShop(running.service)
 const backend = { token: shop.server }
 
-/** Whoever calls while the service is away waits for it, as clients do. */
+/** Callers wait for the service while it restarts, as clients do. */
 let up = Promise.resolve()
 
 async function restart(rootKeys: readonly RootKey[]): Promise<void> {
@@ -45,7 +45,7 @@ async function restart(rootKeys: readonly RootKey[]): Promise<void> {
   resolve()
 }
 
-/** Calls again where no answer came: the service went away in between. */
+/** Calls again when the response was lost, because the service restarted in between. */
 async function answered(send: () => Promise<Reply>): Promise<Reply> {
   for (;;) {
     await up
@@ -69,7 +69,7 @@ const localAuth = () => ({
   local_auth: { result: 'verified' as const, method: 'biometric' as const, verified_at: iso() },
 })
 
-/** One session on its way through life, a step at a time. */
+/** One session through its states, one step at a time. */
 class Journey {
   readonly phone: TestPhone
   readonly #key = crypto.randomUUID()
@@ -107,7 +107,7 @@ class Journey {
   }
 
   async prove(): Promise<this> {
-    // Signed anew at each try: a counter is taken once.
+    // Signed anew at each attempt, because the service accepts a counter once.
     const reply = await ok(() =>
       this.#phone('/evidence', evidenceRequest(this.phone, this.#view(), localAuth(), iso())),
     )
@@ -157,11 +157,11 @@ class Journey {
   }
 }
 
-/** Customers who go on bonding whatever happens to the service; any failure of theirs fails the test. */
+/** Users who keep bonding while the service restarts. Any failure of theirs fails the test. */
 function load(phones: readonly TestPhone[]) {
   const closing = new AbortController()
   let bonds = 0
-  let reached = { count: Number.POSITIVE_INFINITY, tell: () => {} }
+  let reached = { count: Number.POSITIVE_INFINITY, notify: () => {} }
   const subjects = new Map<TestPhone, Set<string>>()
   const callers = phones.map(async (phone) => {
     while (!closing.signal.aborted) {
@@ -171,16 +171,16 @@ function load(phones: readonly TestPhone[]) {
       const names = subjects.get(phone) ?? new Set()
       subjects.set(phone, names.add(await journey.complete()))
       bonds += 1
-      if (bonds >= reached.count) reached.tell()
+      if (bonds >= reached.count) reached.notify()
     }
   })
   const all = Promise.all(callers)
   return {
     subjects,
-    /** So many more bonds; or the failure of a caller. */
+    /** Waits for so many more bonds, or for the failure of a caller. */
     async more(count: number): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>()
-      reached = { count: bonds + count, tell: resolve }
+      reached = { count: bonds + count, notify: resolve }
       await Promise.race([promise, all])
     },
     async stop(): Promise<void> {
@@ -190,7 +190,7 @@ function load(phones: readonly TestPhone[]) {
   }
 }
 
-/** Sessions left at each point of their way. */
+/** Sessions left in each of their states. */
 async function openSessions(): Promise<readonly (() => Promise<string>)[]> {
   const fresh = async () => new Journey(await registerPhone(exchange)).create()
   const [made, claimed, proved, bonded] = [
@@ -214,7 +214,7 @@ async function openSessions(): Promise<readonly (() => Promise<string>)[]> {
     async () => (await (await (await (await again(made)).claim()).prove()).bond()).complete(),
     async () => (await (await (await again(claimed)).prove()).bond()).complete(),
     async () => (await (await again(proved)).bond()).complete(),
-    // The replay of the assertion that bonded, too.
+    // Includes the replay of the assertion that bonded.
     async () => (await (await again(bonded)).bond()).complete(),
   ]
 }
@@ -223,17 +223,17 @@ async function finish(open: readonly (() => Promise<string>)[]): Promise<void> {
   for (const go of open) await go()
 }
 
-test('a root key is rotated in three steps under load: no bond fails, and what was open goes on', async () => {
+test('rotates a root key in three steps under load without a failed bond, and open sessions continue', async () => {
   const phones = await Promise.all(Array.from({ length: CALLERS }, () => registerPhone(exchange)))
-  let customers = load(phones)
-  await customers.more(BONDS_A_STEP)
+  let users = load(phones)
+  await users.more(BONDS_A_STEP)
   const beforeAll = await openSessions()
   const openAcrossBoth = await openSessions()
   const { challenge } = (await exchange('POST', '/devices/challenges')).body
 
   // Step 1: the new key last.
   await restart([ROOT_KEY, NEXT_KEY])
-  await customers.more(BONDS_A_STEP)
+  await users.more(BONDS_A_STEP)
   await finish(beforeAll)
   const betweenSteps = await openSessions()
   const proved = await (
@@ -242,10 +242,10 @@ test('a root key is rotated in three steps under load: no bond fails, and what w
 
   // Step 2: the new key first.
   await restart([NEXT_KEY, ROOT_KEY])
-  await customers.more(BONDS_A_STEP)
+  await users.more(BONDS_A_STEP)
   await finish(openAcrossBoth)
   await finish(betweenSteps)
-  // Two evidence keys live: a summary of the old one bonds, and new ones name the new.
+  // Two evidence keys are active: a summary of the old one bonds, and new ones name the new.
   assert.equal(proved.evidence.kid, 'k1')
   await (await proved.bond()).complete()
   const made = await (
@@ -256,29 +256,26 @@ test('a root key is rotated in three steps under load: no bond fails, and what w
     body: { format: 'software', challenge, public_key: newKey().public_key },
   })
   assert.equal(registered.status, 201, registered.text)
-  await customers.stop()
-  const { subjects } = customers
+  await users.stop()
+  const { subjects } = users
 
-  // Step 3: the old one goes, a day and an hour later.
+  // Step 3: the old key is removed, a day and an hour later.
   clock.advance(25 * HOUR_MS)
   await restart([NEXT_KEY])
-  customers = load(phones)
-  await customers.more(BONDS_A_STEP)
-  await customers.stop()
+  users = load(phones)
+  await users.more(BONDS_A_STEP)
+  await users.stop()
   for (const phone of phones) {
-    const names = new Set([
-      ...(subjects.get(phone) ?? []),
-      ...(customers.subjects.get(phone) ?? []),
-    ])
+    const names = new Set([...(subjects.get(phone) ?? []), ...(users.subjects.get(phone) ?? [])])
     assert.equal(
       names.size,
       1,
-      'a customer keeps the name that the tenant knows, whatever key made it',
+      'the tenant sees one subject reference per user, whichever key derived it',
     )
   }
 })
 
-test('where a key is dropped too soon its sessions read as not there, and nothing breaks', async () => {
+test('reads sessions as not found, without other errors, when their root key is removed too early', async () => {
   const early = new Journey(await registerPhone(exchange))
   await restart([ROOT_KEY, NEXT_KEY])
   await early.create()

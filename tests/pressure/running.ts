@@ -31,7 +31,7 @@ const PUBLIC_ORIGIN = 'https://bond.example'
 export const SHOP_ORIGIN = 'https://shop.example'
 export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
 
-/** Without limits: what is looked for is what breaks below them. */
+/** Without rate limits: these tests look for faults below them. */
 export const SETTINGS: Settings = {
   publicOrigin: PUBLIC_ORIGIN,
   appScheme: 'pulse',
@@ -44,11 +44,11 @@ export const SETTINGS: Settings = {
   deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
 }
 
-/** No app's phones: keys of software only. */
+/** Without apps, so that only software keys can register. */
 export const attestationAt = (clock: Clock): Attestation =>
   createAttestation(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch })
 
-/** The lifetimes of the model, and a demand that a weak proof misses. */
+/** The lifetimes of the model, and a requirement that weak evidence does not meet. */
 const WORKFLOW: Workflow = {
   name: 'w',
   actions: ['a'],
@@ -57,7 +57,7 @@ const WORKFLOW: Workflow = {
   bonded_ttl_seconds: BONDED_TTL_MS / 1_000,
 }
 
-/** A folder for one database, on the disk that the system's temporary files are on. */
+/** A folder for one database, on the disk of the system's temporary files. */
 export function workFolder(): {
   readonly path: string
   readonly databaseFile: string
@@ -74,11 +74,11 @@ export interface Parts {
   readonly databaseFile: string
   readonly clock: Clock
   readonly rootKeys?: readonly RootKey[]
-  /** Puts something between the service and one of its ports. */
+  /** Wraps or replaces a port of the service. */
   readonly rewire?: (service: Service) => Service
 }
 
-/** The service as it is wired for everybody, listening. Its log lines are made and thrown away. */
+/** The service as composed in production, listening. It builds its log lines and discards them. */
 export function run({
   databaseFile,
   clock,

@@ -2,7 +2,10 @@ import { systemClock } from '../../packages/service/src/adapters/clock/system-cl
 import type { Store } from '../../packages/service/src/ports/store.ts'
 import { run } from './running.ts'
 
-/** Where the process ends by its own hand, and at which write after it was told to begin; without it, it waits to be killed. */
+/**
+ * Where the process kills itself, and at which write after the parent's start message. Without a
+ * fault it waits for the parent's kill.
+ */
 export interface Fault {
   readonly between: 'write and commit' | 'commit and reply'
   readonly atWrite: number
@@ -13,7 +16,7 @@ process.once('message', () => {
   writes = 0
 })
 
-/** The store, and a death in it. The service knows nothing of that: it is given this store for the other. */
+/** Wraps the store with a planted crash. The service uses it like any other store. */
 function dying(store: Store, fault: Fault): Store {
   const die = () => process.kill(process.pid, 'SIGKILL')
   return {

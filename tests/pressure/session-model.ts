@@ -1,29 +1,30 @@
 import type { Model } from './linearizability.ts'
 
 /**
- * One session as protocol.md words it, and nothing taken from the service: its states table, section 4, the order
- * of checks, section 5, and what each caller sees, section 3. Times are milliseconds since the session was made.
+ * One session as protocol.md words it, without using the service's code: its states table, section
+ * 4, the order of checks, section 5, and what each caller sees, section 3. Times are milliseconds
+ * since the session was created.
  */
 export interface Modelled {
   readonly now: number
   readonly expiresAt: number
-  /** As written down: a session whose time is up is expired before anybody writes so. */
+  /** The stored state. A session past its end is expired even while another state is stored. */
   readonly written: State
   readonly seq: number
   readonly hint: string | null
   readonly endedReason: string | null
   readonly pinned: string | null
-  /** Whether the pinned phone came with the code that was on show. */
-  readonly cameWithShown: boolean
+  /** Whether the pinned phone claimed with the displayed nonce. */
+  readonly claimedWithShown: boolean
   readonly validAssertions: number
   readonly bondedBy: string | null
-  /** By phone: assertions that did not verify, and the last counter taken. */
+  /** By phone: assertions that did not verify, and the last accepted counter. */
   readonly failures: Readonly<Record<string, number>>
   readonly counters: Readonly<Record<string, number>>
 }
 
 export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'killed' | 'expired'
-/** The code on show, or the n-th step nonce. */
+/** The displayed nonce, or the n-th step nonce. */
 export type NonceName = 'shown' | `step${number}`
 
 export type Call =
@@ -46,7 +47,7 @@ export type Call =
       readonly nonce: NonceName
       readonly counter: number
       readonly kind: 'good' | 'weak' | 'forged'
-      /** Names the body: the same one again is a replay. */
+      /** Identifies the body: the same one again is a replay. */
       readonly assertion: string
     }
   | { readonly do: 'complete'; readonly secret: 'right' | 'wrong' }
@@ -55,10 +56,10 @@ export type Call =
   | { readonly do: 'read'; readonly as: 'phone'; readonly phone: string }
   /** The clock reaches a time. */
   | { readonly do: 'wait'; readonly until: number }
-  /** The sweeper writes down whose time is up. */
+  /** The sweeper stores the end of an expired session. */
   | { readonly do: 'sweep' }
 
-/** What a caller can tell of the session from an answer; members that a view does not have are not there. */
+/** What a caller learns of the session from a response. A member that a view lacks is absent. */
 export interface Answer {
   readonly refused?: string
   readonly state?: State
@@ -68,7 +69,7 @@ export interface Answer {
   readonly proved?: boolean
 }
 
-/** The lifetimes of the workflow that these sessions are made for. */
+/** The lifetimes of the workflow of these sessions. */
 export const SESSION_TTL_MS = 60_000
 export const BONDED_TTL_MS = 120_000
 
@@ -80,7 +81,7 @@ export const NEW_SESSION: Modelled = {
   hint: 'waiting_for_scan',
   endedReason: null,
   pinned: null,
-  cameWithShown: false,
+  claimedWithShown: false,
   validAssertions: 0,
   bondedBy: null,
   failures: {},
@@ -116,13 +117,13 @@ function apply(session: Modelled, call: Call): Step {
   }
 }
 
-/** The answer must hold what is due, member by member, in whatever view it came. */
+/** The response must contain the required members, whatever its view. */
 function accepts(due: Answer, seen: Answer): boolean {
   const members = Object.keys(seen) as (keyof Answer)[]
   return members.every((member) => due[member] === seen[member]) && due.refused === seen.refused
 }
 
-/** Expiry is judged from the times, whether or not it has been written. */
+/** Expiry follows from the times, whether or not it is stored. */
 function stateOf({ written, now, expiresAt }: Modelled): State {
   const live = written === 'pending' || written === 'step_up_required' || written === 'bonded'
   return live && now >= expiresAt ? 'expired' : written
@@ -163,7 +164,7 @@ function claim(session: Modelled, call: Call & { do: 'claim' }): Step {
   const claimed = {
     ...session,
     pinned: call.phone,
-    cameWithShown: true,
+    claimedWithShown: true,
     hint: 'scanned',
     seq: session.seq + 1,
   }
@@ -181,10 +182,14 @@ function pin(
   session: Modelled,
   { phone, nonce }: { readonly phone: string; readonly nonce: NonceName },
 ): Modelled {
-  return { ...session, pinned: phone, cameWithShown: session.cameWithShown || nonce === 'shown' }
+  return {
+    ...session,
+    pinned: phone,
+    claimedWithShown: session.claimedWithShown || nonce === 'shown',
+  }
 }
 
-/** Taken only where it rises; evidence and bond share it. */
+/** Accepted only when it rises. Evidence and bond share it. */
 function raised(
   session: Modelled,
   { phone, counter }: { readonly phone: string; readonly counter: number },
@@ -262,9 +267,12 @@ function read(session: Modelled, call: Call & { do: 'read' }): Answer {
   }
 }
 
-/** A phone that shows the code: while it is accepted anybody's, afterwards only of the one that came with it. */
+/**
+ * A phone with the displayed nonce: any phone while it is accepted, then only the one that claimed
+ * with it.
+ */
 function seesSession(session: Modelled, phone: string): boolean {
-  if (session.pinned !== null) return session.pinned === phone && session.cameWithShown
+  if (session.pinned !== null) return session.pinned === phone && session.claimedWithShown
   return stateOf(session) === 'pending'
 }
 

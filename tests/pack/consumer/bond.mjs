@@ -1,4 +1,4 @@
-// A whole bond in plain JavaScript, by a phone and a backend made from the installed packages.
+// A complete bond in plain JavaScript, with a phone and a backend made from the installed packages.
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import process from 'node:process'
 import { parseHandoff } from '@bonded/contract'
@@ -51,7 +51,8 @@ const shown = requestOf(claimed.session)
 const gather = () => ({
   local_auth: { result: 'verified', method: 'biometric', at_ms: performance.now() },
 })
-// A phone without sensors leaves doubts: this backend accepts those, and takes the same action.
+// A phone without sensors yields a doubtful bond. This backend accepts it and takes the same
+// action.
 const store = async () => 'stored'
 const bonded = await phone.approve(claimed, { gather })
 const forged = await gate.protect({

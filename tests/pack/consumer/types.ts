@@ -1,4 +1,4 @@
-// Compiled, and never run: the types of the installed packages, where there is no Node.
+// Compiled, but never run: the types of the installed packages in an environment without Node.
 import { type CreatedSession, ENDPOINTS, parseHandoff } from '@bonded/contract'
 import {
   createGate,

@@ -6,8 +6,11 @@ import { linearize } from './linearizability.ts'
 import type { History } from './recorder.ts'
 import { NEW_SESSION, sessionModel } from './session-model.ts'
 
-/** Holds a session to one order of its calls, and what is stored of it to that order's end. */
-export async function isOneHistory(
+/**
+ * Checks that one order of its calls explains a session, and that its stored events match its
+ * state.
+ */
+export async function checkHistory(
   service: Service,
   id: SessionId,
   history: History,
@@ -25,22 +28,26 @@ export async function isOneHistory(
   assert.deepEqual(
     foldOf(kinds),
     { state: session?.state, hint: session?.hint },
-    `the events of ${id} do not add up to it: ${kinds.join(', ')}`,
+    `the events of ${id} do not add up to its state: ${kinds.join(', ')}`,
   )
 }
 
-/** Finds one order of the calls that explains every answer, or fails. */
+/** Finds one order of the calls that explains every response, or fails. */
 export function explain(id: string, history: History): void {
   const order = linearize(sessionModel, NEW_SESSION, history)
-  assert.ok(order !== undefined, `no order explains what was seen of ${id}:\n${tell(history)}`)
+  assert.ok(order !== undefined, `no order explains the responses about ${id}:\n${format(history)}`)
 }
 
-/** Holds the file to itself, whatever the service remembers: every session is what its last event says, one event for each step of seq. */
-export function judgeFile(databaseFile: string): void {
+/**
+ * Checks that the database file is consistent in itself: every session has the state of its last
+ * event, and one event for each step of seq.
+ */
+export function checkFile(databaseFile: string): void {
   using database = new DatabaseSync(databaseFile, { readOnly: true })
   const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   assert.equal(figure('pragma quick_check'), 'ok')
-  // By both columns, as they lie: by the session's id alone every event of the file would be looked at for every session.
+  // Compares both columns of the index. By the session's id alone, each session would scan every
+  // event of the file.
   const ofSession =
     'session_event.session_began_at = session.created_at and session_event.session_id = session.id'
   const events = `from session_event where ${ofSession} and session_event.seq is not null`
@@ -53,7 +60,7 @@ export function judgeFile(databaseFile: string): void {
   assert.equal(
     figure(`select count(*) from session where state || coalesce(hint, '') <> (${last})`),
     0,
-    'a session is what its last event says',
+    'every session has the state of its last event',
   )
   assert.equal(
     figure('select count(*) from session_event where session_id not in (select id from session)'),
@@ -74,18 +81,21 @@ export function eventsOf(timeline: readonly TimelineEntry[]): readonly TimelineE
   return events
 }
 
-/** What the events say the session is; an event that may not follow its predecessor is a fault. */
+/** The state that the events add up to. Fails on an event that may not follow its predecessor. */
 export function foldOf(kinds: readonly string[]): { state: string; hint: string | null } {
   const [first, ...rest] = kinds
   assert.equal(first, 'created')
-  let told: { state: string; hint: string | null } = { state: 'pending', hint: 'waiting_for_scan' }
-  for (const kind of rest) {
-    const before = told.state
-    assert.ok(MAY_FOLLOW[before]?.includes(kind), `${kind} follows ${before}: ${kinds.join(', ')}`)
-    if (kind === 'scanned' || kind === 'evaluating') told = { state: before, hint: kind }
-    else told = { state: kind, hint: kind === 'step_up_required' ? 'step_up' : null }
+  let current: { state: string; hint: string | null } = {
+    state: 'pending',
+    hint: 'waiting_for_scan',
   }
-  return told
+  for (const kind of rest) {
+    const before = current.state
+    assert.ok(MAY_FOLLOW[before]?.includes(kind), `${kind} follows ${before}: ${kinds.join(', ')}`)
+    if (kind === 'scanned' || kind === 'evaluating') current = { state: before, hint: kind }
+    else current = { state: kind, hint: kind === 'step_up_required' ? 'step_up' : null }
+  }
+  return current
 }
 
 const MAY_FOLLOW: Readonly<Record<string, readonly string[]>> = {
@@ -94,7 +104,7 @@ const MAY_FOLLOW: Readonly<Record<string, readonly string[]>> = {
   bonded: ['completed', 'killed', 'expired'],
 }
 
-function tell(history: History): string {
+function format(history: History): string {
   const lines = [...history].sort((a, b) => a.calledAt - b.calledAt)
   return lines
     .map(
