@@ -36,7 +36,8 @@ export async function registerWith(
 /** The phone's message is built once. The benchmark repeats only the verification. */
 function registrationOf(attestationVerifiers: AttestationVerifiers, key: AttestedKey) {
   const attestationVerifier = attestationVerifiers[key.format]
-  if (attestationVerifier === undefined) throw new Error(`no attestation verifier exists for ${key.format}`)
+  if (attestationVerifier === undefined)
+    throw new Error(`no attestation verifier exists for ${key.format}`)
   const request = { challenge: CHALLENGE, ...key.register(CHALLENGE) }
   // The format comes from the key. The benchmark calls only its verifier.
   return () => attestationVerifier.verify(request as never)
