@@ -174,8 +174,8 @@ const LEAKED = against('leaked', [
   [
     'a response contains members outside its schema',
     `${SERVICE}/src/http/serve.ts`,
-    'made ??= fastJsonStringify(plain(schema))',
-    'made ??= (schema && JSON.stringify) as Serialise',
+    'compiled ??= fastJsonStringify(plain(schema))',
+    'compiled ??= (schema && JSON.stringify) as Serialize',
     `${SERVICE}/tests/http/serializer.test.ts`,
   ],
   [
