@@ -26,9 +26,7 @@ import { answerUnmatched } from './unmatched.ts'
  */
 const { METHODS } = process.getBuiltinModule('node:http')
 
-/**
- * A phone on a bad network needs seconds for its body, not minutes. fastify's default is no limit.
- */
+/** A phone on a bad network needs seconds for its body. fastify's default sets no limit. */
 const REQUEST_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 5_000
 /** How often Node checks for slow requests. Its default of 30 s exceeds both limits above. */

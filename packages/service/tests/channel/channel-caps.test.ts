@@ -10,7 +10,7 @@ const upgradeOf = ({ id, watch_token }: { id: string; watch_token: string }) =>
   `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\n` +
   `Sec-WebSocket-Protocol: bonded.v1, watch.${watch_token}\r\n\r\n`
 
-/** Channels of one session whose clients never answer a close. */
+/** Opens channels of one session whose clients never answer a close. */
 async function unansweringChannels(own: Harness, count: number) {
   const open = new Set<object>()
   own.running.app.server.on('upgrade', (_request, socket) => {
@@ -25,7 +25,7 @@ async function unansweringChannels(own: Harness, count: number) {
     socket.write(upgradeOf(session))
     const [head] = await once(socket, 'data')
     assert.match(String(head), /^HTTP\/1\.1 101 /)
-    // Reads, so that it sees the end of its connection.
+    // Reads, so that it notices the end of its connection.
     socket.resume()
   }
   return {
@@ -37,7 +37,7 @@ async function unansweringChannels(own: Harness, count: number) {
   }
 }
 
-test('terminates superseded channels: a client that never answers a close holds no more than twice the cap', async () => {
+test('terminates superseded channels of a client that never answers a close, at twice the cap', async () => {
   await using own = await harness()
   const { sockets, until } = await unansweringChannels(own, 100)
   await until(16)
@@ -54,7 +54,7 @@ test('terminates a channel whose client does not answer the close of an ended se
   await until(0)
 })
 
-test('takes the number of channels of a session from its setting', async () => {
+test('limits the channels of a session by its setting', async () => {
   await using own = await harness({ connections: { session: 2 } })
   const { sockets, until } = await unansweringChannels(own, 20)
   await until(4)

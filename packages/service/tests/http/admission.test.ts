@@ -16,7 +16,7 @@ const limited = (limits = '') =>
   })
 const from = (network: string) => ({ 'x-forwarded-for': network })
 
-/** Sends the head of a request whose body never comes, and reads the answer. */
+/** Sends the head of a request without its body, and returns the answer. */
 async function headOnly(
   h: Harness,
   line: string,
@@ -27,7 +27,7 @@ async function headOnly(
   return await client.until('"requestId"')
 }
 
-test('a credential that is missing, malformed, unknown or of the wrong kind is rejected before the body is sent', async () => {
+test('rejects a missing, malformed, unknown or wrong kind of credential before the body is sent', async () => {
   await using h = await harness()
   const cases: [string | undefined, string][] = [
     [undefined, 'credential_missing'],
@@ -45,7 +45,7 @@ test('a credential that is missing, malformed, unknown or of the wrong kind is r
   }
 })
 
-test('a declared length over the endpoint’s own limit is rejected before the body is sent', async () => {
+test('rejects a declared length over the endpoint’s limit before the body is sent', async () => {
   await using h = await harness()
   const phone = await h.register()
   for (const [path, limit] of [
@@ -62,7 +62,7 @@ test('a declared length over the endpoint’s own limit is rejected before the b
   }
 })
 
-test('a phone’s calls are counted before their bodies are read', async () => {
+test('counts a phone’s calls before it reads their bodies', async () => {
   await using h = await limited('device=1')
   const phone = await h.register()
   const headers = { 'Content-Length': 500, Authorization: `Bearer ${phone.device_token}` }
@@ -71,7 +71,7 @@ test('a phone’s calls are counted before their bodies are read', async () => {
   assert.match(await headOnly(h, 'POST /api/v1/evidence', headers), /^HTTP\/1.1 429 /)
 })
 
-test('a credential that is revoked while its request’s body arrives is rejected', async () => {
+test('rejects a credential that is revoked while the request body arrives', async () => {
   await using h = await harness()
   const keys = await h.addKeys(h.shop.tenant, null)
   const body = JSON.stringify({ workflow: 'credit_application' })
@@ -92,7 +92,7 @@ test('a credential that is revoked while its request’s body arrives is rejecte
   assert.match(await client.until('"requestId"'), /HTTP\/1.1 401 [^]*"credential_invalid"/)
 })
 
-test('100 Continue is sent only once the body is wanted, and a request rejected before it ends its connection', async () => {
+test('sends 100 Continue only before it reads the body, and closes the connection of a request rejected earlier', async () => {
   await using h = await harness()
   using client = await rawClient(h.running.port)
   const expects = { ...JSON_TYPE, 'Content-Length': 20, Expect: '100-continue' }
@@ -102,7 +102,7 @@ test('100 Continue is sent only once the body is wanted, and a request rejected 
   assert.doesNotMatch(answer, /100 Continue/)
 })
 
-test('rejected requests without a valid credential are answered 429 beyond 300 a minute, and others from there are served', async () => {
+test('answers 429 to rejected requests beyond the limit of their network, and serves valid requests from it', async () => {
   await using h = await limited('rejected=3')
   const paths = ['/nothing', '/api/v1/evidence', '/api/v1/sessions/x', '/api/v1/sessions/']
   const statuses: number[] = []
@@ -119,7 +119,7 @@ test('rejected requests without a valid credential are answered 429 beyond 300 a
   assert.equal((await h.call('GET', '/nothing', { headers: from('192.0.2.2') })).status, 404)
 })
 
-test('reads of sessions that do not exist are answered 429 beyond the limit of their network; backends and other networks are served', async () => {
+test('answers 429 to reads of unknown sessions beyond the limit of their network, and serves backends and other networks', async () => {
   await using h = await limited('not_found=4')
   const session = await h.create()
   const read = (network: string, id = `sess_${'0'.repeat(22)}`, headers = {}) =>
@@ -147,7 +147,7 @@ test('reads of sessions that do not exist are answered 429 beyond the limit of t
     assert.equal((await h.api('GET', '/sessions/x', asBackend)).status, 404)
 })
 
-test('every endpoint has a limit, and so has every page', async () => {
+test('limits every endpoint and every page', async () => {
   for (const [name, { limits }] of Object.entries(ENDPOINTS) as [string, Endpoint][])
     assert.ok(limits.length > 0, name)
   await using h = await limited('public=2/2')
@@ -166,7 +166,7 @@ test('every endpoint has a limit, and so has every page', async () => {
   }
 })
 
-test('a path with an empty id is a path that does not exist', async () => {
+test('answers unknown_endpoint to a path with an empty id', async () => {
   await using h = await harness()
   const phone = await h.register()
   for (const [method, path, token] of [

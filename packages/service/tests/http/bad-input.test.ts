@@ -25,7 +25,7 @@ const shown = {
 const { challenge } = (await h.api('POST', '/devices/challenges')).body
 const { verified_evidence } = (await h.evidence(phone, shown)).body
 
-/** A good body of every endpoint that takes one. */
+/** A valid body for every endpoint that takes one. */
 const GOOD: Partial<Record<EndpointName, Record<string, unknown>>> = {
   createSession: { workflow: 'credit_application', action: 'submit_application' },
   claimSession: { nonce: session.nonce, device_id: phone.device_id },
@@ -34,7 +34,7 @@ const GOOD: Partial<Record<EndpointName, Record<string, unknown>>> = {
   attest: attestation(phone, shown, verified_evidence, h.now()),
   rotateDeviceToken: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
   registerDevice: { format: 'software', challenge, public_key: newKey().public_key },
-  // Signed for another origin: of the right shape, and it must not remove the phone.
+  // Signed for another origin: valid in shape, but it must not remove the phone.
   removeDevice: removalRequest(phone, phone.device_id, h.now(), { origin: 'https://x.example' }),
 }
 const BODIED = Object.keys(GOOD) as EndpointName[]
@@ -55,7 +55,7 @@ async function send(
   const endpoint: Endpoint = ENDPOINTS[name]
   return h.call(endpoint.method, pathOf(endpoint), { token: tokenFor(endpoint), raw, headers })
 }
-function isRefused(reply: Reply, status: number, reason: string, what: string): void {
+function assertRejected(reply: Reply, status: number, reason: string, what: string): void {
   assert.deepEqual(
     [reply.status, reply.body?.error?.code, reply.body?.error?.reason],
     [status, 'invalid_request', reason],
@@ -69,7 +69,7 @@ for (const name of BODIED) {
   const good = GOOD[name] ?? {}
   const text = JSON.stringify(good)
 
-  test(`${name} refuses every body that is not the JSON it asks for, and writes nothing`, async () => {
+  test(`${name} rejects every body outside its schema, and writes nothing`, async () => {
     const before = (await h.get(session)).body
     const [first = '', value] = Object.entries(good)[0] ?? []
     const cases: [string, string | Buffer, string][] = [
@@ -103,20 +103,21 @@ for (const name of BODIED) {
         'malformed_json',
       ],
     ]
-    for (const [what, raw, reason] of cases) isRefused(await send(name, raw), 400, reason, what)
+    for (const [what, raw, reason] of cases)
+      assertRejected(await send(name, raw), 400, reason, what)
     if (endpoint.body?.optional !== true) {
-      isRefused(
+      assertRejected(
         await h.call(endpoint.method, pathOf(endpoint), { token: tokenFor(endpoint) }),
         400,
         'missing_body',
         'no body',
       )
-      isRefused(await send(name, ''), 400, 'missing_body', 'an empty body')
+      assertRejected(await send(name, ''), 400, 'missing_body', 'an empty body')
       for (const member of Object.keys(good)) {
         if (name === 'fetchEvidence' && member === 'app_attest') continue
-        const { [member]: _left, ...rest } = good
-        const reply = await send(name, JSON.stringify(rest))
-        isRefused(reply, 400, 'missing_member', `without ${member}`)
+        const { [member]: _omitted, ...others } = good
+        const reply = await send(name, JSON.stringify(others))
+        assertRejected(reply, 400, 'missing_member', `without ${member}`)
         assert.equal(reply.body.error.param, member)
       }
     }
@@ -126,7 +127,7 @@ for (const name of BODIED) {
     )
   })
 
-  test(`${name} takes application/json in UTF-8 and no other content type`, async () => {
+  test(`${name} accepts application/json in UTF-8 and no other content type`, async () => {
     for (const type of [
       'text/plain',
       'application/json; charset=latin1',
@@ -136,7 +137,7 @@ for (const name of BODIED) {
       'application/json\t; x=y',
       'multipart/form-data; boundary=x',
     ]) {
-      isRefused(
+      assertRejected(
         await send(name, text, { 'content-type': type }),
         415,
         'unsupported_media_type',
@@ -157,17 +158,17 @@ for (const name of BODIED) {
     }
   })
 
-  test(`${name} refuses a body over ${endpoint.body?.limitBytes} bytes`, async () => {
+  test(`${name} rejects a body over ${endpoint.body?.limitBytes} bytes`, async () => {
     const limit = endpoint.body?.limitBytes ?? 0
     const padded = (length: number) => `${text}${' '.repeat(length - Buffer.byteLength(text))}`
-    isRefused(await send(name, padded(limit + 1)), 413, 'body_too_large', 'one byte too many')
+    assertRejected(await send(name, padded(limit + 1)), 413, 'body_too_large', 'one byte too many')
     assert.notEqual((await send(name, padded(limit))).status, 413)
   })
 }
 
-test('base64url that no encoder writes, and ids of another form, are refused', async () => {
+test('rejects non-canonical base64url and ids of another form', async () => {
   const good = GOOD.attest as { app_attest: object }
-  const bends: [string, object][] = [
+  const cases: [string, object][] = [
     ['padding', { ...good, nonce: `${session.nonce.slice(0, -1)}=` }],
     ['the other alphabet', { ...good, nonce: `+${session.nonce.slice(1)}` }],
     ['white space', { ...good, nonce: `${session.nonce} ` }],
@@ -175,24 +176,29 @@ test('base64url that no encoder writes, and ids of another form, are refused', a
     ['a longer id', { ...good, session_id: `${session.id}0` }],
     ['a time without milliseconds', { ...good, issued_at: '2026-11-21T09:30:00Z' }],
     ['a time with an offset', { ...good, issued_at: '2026-11-21T09:30:00.000+01:00' }],
-    ['a month that is none', { ...good, issued_at: '2026-13-21T09:30:00.000Z' }],
+    ['an invalid month', { ...good, issued_at: '2026-13-21T09:30:00.000Z' }],
     [
       'junk in the signature',
       { ...good, app_attest: { ...good.app_attest, signature: 'a b+/=' + 'a'.repeat(60) } },
     ],
   ]
-  for (const [what, body] of bends)
-    isRefused(await send('attest', JSON.stringify(body)), 400, 'invalid_member', what)
+  for (const [what, body] of cases)
+    assertRejected(await send('attest', JSON.stringify(body)), 400, 'invalid_member', what)
 })
 
-test('every endpoint without a body takes none, or an empty object, and refuses any other', async () => {
+test('accepts no body or an empty object at every endpoint without a body, and rejects any other', async () => {
   for (const [name, endpoint] of Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]) {
     if (endpoint.body !== undefined || endpoint.method === 'GET' || name === 'deleteSession')
       continue
-    isRefused(await send(name, '{"a":1}'), 400, 'unexpected_body', name)
-    isRefused(await send(name, '[1]'), 400, 'unexpected_body', name)
+    assertRejected(await send(name, '{"a":1}'), 400, 'unexpected_body', name)
+    assertRejected(await send(name, '[1]'), 400, 'unexpected_body', name)
     assert.notEqual((await send(name, '{}')).body?.error?.reason, 'unexpected_body')
-    isRefused(await send(name, `{${' '.repeat(BODY_LIMITS.none)}}`), 413, 'body_too_large', name)
+    assertRejected(
+      await send(name, `{${' '.repeat(BODY_LIMITS.none)}}`),
+      413,
+      'body_too_large',
+      name,
+    )
   }
   const doomed = await h.create()
   assert.equal(
@@ -206,7 +212,7 @@ test('every endpoint without a body takes none, or an empty object, and refuses 
   )
 })
 
-test('an unknown path is 404 and a wrong method 405 with Allow, in the error shape, for every path of the table', async () => {
+test('answers 404 to an unknown path, and 405 with Allow to a wrong method at every path of the table', async () => {
   for (const path of [
     '/',
     '/api',
@@ -219,7 +225,7 @@ test('an unknown path is 404 and a wrong method 405 with Allow, in the error sha
     '/../etc/passwd',
     '/api/v1/sessions%2f',
   ]) {
-    isRefused(await h.call('GET', path), 404, 'unknown_endpoint', path)
+    assertRejected(await h.call('GET', path), 404, 'unknown_endpoint', path)
   }
   for (const endpoint of Object.values(ENDPOINTS) as Endpoint[]) {
     const taken = (Object.values(ENDPOINTS) as Endpoint[])
@@ -236,24 +242,24 @@ test('an unknown path is 404 and a wrong method 405 with Allow, in the error sha
       'OPTIONS',
     ].filter((candidate) => !taken.includes(candidate))) {
       const reply = await h.call(method, pathOf(endpoint), { token: tokenFor(endpoint) })
-      isRefused(reply, 405, 'method_not_allowed', `${method} ${endpoint.path}`)
+      assertRejected(reply, 405, 'method_not_allowed', `${method} ${endpoint.path}`)
       assert.deepEqual(String(reply.headers.allow).split(', ').sort(), taken.sort())
     }
     assert.equal((await h.call('HEAD', pathOf(endpoint))).status, 405)
   }
 })
 
-test('a known query parameter given twice is refused, an unknown one is ignored', async () => {
+test('rejects a repeated known query parameter, and ignores an unknown one', async () => {
   const read = (query: string) =>
     h.api('GET', `/sessions/${session.id}?${query}`, { token: h.shop.server })
   for (const query of ['nonce=a&nonce=b', 'after=1&after=2'])
-    isRefused(await read(query), 400, 'duplicate_parameter', query)
+    assertRejected(await read(query), 400, 'duplicate_parameter', query)
   for (const query of ['wait_ms=soon', 'wait_ms=-1', 'after=1.5'])
-    isRefused(await read(query), 400, 'invalid_parameter', query)
+    assertRejected(await read(query), 400, 'invalid_parameter', query)
   assert.equal((await read('colour=red&colour=blue')).status, 200)
 })
 
-/** Bytes on a bare socket, and all that comes back before it is closed. */
+/** Sends bytes on a raw socket, and returns everything received before it closes. */
 function raw(bytes: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const socket = connect(h.running.port, '127.0.0.1')
@@ -267,7 +273,7 @@ function raw(bytes: string): Promise<string> {
   return promise
 }
 
-test('what is not HTTP that we read is answered in the error shape and the socket closed', async () => {
+test('answers unreadable HTTP in the error shape and closes the socket', async () => {
   const cases: [string, string][] = [
     ['GARBAGE\r\n\r\n', 'malformed_request'],
     ['GET /version HTTP/1.1\r\n\r\n', 'malformed_request'],
@@ -309,7 +315,7 @@ test('what is not HTTP that we read is answered in the error shape and the socke
   }
 })
 
-test('a body that breaks after its request was refused does not get a second answer', async () => {
+test('sends no second answer when the body of a rejected request breaks', async () => {
   const answer = await raw(
     'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
   )

@@ -9,8 +9,8 @@ import { type RawClient, rawClient, rawRequest } from '../harness/raw-http.ts'
 
 type Result = Parameters<BodyRequest['done']>[0]
 
-/** A reader behind a bare HTTP server, with a clock that is moved. */
-async function scene({ budgetBytes = 1_000_000, limitBytes = 10_000 } = {}) {
+/** A reader behind a plain HTTP server, with a manual clock. */
+async function createReader({ budgetBytes = 1_000_000, limitBytes = 10_000 } = {}) {
   let nowMs = 0
   const budget = bodyBudget(budgetBytes)
   const reader = bodyReader(budget, () => nowMs)
@@ -43,7 +43,7 @@ async function scene({ budgetBytes = 1_000_000, limitBytes = 10_000 } = {}) {
     reader,
     results,
     open,
-    /** Settles when so many more pieces have arrived. */
+    /** Resolves when `count` more chunks have arrived. */
     pieces: (count: number) =>
       Promise.all(
         Array.from({ length: count }, () => new Promise<void>((resolve) => arrivals.push(resolve))),
@@ -69,8 +69,8 @@ const reasonOf = (result: Result | undefined) => {
 const chunked = (pieces: readonly string[]) =>
   `${pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')}0\r\n\r\n`
 
-test('a declared length reserves nothing: only bytes that have arrived are counted', async () => {
-  using s = await scene()
+test('reserves only bytes that have arrived, not a declared length', async () => {
+  using s = await createReader()
   const half = s.pieces(2)
   await s.open({ 'Content-Length': 9_000 }, 'x')
   await s.open({ 'Content-Length': 9_000 }, 'xx')
@@ -78,8 +78,8 @@ test('a declared length reserves nothing: only bytes that have arrived are count
   assert.equal(s.budget.reserved(), 3)
 })
 
-test('a body is whole and its bytes stay reserved until they are released', async () => {
-  using s = await scene()
+test('returns the whole body, and keeps its bytes reserved until release', async () => {
+  using s = await createReader()
   const client = await s.open({ 'Content-Length': 5_000 }, 'a'.repeat(3_000))
   client.send('b'.repeat(2_000))
   await client.until('done')
@@ -91,16 +91,16 @@ test('a body is whole and its bytes stay reserved until they are released', asyn
   assert.equal(s.budget.reserved(), 0)
 })
 
-test('a body over the limit is rejected before it is read where its length says so, and once it is too long where not', async () => {
-  using s = await scene({ limitBytes: 100 })
+test('rejects a body over the limit by its declared length, or as soon as it exceeds the limit', async () => {
+  using s = await createReader({ limitBytes: 100 })
   await (await s.open({ 'Content-Length': 101 })).until('done')
   await (await s.open({ 'Transfer-Encoding': 'chunked' }, chunked(['x'.repeat(101)]))).until('done')
   assert.deepEqual(s.results.map(reasonOf), ['body_too_large', 'body_too_large'])
   assert.equal(s.budget.reserved(), 0)
 })
 
-test('bodies beyond the budget are rejected as overloaded, and one network leaves room for others', async () => {
-  using s = await scene({ budgetBytes: 4_000 })
+test('rejects bodies beyond the budget as overloaded, and reserves room for other networks', async () => {
+  using s = await createReader({ budgetBytes: 4_000 })
   const first = s.pieces(1)
   await s.open({ 'Content-Length': 2_000 }, 'x'.repeat(900))
   await first
@@ -112,8 +112,8 @@ test('bodies beyond the budget are rejected as overloaded, and one network leave
   assert.ok(s.results[1] !== undefined && 'bytes' in s.results[1])
 })
 
-test('a body that stays below 1 KiB a second after two seconds is rejected, and a faster one is not', async () => {
-  using s = await scene()
+test('rejects a body slower than 1 KiB/s after 2 s, and reads a faster one', async () => {
+  using s = await createReader()
   const arrived = s.pieces(2)
   const slow = await s.open({ 'Content-Length': 9_000 }, 'x'.repeat(1_000))
   await s.open({ 'Content-Length': 9_000 }, 'x'.repeat(4_000))
@@ -126,8 +126,8 @@ test('a body that stays below 1 KiB a second after two seconds is rejected, and 
   assert.equal(s.reader.size(), 1)
 })
 
-test('a body of which nothing arrives is rejected after two seconds', async () => {
-  using s = await scene()
+test('rejects a body of which nothing arrives within 2 s', async () => {
+  using s = await createReader()
   const client = await s.open({ 'Content-Length': 9_000, Expect: '100-continue' })
   await client.until('100 Continue')
   s.pass(2_001)
@@ -135,8 +135,8 @@ test('a body of which nothing arrives is rejected after two seconds', async () =
   assert.equal(reasonOf(s.results[0]), 'request_timeout')
 })
 
-test('a body in thousands of tiny chunks is rejected, and one in chunks of a packet is read', async () => {
-  using s = await scene()
+test('rejects a body in thousands of tiny chunks, and reads one in packet-sized chunks', async () => {
+  using s = await createReader()
   const tiny = await s.open(
     { 'Transfer-Encoding': 'chunked' },
     chunked(Array.from({ length: 2_000 }, () => 'x')),
@@ -150,8 +150,8 @@ test('a body in thousands of tiny chunks is rejected, and one in chunks of a pac
   )
 })
 
-test('an upload whose client goes away returns what it had reserved', async () => {
-  using s = await scene()
+test('releases the reservation of an upload whose client disconnects', async () => {
+  using s = await createReader()
   const arrived = s.pieces(1)
   const client = await s.open({ 'Content-Length': 9_000 }, 'x'.repeat(100))
   await arrived

@@ -25,7 +25,7 @@ function written(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => socket.write('G', (failure) => resolve(!failure)))
 }
 
-test('a process keeps its memory bounded while 20 sockets pipeline 1,300 requests each and read nothing', {
+test('keeps memory bounded while 20 sockets pipeline 1,300 requests each and read nothing', {
   timeout: 60_000,
 }, async () => {
   using m = machine()
@@ -43,15 +43,15 @@ test('a process keeps its memory bounded while 20 sockets pipeline 1,300 request
       Array.from({ length: 20 }, () => rawClient(port, { reads: false })),
     )
     for (const client of clients) client.send(OPENAPI.repeat(1_300))
-    // Only a write shows a client that does not read that its connection is gone.
+    // A client that does not read notices a closed connection only by writing.
     for (const { socket } of clients) while (await written(socket)) assert.ok(!socket.destroyed)
   }
   clearInterval(sampling)
-  assert.ok(peak < idle + 150 * MIB, `${idle / MIB} MiB idle, ${peak / MIB} MiB at most`)
+  assert.ok(peak < idle + 150 * MIB, `${idle / MIB} MiB idle, ${peak / MIB} MiB peak`)
   assert.equal((await fetch(`${service.origin}/health/alive`)).status, 200)
 })
 
-test(`a connection with ${MAX_UNANSWERED_REQUESTS} unanswered requests is served, and one more ends it`, async () => {
+test(`serves ${MAX_UNANSWERED_REQUESTS} unanswered requests on a connection, and destroys it at one more`, async () => {
   await using h = await harness()
   const session = await h.create()
   const poll = rawRequest(`GET /api/v1/sessions/${session.id}?wait_ms=20000`, {
@@ -66,7 +66,7 @@ test(`a connection with ${MAX_UNANSWERED_REQUESTS} unanswered requests is served
   await good.until('"state":"killed"', MAX_UNANSWERED_REQUESTS)
 })
 
-test('a connection can send any number of requests one after another', async () => {
+test('serves any number of sequential requests on a connection', async () => {
   await using h = await harness()
   using client = await rawClient(h.running.port)
   for (let count = 1; count <= 40; count++) {
@@ -75,7 +75,7 @@ test('a connection can send any number of requests one after another', async () 
   }
 })
 
-test('a connection whose client takes nothing of an answer for 10 s is destroyed, and one that reads slowly is not', async () => {
+test('destroys a connection whose client reads nothing for 10 s, and keeps one that reads slowly', async () => {
   let nowMs = 0
   const big = Buffer.alloc(8 * MIB)
   const server = createServer((_request, response) => response.end(big))
@@ -93,7 +93,7 @@ test('a connection whose client takes nothing of an answer for 10 s is destroyed
   for (const socket of sockets) await once(socket, 'readable')
   pass(0)
   pass(WRITE_STALL_MS - 1)
-  // Enough for the kernel to take more of the answer from the service.
+  // Reads enough that the kernel accepts more of the answer from the service.
   for (let read = 0; read < 6 * MIB; ) {
     const chunk = slow.read() as Buffer | null
     if (chunk === null) await once(slow, 'readable')

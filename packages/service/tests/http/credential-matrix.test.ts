@@ -17,7 +17,7 @@ const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const other = await h.addTenant({ name: 'Other', origins: [OTHER_ORIGIN] })
 
-/** A body that is right, whoever sends it. */
+/** Returns a valid body for a credential. */
 type BodyOf = (credential: Credential) => Promise<object> | object
 type Expected = readonly [status: number, reason?: string]
 const ok = (endpoint: Endpoint): Expected => [endpoint.status]
@@ -54,8 +54,10 @@ await h.service.store.write((tables) =>
   tables.tenants.revoke(/^sk_beta_(.{10})/.exec(revoked.server)?.[1] ?? '', h.clock.now()),
 )
 
-/** A session of the shop, a phone, and a request of every endpoint that is right but for who sends it. */
-async function scene() {
+/**
+ * Creates a session, a phone, and a request for every endpoint that is valid except for its caller.
+ */
+async function createScene() {
   const session = await h.create()
   const phone = await h.register()
   const foreign = await h.register()
@@ -81,7 +83,7 @@ async function scene() {
     junk: 'junk',
   }
   const registration = { format: 'software', challenge, public_key: newKey().public_key }
-  /** The approval of the device whose token is sent; where there is none, a new subject registers. */
+  /** Adds the approval of the device whose token is sent. Without one, a new subject registers. */
   const registerBody = (credential: Credential) => {
     const approver = { device: phone, 'foreign device': foreign }[credential as string]
     if (approver === undefined) return registration
@@ -106,19 +108,19 @@ async function scene() {
   return { session, phone, tokens, bodies }
 }
 
-/** Protocol 3, as a function: what this caller may hear at this endpoint. */
+/** Returns the answer that protocol 3 requires for this caller at this endpoint. */
 function expected(name: EndpointName, credential: Credential, origin: OriginName): Expected {
   const endpoint: Endpoint = ENDPOINTS[name]
   const open = endpoint.callers.every((caller) => caller === 'anonymous')
   const ownOrNone = origin === 'none' || origin === 'service'
-  // Where nobody needs a credential none is looked at; only registrations mind the Origin.
+  // Anonymous endpoints ignore credentials. Only registrations check the Origin.
   if (open)
     return ownOrNone || name !== 'challengeDevice' ? ok(endpoint) : [403, 'origin_not_allowed']
   if (credential === 'none') {
     if (!endpoint.callers.includes('anonymous')) return [401, 'credential_missing']
     return ownOrNone ? ok(endpoint) : [403, 'origin_not_allowed']
   }
-  // Its checksum does not fit: not a credential at all.
+  // The checksum is wrong, so the value is not a credential.
   if (credential === 'junk' || credential === 'wrong server') return [401, 'credential_invalid']
   const kind = credential.endsWith('server')
     ? 'backend'
@@ -139,7 +141,7 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
     return [400, 'device_not_usable']
   }
   const itsOrigin = foreign ? 'other' : 'shop'
-  // Attestations come from phones: a server credential there with an Origin has leaked into a page.
+  // A server credential with an Origin at attestations has leaked into a page.
   const fromPage = origin === itsOrigin && name !== 'attest'
   const originPasses = fromPage || (kind === 'backend' && origin === 'none')
   if (!originPasses) return [403, 'origin_not_allowed']
@@ -150,7 +152,7 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
 
 for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
   const endpoint: Endpoint = ENDPOINTS[name]
-  test(`${endpoint.method} ${endpoint.path} answers every credential and every Origin as protocol 3 says`, async () => {
+  test(`${endpoint.method} ${endpoint.path} answers every credential and every Origin as protocol 3 requires`, async () => {
     const changes = [
       'deleteSession',
       'declineSession',
@@ -160,11 +162,11 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
       'fetchEvidence',
       'claimSession',
     ].includes(name)
-    let staged = await scene()
+    let current = await createScene()
     for (const credential of CREDENTIALS) {
       for (const origin of Object.keys(ORIGINS) as OriginName[]) {
         const wanted = expected(name, credential, origin)
-        const { session, phone, tokens, bodies } = staged
+        const { session, phone, tokens, bodies } = current
         const path = endpoint.path
           .replace('{session_id}', session.id)
           .replace('{device_id}', phone.device_id)
@@ -191,15 +193,15 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
         assert.equal(reply.headers['cache-control'], 'no-store')
         if (reply.body?.error)
           assert.equal(reply.body.error.requestId, reply.headers['x-request-id'])
-        // What a call has used up is set up anew.
-        if (changes && reply.status < 300) staged = await scene()
+        // Replaces what a successful call has used up.
+        if (changes && reply.status < 300) current = await createScene()
       }
     }
   })
 }
 
-test('the three views hold what protocol 3 gives each, and nothing else', async () => {
-  const { session, phone } = await scene()
+test('returns exactly the members of protocol 3 in each of the three views', async () => {
+  const { session, phone } = await createScene()
   const shared = [
     'id',
     'state',
@@ -258,7 +260,7 @@ test('the three views hold what protocol 3 gives each, and nothing else', async 
   assert.deepEqual(members(await h.view(phone, session)), [...unclaimed, 'watch_token'].sort())
 })
 
-test('a browser never sees a verification, and the phone only once its answer has bonded', async () => {
+test('shows a verification to no browser, and to the phone only after its assertion has bonded', async () => {
   const { session, phone } = await h.reach('bonded')
   const browser = await h.api('GET', `/sessions/${session.id}`, {
     token: h.shop.publishable,
@@ -268,7 +270,7 @@ test('a browser never sees a verification, and the phone only once its answer ha
   assert.equal((await h.view(phone, session)).verification?.device_possession, true)
 })
 
-test('a missing, a wrong and another session’s watch token read like a session that is not there', async () => {
+test('answers a missing, wrong or foreign watch token like an unknown session', async () => {
   const session = await h.create()
   const another = await h.create()
   const read = (id: string, watch?: string) =>
@@ -318,11 +320,11 @@ test('shows the phone no origin until a page has presented the watch token, then
   for (const origin of ['https://b.two.example', 'https://a.two.example'])
     await poll(origin, session.watch_token)
   assert.equal(await originShown(), 'https://b.two.example')
-  // Not even the only origin that a tenant has stands in for a page.
+  // The tenant’s only origin is not a substitute for one that a page presented.
   assert.equal((await h.view(phone, await h.create())).requesting_origin, null)
 })
 
-test('a preflight is answered for the union of all tenants’ origins, and tells a stranger nothing', async () => {
+test('allows the origins of all tenants in a preflight, and reveals nothing to other origins', async () => {
   const preflight = (origin: string, path = '/api/v1/sessions/x') =>
     h.call('OPTIONS', path, {
       headers: {
@@ -347,22 +349,22 @@ test('a preflight is answered for the union of all tenants’ origins, and tells
       ],
       [204, undefined, undefined],
     )
-    assert.equal(reply.headers.vary, 'Origin', 'a cache keeps a stranger’s answer apart too')
+    assert.equal(reply.headers.vary, 'Origin', 'caches store the answer separately for each origin')
   }
 })
 
-test('allows cross-origin exactly the calls that a page may make, by the endpoint table', async () => {
+test('allows cross-origin exactly the calls that the endpoint table opens to browsers', async () => {
   for (const { method, path, callers, headers } of Object.values(ENDPOINTS) as Endpoint[]) {
-    const at = path
+    const filledPath = path
       .replace('{session_id}', `sess_${'0'.repeat(22)}`)
       .replace('{device_id}', `dev_${'0'.repeat(22)}`)
-    const reply = await h.call('OPTIONS', at, {
+    const reply = await h.call('OPTIONS', filledPath, {
       headers: { origin: SHOP_ORIGIN, 'access-control-request-method': method },
     })
     assert.equal(reply.status, 204)
     const { 'access-control-allow-methods': methods, 'access-control-allow-headers': allowed } =
       reply.headers
-    // A path is shared by methods: only the one with a browser among its callers is allowed.
+    // Methods share a path. Only those with a browser among their callers are allowed.
     const browsers = (Object.values(ENDPOINTS) as Endpoint[]).filter(
       (endpoint) => endpoint.path === path && endpoint.callers.includes('browser'),
     )
@@ -384,7 +386,7 @@ function headerNames(schema: object | undefined): readonly string[] {
   return Object.keys(properties)
 }
 
-test('lets no page read an answer of an endpoint that pages may not call', async () => {
+test('lets no page read answers of endpoints that browsers may not call', async () => {
   const session = await h.create()
   for (const [method, path] of [
     ['POST', '/sessions'],

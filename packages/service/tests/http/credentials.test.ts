@@ -5,13 +5,13 @@ import { harness, SHOP_ORIGIN } from '../harness/harness.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
-const heard = (reply: { status: number; body: { error?: { reason: string } } }) => [
+const outcomeOf = (reply: { status: number; body: { error?: { reason: string } } }) => [
   reply.status,
   reply.body.error?.reason,
 ]
 const INVALID = [401, 'credential_invalid']
 
-test('a server credential with the right key id, another secret and the checksum of that is not one', async () => {
+test('rejects a server credential with the right key id, a wrong secret and a matching checksum', async () => {
   const session = await h.create()
   const other = await h.addKeys(h.shop.tenant, null)
   const bare = h.shop.server.slice(0, -6)
@@ -20,22 +20,22 @@ test('a server credential with the right key id, another secret and the checksum
     `${bare.slice(0, 18)}${other.server.slice(18, -6)}`,
   ]) {
     const forged = { ...h.shop, server: secret + credentialChecksum(secret) }
-    assert.deepEqual(heard(await h.get(session, forged)), INVALID)
+    assert.deepEqual(outcomeOf(await h.get(session, forged)), INVALID)
   }
   assert.equal((await h.get(session)).status, 200)
 })
 
-test('a device token with the right token id and another’s secret is not one', async () => {
+test('rejects a device token with the right token id and another token’s secret', async () => {
   const [phone, other] = [await h.register(), await h.register()]
   const read = (token: string) => h.api('GET', `/devices/${phone.device_id}`, { token })
   assert.deepEqual(
-    heard(await read(phone.device_token.slice(0, 13) + other.device_token.slice(13))),
+    outcomeOf(await read(phone.device_token.slice(0, 13) + other.device_token.slice(13))),
     INVALID,
   )
   assert.equal((await read(phone.device_token)).status, 200)
 })
 
-test('a key that is revoked is not found, in a cache or in the table', async () => {
+test('rejects a revoked key that was cached', async () => {
   const session = await h.create()
   const keys = await h.addKeys(h.shop.tenant, null)
   const asBrowser = () =>
@@ -51,12 +51,12 @@ test('a key that is revoked is not found, in a cache or in the table', async () 
     [true, true],
   )
   assert.deepEqual(
-    [heard(await h.get(session, keys)), heard(await asBrowser())],
+    [outcomeOf(await h.get(session, keys)), outcomeOf(await asBrowser())],
     [INVALID, INVALID],
   )
   const again = await h.api('POST', '/sessions', {
     token: h.shop.server,
     body: { workflow: 'credit_application', publishableKey: keys.publishable },
   })
-  assert.deepEqual(heard(again), [403, 'key_of_another_tenant'])
+  assert.deepEqual(outcomeOf(again), [403, 'key_of_another_tenant'])
 })

@@ -12,7 +12,7 @@ const WORKFLOWS: readonly Workflow[] = [
 const UNKNOWN = `sess_${'0'.repeat(22)}`
 const h = await harness({ workflows: WORKFLOWS })
 after(() => h[Symbol.asyncDispose]())
-/** May use one action of one workflow. */
+/** Keys whose scope is one action of one workflow. */
 const scoped = await h.addKeys(h.shop.tenant, [
   { workflow: 'wire_transfer', actions: ['approve_wire'] },
 ])
@@ -20,7 +20,7 @@ const scoped = await h.addKeys(h.shop.tenant, [
 type Session = Awaited<ReturnType<typeof bondable>>['session']
 type Send = (id: string, keys: { server: string; publishable: string }) => Promise<Reply>
 
-/** A session, and a request of every endpoint that a tenant's credential may make about it. */
+/** Creates a session and a valid assertion for it. */
 async function bondable(body: object) {
   const session = await h.create(body)
   const phone = await h.register()
@@ -55,10 +55,10 @@ function requestsOf(session: Session, assertion: object): Partial<Record<Endpoin
 /** Endpoints that take a tenant's credential and name no session. */
 const WITHOUT_SESSION: readonly string[] = ['createSession', 'checkPublishableKey']
 
-/** An answer without the request's id and the time of day. */
+/** Removes the request id and the date from an answer. */
 function comparable({ status, headers, text }: Reply): object {
-  const { date: _date, 'x-request-id': id, ...rest } = headers
-  return { status, headers: rest, text: text.replaceAll(String(id), '<id>') }
+  const { date: _date, 'x-request-id': id, ...others } = headers
+  return { status, headers: others, text: text.replaceAll(String(id), '<id>') }
 }
 
 for (const [what, body] of Object.entries({
@@ -83,7 +83,7 @@ for (const [what, body] of Object.entries({
     assert.deepEqual([untouched.state, untouched.hint], ['pending', 'evaluating'])
   })
 
-test('refuses a channel like that of an unknown session when the scope lacks the session', async () => {
+test('rejects a channel like that of an unknown session when the scope lacks the session', async () => {
   const refusals = []
   const session = await h.create({ workflow: 'credit_application' })
   for (const id of [session.id, UNKNOWN]) {
@@ -95,7 +95,7 @@ test('refuses a channel like that of an unknown session when the scope lacks the
   assert.deepEqual(refusals[0], refusals[1])
 })
 
-test('answers a key for the workflow and action of its scope', async () => {
+test('accepts a key for the workflow and action of its scope', async () => {
   const session = await h.create({ workflow: 'wire_transfer', action: 'approve_wire' }, scoped)
   assert.equal((await h.get(session, scoped)).status, 200)
   const channel = openChannel(h.running.port, session, { key: scoped.publishable })
@@ -106,7 +106,7 @@ test('answers a key for the workflow and action of its scope', async () => {
   assert.equal(timeline.body.state, 'killed')
 })
 
-test('tells a page’s developer what its key does not cover, one question at a time', async () => {
+test('reports which of tenant, workflow and action a publishable key does not cover', async () => {
   const other = await h.addTenant({ name: 'Other', workflows: WORKFLOWS })
   const check = async (query: Record<string, string>) => {
     const { status, body } = await h.api(

@@ -8,36 +8,36 @@ import { attestation, type Tampering, newKey, type TestPhone } from '../harness/
 const other = newKey().privateKey
 const junk = (length: number) => Buffer.alloc(length, 1).toString('base64url')
 
-/** What an assertion can have wrong, and what the tenant's timeline calls it. */
-const WRONGS: readonly (readonly [
+/** The defects of an assertion, and the step that the tenant's timeline records for each. */
+const DEFECTS: readonly (readonly [
   what: string,
   step: string,
   tampering: Tampering,
   change?: Partial<AppAttest>,
 ])[] = [
-  ['a hash of something else', 'client_data_hash', { hash: Buffer.alloc(32, 1) }],
+  ['a hash of other data', 'client_data_hash', { hash: Buffer.alloc(32, 1) }],
   ['another key', 'signature', { privateKey: other }],
-  ['a signature that is none', 'signature', {}, { signature: junk(70) }],
+  ['a malformed signature', 'signature', {}, { signature: junk(70) }],
   ['another app', 'app_id', { appId: 'evil.example' }],
-  ['a counter that does not rise', 'counter', { counter: 1 }],
+  ['a counter that does not increase', 'counter', { counter: 1 }],
   ['the id of another key', 'key_id', {}, { key_id: junk(32) }],
 ]
 
 const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
 
-test('no two assertions that do not verify are answered differently, at any format; the tenant’s timeline names the step', async () => {
+test('answers every invalid assertion identically in every format, and records the failed step in the timeline', async () => {
   await using h = await harness({ attestation: asTestRoots })
   const answers = new Set<string>()
   const pages = new Set<string>()
   for (const [format, makeKey] of FORMATS) {
-    for (const [what, step, tampering, change] of WRONGS) {
+    for (const [what, step, tampering, change] of DEFECTS) {
       const { phone, session, view } = await claimed(h, makeKey())
       const { verified_evidence: evidence } = (await h.evidence(phone, view)).body
-      // An honest bond elsewhere has raised the counter over 1.
+      // A valid bond of another session raises the counter above 1.
       await bondElsewhere(h, phone)
       const body = attestation(phone, view, evidence, h.now(), tampering)
       answers.add(
-        told(await send(h, phone, { ...body, app_attest: { ...body.app_attest, ...change } })),
+        withoutId(await send(h, phone, { ...body, app_attest: { ...body.app_attest, ...change } })),
       )
       pages.add(await page(h, session))
       assert.equal(await stepOf(h, session), step, `${format}: ${what}`)
@@ -45,7 +45,7 @@ test('no two assertions that do not verify are answered differently, at any form
     const { phone, session, view } = await claimed(h, makeKey())
     const { verified_evidence: evidence } = (await h.evidence(phone, view)).body
     const forged = attestation(phone, view, { ...evidence, signature: junk(32) }, h.now())
-    answers.add(told(await send(h, phone, forged)))
+    answers.add(withoutId(await send(h, phone, forged)))
     pages.add(await page(h, session))
     assert.equal(await stepOf(h, session), 'evidence_mac', format)
   }
@@ -53,13 +53,15 @@ test('no two assertions that do not verify are answered differently, at any form
   assert.equal(pages.size, 1, [...pages].join('\n'))
 })
 
-test('a registration whose attestation does not verify is answered in one way, whatever is wrong with it', async () => {
+test('answers every registration with an invalid attestation identically', async () => {
   await using h = await harness({ attestation: asTestRoots })
   const answers = new Set<string>()
   for (const [format, makeKey] of ATTESTED_KEYS) {
     const stale = makeKey().register(junk(32))
     const { challenge } = (await h.api('POST', '/devices/challenges')).body
-    answers.add(told(await h.api('POST', '/devices', { body: { format, challenge, ...stale } })))
+    answers.add(
+      withoutId(await h.api('POST', '/devices', { body: { format, challenge, ...stale } })),
+    )
   }
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const [good, another] = [appleKey().register(challenge), appleKey().register(challenge)]
@@ -77,7 +79,7 @@ test('a registration whose attestation does not verify is answered in one way, w
     },
   ]
   for (const body of mixed)
-    answers.add(told(await h.api('POST', '/devices', { body: { challenge, ...body } })))
+    answers.add(withoutId(await h.api('POST', '/devices', { body: { challenge, ...body } })))
   assert.equal(answers.size, 1, [...answers].join('\n'))
 })
 
@@ -96,12 +98,12 @@ async function bondElsewhere(h: Harness, phone: TestPhone): Promise<void> {
 const send = (h: Harness, phone: TestPhone, body: object) =>
   h.api('POST', '/attestations', { token: phone.device_token, body })
 
-/** The status and the body, but for the id. */
-function told({ status, body }: Reply): string {
+/** Returns the status and the body without the request id. */
+function withoutId({ status, body }: Reply): string {
   return JSON.stringify([status, { ...body.error, requestId: '' }])
 }
 
-/** What the browser sees, but for ids and what is derived from them. */
+/** Returns the browser's view without ids and values derived from them. */
 async function page(h: Harness, session: { id: string; watch_token: string }): Promise<string> {
   const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token }
   const { body } = await h.api('GET', `/sessions/${session.id}`, {

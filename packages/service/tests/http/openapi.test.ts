@@ -16,7 +16,7 @@ test('the OpenAPI document is served, passes a validator, and is the one the rep
   assert.deepEqual(Object.keys(served.body.paths), Object.keys(document.paths))
 })
 
-test('the document holds every endpoint of the table, and the service answers each', async () => {
+test('lists every endpoint of the table, and the service answers each', async () => {
   for (const endpoint of Object.values(ENDPOINTS) as Endpoint[]) {
     assert.ok(
       document.paths[endpoint.path]?.[endpoint.method.toLowerCase()],
@@ -27,7 +27,7 @@ test('the document holds every endpoint of the table, and the service answers ea
   }
 })
 
-test('whatever is sent and answered has a name, so that a client made from the document has types with names', () => {
+test('names every request and response schema, so that generated clients have named types', () => {
   const unnamed = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ operationId, requestBody, responses }) => {
       const schemas = [requestBody, ...Object.values(responses)].flatMap(
@@ -39,7 +39,7 @@ test('whatever is sent and answered has a name, so that a client made from the d
       return whole.some((schema) => !('$ref' in schema)) ? [operationId] : []
     }),
   )
-  // The document itself is as free as OpenAPI lets it be.
+  // The answer with the document itself has no fixed schema.
   assert.deepEqual(unnamed, ['readOpenApi'])
   assert.deepEqual(
     resolved({ $ref: '#/components/schemas/FullSession' }),
@@ -47,7 +47,7 @@ test('whatever is sent and answered has a name, so that a client made from the d
   )
 })
 
-test('the document says of every endpoint whether it can be limited, and what its answers tell of limits then', () => {
+test('documents the limits of every endpoint and the limit headers of its answers', () => {
   for (const [name, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
     const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
     const { 429: limited, [endpoint.status]: success } = operation?.responses ?? {}
@@ -66,7 +66,7 @@ test('the document says of every endpoint whether it can be limited, and what it
   }
 })
 
-test('the completion secret stands in the answer to create, and in no other of the document', () => {
+test('contains the completion secret only in the answer to create', () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const shapes = Object.values(operation.responses).map(
@@ -78,7 +78,7 @@ test('the completion secret stands in the answer to create, and in no other of t
   }
 })
 
-test('a reason’s message tells what to do in one or two sentences, and every reason belongs to a code', () => {
+test('gives every reason a code and a message in full sentences', () => {
   for (const [reason, { code, message }] of Object.entries(REASONS)) {
     assert.match(reason, /^[a-z][a-z0-9_]*$/)
     assert.match(message, /^[A-Z].*[.]$/, reason)
@@ -86,7 +86,7 @@ test('a reason’s message tells what to do in one or two sentences, and every r
   }
 })
 
-test('every answer carries the fixed headers, on pages and refusals alike', async () => {
+test('sends the fixed headers with every answer, page and rejection', async () => {
   for (const path of ['/version', '/nothing', '/bond', '/v1/pulse.js', '/api/v1/sessions/x']) {
     const { headers } = await h.call('GET', path)
     assert.equal(headers['x-content-type-options'], 'nosniff', path)
@@ -97,7 +97,7 @@ test('every answer carries the fixed headers, on pages and refusals alike', asyn
   }
 })
 
-test('the OpenAPI document says that an operator issues credentials after review', async () => {
+test('states that an operator issues credentials after review', async () => {
   const { body } = await h.call('GET', '/api/v1/openapi.json')
   assert.match(body.info.description, /Private beta\. .*an operator issues them after review/)
 })

@@ -7,7 +7,7 @@ import { harness } from '../harness/harness.ts'
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 
-test('serves one document for every handoff link, so that nothing of a link reaches the page', async () => {
+test('serves the same document for every handoff link', async () => {
   const session = await h.create()
   const plain = await h.call('GET', '/bond')
   for (const query of [
@@ -18,7 +18,7 @@ test('serves one document for every handoff link, so that nothing of a link reac
     assert.equal((await h.call('GET', `/bond${query}`)).text, plain.text, query)
 })
 
-test('changes nothing when a link is opened', async () => {
+test('changes no state when a handoff link is fetched', async () => {
   const session = await h.create()
   await h.call('GET', `/bond?session_id=${session.id}&nonce=${session.nonce}`)
   assert.deepEqual(
@@ -27,7 +27,7 @@ test('changes nothing when a link is opened', async () => {
   )
 })
 
-test('allows its own script and style, and no frame around the page', async () => {
+test('allows only its own script and style, and forbids framing', async () => {
   const { headers, text } = await h.call('GET', '/bond')
   const policy = String(headers['content-security-policy'])
   const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? ''
@@ -39,7 +39,7 @@ test('allows its own script and style, and no frame around the page', async () =
   assert.doesNotMatch(policy, /unsafe|\*/)
 })
 
-test('serves the script that the document pins, unchanged for a year, and no other', async () => {
+test('serves only the pinned script, cacheable for a year', async () => {
   const { text } = await h.call('GET', '/bond')
   const [, path = '', integrity = ''] =
     /<script defer src="([^"]+)" integrity="([^"]+)"/.exec(text) ?? []
@@ -51,12 +51,12 @@ test('serves the script that the document pins, unchanged for a year, and no oth
   assert.equal((await h.call('GET', '/bond/page-0000000000000000.js')).status, 404)
 })
 
-test('has no app association without an app', async () => {
+test('answers 404 for the app associations when no app is configured', async () => {
   for (const path of ['apple-app-site-association', 'assetlinks.json'])
     assert.equal((await h.call('GET', `/.well-known/${path}`)).status, 404, path)
 })
 
-test('names the configured apps to Apple and Google', async () => {
+test('lists the configured apps for Apple and Google', async () => {
   await using own = await harness({
     appLinks: {
       apple: ['A1B2C3D4E5.example.bank'],

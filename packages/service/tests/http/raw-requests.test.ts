@@ -9,7 +9,7 @@ const AUTHORIZED = { Authorization: `Bearer ${h.shop.server}`, 'Content-Type': '
 const BODY = JSON.stringify({ workflow: 'credit_application' })
 const CREATE = 'POST /api/v1/sessions'
 
-/** The answer to some bytes, up to the end of the connection, which the client asks for. */
+/** Sends bytes, ends the client's side, and returns the answer. */
 async function answerTo(bytes: string): Promise<string> {
   using client = await rawClient(h.running.port)
   client.socket.end(bytes)
@@ -23,7 +23,7 @@ function isRejected(answer: string, status: number, reason: string): void {
   assert.equal(answer.split('HTTP/1.1 ').length, 2, `one answer: ${answer}`)
 }
 
-test('QUERY and methods that HTTP does not know are answered 405 in the error shape', async () => {
+test('answers 405 in the error shape to QUERY and unknown methods', async () => {
   for (const path of ['/version', '/api/v1/sessions', '/api/v1/devices'])
     for (const method of ['QUERY', 'FOO', 'M-SEARCH', 'get', 'PRI', 'BREW'])
       for (const headers of [{}, AUTHORIZED, { 'Content-Type': 'x' }]) {
@@ -33,13 +33,13 @@ test('QUERY and methods that HTTP does not know are answered 405 in the error sh
       }
 })
 
-test('QUERY with a body is answered 405 before the body is read', async () => {
+test('answers 405 to QUERY before it reads the body', async () => {
   using client = await rawClient(h.running.port)
   client.send(rawRequest(`QUERY /api/v1/sessions`, { ...AUTHORIZED, 'Content-Length': 100 }))
   isRejected(await client.until('"requestId"'), 405, 'method_not_allowed')
 })
 
-test('a header that can have one value is rejected when it is sent twice', async () => {
+test('rejects a repeated header that allows only one value', async () => {
   for (const double of [
     'Host: x\r\nHost: y',
     'Host: x\r\nHost: x',
@@ -54,7 +54,7 @@ test('a header that can have one value is rejected when it is sent twice', async
     )
 })
 
-test('an upload that its client breaks off is not logged as an error', async () => {
+test('logs no error when a client aborts its upload', async () => {
   const before = h.lines.length
   for (const partial of ['', '{"workflow":'])
     for (const headers of [{ 'Content-Length': 100 }, { 'Transfer-Encoding': 'chunked' }]) {
@@ -65,13 +65,13 @@ test('an upload that its client breaks off is not logged as an error', async () 
       await new Promise((resolve) => client.socket.write(chunk, resolve))
       client.socket.resetAndDestroy()
     }
-  // What the service has read of the broken connections is done by the time it has answered these.
+  // The service has handled the aborted connections before it answers these.
   for (let count = 0; count < 5; count++) await h.create()
   const levels = h.lines.slice(before).map((line) => JSON.parse(line).level as number)
   assert.deepEqual([...new Set(levels)], [30])
 })
 
-test('a body shorter than declared is no request, and what follows a whole one is judged as the next', async () => {
+test('rejects a body shorter than declared, and parses bytes after a complete body as the next request', async () => {
   const short = await answerTo(
     rawRequest(CREATE, { ...AUTHORIZED, 'Content-Length': BODY.length + 5 }, BODY),
   )
@@ -79,10 +79,10 @@ test('a body shorter than declared is no request, and what follows a whole one i
   const long = await answerTo(
     rawRequest(CREATE, { ...AUTHORIZED, 'Content-Length': BODY.length }, `${BODY}GARBAGE\r\n\r\n`),
   )
-  assert.doesNotMatch(long, /^HTTP\/1.1 4/, 'the first answer is not the second request’s')
+  assert.doesNotMatch(long, /^HTTP\/1.1 4/, 'the first answer is not that of the second request')
 })
 
-test('chunk extensions and trailers are read over, and a trailer is no header', async () => {
+test('ignores chunk extensions and trailers, and treats no trailer as a header', async () => {
   const chunk = `${BODY.length.toString(16)};a=b\r\n${BODY}\r\n0\r\n`
   const ok = await answerTo(
     rawRequest(
@@ -92,23 +92,23 @@ test('chunk extensions and trailers are read over, and a trailer is no header', 
     ),
   )
   assert.match(ok, /^HTTP\/1.1 201 /)
-  const { Authorization: token, ...rest } = AUTHORIZED
+  const { Authorization: token, ...others } = AUTHORIZED
   const none = await answerTo(
     rawRequest(
       CREATE,
-      { ...rest, 'Transfer-Encoding': 'chunked', Connection: 'close' },
+      { ...others, 'Transfer-Encoding': 'chunked', Connection: 'close' },
       `${chunk}Authorization: ${token}\r\n\r\n`,
     ),
   )
   isRejected(none, 401, 'credential_missing')
 })
 
-test('HTTP/1.0 is served and its connection closed', async () => {
+test('serves HTTP/1.0 and closes the connection', async () => {
   const answer = await answerTo('GET /version HTTP/1.0\r\nHost: x\r\n\r\n')
   assert.match(answer, /^HTTP\/1.1 200 [^]*"version"/)
 })
 
-test('an upgrade request with a body, on any path, is one answer and no second request', async () => {
+test('sends one answer to an upgrade request with a body, and does not parse the body as a request', async () => {
   for (const path of ['/version', `/sessions/sess_${'0'.repeat(22)}`, '/api/v1/sessions']) {
     const smuggled = rawRequest('GET /health/alive')
     const answer = await answerTo(
@@ -123,7 +123,7 @@ test('an upgrade request with a body, on any path, is one answer and no second r
   }
 })
 
-test('a rejected body that is small and declared is read over, and its connection serves the next request', async () => {
+test('discards a small declared body after a rejection, and serves the next request on the connection', async () => {
   using client = await rawClient(h.running.port)
   client.send(
     rawRequest('POST /api/v1/attestations', { 'Content-Length': 65_000 }, 'x'.repeat(65_000)),
@@ -133,7 +133,7 @@ test('a rejected body that is small and declared is read over, and its connectio
   await client.until('"status":"alive"')
 })
 
-test('a rejected body that goes on without end loses its connection', async () => {
+test('closes the connection of a rejected body that never ends', async () => {
   using client = await rawClient(h.running.port)
   client.send(rawRequest('POST /api/v1/attestations', { 'Transfer-Encoding': 'chunked' }))
   const chunk = `400\r\n${'x'.repeat(1_024)}\r\n`

@@ -14,21 +14,21 @@ after(() => h[Symbol.asyncDispose]())
 
 const freshId = () => makeId('req', h.service.random.id())
 
-/** The lines of the log that a piece of work has written. */
+/** Returns the log lines that an action has written. */
 async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
   const before = h.lines.length
   await work()
   return h.lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-test('a request is one line: its id, route, status, time, tenant and session', async () => {
+test('logs one line for each request: id, route, status, duration, tenant and session', async () => {
   const session = await h.create()
   const [line, ...more] = await linesOf(() => h.get(session))
   assert.deepEqual(more, [])
-  const { requestId, ms, time: _time, pid: _pid, hostname: _host, ...rest } = line ?? {}
+  const { requestId, ms, time: _time, pid: _pid, hostname: _host, ...members } = line ?? {}
   assert.match(String(requestId), /^req_[0-9A-Za-z]{22}$/)
   assert.ok(typeof ms === 'number' && ms >= 0)
-  assert.deepEqual(rest, {
+  assert.deepEqual(members, {
     level: 30,
     method: 'GET',
     route: '/api/v1/sessions/:session_id',
@@ -39,7 +39,7 @@ test('a request is one line: its id, route, status, time, tenant and session', a
   })
 })
 
-test('the line of a create names the new session, a phone’s the tenant it learnt of, and a refusal its reason and step', async () => {
+test('logs the new session of a create, the tenant of a phone’s session, and the reason of a rejection', async () => {
   const phone = await h.register()
   const [created] = await linesOf(() => h.create())
   assert.match(String(created?.sessionId), /^sess_/)
@@ -54,7 +54,7 @@ test('the line of a create names the new session, a phone’s the tenant it lear
   )
 })
 
-test('no line repeats what a caller wrote: not the path, the query, an id of another form, nor a method or header of its own', async () => {
+test('logs no path, query, malformed id, method or header that a caller chose', async () => {
   const junk = 'Canary7f3a'
   const lines = await linesOf(async () => {
     await h.call('GET', `/${junk}?nonce=${junk}`)
@@ -75,7 +75,7 @@ test('no line repeats what a caller wrote: not the path, the query, an id of ano
   assert.ok(!JSON.stringify(lines).includes(junk), JSON.stringify(lines))
 })
 
-test('a request that cannot be read, and one that is no request at all, have their line too', async () => {
+test('logs a request with an unsupported expectation', async () => {
   const lines = await linesOf(() => h.call('GET', '/version', { headers: { expect: 'a-miracle' } }))
   assert.deepEqual(
     lines.map(({ route, status, reason }) => [route, status, reason]),
@@ -83,7 +83,7 @@ test('a request that cannot be read, and one that is no request at all, have the
   )
 })
 
-test('a channel that opens and one that is refused are a line each', async () => {
+test('logs one line for each opened and each rejected channel', async () => {
   const session = await h.create()
   const url = `ws://127.0.0.1:${h.running.port}/sessions/${session.id}`
   const lines = await linesOf(async () => {
@@ -106,7 +106,7 @@ test('a channel that opens and one that is refused are a line each', async () =>
   )
 })
 
-test('an id of our form that the caller gives is the request’s: in the reply, the error, the log and the timeline', async () => {
+test('uses a well-formed request id of the caller in the reply, the error, the log and the timeline', async () => {
   const [createId, killId, errorId] = [freshId(), freshId(), freshId()]
   const headers = (id: string) => ({ 'x-request-id': id })
   let session = { id: '' }
@@ -145,7 +145,7 @@ test('an id of our form that the caller gives is the request’s: in the reply, 
   )
 })
 
-test('an id of any other form is passed over, and a new one made', async () => {
+test('replaces a malformed request id with a new one', async () => {
   for (const given of [
     'req_short',
     `req_${'0'.repeat(23)}`,
@@ -160,7 +160,7 @@ test('an id of any other form is passed over, and a new one made', async () => {
   }
 })
 
-test('each change in the timeline names its own request, though they shared a commit; a refusal names the request that was refused', async () => {
+test('records the request id of each change and rejection in the timeline, even when changes share a commit', async () => {
   const [one, two, phone] = [await h.create(), await h.create(), await h.register()]
   const ids = [freshId(), freshId()]
   const kill = (session: { id: string }, id = '') =>
@@ -180,7 +180,7 @@ test('each change in the timeline names its own request, though they shared a co
   assert.deepEqual((await entries(two)).map(({ request_id }) => request_id).slice(1), [ids[1]])
 })
 
-test('what only time has done names no request', async () => {
+test('records no request id for an expiry', async () => {
   const session = await h.create()
   h.clock.advance(300_000)
   await expireSessions(h.service)
@@ -190,7 +190,7 @@ test('what only time has done names no request', async () => {
   assert.deepEqual([timeline.at(-1)?.kind, timeline.at(-1)?.request_id], ['expired', null])
 })
 
-test('the trace id of a well-formed traceparent is logged, that of a broken one is not', async () => {
+test('logs the trace id of a well-formed traceparent, and ignores a malformed one', async () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
   const lineOf = async (traceparent: string) =>
     (await linesOf(() => h.call('GET', '/version', { headers: { traceparent } })))[0]
@@ -204,7 +204,7 @@ test('the trace id of a well-formed traceparent is logged, that of a broken one 
     assert.equal((await lineOf(broken))?.traceId, undefined)
 })
 
-test('a secret prints nowhere: at no depth, in no message, in no error and no child logger', () => {
+test('prints no secret at any depth, in a message, in an error or in a child logger', () => {
   const lines: string[] = []
   const log = pino(
     LOG_OPTIONS,
@@ -231,7 +231,7 @@ test('a secret prints nowhere: at no depth, in no message, in no error and no ch
   log.child({ secret, nested: { secret } }).info('child')
   assert.equal(lines.length, 6)
   assert.ok(!lines.join('').includes('hunter2'), lines.join(''))
-  // Alone it has no member to print; everywhere else it stands as what it is.
+  // A secret logged alone has no member to print. Elsewhere it prints as a placeholder.
   assert.equal(lines.filter((line) => line.includes('[secret]')).length, 5)
   assert.ok(!inspect(secret, { showHidden: true, depth: 9 }).includes('hunter2'))
 })

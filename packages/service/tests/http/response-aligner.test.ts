@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_HELD_RESPONSES, responseAligner } from '../../src/http/response-timing.ts'
 
-test('an answer is due at the next step of its grid, counted from its own arrival', async () => {
+test('resolves an answer at the next step of its grid, counted from its own arrival', async () => {
   let nowMs = 100
   const aligner = responseAligner(() => nowMs)
   const answered: string[] = []
@@ -21,7 +21,7 @@ test('an answer is due at the next step of its grid, counted from its own arriva
   assert.equal(aligner.held(), 0)
 })
 
-test('a rejection without a grid does not wait, and no more than the bound are held', async () => {
+test('does not hold a rejection without a grid, nor more answers than the maximum', async () => {
   let nowMs = 0
   const aligner = responseAligner(() => nowMs)
   assert.equal(aligner.align('credential_invalid', 0), undefined)

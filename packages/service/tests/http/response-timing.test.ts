@@ -10,37 +10,37 @@ const UNKNOWN = `sess_${'0'.repeat(22)}`
 const TOKEN = `bwt_${'A'.repeat(43)}`
 const SECRET = { 'x-bond-completion-secret': `bcs_${'A'.repeat(43)}` }
 
-/** A session of every kind that must not be told from one that never was. */
+/** Creates a session of every kind that must be indistinguishable from an unknown one. */
 async function hidden() {
-  const deleted = await h.create()
-  await h.kill(deleted)
+  const purged = await h.create()
+  await h.kill(purged)
   h.clock.advance(25 * 3_600_000)
   while ((await purgeSessions(h.service)).more);
-  const forgotten = await h.create()
-  await h.kill(forgotten)
+  const ended = await h.create()
+  await h.kill(ended)
   h.clock.advance(61 * 60_000)
   const other = await h.addTenant({ name: 'Other' })
   return {
     unknown: UNKNOWN,
     malformed: 'sess_1',
     foreign: (await h.create(undefined, other)).id,
-    forgotten: forgotten.id,
-    deleted: deleted.id,
+    ended: ended.id,
+    purged: purged.id,
   }
 }
 
-/** Everything of an answer but the request's id and the hour. */
+/** Removes the request id and the date from an answer. */
 function comparable({ status, headers, text, body }: Reply): object {
-  const { date: _, 'x-request-id': id, ...rest } = headers
+  const { date: _, 'x-request-id': id, ...others } = headers
   return {
     status,
-    headers: rest,
+    headers: others,
     text: text.replaceAll(String(id), '<id>'),
     reason: body.error.reason,
   }
 }
 
-test('unknown, foreign, forgotten and deleted sessions, and wrong tokens, read the same but for the request’s id', async () => {
+test('answers unknown, foreign, long-ended and purged sessions and wrong tokens identically except for the request id', async () => {
   const ids = await hidden()
   const phone = await h.register()
   const live = await h.create()
@@ -61,9 +61,9 @@ test('unknown, foreign, forgotten and deleted sessions, and wrong tokens, read t
     ...each.map((id) => asBackend('GET', `/sessions/${id}`)),
     ...each.map((id) => asBackend('DELETE', `/sessions/${id}`)),
     ...each.map((id) => asBackend('POST', `/sessions/${id}/form-completed`, SECRET)),
-    // The timeline is kept for longer than the session can be read.
+    // The timeline stays readable for longer than the session.
     ...each
-      .filter((id) => id !== ids.forgotten)
+      .filter((id) => id !== ids.ended)
       .map((id) => asBackend('GET', `/sessions/${id}/timeline`)),
   ])
   const browsers = await Promise.all([

@@ -9,7 +9,7 @@ import { harness } from '../harness/harness.ts'
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 
-test('what a handler answers by mistake beside the schema does not go out', async () => {
+test('drops members outside the schema from a handler’s answer', async () => {
   const app = Fastify()
   const answer = {
     version: '1.2.3',

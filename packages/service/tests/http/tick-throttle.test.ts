@@ -6,39 +6,39 @@ import { acceptStrictJson } from '../../src/http/json-body.ts'
 import { tickThrottle } from '../../src/http/tick-throttle.ts'
 import { Refused } from '../../src/http/refused.ts'
 
-test('what comes at once goes on one a turn, in order; none is lost, and the next one after them waits for nobody', async () => {
+test('runs one waiting task in each turn, in order of arrival, and a later task at once', async () => {
   const takeTurn = tickThrottle({ maxWaiting: 10 })
   const turns: string[][] = [[]]
-  const come = (name: string) =>
+  const submit = (name: string) =>
     assert.equal(
       takeTurn(() => turns.at(-1)?.push(name)),
       true,
     )
   const go = async (count: number) => {
-    for (let at = 0; at < count; at++) turns.push((await turn(), []))
+    for (let index = 0; index < count; index++) turns.push((await turn(), []))
   }
-  for (const name of ['a', 'b', 'c']) come(name)
+  for (const name of ['a', 'b', 'c']) submit(name)
   await turn()
   assert.deepEqual(turns.flat(), ['a', 'b'])
-  come('d')
+  submit('d')
   turns.push([])
   await go(3)
-  come('e')
+  submit('e')
   assert.deepEqual(turns, [['a', 'b'], ['c'], ['d'], [], ['e']])
 })
 
-test('whoever finds too many waiting is told so and never goes on; once one has gone on, one may wait again', async () => {
+test('rejects a task when the queue is full, and accepts one again after a task has run', async () => {
   const takeTurn = tickThrottle({ maxWaiting: 2 })
-  const gone: string[] = []
-  const come = (name: string) => takeTurn(() => gone.push(name))
-  assert.deepEqual(['a', 'b', 'c', 'd'].map(come), [true, true, true, false])
+  const ran: string[] = []
+  const submit = (name: string) => takeTurn(() => ran.push(name))
+  assert.deepEqual(['a', 'b', 'c', 'd'].map(submit), [true, true, true, false])
   await turn()
-  assert.deepEqual(['e', 'f'].map(come), [true, false])
-  for (let at = 0; at < 6; at++) await turn()
-  assert.deepEqual(gone, ['a', 'b', 'c', 'e'])
+  assert.deepEqual(['e', 'f'].map(submit), [true, false])
+  for (let index = 0; index < 6; index++) await turn()
+  assert.deepEqual(ran, ['a', 'b', 'c', 'e'])
 })
 
-/** The body parser, with three routes. Each answers with the turn of the event loop that began it. */
+/** Installs the parser on three routes that answer with the turn of the event loop they ran in. */
 function parser() {
   const app = Fastify() as unknown as FastifyInstance
   acceptStrictJson(app, { trustedProxies: 0, budgetBytes: 64 * 1024 * 1024 })
@@ -67,39 +67,39 @@ function parser() {
   }
 }
 
-const begunIn = (answers: readonly { readonly body: object }[]) =>
+const turnsOf = (answers: readonly { readonly body: object }[]) =>
   answers.map(({ body }) =>
     'turn' in body ? Number(body.turn) : assert.fail(JSON.stringify(body)),
   )
 
-test('of registrations and passports that come at once one is begun in a turn, each is answered, and a small body waits for none of them', async () => {
+test('starts one registration or passport in each turn, answers all, and does not delay a small body', async () => {
   const send = parser()
-  // Made ready by the first: what fastify does once is no part of this.
+  // The first requests run fastify’s one-time setup, which the test does not count.
   await Promise.all([send('/devices'), send('/claim')])
   const kinds = [
     () => send('/devices'),
     () => send('/evidence', 1_000, { signals: { passport: {} } }),
     () => send('/evidence', 17_000),
   ]
-  const large = Array.from({ length: 42 }, (_, at) => kinds[at % 3]?.() ?? assert.fail())
+  const large = Array.from({ length: 42 }, (_, index) => kinds[index % 3]?.() ?? assert.fail())
   const small = await send('/claim')
-  const turns = begunIn(await Promise.all(large))
+  const turns = turnsOf(await Promise.all(large))
   assert.equal(new Set(turns).size, 42)
-  const [smallIn = 0] = begunIn([small])
+  const [smallIn = 0] = turnsOf([small])
   const before = turns.filter((one) => one < smallIn).length
-  assert.ok(before < 10, `the small one was begun after ${before} of the large ones`)
+  assert.ok(before < 10, `the small body started after ${before} large ones`)
 })
 
-test('evidence without a passport that comes at once is begun at once, so that its writes share a commit', async () => {
+test('starts simultaneous evidence without a passport in one turn, so that its writes share a commit', async () => {
   const send = parser()
   await send('/evidence')
-  const turns = begunIn(
+  const turns = turnsOf(
     await Promise.all(Array.from({ length: 16 }, () => send('/evidence', 6_000))),
   )
   assert.equal(new Set(turns).size, 1)
 })
 
-test('more large bodies than may wait are refused as overloaded, and all that were taken are answered', async () => {
+test('rejects large bodies beyond the queue as overloaded, and answers all accepted ones', async () => {
   const send = parser()
   const answers = await Promise.all(Array.from({ length: 1_000 }, () => send('/devices')))
   const refused = answers.filter(({ status }) => status === 503)
