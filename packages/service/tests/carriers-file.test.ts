@@ -55,11 +55,11 @@ const mistakesOf = (document: unknown, environment: NodeJS.ProcessEnv = {}) => {
   }
 }
 
-test('without the setting nobody is asked', () => {
+test('disables carrier checks without the setting', () => {
   assert.deepEqual(readConfig({}).operators, [])
 })
 
-test('operators are read with their defaults, and a key does not print', () => {
+test('reads carriers with their defaults, and does not print a key', () => {
   const { operators } = read({ operators: [ACME, OTHER] })
   const seen = operators.map(({ key, ...rest }) => ({ ...rest, key: key.asymmetricKeyType }))
   const { name, issuer, purpose } = ACME
@@ -126,7 +126,7 @@ for (const [member, values] of Object.entries(WRONG)) {
   })
 }
 
-test('all mistakes of all operators are told at once, beside those of the other settings', () => {
+test('reports all mistakes of all carriers at once, with those of other settings', () => {
   const mistakes = mistakesOf(
     { operators: [{ ...ACME, flow: 'x', phone: '1' }, { ...OTHER, issuer: 1 }, 'acme'] },
     { BONDED_PORT: 'eighty' },
@@ -134,11 +134,11 @@ test('all mistakes of all operators are told at once, beside those of the other 
   assert.equal(mistakes.length, 5)
 })
 
-test('two operators with one name, or with one beginning, are a mistake each', () => {
+test('rejects two carriers with one name or one prefix', () => {
   assert.equal(mistakesOf({ operators: [ACME, ACME] }).length, 2)
 })
 
-test('a file that is no list of operators is a mistake, and so is one that is not there', () => {
+test('rejects a file that is missing or not a list of carriers', () => {
   for (const document of [
     {},
     [],
@@ -155,7 +155,7 @@ test('a file that is no list of operators is a mistake, and so is one that is no
   )
 })
 
-test('plain http is for a stand-in on this machine, in a sandbox', () => {
+test('allows plain http for a local test carrier in a sandbox only', () => {
   const local = {
     operators: [{ ...ACME, api_root: 'http://127.0.0.1:9091', issuer: 'http://localhost:9091' }],
   }

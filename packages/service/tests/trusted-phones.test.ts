@@ -32,11 +32,11 @@ const mistakesOf = (environment: NodeJS.ProcessEnv): string[] => {
   }
 }
 
-test('without a file no app’s phone may register', () => {
+test('accepts no app without a file', () => {
   assert.deepEqual(readConfig({ BONDED_DATA_DIR: '/nowhere' }).phones, NO_APPS)
 })
 
-test('a sandbox trusts the makers of the simulated phone that keeps its keys in the same folder', () => {
+test('a sandbox trusts the vendors of the simulated phone in its data folder', () => {
   const BONDED_DATA_DIR = mkdtempSync(join(tmpdir(), 'bonded-phones-'))
   loadTestAuthority(BONDED_DATA_DIR)
   const { apple, android } = readConfig({ BONDED_DATA_DIR }).phones
@@ -52,7 +52,7 @@ test('a sandbox trusts the makers of the simulated phone that keeps its keys in 
   assert.deepEqual(readConfig({ ...production, BONDED_DATA_DIR }).phones, NO_APPS)
 })
 
-test('a file names the apps and what is demanded of their phones; what it leaves out has a default', () => {
+test('reads apps and their requirements from a file, with defaults', () => {
   const yaml = `
 apple_apps:
   - team_id: TEAM123456
@@ -109,7 +109,7 @@ test('roots are certificates: more of them for Android, makers for webauthn, and
   )
 })
 
-test('every mistake of both files is told at once, by the place where it stands, beside all others', () => {
+test('reports every mistake of both files at once, with its location', () => {
   const phones = {
     apple_apps: [
       { team_id: 'short', bundle_id: 'example.bank', categories: 4, colour: 'red' },

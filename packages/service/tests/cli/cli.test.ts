@@ -74,7 +74,7 @@ test('prints hidden characters of a stored text as escapes, in JSON too', () => 
   assert.equal(json('tenant', 'show', tenant_id).name, name)
 })
 
-test('refuses a tenant name that could mislead whoever reads it on a phone', () => {
+test('rejects a tenant name that could mislead the user of a phone', () => {
   const { run } = commandLine()
   const refused = run(...CREATE_ACME, '--name', 'Ac\u202eme')
   assert.equal(refused.status, 1)

@@ -39,7 +39,7 @@ const walk = (_: number, any: () => number): Second => {
 const STILL: Second = { acc_var: 0.0008, gyro_var: 0.00001 }
 const scored = (signal: SensorSignal) => scoreContinuity(signal).score
 
-test('a minute of carrying, all kinds of which are there, scores 1', () => {
+test('a varied minute of carrying scores 1', () => {
   assert.deepEqual(scoreContinuity(windowOf(60, walk)), {
     motionPresent: true,
     score: 1,
@@ -48,7 +48,7 @@ test('a minute of carrying, all kinds of which are there, scores 1', () => {
   })
 })
 
-test('nothing sent is nothing held against, and nothing shown', () => {
+test('a missing signal proves nothing and does not lower other scores', () => {
   assert.deepEqual(scoreContinuity(undefined), NO_CONTINUITY)
   assert.deepEqual(scoreContinuity({ window_ms: 60_000, features: [] }), NO_CONTINUITY)
 })
@@ -91,7 +91,7 @@ test('a second is carried only above the noise of both sensors, below a machineâ
   }
 })
 
-test('fewer than ten carried seconds say nothing, and half of them carried says all', () => {
+test('fewer than ten carried seconds score 0, and half of the window carried scores 1', () => {
   const carriedFor = (seconds: number) =>
     scoreContinuity(windowOf(60, (at, any) => (at < seconds ? walk(at, any) : STILL)))
   assert.deepEqual(
@@ -106,7 +106,7 @@ test('fewer than ten carried seconds say nothing, and half of them carried says 
   assert.equal(carriedFor(40).score, 1)
 })
 
-test('a short window counts by its length, and a hole counts as time nobody vouches for', () => {
+test('a short window counts by its length, and a gap counts as time without evidence', () => {
   assert.equal(scored(windowOf(12, walk)), 0.4)
   assert.equal(scored(windowOf(30, walk)), 1)
   const whole = windowOf(60, walk)
@@ -118,7 +118,7 @@ test('a short window counts by its length, and a hole counts as time nobody vouc
   )
 })
 
-test('what nobody touched while it was carried counts half', () => {
+test('halves the score when there was no touch or rotation', () => {
   const untouched = windowOf(60, (at, any) => ({ ...walk(at, any), handling: 0 }))
   assert.equal(scored(untouched), 0.5)
   // A finger moves a phone; a touch on one that lies still is somebody's word only.
@@ -128,11 +128,11 @@ test('what nobody touched while it was carried counts half', () => {
   assert.equal(scored(touchedLying), 0.5)
 })
 
-test('what is lacking twice counts twice', () => {
+test('multiplies the factors of several shortcomings', () => {
   assert.equal(scored(windowOf(12, (at, any) => ({ ...walk(at, any), handling: 0 }))), 0.2)
 })
 
-test('what a person never does lowers the score by itself', () => {
+test('each implausible pattern lowers the score by itself', () => {
   const loop = Array.from({ length: 10 }, (_, at) => Math.exp(((at * 7) % 10) / 5))
   const bends: Record<string, [second: (at: number, any: () => number) => Second, atMost: number]> =
     {
@@ -196,7 +196,7 @@ test('what a person never does lowers the score by itself', () => {
   }
 })
 
-test('seconds out of order, doubled or beyond the window vouch for nothing', () => {
+test('rejects seconds out of order, duplicated or beyond the window', () => {
   const { window_ms, features } = windowOf(60, walk)
   const [first, second, ...others] = features
   assert.ok(first && second)
@@ -209,7 +209,7 @@ test('seconds out of order, doubled or beyond the window vouch for nothing', () 
     assert.equal(scored({ window_ms, features: wrong as SensorFeature[] }), 0)
 })
 
-test('one number that is none makes all of it no evidence', () => {
+test('rejects a signal with one number that is not finite', () => {
   const whole = windowOf(60, walk)
   for (const member of ['t_ms', 'acc_var', 'gyro_var', 'handling'] as const) {
     for (const value of [
@@ -268,7 +268,7 @@ const nearlyCarried = fc
     return whole
   })
 
-test('whatever is sent, nothing is thrown, and the score is a number from 0 to 1 with at most four decimals', () => {
+test('returns a score from 0 to 1 with at most four decimals for any signal', () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -37,7 +37,7 @@ test('the long-lived score is the decayed mean over all bonds of a phone with a 
   )
 })
 
-test('what a phone showed one tenant counts nothing at another, and its person has another name there', async () => {
+test('does not share continuity or pseudonyms between tenants', async () => {
   const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
   const phone = await h.register()
   await bond(phone, 120)

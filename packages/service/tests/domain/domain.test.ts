@@ -62,7 +62,7 @@ test('scores lie between 0 and 1 with at most four decimals, and the band is the
   )
 })
 
-test('taking a proof away never raises a number', () => {
+test('removing a proof never raises a number', () => {
   fc.assert(
     fc.property(evidence, (found) => {
       const whole = score(scoringInputOf(found))
@@ -83,7 +83,7 @@ test('taking a proof away never raises a number', () => {
   )
 })
 
-test('failed local authentication stays in the low band whatever else is proved', () => {
+test('failed local authentication stays in the low band whatever else is proven', () => {
   fc.assert(
     fc.property(evidence, (found) => {
       const scores = score({
@@ -132,7 +132,7 @@ test('the long-lived score lies between what it was and the newest bond, and no 
   )
 })
 
-test('a phone that reports less is never judged better, by any of the four numbers', () => {
+test('never raises any of the four numbers when a phone reports less', () => {
   const judge = (
     signals: EvidenceSignals,
     passport: 'none' | 'document' | 'chip' | undefined,
@@ -200,7 +200,7 @@ test('a phone that reports less is never judged better, by any of the four numbe
   )
 })
 
-test('a carrier that nobody asked adds nothing, whatever it is said to have said', () => {
+test('a carrier that was not queried adds nothing, whatever the finding', () => {
   fc.assert(
     fc.property(evidence, (found) => {
       const { carrier, ...rest } = found
@@ -233,7 +233,7 @@ test('a biometric, a carried phone and no carrier are at least medium', () => {
   assert.notEqual(score(scoringInputOf(found)).band, 'low')
 })
 
-test('nothing leads out of a state that has ended, and every other state can end', () => {
+test('final states have no transition, and every other state can end', () => {
   const moves = Object.values(MOVES)
   for (const state of TERMINAL)
     assert.ok(moves.every(({ from }) => !(from as readonly string[]).includes(state)))
@@ -241,7 +241,7 @@ test('nothing leads out of a state that has ended, and every other state can end
     assert.ok((MOVES.expire.from as readonly string[]).includes(state))
 })
 
-test('a time is written as JavaScript writes it, whichever was written before', () => {
+test('formats a time as JavaScript does, whichever time was formatted before', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 4_102_444_799_999 }), { minLength: 1 }),

@@ -46,7 +46,7 @@ async function shows(phone: TestPhone, sensor_continuity: SensorSignal | undefin
 const FRESH = { motion_present: true, continuity_score: 1, noted: false }
 const REPEATED = { motion_present: false, continuity_score: 0, noted: true }
 
-test('a window counts once: days later the same one shows nothing, and the timeline says why', async () => {
+test('rejects a repeated window days later, and notes it in the timeline', async () => {
   const phone = await h.register()
   assert.deepEqual(await shows(phone, carried(1)), FRESH)
   h.clock.advance(3 * DAY_MS)
@@ -54,7 +54,7 @@ test('a window counts once: days later the same one shows nothing, and the timel
   assert.deepEqual(await shows(phone, carried(2)), FRESH)
 })
 
-test('louder, shorter or slightly changed it is still the same window', async () => {
+test('recognizes a window that is louder, shorter or slightly changed', async () => {
   const phone = await h.register()
   const { window_ms, features } = carried(3)
   await shows(phone, { window_ms, features })
@@ -90,7 +90,7 @@ test('louder, shorter or slightly changed it is still the same window', async ()
   }
 })
 
-test('a phone that sends its window again at once is not held to be a recording, nor is one whose windows overlap', async () => {
+test('accepts an immediate retry of a window and overlapping windows', async () => {
   const phone = await h.register()
   await shows(phone, carried(4))
   assert.deepEqual(await shows(phone, carried(4)), FRESH)
@@ -101,7 +101,7 @@ test('a phone that sends its window again at once is not held to be a recording,
   assert.deepEqual(await shows(phone, carried(4)), REPEATED)
 })
 
-test('repeating a window in time does not keep it good: its age is that of the first time', async () => {
+test('counts the age of a repeated window from its first use', async () => {
   const phone = await h.register()
   await shows(phone, carried(5))
   h.clock.advance(2 * MINUTE_MS)
@@ -110,7 +110,7 @@ test('repeating a window in time does not keep it good: its age is that of the f
   assert.deepEqual(await shows(phone, carried(5)), REPEATED)
 })
 
-test('each phone has its own memory, and a phone that is removed takes it along', async () => {
+test('stores motion per phone, and deletes it with the device', async () => {
   const [one, other] = [await h.register(), await h.register()]
   await shows(one, carried(6))
   h.clock.advance(DAY_MS)
@@ -131,7 +131,7 @@ test('each phone has its own memory, and a phone that is removed takes it along'
   assert.equal(await memoryOf(one), undefined)
 })
 
-test('only windows that would pass are remembered, the newest eight, and a repetition pushes none out', async () => {
+test('stores only windows that would pass, the newest eight, and a repetition displaces none', async () => {
   const phone = await h.register()
   await shows(phone, undefined)
   await shows(phone, { ...carried(7), features: carried(7).features.slice(0, 20) })
@@ -146,7 +146,7 @@ test('only windows that would pass are remembered, the newest eight, and a repet
   assert.deepEqual(await shows(phone, carried(10)), FRESH)
 })
 
-test('a rotation of the root keys forgets nothing while the older key is held, and stands in nobody’s way afterwards', async () => {
+test('keeps the stored motion over a root key rotation while the older key is listed', async () => {
   const phone = await h.register()
   const session = await h.create()
   const newKey = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
@@ -174,7 +174,7 @@ test('a rotation of the root keys forgets nothing while the older key is held, a
   )
 })
 
-test('two people are never taken for one another', () => {
+test('never takes one user for another', () => {
   const fingerprintsOf = (of: number) => new Set(rankPatternsOf(carried(of)))
   let memory: MotionMemory = { keyId: 'k1', windows: [] }
   for (let of = 100; of < 100 + MAX_STORED_WINDOWS; of++)
@@ -186,7 +186,7 @@ test('two people are never taken for one another', () => {
     )
 })
 
-test('a fifth of the marks makes a repetition, one less does not; without marks there is none', () => {
+test('a fifth of the fingerprints makes a repetition, one less does not', () => {
   const known = Array.from({ length: 50 }, (_, at) => at)
   const memory: MotionMemory = { keyId: 'k1', windows: [{ at: 0, fingerprints: known }] }
   const shared = (count: number) => [
@@ -212,7 +212,7 @@ test('a fifth of the marks makes a repetition, one less does not; without marks 
   )
 })
 
-test('orders do not depend on how loud the sensors are, and differ where one second does', () => {
+test('rank patterns do not depend on loudness, and differ when one second differs', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 1_000 }),

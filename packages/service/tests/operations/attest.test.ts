@@ -30,7 +30,7 @@ const steps = async (session: { id: string }) => {
     .map(({ step }: { step: string }) => step)
 }
 
-test('the assertion that bonded, sent again, is answered with the session, also once it is completed', async () => {
+test('returns the session for a replay of the bonding assertion, also after completion', async () => {
   const { session, phone, view, verified_evidence } = await ready()
   const body = attestation(phone, view, verified_evidence, h.now())
   assert.equal((await submit(phone, body)).body.state, 'bonded')
@@ -42,7 +42,7 @@ test('the assertion that bonded, sent again, is answered with the session, also 
   assert.equal((await h.get(session)).body.seq, seq + 1)
 })
 
-test('twelve copies of one assertion at once are all answered with the one bond', async () => {
+test('returns the one bond to twelve concurrent copies of an assertion', async () => {
   const { session, phone, view, verified_evidence } = await ready()
   const body = attestation(phone, view, verified_evidence, h.now())
   const { seq } = (await h.get(session)).body
@@ -173,7 +173,7 @@ for (const [what, step, body] of cryptographic) {
   })
 }
 
-test('evidence of another phone or of another code of the session does not verify', async () => {
+test('rejects evidence of another phone or another nonce of the session', async () => {
   const session = await h.create()
   const [phone, other] = [await h.register(), await h.register()]
   const view = await h.view(phone, session)
@@ -192,7 +192,7 @@ test('evidence of another phone or of another code of the session does not verif
   assert.deepEqual(await steps(session), ['evidence_mac', 'evidence_mac'])
 })
 
-test('evidence of another session, another device or another nonce does not verify', async () => {
+test('rejects evidence of another session, device or nonce', async () => {
   const a = await ready()
   const b = await ready()
   for (const evidence of [b.verified_evidence]) {
@@ -202,7 +202,7 @@ test('evidence of another session, another device or another nonce does not veri
   assert.deepEqual(await steps(a.session), ['evidence_mac'])
 })
 
-test('evidence lasts 300 s, and is told apart when it has run out, so that the phone can fetch it anew', async () => {
+test('accepts evidence for 300 s, then reports it as expired, so that the phone can fetch new evidence', async () => {
   await using long = await harness({
     workflows: [
       { name: 'strict', actions: ['act'], require: ['local_auth'], session_ttl_seconds: 900 },
@@ -234,7 +234,7 @@ test('evidence never outlives its session', async () => {
   assert.equal(verified_evidence.expires_at, session.expires_at)
 })
 
-test('an evidence request is taken once, and only with the signals that were signed', async () => {
+test('accepts an evidence request once, and only with the signed signals', async () => {
   const { session, phone, view } = await ready()
   const ask = (body: object) => h.api('POST', '/evidence', { token: phone.device_token, body })
   const body = evidenceRequest(phone, view, carriedSignals(h.clock.now()), h.now())
@@ -248,7 +248,7 @@ test('an evidence request is taken once, and only with the signals that were sig
   assert.deepEqual(await steps(session), ['counter', 'client_data_hash'])
 })
 
-test('issued_at is taken from 120 s before to 30 s after the service’s time, and the answer tells the time', async () => {
+test('accepts issued_at from 120 s before to 30 s after the service’s time, and returns that time', async () => {
   for (const [offset, taken] of [
     [-120_000, true],
     [-120_001, false],
@@ -267,7 +267,7 @@ test('issued_at is taken from 120 s before to 30 s after the service’s time, a
   }
 })
 
-test('a body may only speak of the device and the subject whose token it came with', async () => {
+test('rejects a body whose device or subject is not that of the device token', async () => {
   const { session, phone, view, verified_evidence } = await ready()
   const other = await h.register()
   const body = attestation(phone, view, verified_evidence, h.now())
@@ -277,7 +277,7 @@ test('a body may only speak of the device and the subject whose token it came wi
   assert.equal((await h.get(session)).body.state, 'pending')
 })
 
-test('a counter that does not rise makes the phone suspect only when it was signed later than the last one taken', async () => {
+test('marks a phone suspect for a counter that does not rise only if it was signed after the last accepted one', async () => {
   const { phone, view, verified_evidence } = await ready()
   const status = async () =>
     (await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.status
@@ -292,13 +292,13 @@ test('a counter that does not rise makes the phone suspect only when it was sign
   assert.equal((await h.attest(phone, view)).body.error.reason, 'device_not_usable')
 })
 
-test('a counter beyond 2^31 is read without a sign', async () => {
+test('reads a counter beyond 2^31 as unsigned', async () => {
   const { phone, view, verified_evidence } = await ready()
   const high = attestation(phone, view, verified_evidence, h.now(), { counter: 0xffff_fffe })
   assert.equal((await submit(phone, high)).body.state, 'bonded')
 })
 
-test('a backend may submit for its own phone app, and reads its own view', async () => {
+test('accepts an assertion from the backend of the phone app, and returns its view', async () => {
   const { session, phone, view, verified_evidence } = await ready()
   const body = attestation(phone, view, verified_evidence, h.now())
   const reply = await h.api('POST', '/attestations', { token: h.shop.server, body })
@@ -306,7 +306,7 @@ test('a backend may submit for its own phone app, and reads its own view', async
   assert.equal(reply.body.watch_token, session.watch_token)
 })
 
-test('a foreign backend cannot submit, and learns nothing', async () => {
+test('rejects an assertion from another tenant’s backend without revealing the session', async () => {
   const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
   const { session, phone, view, verified_evidence } = await ready()
   const reply = await h.api('POST', '/attestations', {
@@ -317,7 +317,7 @@ test('a foreign backend cannot submit, and learns nothing', async () => {
   assert.equal((await h.get(session)).body.state, 'pending')
 })
 
-test('only the phone that claimed may act; the first valid assertion pins like a claim', async () => {
+test('lets only the pinned phone act; the first valid assertion pins like a claim', async () => {
   const { session } = await ready()
   const other = await h.register()
   assert.equal((await h.claim(other, session)).body.error.reason, 'session_claimed')
@@ -336,7 +336,7 @@ test('only the phone that claimed may act; the first valid assertion pins like a
   assert.equal((await h.view(other, fresh)).state, 'bonded')
 })
 
-test('a bond moves the expiry forward and never back', async () => {
+test('a bond moves the expiry later, never earlier', async () => {
   const early = await ready()
   const before = (await h.get(early.session)).body.expires_at
   await submit(early.phone, attestation(early.phone, early.view, early.verified_evidence, h.now()))
@@ -352,7 +352,7 @@ test('a bond moves the expiry forward and never back', async () => {
   assert.equal(Date.parse(bonded.expires_at), h.clock.now() + 120_000)
 })
 
-test('failed local authentication never leaves the low band', async () => {
+test('keeps a bond in the low band when local authentication failed', async () => {
   const session = await h.create()
   const phone = await h.register()
   await h.claim(phone, session)
@@ -369,7 +369,7 @@ test('failed local authentication never leaves the low band', async () => {
   )
 })
 
-test('local authentication older than 120 s when the phone asked, of the future, or by no method, is failed', async () => {
+test('counts local authentication as failed when it is older than 120 s, in the future, or without a method', async () => {
   const judged = async (
     ageMs: number,
     {
@@ -404,7 +404,7 @@ test('local authentication older than 120 s when the phone asked, of the future,
   assert.equal(await judged(0, { method: 'none' }), 'failed')
 })
 
-test('two tenants know the same phone by different names, and each by the same name again', async () => {
+test('gives two tenants different pseudonyms of one phone, each of them stable', async () => {
   const other = await h.addTenant({ name: 'Second', origins: ['https://second.example'] })
   const phone = await h.register()
   const bondAt = async (keys: typeof other) => {
@@ -418,7 +418,7 @@ test('two tenants know the same phone by different names, and each by the same n
   assert.equal(await bondAt(h.shop), first)
 })
 
-test('a session for a named customer bonds with no other’s phone, at no step', async () => {
+test('rejects another subject’s phone at every step of a session for a named subject', async () => {
   const phone = await h.register()
   const known = await h.create()
   await h.claim(phone, known)
@@ -457,7 +457,7 @@ test('a session for a named customer bonds with no other’s phone, at no step',
   )
 })
 
-test('a production tenant takes no software key, at no step', async () => {
+test('rejects a software key at every step for a production tenant', async () => {
   const live = await h.addTenant({
     name: 'Live',
     environment: 'production',

@@ -183,7 +183,7 @@ function signedEvidence(
   return { ...unsigned, signature: keys.evidenceMac(kid, context, unsigned) ?? '' }
 }
 
-test('evidence that this test signs is as good as the service’s own', async () => {
+test('accepts evidence that this test signs like the service’s own', async () => {
   await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   const phone = await h.register(undefined, webauthnKey())
   const session = await h.create()
@@ -195,7 +195,7 @@ test('evidence that this test signs is as good as the service’s own', async ()
   )
 })
 
-test('while nobody can say which Android certificates are revoked, a phone is asked to come again, and its challenge still serves', async () => {
+test('asks the phone to retry while the Android revocation list is unknown, and keeps its challenge valid', async () => {
   let google = false
   const fetch: typeof EMPTY_REVOCATION_LIST = (...asked) =>
     google ? EMPTY_REVOCATION_LIST(...asked) : Promise.reject(new Error('no way to Google'))
@@ -217,7 +217,7 @@ test('an App Attest key of the development environment is a sandbox key, also un
   await assertUseless(h, await h.register(undefined, appleKey('development')), 'device_environment')
 })
 
-test('a script that calls itself a phone, with a made-up passkey, bonds nothing on a production tenant', async () => {
+test('rejects a script with a self-made passkey at a production tenant', async () => {
   await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   const script = await h.register(undefined, webauthnKey('script'))
   assert.equal(
@@ -228,7 +228,7 @@ test('a script that calls itself a phone, with a made-up passkey, bonds nothing 
   await assertUseless(h, script, 'webauthn_unattested')
 })
 
-test('webauthn keys that nobody vouches for: attested takes none, known takes them for a named customer, any takes them with a low score', async () => {
+test('applies the policy to unattested webauthn keys: attested rejects, known needs a named subject, any scores low', async () => {
   const workflows = [
     ...WORKFLOWS,
     { name: 'known', actions: ['act'], webauthn: 'known' as const },
@@ -263,7 +263,7 @@ test('webauthn keys that nobody vouches for: attested takes none, known takes th
   assert.equal(await bond({ workflow: 'attested', subject_ref }), 'device_not_usable')
 })
 
-test('a workflow takes the formats it names and no others', async () => {
+test('accepts only the formats that a workflow names', async () => {
   const workflows = [{ name: 'apple', actions: ['act'], formats: ['apple-app-attest' as const] }]
   await using h = await harness({ attestation: asTestRoots, workflows })
   const session = await h.create({})
@@ -272,7 +272,7 @@ test('a workflow takes the formats it names and no others', async () => {
   assert.equal((await h.claim(await h.register(undefined, appleKey()), session)).status, 200)
 })
 
-test('one subject has keys of several formats, and the tenant knows it by one name', async () => {
+test('gives a tenant one pseudonym for a subject with keys of several formats', async () => {
   await using h = await harness({ attestation: asTestRoots })
   const first = await h.register(undefined, appleKey())
   const phones = [
@@ -290,7 +290,7 @@ test('one subject has keys of several formats, and the tenant knows it by one na
   assert.equal(names.size, 1)
 })
 
-test('what a registration proved is stored with the key, and the receipt for as long as the key', async () => {
+test('stores the proven facts with the key, and the receipt until the key is removed', async () => {
   await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   const phone = await h.register(undefined, appleKey())
   const browser = await h.register(undefined, webauthnKey())

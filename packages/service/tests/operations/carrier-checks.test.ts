@@ -59,7 +59,7 @@ async function claimed(h: Harness, body: object) {
 const timelineOf = async (h: Harness, session: { id: string }) =>
   (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).body.entries
 
-test('a session with a phone number gets evidence of its carrier, and the bond tells it', {
+test('adds carrier evidence to a session with a phone number, and reports it in the bond', {
   skip,
 }, async () => {
   await using setting = await withCarrier()
@@ -80,7 +80,7 @@ test('a session with a phone number gets evidence of its carrier, and the bond t
   )
 })
 
-test('without a phone number the carrier is not asked, whatever the phone brings', {
+test('does not query the carrier without a phone number, whatever the phone sends', {
   skip,
 }, async () => {
   await using setting = await withCarrier()
@@ -97,7 +97,7 @@ test('without a phone number the carrier is not asked, whatever the phone brings
   assert.equal(fakeCarrier.requests.length, 0)
 })
 
-test('a recent SIM swap leads to a step-up where the workflow demands the carrier, and is only told where it does not', {
+test('requires a step-up after a recent SIM swap if the workflow requires the carrier, else only reports it', {
   skip,
 }, async () => {
   await using setting = await withCarrier()
@@ -120,7 +120,7 @@ test('a recent SIM swap leads to a step-up where the workflow demands the carrie
   assert.equal((await h.get(free.session)).body.verification.carrier.sim_swap_recent, true)
 })
 
-test('a phone that brings its carrier token at the step-up bonds', { skip }, async () => {
+test('bonds a phone that sends its carrier token at the step-up', { skip }, async () => {
   await using setting = await withCarrier()
   const { h } = setting
   const { session, phone, seen } = await claimed(h, {
@@ -137,7 +137,7 @@ test('a phone that brings its carrier token at the step-up bonds', { skip }, asy
   assert.equal((await h.attest(phone, stepping, { signals: withToken(h) })).body.state, 'bonded')
 })
 
-test('a carrier that hangs holds evidence up for two seconds; it is judged on the safe side, and the timeline says why', {
+test('waits two seconds for a carrier that hangs, reports the unfavorable value, and notes the reason', {
   skip,
 }, async () => {
   await using setting = await withCarrier()
@@ -161,7 +161,7 @@ test('a carrier that hangs holds evidence up for two seconds; it is judged on th
   )
 })
 
-test('a number stands in no log line, no figure, no timeline, no answer and nowhere in the database', {
+test('never stores or prints a phone number in logs, metrics, timelines, responses or the database', {
   skip,
 }, async () => {
   using meter = prometheusMeter({ version: '0.0.0' })
@@ -207,7 +207,7 @@ test('a number stands in no log line, no figure, no timeline, no answer and nowh
   for (const file of files) assert.equal(readFileSync(file).indexOf(digits), -1, file)
 })
 
-test('the sealed number goes with the last need of it: at the bond, at the end, at the expiry', {
+test('deletes the encrypted number at the bond, at the end and at the expiry', {
   skip,
 }, async () => {
   await using setting = await withCarrier()
@@ -229,7 +229,7 @@ test('the sealed number goes with the last need of it: at the bond, at the end, 
   assert.equal(await sealed(expired), null)
 })
 
-test('a number sealed for one session opens for no other, and not once it was changed', {
+test('decrypts a number only for its own session, and only unchanged', {
   skip,
 }, async () => {
   await using h = await harness()

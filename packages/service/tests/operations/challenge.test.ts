@@ -18,7 +18,7 @@ const h = await harness({
 after(() => h[Symbol.asyncDispose]())
 const current = async (session: { id: string }) => (await h.get(session)).body
 
-test('the code rotates every challenge_ttl_seconds without a write, and its windows are half-open', async () => {
+test('rotates the nonce every challenge_ttl_seconds without a write, in half-open windows', async () => {
   const session = await h.create({})
   assert.equal(session.challenge_rotates_in_ms, 30_000)
   assert.equal(session.challenge_expires_in_ms, 60_000)
@@ -31,7 +31,7 @@ test('the code rotates every challenge_ttl_seconds without a write, and its wind
   assert.equal(second.challenge_rotates_in_ms, 30_000)
 })
 
-test('a code scanned in its last second still works for one more window, and then is expired', async () => {
+test('accepts a nonce for one more window after its display, then reports it as expired', async () => {
   const phone = await h.register()
   const session = await h.create({})
   h.clock.advance(59_999)
@@ -45,7 +45,7 @@ test('a code scanned in its last second still works for one more window, and the
   )
 })
 
-test('a code that is yet to come is a mismatch, not an expired one', async () => {
+test('reports a future nonce as a mismatch, not as expired', async () => {
   const phone = await h.register()
   const session = await h.create({})
   h.clock.advance(30_000)
@@ -62,7 +62,7 @@ test('a code that is yet to come is a mismatch, not an expired one', async () =>
   )
 })
 
-test('for the phone that has claimed, any other code that was on show is an expired one', async () => {
+test('reports any other shown nonce as expired to the phone that has claimed', async () => {
   const session = await h.create({})
   const phone = await h.register()
   const view = (await h.claim(phone, session)).body
@@ -74,7 +74,7 @@ test('for the phone that has claimed, any other code that was on show is an expi
   )
 })
 
-test('a claimed nonce is the only one taken from its phone, for 120 s from the claim, whatever is on show', async () => {
+test('accepts only the claimed nonce from its phone, for 120 s from the claim', async () => {
   const session = await h.create({})
   const phone = await h.register()
   const view = (await h.claim(phone, session)).body
@@ -89,7 +89,7 @@ test('a claimed nonce is the only one taken from its phone, for 120 s from the c
   assert.equal((await h.attest(phone, view)).body.state, 'bonded')
 })
 
-test('claiming again with the same nonce changes nothing; with a newer one the two minutes begin anew', async () => {
+test('a second claim with the same nonce changes nothing; a newer nonce restarts the 120 s', async () => {
   const session = await h.create({})
   const phone = await h.register()
   const first = (await h.claim(phone, session)).body
@@ -105,7 +105,7 @@ test('claiming again with the same nonce changes nothing; with a newer one the t
   assert.equal((await h.attest(phone, moved)).body.state, 'bonded')
 })
 
-test('the claimed nonce runs out after 120 s', async () => {
+test('the claimed nonce expires after 120 s', async () => {
   await using long = await harness({
     workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30, session_ttl_seconds: 600 }],
   })
@@ -118,7 +118,7 @@ test('the claimed nonce runs out after 120 s', async () => {
   assert.equal((await long.evidence(phone, view)).body.error.reason, 'challenge_expired')
 })
 
-test('outside pending the code stays frozen at the last one shown', async () => {
+test('keeps the nonce at the last one shown outside pending', async () => {
   const { session } = await h.reach('bonded', {})
   const frozen = await current(session)
   h.clock.advance(45_000)
@@ -131,7 +131,7 @@ test('outside pending the code stays frozen at the last one shown', async () => 
   assert.ok(later.expires_in_ms > 0)
 })
 
-test('the code of an expired session is the last one shown, before and after it is swept', async () => {
+test('shows the last nonce of an expired session, before and after the sweep', async () => {
   const session = await h.create({})
   h.clock.advance(119_999)
   const last = await current(session)
@@ -145,7 +145,7 @@ test('the code of an expired session is the last one shown, before and after it 
   )
 })
 
-test('a phone is told until when the very code that it read is taken', async () => {
+test('returns the end of acceptance of the nonce that the phone scanned', async () => {
   const session = await h.create({})
   const phone = await h.register()
   h.clock.advance(31_000)
@@ -155,7 +155,7 @@ test('a phone is told until when the very code that it read is taken', async () 
   assert.equal((await h.claim(phone, session)).status, 200)
 })
 
-test('the phone that has claimed is shown the code it claimed, whatever code it asks with', async () => {
+test('shows the claimed nonce to the phone that claimed it, whichever nonce it sends', async () => {
   const session = await h.create({})
   const phone = await h.register()
   await h.claim(phone, session)
@@ -165,7 +165,7 @@ test('the phone that has claimed is shown the code it claimed, whatever code it 
   assert.equal((await h.attest(phone, asked)).body.state, 'bonded')
 })
 
-test('a session is expired from the very instant of expires_at, and forgotten an hour after it ended', async () => {
+test('expires a session at the instant of expires_at, and stops returning it an hour after its end', async () => {
   const session = await h.create({})
   h.clock.advance(119_999)
   assert.equal((await current(session)).state, 'pending')
@@ -181,7 +181,7 @@ test('a session is expired from the very instant of expires_at, and forgotten an
   assert.equal((await h.get(session)).status, 404)
 })
 
-test('the phone view never holds a newer nonce than the one shown to it', async () => {
+test('never shows the phone a nonce newer than the one it presented', async () => {
   const session = await h.create({})
   const phone = await h.register()
   h.clock.advance(35_000)
@@ -193,7 +193,7 @@ test('the phone view never holds a newer nonce than the one shown to it', async 
   assert.equal((await query('')).status, 404)
 })
 
-test('the image of the code is served for an accepted nonce of a pending session, and for nothing else', async () => {
+test('serves the QR code only for an accepted nonce of a pending session', async () => {
   const session = await h.create({})
   const image = await h.call('GET', session.qr_svg_url)
   assert.equal(image.status, 200)

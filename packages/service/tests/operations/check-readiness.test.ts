@@ -32,14 +32,14 @@ async function withDatabase() {
 
 const unready = (...words: string[]) => [503, 'unavailable', 'not_ready', words]
 
-test('a service that can do its work is ready', async () => {
+test('reports ready when no check fails', async () => {
   await using s = await withDatabase()
   assert.deepEqual(await s.ready(), [200, 'ready'])
   await s.h.create()
   assert.deepEqual(await s.ready(), [200, 'ready'])
 })
 
-test('a database that a newer program has migrated, or that lacks a step, makes it not ready, and it says which', async () => {
+test('reports not ready, with the version, when the schema is newer or lacks a migration', async () => {
   await using s = await withDatabase()
   s.database.exec(`insert into migration values (99, 'from the future', 'x', 0)`)
   assert.deepEqual(await s.ready(), unready('migrations_unknown'))
@@ -47,7 +47,7 @@ test('a database that a newer program has migrated, or that lacks a step, makes 
   assert.deepEqual(await s.ready(), unready('migrations_pending'))
 })
 
-test('a database that cannot be written makes it not ready until a write succeeds; it still reads', async () => {
+test('reports not ready while the database cannot be written, and still reads', async () => {
   await using s = await withDatabase()
   const session = await s.h.create()
   s.database.exec('begin immediate')
@@ -59,7 +59,7 @@ test('a database that cannot be written makes it not ready until a write succeed
   assert.deepEqual(await s.ready(), [200, 'ready'])
 })
 
-test('a database that cannot be read makes it not ready, and the process is alive', async () => {
+test('reports not ready, and stays alive, while the database cannot be read', async () => {
   await using s = await withDatabase()
   s.database.exec(
     'alter table migration rename to elsewhere; alter table session rename to nowhere',
@@ -68,7 +68,7 @@ test('a database that cannot be read makes it not ready, and the process is aliv
   assert.equal((await s.h.call('GET', '/health/alive')).status, 200)
 })
 
-test('a live session made under a root key that this node lacks makes it not ready; one from before its start does not', async () => {
+test('reports not ready when a live session’s root key is missing, unless the session predates the start', async () => {
   await using s = await withDatabase()
   const { id } = await s.h.create()
   s.database.prepare(`update session set root_key_id = 'k9' where id = ?`).run(id)
@@ -77,7 +77,7 @@ test('a live session made under a root key that this node lacks makes it not rea
   assert.deepEqual(await s.ready(), [200, 'ready'])
 })
 
-test('a clock more than a second behind a stored session makes it not ready', async () => {
+test('reports not ready when the clock is more than a second behind a stored session', async () => {
   await using s = await withDatabase()
   const { id } = await s.h.create()
   const ahead = s.database.prepare('update session set created_at = ? where id = ?')
@@ -87,7 +87,7 @@ test('a clock more than a second behind a stored session makes it not ready', as
   assert.deepEqual(await s.ready(), unready('clock_behind'))
 })
 
-test('several things at once are all told', async () => {
+test('reports all failing checks at once', async () => {
   await using s = await withDatabase()
   const { id } = await s.h.create()
   const session = { rootKeyId: 'k9', createdAt: s.h.clock.now() + 5_000 } satisfies Partial<Session>
@@ -98,7 +98,7 @@ test('several things at once are all told', async () => {
   assert.deepEqual(await s.ready(), unready('migrations_unknown', 'keys_unknown', 'clock_behind'))
 })
 
-test('a disk with less than 64 MiB, or one that does not tell, is as good as full', async () => {
+test('treats a disk with less than 64 MiB, or of unknown free space, as full', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'bonded-disk-')), 'b.db')
   migrate(file, 0)
   for (const [freeBytes, health] of [

@@ -7,7 +7,7 @@ after(() => h[Symbol.asyncDispose]())
 const create = (body: unknown, headers: Record<string, string> = {}, token = h.shop.server) =>
   h.api('POST', '/sessions', { token, body, headers })
 
-test('one Idempotency-Key and one body give one session, as it is now, with its completion secret', async () => {
+test('returns one session, in its current state, for one Idempotency-Key and body', async () => {
   const headers = { 'idempotency-key': 'order-1' }
   const first = await create({ workflow: 'credit_application' }, headers)
   const phone = await h.register()
@@ -21,7 +21,7 @@ test('one Idempotency-Key and one body give one session, as it is now, with its 
   assert.equal(again.body.hint, 'scanned')
 })
 
-test('the same key with another body is refused, and a member’s order is no other body', async () => {
+test('rejects the same key with another body, and ignores the order of members', async () => {
   const headers = { 'idempotency-key': 'order-2' }
   const first = await create({ workflow: 'wire_transfer', action: 'approve_wire' }, headers)
   const reordered = await create({ action: 'approve_wire', workflow: 'wire_transfer' }, headers)
@@ -30,7 +30,7 @@ test('the same key with another body is refused, and a member’s order is no ot
   assert.deepEqual([other.status, other.body.error.reason], [400, 'idempotency_mismatch'])
 })
 
-test('an Idempotency-Key leads to no session that its credential could not have made', async () => {
+test('rejects an Idempotency-Key whose session the credential could not have created', async () => {
   const headers = { 'idempotency-key': 'order-3' }
   const [wire, credit] = [
     await h.addKeys(h.shop.tenant, [{ workflow: 'wire_transfer', actions: ['approve_wire'] }]),
@@ -43,7 +43,7 @@ test('an Idempotency-Key leads to no session that its credential could not have 
   assert.equal((await create({}, headers, wire.server)).body.id, first.body.id)
 })
 
-test('fifty creates at once with one key make one session', async () => {
+test('creates one session from fifty concurrent creates with one key', async () => {
   const replies = await Promise.all(
     Array.from({ length: 50 }, () =>
       create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' }),
@@ -53,7 +53,7 @@ test('fifty creates at once with one key make one session', async () => {
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([201]))
 })
 
-test('a key belongs to its tenant, and lasts as long as its session can be read', async () => {
+test('keeps an Idempotency-Key per tenant, and as long as its session is readable', async () => {
   const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
   const headers = { 'idempotency-key': 'shared' }
   const body = { workflow: 'credit_application' }
@@ -67,14 +67,14 @@ test('a key belongs to its tenant, and lasts as long as its session can be read'
   assert.notEqual((await create(body, headers)).body.id, ours.body.id)
 })
 
-test('a key that is empty, too long or not visible ASCII is refused', async () => {
+test('rejects an Idempotency-Key that is empty, too long or not visible ASCII', async () => {
   for (const key of ['', 'x'.repeat(256), 'a b', 'é'.normalize('NFC')]) {
     const reply = await create({ workflow: 'credit_application' }, { 'idempotency-key': key })
     assert.equal(reply.status, 400, JSON.stringify(key))
   }
 })
 
-test('workflow and action may be left out where the credential allows only one', async () => {
+test('allows omitting workflow and action if the credential allows only one', async () => {
   const single = await h.addKeys(h.shop.tenant, [
     { workflow: 'wire_transfer', actions: ['approve_wire'] },
   ])
@@ -84,7 +84,7 @@ test('workflow and action may be left out where the credential allows only one',
   assert.equal((await create({ workflow: 'wire_transfer' })).body.error.reason, 'action_required')
 })
 
-test('what does not exist is invalid, what is not enabled is forbidden', async () => {
+test('reports an unknown workflow as invalid and one that is not enabled as forbidden', async () => {
   const scoped = await h.addKeys(h.shop.tenant, [
     { workflow: 'wire_transfer', actions: ['approve_wire'] },
   ])
@@ -121,7 +121,7 @@ test('what does not exist is invalid, what is not enabled is forbidden', async (
   }
 })
 
-test('a publishable key of another tenant, or of nobody, is forbidden', async () => {
+test('rejects a publishable key that is unknown or of another tenant as forbidden', async () => {
   const other = await h.addTenant({ name: 'Third', origins: ['https://third.example'] })
   for (const publishableKey of [other.publishable, `pk_beta_${'0'.repeat(22)}`]) {
     const reply = await create({ workflow: 'credit_application', publishableKey })
@@ -180,7 +180,7 @@ test('rejects an end_user_address that is not the text of one IP address', async
   }
 })
 
-test('completing checks the secret before the context, and both before the state', async () => {
+test('complete checks the secret before the context, and both before the state', async () => {
   const { session } = await h.reach('pending', {
     workflow: 'credit_application',
     context: { display: [], digest: 'd'.repeat(43) },
@@ -201,7 +201,7 @@ test('completing checks the secret before the context, and both before the state
   assert.equal(await attempt(right), 'session_not_bonded')
 })
 
-test('a session that is bound to nothing completes with no digest at all', async () => {
+test('completes a session without a context when no digest is sent', async () => {
   const { session } = await h.reach('bonded')
   assert.equal(
     (await h.complete(session, { 'x-bond-context-digest': 'e'.repeat(43) })).body.error.reason,
@@ -210,7 +210,7 @@ test('a session that is bound to nothing completes with no digest at all', async
   assert.equal((await h.complete(session)).status, 200)
 })
 
-test('a bonded session that runs out cannot be completed any more', async () => {
+test('rejects the completion of a bonded session that has expired', async () => {
   const { session } = await h.reach('bonded')
   h.clock.advance(300_000)
   const late = await h.complete(session)

@@ -35,7 +35,7 @@ test('a device token expires after its lifetime, with a reason of its own and th
     )
 })
 
-test('an expired token adds and removes no key, even with an assertion', async () => {
+test('rejects an expired token for adding or removing a key, even with an assertion', async () => {
   await using h = await setUp()
   const phone = await h.register()
   h.clock.advance(TTL_MS)
@@ -49,7 +49,7 @@ test('an expired token adds and removes no key, even with an assertion', async (
   assert.equal(reasonOf(added), 'device_token_expired')
 })
 
-test('an expired token is exchanged for a new one by the device’s key, and by nothing else', async () => {
+test('exchanges an expired token only against an assertion of the device’s key', async () => {
   await using h = await setUp()
   const phone = await h.register()
   h.clock.advance(TTL_MS * 3)

@@ -104,7 +104,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   })),
 )
 
-test('each member of the place by itself is in the MAC, though some of them follow from others', () => {
+test('includes each member of the evidence context in the MAC, although some follow from others', () => {
   const members = ['session_id', 'nonce', 'device_id', 'subject_id', 'tenant_id'] as const
   const context = fc.record(
     Object.fromEntries(members.map((member) => [member, fc.string({ minLength: 1 })])) as Record<
@@ -130,7 +130,7 @@ test('each member of the place by itself is in the MAC, though some of them foll
   )
 })
 
-test('a summary bonds at the place that it was minted for', async () => {
+test('accepts a summary for the session, device and nonce that it was issued for', async () => {
   await fc.assert(
     fc.asyncProperty(place, async (minted) => {
       const { evidence, submit } = await mint(minted)
@@ -141,7 +141,7 @@ test('a summary bonds at the place that it was minted for', async () => {
   )
 })
 
-test('a summary of another session, device, tenant, code, time or key id, or that says anything else, never verifies', async () => {
+test('rejects a summary with another session, device, tenant, nonce, time or key id, or any other change', async () => {
   await fc.assert(
     fc.asyncProperty(
       place,

@@ -13,7 +13,7 @@ const challenge = async () => (await h.api('POST', '/devices/challenges')).body.
 const register = (body: object, token?: string) =>
   h.api('POST', '/devices', { token, body: { format: 'software', ...body } })
 
-test('a registration answers the device, its subject and its token, which is shown this once', async () => {
+test('returns the device, its subject and its token, which is shown once', async () => {
   const { public_key } = newKey()
   const registered = await register({ challenge: await challenge(), public_key })
   assert.equal(registered.status, 201)
@@ -34,7 +34,7 @@ test('a registration answers the device, its subject and its token, which is sho
   })
 })
 
-test('a challenge serves once, for five minutes, and only if it is ours', async () => {
+test('accepts a challenge once, for five minutes, and only if the service issued it', async () => {
   const once = await challenge()
   assert.equal((await register({ challenge: once, public_key: newKey().public_key })).status, 201)
   const late = await challenge()
@@ -56,7 +56,7 @@ test('a challenge serves once, for five minutes, and only if it is ours', async 
   }
 })
 
-test('a challenge has one spelling: another way to write its last bits is not ours', async () => {
+test('rejects another base64url spelling of a challenge', async () => {
   const given = await challenge()
   const last = BASE64URL.indexOf(given.at(-1) ?? '')
   for (const bits of [1, 2, 3]) {
@@ -70,7 +70,7 @@ test('a challenge has one spelling: another way to write its last bits is not ou
   assert.equal((await register({ challenge: given, public_key: newKey().public_key })).status, 201)
 })
 
-test('of ten registrations at once with one challenge exactly one is made', async () => {
+test('accepts exactly one of ten concurrent registrations with one challenge', async () => {
   const once = await challenge()
   const replies = await Promise.all(
     Array.from({ length: 10 }, () =>
@@ -83,7 +83,7 @@ test('of ten registrations at once with one challenge exactly one is made', asyn
   )
 })
 
-test('a key belongs to one device; refusing it does not use the challenge up', async () => {
+test('rejects a registered key without using the challenge up', async () => {
   const { public_key } = newKey()
   await register({ challenge: await challenge(), public_key })
   const again = await challenge()
@@ -94,7 +94,7 @@ test('a key belongs to one device; refusing it does not use the challenge up', a
   assert.equal((await register({ challenge: again, public_key: newKey().public_key })).status, 201)
 })
 
-test('a key that is not P-256 in SPKI form is refused', async () => {
+test('rejects a key that is not P-256 in SPKI form', async () => {
   const spki = (curve: string) =>
     generateKeyPairSync('ec', { namedCurve: curve })
       .publicKey.export({ format: 'der', type: 'spki' })
@@ -110,7 +110,7 @@ test('a key that is not P-256 in SPKI form is refused', async () => {
   }
 })
 
-test('a registration is held to the members of its format, and a mistake is named', async () => {
+test('rejects members of another format in a registration, and names the mistake', async () => {
   const chain = Array.from({ length: 3 }, () => 'AAAA')
   const response = { clientDataJSON: 'AAAA', attestationObject: 'AAAA' }
   const registration = { id: 'AAAA', type: 'public-key', response }
@@ -179,14 +179,14 @@ test('a registration is held to the members of its format, and a mistake is name
   assert.equal((await register({ challenge: once, public_key: newKey().public_key })).status, 201)
 })
 
-test('a removed device is gone: its token opens nothing any more', async () => {
+test('rejects the token of a removed device', async () => {
   const phone = await h.register()
   const session = await h.create()
   assert.equal((await h.removeKey(phone)).status, 204)
   assert.equal((await h.claim(phone, session)).body.error.reason, 'credential_invalid')
 })
 
-test('a blocked device is not usable, even where it had claimed', async () => {
+test('rejects a blocked device, even if it had claimed the session', async () => {
   const phone = await h.register()
   const session = await h.create()
   const view = (await h.claim(phone, session)).body
@@ -196,7 +196,7 @@ test('a blocked device is not usable, even where it had claimed', async () => {
   assert.equal((await h.attest(phone, view)).body.error.reason, 'device_not_usable')
 })
 
-test('a removed device stays removed, whatever an operator does after it', async () => {
+test('keeps a removed device removed, whatever an operator does', async () => {
   const phone = await h.register()
   const move = (name: keyof typeof DEVICE_MOVES) =>
     h.service.store.write((tables) =>
@@ -213,7 +213,7 @@ test('a removed device stays removed, whatever an operator does after it', async
   )
 })
 
-test('a device’s record tells when its last assertion was signed', async () => {
+test('returns when the device’s last assertion was signed', async () => {
   const phone = await h.register()
   const session = await h.create()
   await h.attest(phone, (await h.claim(phone, session)).body)

@@ -47,7 +47,7 @@ for (const [format, makeKey] of FORMATS) {
   })
 }
 
-test('of several new tokens whose answers were lost only the last one counts', async () => {
+test('accepts only the last of several tokens whose responses were lost', async () => {
   await using h = await setUp()
   const phone = await h.register()
   const made: string[] = []
@@ -61,7 +61,7 @@ test('of several new tokens whose answers were lost only the last one counts', a
   assert.equal(await opens(h, phone, phone.device_token), false)
 })
 
-test('of many first uses at once all are served, and the token is exchanged once', async () => {
+test('accepts all concurrent first uses of a token, and exchanges it once', async () => {
   await using h = await setUp()
   const phone = await h.register()
   const { device_token: made } = (await ask(h, phone)).body
@@ -70,7 +70,7 @@ test('of many first uses at once all are served, and the token is exchanged once
   assert.deepEqual(await eventsOf(h, phone), ['registered', 'token_offered', 'token_rotated'])
 })
 
-test('whoever has the token and not the key gets no new one, and the phone keeps its own', async () => {
+test('issues no token to a caller without the key, and the phone keeps its own', async () => {
   await using h = await setUp()
   for (const [format, makeKey] of FORMATS) {
     const phone = await h.register(undefined, makeKey())
@@ -88,7 +88,7 @@ test('whoever has the token and not the key gets no new one, and the phone keeps
   }
 })
 
-test('what asks for a token is taken once, near its time, and from the device itself', async () => {
+test('accepts a token request once, near its time, and only from the device itself', async () => {
   await using h = await setUp()
   const [phone, stranger] = [await h.register(), await h.register()]
   const body = tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN })
@@ -113,7 +113,7 @@ test('what asks for a token is taken once, near its time, and from the device it
   )
 })
 
-test('a copy of the key that asks for a token is found out by its counter', async () => {
+test('detects a copied key that requests a token by its counter', async () => {
   await using h = await setUp()
   const phone = await h.register()
   const copy = { ...phone }
@@ -123,7 +123,7 @@ test('a copy of the key that asks for a token is found out by its counter', asyn
   assert.deepEqual(await eventsOf(h, phone), ['registered', 'token_offered', 'suspect'])
 })
 
-test('a token of the service rests as a hash, also while it waits', async () => {
+test('stores a token as a hash, also before its first use', async () => {
   await using h = await setUp()
   const phone = await h.register()
   const { device_token: made } = (await ask(h, phone)).body

@@ -146,7 +146,7 @@ test('simulated phones of every format add, list and remove each other’s keys'
   }
 })
 
-test('a phone is an iPhone where nothing else is said, keeps its key, and gets a new one for another format', async () => {
+test('simulates an iPhone by default, keeps its key, and creates a new one for another format', async () => {
   await using beside = await besideEachOther('sandbox')
   const iphone = await beside.play('approve')
   assert.equal(iphone.format, 'apple-app-attest')
@@ -158,7 +158,7 @@ test('a phone is an iPhone where nothing else is said, keeps its key, and gets a
   )
 })
 
-test('the phone’s own makers are trusted by no production tenant', async () => {
+test('rejects the simulated vendors for a production tenant', async () => {
   await using beside = await besideEachOther('production')
   for (const format of PHONE_FORMATS) {
     const { result } = await beside.play('approve', format)
@@ -166,7 +166,7 @@ test('the phone’s own makers are trusted by no production tenant', async () =>
   }
 })
 
-test('the makers’ keys are for their owner only, and what a service is told of them holds none', async () => {
+test('protects the vendors’ private keys with file permissions, and gives the service none', async () => {
   await using beside = await besideEachOther('sandbox')
   assert.equal(statSync(join(beside.folder, 'phone-authority.json')).mode & 0o777, 0o600)
   const told = readFileSync(findTestRoots(beside.folder) ?? '', 'utf8')

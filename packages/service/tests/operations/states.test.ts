@@ -129,7 +129,7 @@ for (const { call, run, answers } of TABLE) {
   }
 }
 
-test('each way to end is told to the backend by name, and to the browser without the failing proof', async () => {
+test('reports each end reason to the backend, and to the browser without the failing proof', async () => {
   const { session, phone } = await h.reach('pending')
   await h.decline(phone, session, 'user_unexpected')
   assert.equal((await h.get(session)).body.ended_reason, 'user_unexpected')
@@ -137,7 +137,7 @@ test('each way to end is told to the backend by name, and to the browser without
   assert.equal((await h.get(killed.session)).body.ended_reason, 'killed_by_tenant')
 })
 
-test('a browser is not told which proof failed', async () => {
+test('does not reveal to a browser which proof failed', async () => {
   const asBrowser = async (session: CreatedSession) => {
     const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token }
     return (await h.api('GET', `/sessions/${session.id}`, { token: h.shop.publishable, headers }))
@@ -191,14 +191,14 @@ test('the third valid assertion that misses the policy ends the session', async 
   assert.deepEqual([ended.state, ended.ended_reason], ['killed', 'policy_not_met'])
 })
 
-test('a phone finds its session by the code it came with, over a step-up and after the bond', async () => {
+test('finds a phone’s session by its nonce, across a step-up and after the bond', async () => {
   const { session, phone } = await h.reach('step_up_required')
   const stepping = await h.view(phone, session)
   assert.equal((await h.attest(phone, stepping)).body.state, 'bonded')
   assert.equal((await h.view(phone, session)).state, 'bonded')
 })
 
-test('what a session had proved is not shown any more once it was killed', async () => {
+test('hides the verification of a session after it was killed', async () => {
   const { session, phone } = await h.reach('bonded')
   assert.ok((await h.get(session)).body.verification)
   await h.kill(session)
@@ -209,7 +209,7 @@ test('what a session had proved is not shown any more once it was killed', async
   )
 })
 
-test('an old step nonce is an expired challenge', async () => {
+test('reports an old step nonce as an expired challenge', async () => {
   const { session, phone } = await h.reach('step_up_required')
   const first = await h.view(phone, session)
   await h.attest(phone, first, {
@@ -219,7 +219,7 @@ test('an old step nonce is an expired challenge', async () => {
   assert.equal(late.body.error.reason, 'challenge_expired')
 })
 
-test('the pinned phone’s fifth assertion that does not verify ends the session', async () => {
+test('ends the session at the pinned phone’s fifth invalid assertion', async () => {
   const { session, phone } = await h.reach('pending')
   await h.claim(phone, session)
   const view = await h.view(phone, session)
@@ -233,7 +233,7 @@ test('the pinned phone’s fifth assertion that does not verify ends the session
   assert.deepEqual([ended.state, ended.ended_reason], ['killed', 'too_many_attempts'])
 })
 
-test('forged evidence counts towards the five as a forged assertion does', async () => {
+test('counts forged evidence towards the five failures, like a forged assertion', async () => {
   const { session, phone } = await h.reach('pending')
   const view = (await h.claim(phone, session)).body
   const { verified_evidence } = (await h.evidence(phone, view)).body
@@ -246,7 +246,7 @@ test('forged evidence counts towards the five as a forged assertion does', async
   assert.equal((await h.get(session)).body.ended_reason, 'too_many_attempts')
 })
 
-test('a phone with a stale counter is no forger: six repetitions end nothing', async () => {
+test('does not count a stale counter as a forgery: six retries end nothing', async () => {
   const { session, phone } = await h.reach('pending')
   const view = (await h.claim(phone, session)).body
   const { verified_evidence } = (await h.evidence(phone, view)).body
@@ -268,7 +268,7 @@ function forgery(
   }
 }
 
-test('another phone’s fifth only shuts that phone out', async () => {
+test('excludes another phone at its fifth failure without ending the session', async () => {
   const { session, phone } = await h.reach('pending')
   const forger = await h.register()
   const view = await h.view(forger, session)

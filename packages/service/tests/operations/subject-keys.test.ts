@@ -337,7 +337,7 @@ test('an addition that races a block of the subject leaves no device that serves
   }
 })
 
-test('the store itself stores no key for a blocked subject, a foreign or stopped approver, or past the bound', async () => {
+test('the store rejects a key for a blocked subject, from a foreign or inactive approver, or beyond the maximum', async () => {
   await using h = await setUp()
   const [phone, stranger] = [await h.register(), await h.register()]
   const device = await h.service.store.read((tables) =>
@@ -373,7 +373,7 @@ test(`a subject has at most ${MAX_KEYS_PER_SUBJECT} keys, and gets another once 
   await h.register(phone)
 })
 
-test('a key approves no key that proves more than itself', async () => {
+test('rejects an approval of a key that is stronger than the approving one', async () => {
   await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
   const software = await h.register()
   const passkey = await h.register(undefined, webauthnKey('unattested'))
@@ -388,7 +388,7 @@ test('a key approves no key that proves more than itself', async () => {
     assert.equal((await h.register(apple, key)).subject_id, apple.subject_id)
 })
 
-test('a workflow takes only keys of the age that it demands', async () => {
+test('rejects keys younger than the workflow requires', async () => {
   const workflows = [
     { name: 'wire', actions: ['act'], min_key_age_seconds: 86_400 },
     { name: 'usual', actions: ['act'] },

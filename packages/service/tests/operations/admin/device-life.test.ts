@@ -93,7 +93,7 @@ test('whatever order a phone’s requests arrive in, and however often, its devi
   }
 })
 
-test('a repetition is no clone where another session’s clock runs behind', async () => {
+test('does not take a retry for a clone when another session’s clock is behind', async () => {
   await using h = await setUp()
   const phone = await h.register()
   const view: PhoneSession = (await h.claim(phone, await h.create())).body
@@ -132,7 +132,7 @@ const eventsOf = async (h: Harness, phone: TestPhone) =>
 const reasonsOf = async (h: Harness, session: { id: string }) =>
   (await notesOf(h, session)).map(([, reason]) => reason)
 
-test('every change of a device is an event of its own, and stands in the timeline of each session that it holds', async () => {
+test('records every change of a device as an event, and in the timeline of each session pinned to it', async () => {
   await using h = await setUp()
   const phone = await h.register()
   const copy = { ...phone }
@@ -173,7 +173,7 @@ test('every change of a device is an event of its own, and stands in the timelin
   assert.deepEqual(await reasonsOf(h, other), [])
 })
 
-test('a device moves along its table and no other way, whoever asks', async () => {
+test('rejects every device transition that its table does not have', async () => {
   await using h = await setUp()
   const STATES = {
     active: [],
@@ -227,7 +227,7 @@ test('a device that was blocked or suspect by mistake serves again once an opera
   )
 })
 
-test('of a device that changes for ever the latest 200 changes are kept', async () => {
+test('stores the latest 200 events of a device', async () => {
   await using h = await setUp()
   const phone = await h.register()
   await h.service.store.write(function* (tables) {
