@@ -8,10 +8,10 @@ import type { CachedDevice, RowCaches } from './row-cache.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
 import { changed, type Row, row, rows } from './statement.ts'
 
-/** Of each device: more than an honest phone has in years; a bound on what a stubborn one can make us store. */
+/** Events stored per device: more than a phone causes in years, and a bound on storage. */
 const MAX_EVENTS = 200
 
-/** The registered keys, and what their subjects are called towards each tenant. */
+/** The registered devices, and the pairwise references of their subjects for each tenant. */
 export function deviceTable(
   { requestId }: Pick<Writing, 'requestId'>,
   kept: Pick<RowCaches, 'devices' | 'deviceTokens' | 'motions'>,
@@ -33,10 +33,10 @@ export function deviceTable(
     },
 
     *keepReceipt(id, finding) {
-      const { receipt, ...told } = finding.verified ? finding : { ...finding, receipt: null }
+      const { receipt, ...facts } = finding.verified ? finding : { ...finding, receipt: null }
       yield* row(
         'insert into device_receipt (device_id, finding, receipt) values ($1, $2, $3) returning device_id',
-        [id, JSON.stringify(told), receipt],
+        [id, JSON.stringify(facts), receipt],
       )
     },
 
@@ -59,7 +59,8 @@ export function deviceTable(
 
     *raiseCounter(id, counter, issuedAt) {
       const raised = yield* changed(
-        // Passkeys count nothing: theirs stays 0. Of two sessions' clocks one may run behind, so the time is the latest.
+        // Synced passkeys have no counter: theirs stays 0. Requests may arrive out of order, so the latest
+        // time is stored.
         `update device set counter = $2, last_issued_at = case when last_issued_at > $3 then last_issued_at else $3 end
          where id = $1 and (counter < $2 or (format = 'webauthn' and counter = 0 and $2 = 0)) and status in ('active', 'suspect')`,
         [id, counter, issuedAt],
@@ -230,7 +231,7 @@ export function deviceTable(
   }
 }
 
-/** `guard` may use the columns' values by number; its own values follow from $18 on. */
+/** `guard` may use the columns' values by number. Its own values start at $18. */
 function* insertDevice(
   device: Device,
   of: { token: DeviceToken; guard: string; guardValues: readonly number[] },
@@ -293,11 +294,11 @@ function tokenOf(id: Column, hash: Column, issuedAt: Column): DeviceToken {
   return { id: id as string, hash: hash as Uint8Array, issuedAt: Number(issuedAt) }
 }
 
-/** A device with what an operator has decided about its subject, which counts for all of the subject's devices. */
+/** Selects devices with the block of their subject, which applies to all of the subject's devices. */
 export const SELECT_DEVICE =
   'select device.*, exists (select 1 from blocked_subject where blocked_subject.subject_id = device.subject_id) as subject_blocked from device'
 
-/** A device of a row that `SELECT_DEVICE` gave. */
+/** Converts a row of `SELECT_DEVICE` into a device. */
 export function deviceFromRow(found: Row): Device {
   return {
     id: found.id as Device['id'],

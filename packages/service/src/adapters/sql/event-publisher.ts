@@ -1,12 +1,12 @@
 import type { RequestId } from '@bonded/contract'
 import type { Announcement } from '../../ports/bus.ts'
 
-/** Notes what is to be told once the unit of work is durable. */
+/** Queues an event, which the store publishes once the unit of work is durable. */
 export type Announce = (announcement: Announcement) => void
 
-/** What the tables know of the unit of work that runs just now. */
+/** The context of the running unit of work. */
 export interface Writing {
   readonly announce: Announce
-  /** The request that the unit works for; null where nobody asked for it. */
+  /** The request that caused the unit; null for scheduled maintenance and commands. */
   readonly requestId: () => RequestId | null
 }

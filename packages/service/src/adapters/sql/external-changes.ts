@@ -1,7 +1,7 @@
 import type { SessionId } from '@bonded/contract'
 import type { Row, Statement } from './statement.ts'
 
-/** What this needs of the connection that writes. */
+/** The part of the store's connection that this class uses. */
 export interface WritingConnection {
   run(statement: Statement): readonly Row[] | number
   /** Changes when another connection has committed, not when this one has. */
@@ -9,8 +9,9 @@ export interface WritingConnection {
 }
 
 /**
- * Finds what other processes have stored: the command line, beside a running service. SQLite tells nobody; it
- * only counts commits. Events are taken by rowid, which rises, so that it costs the same however many there are.
+ * Finds events that other processes have stored, such as the command line. SQLite sends no
+ * notification and only counts commits. Events are read by their increasing rowid, so the cost does
+ * not depend on the number of stored events.
  */
 export class ExternalChanges {
   readonly #connection: WritingConnection
@@ -24,7 +25,7 @@ export class ExternalChanges {
   }
 
   next(): readonly { sessionId: SessionId; seq: number }[] {
-    // In this order: what is stored between the two readings is found now or the next time, never missed.
+    // The order matters: an event stored between the two reads is found now or at the next call.
     const latest = this.#latest()
     const version = this.#connection.foreignVersion()
     const found = version === this.#version ? [] : this.#after(this.#upTo)

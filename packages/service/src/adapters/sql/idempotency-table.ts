@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import type { IdempotencyTable } from '../../ports/store.ts'
 import { row } from './statement.ts'
 
-/** Which session an Idempotency-Key made, and a MAC of the body it came with. */
+/** Maps each Idempotency-Key to the session that it created and to a MAC of the request body. */
 export const idempotencyTable: IdempotencyTable = {
   *take({ tenantId, key, bodyMac, rootKeyId, session }) {
     const taken = yield* row(

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { MIGRATIONS } from './migrations.ts'
 import { asStoreError } from './sqlite-errors.ts'
 
-/** Another process may be writing just now, or applying the same steps. */
+/** How long to wait for another process that writes or applies the same steps. */
 const WAIT_FOR_LOCK_MS = 5_000
 
 export interface MigrationState {
@@ -13,22 +13,22 @@ export interface MigrationState {
   readonly appliedAt: string | null
 }
 
-/** The database and the program do not fit together. */
+/** The schema of the database does not match this version of the program. */
 export class MigrationError extends Error {
   readonly code = 'migration_mismatch'
   override readonly name = 'MigrationError'
 }
 
 /**
- * Brings a SQLite file to the schema of this program, all steps or none.
+ * Migrates a SQLite file to the schema of this program. It applies all missing steps or none.
  *
- * @returns the steps that were applied now
- * @throws {MigrationError} where the file was made by a newer program, or a released step was changed
- * @throws {StoreError} where it cannot be read or written
+ * @returns the steps that it applied
+ * @throws {MigrationError} if a newer program created the file, or a released step was changed
+ * @throws {StoreError} if the file cannot be read or written
  */
 export function migrate(file: string, now: number): readonly string[] {
   try {
-    // Nothing to do is the usual case, and must not wait for a service that writes.
+    // Usually no step is missing. That case must not wait for a service that writes.
     if (existsSync(file) && migrationStates(file).every(({ appliedAt }) => appliedAt !== null))
       return []
     using database = openDatabase(file)
@@ -60,7 +60,7 @@ function applyMissing(database: DatabaseSync, now: number): readonly string[] {
   }
 }
 
-/** Every step this program knows, and when it was applied. Changes nothing, and makes no file. */
+/** Lists every step of this program and when it was applied. It neither writes nor creates the file. */
 export function migrationStates(file: string): readonly MigrationState[] {
   const applied = existsSync(file) ? readSteps(file) : new Map<number, number>()
   return MIGRATIONS.map(({ number, name }) => {
@@ -70,7 +70,8 @@ export function migrationStates(file: string): readonly MigrationState[] {
 }
 
 function openDatabase(file: string): DatabaseSync {
-  // Made before SQLite makes it, for its owner's eyes only; SQLite gives its side files the same mode.
+  // The file is created before SQLite opens it, so that only its owner can read it. SQLite gives its
+  // side files the same mode.
   closeSync(openSync(file, 'a', 0o600))
   const database = new DatabaseSync(file, { timeout: WAIT_FOR_LOCK_MS })
   database.exec('pragma journal_mode = wal; pragma synchronous = full')

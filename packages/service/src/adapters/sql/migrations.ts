@@ -1,6 +1,6 @@
 /**
- * The schema, step by step. A step that was released is never changed: its checksum stands in every database.
- * Only what SQLite and PostgreSQL share: text, bigint (milliseconds, counters), bytea.
+ * The steps of the schema. A released step never changes, because every database stores its checksum.
+ * The types are those that SQLite and PostgreSQL share: text, bigint (milliseconds, counters), bytea.
  */
 export const MIGRATIONS: readonly {
   readonly number: number
@@ -43,7 +43,8 @@ export const MIGRATIONS: readonly {
         context text, wanted_subject_ref text, subject_ref text, phone_number text, end_user_address text,
         requesting_origin text, device_id text, claimed_nonce text, claimed_at bigint,
         valid_assertions bigint not null, bond_digest text, verification text, step_up text)`,
-      // Live sessions by expiry (the sweeper), ended ones by end (retention). Partial: each session stands in one.
+      // Live sessions by expiry (sweeper), ended ones by end (retention). Each session is in one of these
+      // partial indexes.
       `create index session_live on session (expires_at) where ended_at is null`,
       `create index session_ended on session (ended_at) where ended_at is not null`,
       `create table session_event (
@@ -78,7 +79,7 @@ export const MIGRATIONS: readonly {
     statements: [
       'alter table session_event add column session_began_at bigint',
       'update session_event set session_began_at = (select created_at from session where session.id = session_event.session_id)',
-      // Session ids are random, so an index that begins with one is written all over: a page for every event.
+      // Session ids are random: an index that starts with one would write a separate page for every event.
       'drop index session_event_by_seq',
       'create unique index session_event_by_seq on session_event (session_began_at, session_id, seq)',
     ],
@@ -87,7 +88,7 @@ export const MIGRATIONS: readonly {
     number: 5,
     name: 'what a registration proved of a key',
     statements: [
-      // JSON: read with the device, never searched.
+      // JSON, because the columns are read with the device and never searched.
       'alter table device add column webauthn text',
       'alter table device add column build text',
       'create table device_receipt (device_id text primary key, finding text not null, receipt bytea)',
@@ -96,7 +97,7 @@ export const MIGRATIONS: readonly {
   {
     number: 6,
     name: 'how a phone was moved before, as keyed marks',
-    // At most eight windows, read and written together. The features themselves are not stored.
+    // At most eight windows, read and written together. The table stores no motion features.
     statements: [
       'create table device_motion (device_id text primary key, root_key_id text not null, windows bytea not null)',
     ],
@@ -105,7 +106,7 @@ export const MIGRATIONS: readonly {
     number: 7,
     name: 'no phone number rests plain',
     statements: [
-      // Until step 5 numbers were stored as they were given. Every E.164 number begins with a plus, no sealed one does.
+      // Steps up to 5 stored unsealed numbers. An E.164 number starts with a plus, a sealed one does not.
       `update session set phone_number = null where phone_number like '+%'`,
     ],
   },
@@ -127,7 +128,7 @@ export const MIGRATIONS: readonly {
     statements: [
       'alter table idempotency add column session_began_at bigint',
       'update idempotency set session_began_at = (select created_at from session where session.id = idempotency.session_id)',
-      // As the events do since step 4: a page for every key that is stored or forgotten, saved.
+      // As for events in step 4, this saves one page for every key that is stored or purged.
       'drop index idempotency_by_session',
       'create index idempotency_by_session on idempotency (session_began_at, session_id)',
     ],
@@ -145,11 +146,12 @@ export const MIGRATIONS: readonly {
     name: 'the keys of a subject: who approved a key, blocked subjects, the age of a token',
     statements: [
       'alter table device add column added_by text',
-      // The latest issued_at of the requests for a token or a change of keys. A key that does not count has no counter.
+      // The latest issued_at of requests for a token or a change of keys: the replay protection of keys
+      // whose counter stays 0.
       'alter table device add column request_issued_at bigint',
       'alter table device add column token_issued_at bigint',
       'alter table device add column offered_token_issued_at bigint',
-      // When a token was made was not stored before this step. The earliest it can be is when its key was registered.
+      // Earlier steps do not store when a token was issued. Its registration is the earliest time possible.
       'update device set token_issued_at = created_at',
       'update device set offered_token_issued_at = created_at where offered_token_id is not null',
       'create table blocked_subject (subject_id text primary key, blocked_at bigint not null)',

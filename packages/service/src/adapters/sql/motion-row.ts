@@ -1,11 +1,11 @@
 import type { StoredWindow } from '../../domain/motion-memory.ts'
 
-/** When it was (two words), and how many marks follow. */
+/** The time (two words) and the number of fingerprints. */
 const HEAD_WORDS = 3
 const WORD_BYTES = 4
 const WORD = 2 ** 32
 
-/** Windows as they rest in their column: words of 32 bits, little-endian. A text of them would be three times as long. */
+/** Encodes windows for their column: 32-bit words, little-endian. Text would take 3× the space. */
 export function windowsToBytes(windows: readonly StoredWindow[]): Uint8Array {
   const words = windows.reduce((sum, { fingerprints }) => sum + HEAD_WORDS + fingerprints.length, 0)
   const view = new DataView(new ArrayBuffer(words * WORD_BYTES))

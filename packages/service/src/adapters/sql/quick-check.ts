@@ -4,9 +4,9 @@ import { StoreError } from '../../ports/store.ts'
 import { asStoreError } from './sqlite-errors.ts'
 
 /**
- * Reads the whole file and looks whether it hangs together, without changing it. A file that is not there yet is fine.
+ * Runs SQLite's integrity check over the whole file without changing it. A missing file passes.
  *
- * @throws {StoreError} where it is not a database, or is damaged
+ * @throws {StoreError} if the file is not a database or is damaged
  */
 export function quickCheck(file: string): void {
   if (!existsSync(file)) return

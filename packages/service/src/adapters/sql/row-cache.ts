@@ -6,37 +6,37 @@ import type { PublishableKey, ServerCredential } from '../../ports/store.ts'
 import type { DeviceToken } from '../../ports/store.ts'
 import { GenerationCache } from '../cache/generation-cache.ts'
 
-/** A session of this process lives a few minutes: these are the ones that somebody is about to ask for again. */
+/** Sessions live a few minutes; the cached ones are those that calls will read again. */
 const MAX_SESSIONS = 4_096
 const MAX_DEVICES = 4_096
-/** Some 4 KB each. */
+/** About 4 KB each. */
 const MAX_MOTIONS = 1_024
-/** A bound; far more keys than one node's tenants hold. */
+/** A bound on memory: far more keys than the tenants of one node have. */
 const MAX_TENANT_ROWS = 10_000
 
 /**
- * Rows as they rest in the database, kept in memory. A unit of work runs without letting go of the thread and
- * nobody else runs between it and its commit, so what is kept is what is stored, as long as it is dropped when a
- * unit is undone and when another process has written.
+ * In-memory caches of committed rows. A group of units runs synchronously up to its commit, so the
+ * caches match the database. The store clears them after a rollback and after a commit of another
+ * process.
  */
 export interface RowCaches {
   readonly sessions: GenerationCache<SessionId, Session>
-  /** Of each session, how often which phone has failed on it. */
+  /** For each session, the failures of each device. */
   readonly failures: GenerationCache<SessionId, ReadonlyMap<DeviceId, number>>
   readonly bonds: GenerationCache<string, CachedBonds>
   readonly devices: GenerationCache<DeviceId, CachedDevice>
-  /** Which device has a token, or is offered one. */
+  /** The device of each token, in use or offered. */
   readonly deviceTokens: GenerationCache<string, DeviceId>
   readonly motions: GenerationCache<DeviceId, MotionMemory>
   readonly tenants: GenerationCache<string, Tenant>
   readonly serverCredentials: GenerationCache<string, ServerCredential>
   readonly publishableKeys: GenerationCache<string, PublishableKey>
-  /** Those that a tenant has. */
+  /** Origins that belong to a tenant. */
   readonly origins: GenerationCache<string, true>
   clear(): void
 }
 
-/** What a phone's bonds with one tenant have left: what its subject is called there, and its decayed continuity. */
+/** A device's history with one tenant: the reference of its subject, and its decayed continuity. */
 export interface CachedBonds {
   readonly subjectRef: string
   readonly continuity: number
@@ -45,7 +45,7 @@ export interface CachedBonds {
 export interface CachedDevice {
   readonly device: Device
   readonly token: DeviceToken
-  /** Waits to be used for the first time. */
+  /** The token that is offered and not yet used. */
   readonly offered: DeviceToken | undefined
 }
 

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { asStoreError, classifyError } from './sqlite-errors.ts'
 
-/** Another service works on the same file. */
+/** Another service uses the same file. */
 export class StoreInUse extends Error {
   readonly code = 'store_in_use'
   override readonly name = 'StoreInUse'
@@ -16,14 +16,14 @@ export class StoreInUse extends Error {
 }
 
 /**
- * Makes sure that one service works on a file, and no second: each keeps watchers, limits and timers in memory.
- * The command line needs no such lock. It is a lock of the operating system, taken through SQLite on a file of
- * its own, so it ends with the process however that ends. Nothing is ever written to that file.
+ * Locks a database file for one service, because each service has watchers, limits and timers in
+ * memory. Commands need no lock. SQLite takes an operating system lock on a separate file, which ends
+ * with the process. Nothing is ever written to that file.
  *
- * @throws {StoreInUse} where another process has it
+ * @throws {StoreInUse} if another process has the lock
  */
 export function lockForServing(file: string): Disposable {
-  // By its real path: two names of one file are one file.
+  // The real path, so that two names of one file share one lock.
   const real = existsSync(file)
     ? realpathSync(file)
     : join(realpathSync(dirname(file)), basename(file))

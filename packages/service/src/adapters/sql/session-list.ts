@@ -20,7 +20,7 @@ export function listStatement({ tenantId, state, before, limit }: SessionQuery):
   return { text, values }
 }
 
-/** The stored state does not follow the clock: a session can be expired before it is stored as such. */
+/** A session can be expired before the sweeper stores that state, so the time is compared as well. */
 function inState(
   { is, at }: NonNullable<SessionQuery['state']>,
   value: (given: SqlValue) => string,

@@ -4,7 +4,7 @@ import type { Session } from '../../domain/session.ts'
 import type { StoredEvent } from '../../ports/store.ts'
 import type { Row, SqlValue } from './statement.ts'
 
-/** Column by column, how a session rests. The one place where the two spellings meet. */
+/** The column of each member of a session. */
 const COLUMNS: { readonly [Member in keyof Session]: string } = {
   id: 'id',
   tenantId: 'tenant_id',
@@ -50,7 +50,7 @@ export function columnsOf(session: Session): SqlValue[] {
   return MEMBERS.map((member) => columnValue(session, member))
 }
 
-/** The columns in which two readings of a session differ, and what they hold in the later one. */
+/** The columns in which two versions of a session differ, with the values of the later one. */
 export function differenceOf(
   before: Session,
   after: Session,
@@ -70,9 +70,9 @@ function columnValue(session: Session, member: keyof Session): SqlValue {
   return AS_JSON.has(member) && value !== null ? JSON.stringify(value) : (value as SqlValue)
 }
 
-/** A policy is the same text for every session of a workflow: parsed once. */
+/** Parsed policies by their text, which is the same for every session of a workflow. */
 const policies = new Map<string, Policy>()
-/** Far more than one node has workflows; a bound, should tenants change theirs for ever. */
+/** A bound on memory: far more than the number of workflows on one node. */
 const MAX_POLICIES = 1_000
 
 function parsePolicy(text: string): Policy {
@@ -135,7 +135,7 @@ export function entryFromRow(row: Row): TimelineEntry {
   }
 }
 
-/** An event as the channel repeats it. */
+/** Converts a row into an event that the channel can replay. */
 export function eventFromRow(row: Row): StoredEvent {
   return {
     seq: Number(row.seq),

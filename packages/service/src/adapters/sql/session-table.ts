@@ -15,15 +15,18 @@ import {
 } from './session-row.ts'
 import { changed, row, rows } from './statement.ts'
 
-/** More lines than any honest session writes; a bound on what a stubborn phone can make us store. */
+/** Timeline entries per session: more than an honest session causes, and a bound on storage. */
 const MAX_NOTES = 200
-/** Whoever saw the code can be refused: the rest is kept for the phone that claimed, the backend and the operator. */
-const MAX_NOTES_OF_STRANGERS = 100
+/**
+ * Entries that phones without the claim may cause. The remaining ones are reserved for the phone that
+ * claimed, the backend and the operator.
+ */
+const MAX_NOTES_OF_OTHER_PHONES = 100
 
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`
 const INSERT_EVENT = `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
   values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9)`
-/** Events lie by when their session began, so that what is written together lies together, however many there are. */
+/** Events are indexed by the start of their session, so that writes of one time share pages. */
 const OF_SESSION =
   'session_id = $1 and session_began_at = (select created_at from session where id = $1)'
 
@@ -34,8 +37,8 @@ const BONDS = `select
 /**
  * The sessions, their events and their timeline.
  *
- * @param kept what is stored; a driver that cannot know gives one that it clears
- * @param writing.requestId of the unit of work that runs just now; null where no request asked for it
+ * @param writing context of the running unit of work
+ * @param caches caches of committed rows, which the store clears when they may be stale
  */
 export function sessionTable(
   { announce, requestId }: Writing,
@@ -60,7 +63,10 @@ export function sessionTable(
     announce({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
   }
 
-  /** The guarded statement: stored only where nothing else was since `before` was read. Whoever loses reads anew. */
+  /**
+   * Stores a change only if the session is unchanged since `before` was read. If another unit was
+   * faster, it returns false and drops the cached session.
+   */
   function* replace(before: Session, after: Session): Work<boolean> {
     const { columns, values } = differenceOf(before, after)
     if (values.length === 0) return true
@@ -99,7 +105,8 @@ export function sessionTable(
     const found = yield* row(BONDS, [tenantId, subjectId, id])
     const subjectRef = (found?.subject_ref as string | null) ?? undefined
     const continuity = found?.mean == null ? undefined : Number(found.mean)
-    // What is not there may come with any phone of the subject. Once there, a name stays, and the rest changes below only.
+    // A missing value can be added by any device of the subject, so only complete bonds are cached. The
+    // reference never changes, and only storeContinuity changes the rest.
     if (subjectRef !== undefined && continuity !== undefined)
       bonds.set(key, { subjectRef, continuity })
     return {
@@ -169,7 +176,7 @@ export function sessionTable(
         `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
          select $1, created_at, null, $2, $3, null, null, $4, $5, $6 from session
          where id = $1 and (select count(*) from session_event where ${OF_SESSION}) <
-           case when $7 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_STRANGERS} end`,
+           case when $7 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_OTHER_PHONES} end`,
         [
           id,
           note.at,
@@ -228,7 +235,7 @@ export function sessionTable(
       )
       if (doomed.length === 0) return 0
       const ids = doomed.map((found) => found.id as SessionId)
-      // As many as there can be, some of them twice: one text, however many there are, so it is prepared once.
+      // The list always has `limit` ids, some of them repeated, so that the statement is prepared once.
       const values = Array.from({ length: limit }, (_, at) => ids[at % ids.length] as SessionId)
       const among = `in (${values.map((_, at) => `$${at + 1}`).join(', ')})`
       const ofThem = `(session_began_at, session_id) in (select created_at, id from session where id ${among})`
@@ -285,7 +292,7 @@ function bondsKey(tenantId: TenantId, deviceId: DeviceId): string {
 
 const updates = new Map<string, string>()
 
-/** One statement for each set of columns that ever changes together; there are about ten. */
+/** One statement for each set of columns that changes together; there are about ten. */
 function updateStatement(columns: string): string {
   let text = updates.get(columns)
   if (text === undefined) {

@@ -1,6 +1,6 @@
 import { StoreError, type StoreFailure } from '../../ports/store.ts'
 
-/** SQLite's primary result codes that say something of the machine. All others say that our SQL is wrong. */
+/** SQLite's primary result codes that report an outage. All others report a defect of the program. */
 const TROUBLE_BY_CODE: Readonly<Record<number, StoreFailure>> = {
   5: 'locked', // BUSY
   6: 'locked', // LOCKED
@@ -9,7 +9,7 @@ const TROUBLE_BY_CODE: Readonly<Record<number, StoreFailure>> = {
   11: 'damaged', // CORRUPT
   13: 'full',
   14: 'cannot_open',
-  15: 'locked', // PROTOCOL: the lock of the log was not to be had
+  15: 'locked', // PROTOCOL: the lock of the write-ahead log was not available
   26: 'not_a_database',
 }
 /** IOERR_SHMSIZE: no room for the file beside the database. */
@@ -17,7 +17,7 @@ const NO_ROOM_BESIDE = 4874
 /** Extended codes carry the primary one in their low byte. */
 const PRIMARY = 0xff
 
-/** What a failure of SQLite says of the machine; nothing where the failure is a bug of ours. */
+/** Classifies an error of SQLite as an outage; undefined if it is a defect of the program. */
 export function classifyError(cause: unknown): StoreFailure | undefined {
   if (!(cause instanceof Error) || !('errcode' in cause) || typeof cause.errcode !== 'number')
     return undefined
@@ -34,7 +34,7 @@ const TEXT: Readonly<Record<StoreFailure, string>> = {
   input_output: 'the disk failed',
 }
 
-/** An outage as a `StoreError`; anything else as it is. */
+/** Converts an outage into a `StoreError` and returns any other error unchanged. */
 export function asStoreError(
   cause: unknown,
   { to, where }: { to: 'open' | 'read' | 'write'; where: string },

@@ -20,16 +20,19 @@ import { tenantCache } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
 import { asStoreError } from './sqlite-errors.ts'
 
-/** A writer that waits blocks the event loop: better a 503 soon than a service that stands still. */
+/** A waiting writer blocks the event loop, so a write soon fails with 503 instead. */
 const WAIT_FOR_LOCK_MS = 250
 
-/** How old a reading may be that another process has overtaken. A change is judged by what is stored, whatever was read. */
+/**
+ * How long a read may miss a commit of another process. Writes are guarded statements, so a stale
+ * read cannot cause a wrong change.
+ */
 const FOREIGN_CHECK_MS = 20
 
-/** SessionBroadcaster for the write-ahead log between two checkpoints (32 MB), and as much again to notice in time. */
+/** Space for the write-ahead log between two checkpoints (32 MB), and as much again as a reserve. */
 export const MIN_FREE_BYTES = 64 * 1024 * 1024
 
-interface SqliteStoreParts {
+interface SqliteStoreOptions {
   readonly bus: Bus
   readonly meter?: Meter
   readonly waitForLockMs?: number
@@ -45,20 +48,20 @@ interface Pending {
 
 interface Failure {
   readonly cause: unknown
-  /** Thrown by a unit: the others may well succeed without it. A file that is locked or a full disk fails all of them. */
+  /** Whether a unit threw, so that the others can succeed without it. An outage fails all units. */
   readonly byUnit: boolean
 }
 
 /**
- * The store on one SQLite file. All writes of one turn of the event loop share a transaction (one fsync), and
- * none of their promises resolves before its commit. Where a unit throws, all are undone and each is run again in
- * a transaction of its own: rare, and cheaper than a savepoint for every unit. A group runs without letting go of
- * the thread, so nobody reads what is not committed yet.
+ * The store on one SQLite file. All writes of one turn of the event loop share a transaction (one
+ * fsync), and their promises resolve after its commit. If a unit throws, the store rolls back the
+ * group and runs each unit in a separate transaction. That is rare, and cheaper than a savepoint for
+ * every unit. A group runs synchronously, so no read sees an uncommitted change.
  *
- * @param parts.bus is told of events once they are durable
- * @param parts.waitForLockMs how long a write waits for another process; by default as long as a service may stand still
- * @param parts.freeBytes how much room the disk of a file has; the system's answer where it is not given
- * @throws {StoreError} where the file cannot be opened
+ * @param options.bus publishes events once they are durable
+ * @param options.waitForLockMs how long a write waits for another process; 250 ms by default
+ * @param options.freeBytes free bytes on the disk of a file; by default the system's answer
+ * @throws {StoreError} if the file cannot be opened
  */
 export class SqliteStore implements Store {
   readonly #database: Connection
@@ -71,21 +74,21 @@ export class SqliteStore implements Store {
   readonly #tables: Tables
   readonly #readOnlyTables: Tables
   readonly #foreign: ExternalChanges
-  readonly #kept = rowCaches()
+  readonly #caches = rowCaches()
   #version = Number.NaN
   #staleAt = 0
-  /** Of the unit that runs just now. Units run one after the other, each at a stretch. */
+  /** The request of the running unit. Units run one at a time and synchronously. */
   #requestId: RequestId | null = null
-  /** Until one is seen to work that needs what a change needs: a transaction that changes nothing proves nothing. */
+  /** Stays true until a write succeeds. A transaction without a change would prove nothing. */
   #lastWriteFailed = false
 
-  constructor(file: string, parts: SqliteStoreParts) {
+  constructor(file: string, options: SqliteStoreOptions) {
     const {
       bus,
       meter = noMeter,
       waitForLockMs = WAIT_FOR_LOCK_MS,
       freeBytes = freeBytesOf,
-    } = parts
+    } = options
     this.#file = file
     this.#bus = bus
     this.#meter = meter
@@ -96,14 +99,14 @@ export class SqliteStore implements Store {
     } catch (cause) {
       throw asStoreError(cause, { to: 'open', where: file })
     }
-    this.#tables = tables(this.#kept, {
+    this.#tables = tables(this.#caches, {
       announce: (announcement) => this.#announcements.push(announcement),
       requestId: () => this.#requestId,
     })
     const announce = () => {
       throw new StoreError('a unit that only reads has changed a session')
     }
-    this.#readOnlyTables = tables(this.#kept, { announce, requestId: () => null })
+    this.#readOnlyTables = tables(this.#caches, { announce, requestId: () => null })
   }
 
   write<T>(unit: Unit<T>, requestId: RequestId | null = null): Promise<T> {
@@ -156,7 +159,7 @@ export class SqliteStore implements Store {
 
   async externalChanges(): ReturnType<Store['externalChanges']> {
     try {
-      // In this order: whoever hears of them reads at once, and must not be given what was kept from before.
+      // The caches are dropped before the events are returned, because their listeners read at once.
       const found = this.#foreign.next()
       this.#dropStale()
       return found
@@ -170,14 +173,14 @@ export class SqliteStore implements Store {
     this.#database.close()
   }
 
-  /** Changes nothing that means anything, but needs the room and the permission that a change needs. */
+  /** Writes a page without meaning, which needs the same space and permission as a change. */
   #tryToWrite(): boolean {
     try {
-      // Nothing else uses this number. Writing it writes a page, whatever it was before.
+      // The service does not use this number. Setting it always writes a page.
       this.#database.exec('pragma user_version = 1')
       this.#lastWriteFailed = false
     } catch {
-      // Asked because the last one failed; what it failed of was told then.
+      // The store reported the cause when the previous write failed.
     }
     return !this.#lastWriteFailed
   }
@@ -195,16 +198,16 @@ export class SqliteStore implements Store {
 
   #failed(units: readonly Pending[], failure: Failure | undefined): void {
     if (failure === undefined) return
-    const told = this.#outage(failure.cause, 'write')
-    // A unit that throws by itself says nothing of the database.
-    if (told instanceof StoreError) {
+    const error = this.#outage(failure.cause, 'write')
+    // An error of the unit itself is no outage of the database.
+    if (error instanceof StoreError) {
       this.#lastWriteFailed = true
       this.#meter.commitFailed()
     }
-    for (const unit of units) unit.failed(told)
+    for (const unit of units) unit.failed(error)
   }
 
-  /** All of the units or none. @returns why it was none */
+  /** Commits all of the units or none. @returns the failure if it was none */
   #commit(units: readonly Pending[]): Failure | undefined {
     let byUnit = false
     try {
@@ -216,7 +219,7 @@ export class SqliteStore implements Store {
       this.#database.exec('commit')
     } catch (cause) {
       this.#database.rollBack()
-      this.#kept.clear()
+      this.#caches.clear()
       this.#announcements = []
       return { cause, byUnit }
     }
@@ -232,7 +235,7 @@ export class SqliteStore implements Store {
     return undefined
   }
 
-  /** An outage as a `StoreError`; anything else as it is. What comes after the end meets an outage. */
+  /** Converts an outage into a `StoreError`. A call after the store was closed is an outage. */
   #outage(cause: unknown, to: 'read' | 'write'): unknown {
     if (!this.#database.isOpen)
       return new StoreError(`the store refused to ${to}: it is closed`, {
@@ -242,12 +245,12 @@ export class SqliteStore implements Store {
     return asStoreError(cause, { to, where: this.#file })
   }
 
-  /** What another process has written may be anything that is kept, and the schema. */
+  /** Drops caches and statements if another process has committed, which may include the schema. */
   #dropStale(): void {
     const version = this.#database.foreignVersion()
     if (version !== this.#version) {
-      this.#kept.clear()
-      this.#database.forgetStatements()
+      this.#caches.clear()
+      this.#database.dropStatements()
     }
     this.#version = version
     this.#staleAt = performance.now() + FOREIGN_CHECK_MS
@@ -271,20 +274,21 @@ function tables(kept: RowCaches, writing: Writing): Tables {
 
 interface Prepared {
   readonly statement: StatementSync
-  /** Which value each mark takes; nothing where they come in order. */
+  /** The index of the value of each placeholder; undefined if they are in order. */
   readonly order: readonly number[] | undefined
   readonly columns: readonly string[]
 }
 
-/** One connection, its prepared statements, and how a unit of work is driven over it. */
+/** One connection and its prepared statements. It runs units of work. */
 class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, Prepared>()
 
   constructor(file: string, waitForLockMs: number) {
     this.#database = new DatabaseSync(file, { timeout: waitForLockMs })
-    // FULL: a commit is on the disk before anybody is told of it. WAL: readers never wait for it. A checkpoint copies
-    // each page once, however often it changed: 8 000 pages (32 MB) make that rare without making a restart slow.
+    // FULL: a commit is on disk before its promise resolves. WAL: readers never wait for it. A
+    // checkpoint copies each changed page once. 8,000 pages (32 MB) make checkpoints rare without a
+    // slow restart.
     this.#database.exec(
       'pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory; pragma cache_size = -32000; pragma wal_autocheckpoint = 8000',
     )
@@ -294,12 +298,12 @@ class Connection {
     return this.#database.isOpen
   }
 
-  /** Undoes what is not committed. SQLite may have done so by itself: when the disk is full, it does. */
+  /** Rolls back the open transaction. On a full disk SQLite may have done so itself. */
   rollBack(): void {
     try {
       if (this.#database.isTransaction) this.exec('rollback')
     } catch {
-      // Whoever waits is told of the failure that led here. The next transaction cannot begin, and tries this again.
+      // The callers get the original failure. The next transaction cannot begin and rolls back again.
     }
   }
 
@@ -309,7 +313,7 @@ class Connection {
 
   run({ text, values, counts }: Statement): readonly Row[] | number {
     const { statement, order, columns } = this.#statement(text)
-    // node:sqlite would bind NULL, and a wrong program would look like an empty column.
+    // node:sqlite would bind NULL, which would hide the defect.
     for (let at = 0; at < values.length; at++)
       if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
     const bound =
@@ -324,7 +328,7 @@ class Connection {
     )
   }
 
-  /** Runs a unit of work to its end without letting go of the thread. */
+  /** Runs a unit of work to its end, synchronously. */
   drive<T>(work: Work<T>): T {
     let step = work.next()
     while (step.done !== true) {
@@ -346,8 +350,8 @@ class Connection {
     return version ?? Number.NaN
   }
 
-  /** SQLite prepares a statement again where the schema has changed, and then its columns are others than those noted here. */
-  forgetStatements(): void {
+  /** Drops the statements: after a change of the schema, SQLite returns other columns than cached. */
+  dropStatements(): void {
     this.#prepared.clear()
   }
 
@@ -356,7 +360,7 @@ class Connection {
     this.#database.close()
   }
 
-  /** node:sqlite binds by position only where every mark is a plain `?`, so `$2 … $1` is remembered as an order. */
+  /** node:sqlite binds by position for a plain `?` only, so the order of `$2 … $1` is stored. */
   #statement(text: string): Prepared {
     let prepared = this.#prepared.get(text)
     if (prepared === undefined) {
@@ -366,7 +370,7 @@ class Connection {
         return '?'
       })
       const statement = this.#database.prepare(marked)
-      // Values without their names: with them, node:sqlite would make each column's name anew for every row.
+      // Arrays, because for objects node:sqlite creates the column names again for every row.
       statement.setReturnArrays(true)
       const inOrder = order.every((value, at) => value === at)
       prepared = {

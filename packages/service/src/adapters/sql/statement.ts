@@ -1,30 +1,30 @@
 import type { Work } from '../../ports/store.ts'
 
-/** What a column holds. `undefined` is refused: SQLite would quietly write NULL for it. */
+/** A value of a column. `undefined` is excluded, because SQLite would silently write NULL. */
 export type SqlValue = string | number | null | Uint8Array
 
 /** One statement of the subset that SQLite and PostgreSQL share, with `$1`, `$2`, … for its values. */
 export interface Statement {
   readonly text: string
   readonly values: readonly SqlValue[]
-  /** Answered by the number of rows it changed, not by rows. */
+  /** Whether the result is the number of changed rows instead of rows. */
   readonly counts?: true
 }
 
 export type Row = Readonly<Record<string, SqlValue>>
 
-/** Runs a statement and answers its rows. */
+/** Runs a statement and returns its rows. */
 export function* rows(text: string, values: readonly SqlValue[]): Work<readonly Row[]> {
   return (yield { text, values } satisfies Statement) as readonly Row[]
 }
 
-/** Runs a statement and answers its first row, if it has one. */
+/** Runs a statement and returns its first row, if there is one. */
 export function* row(text: string, values: readonly SqlValue[]): Work<Row | undefined> {
   const found = yield* rows(text, values)
   return found.length === 0 ? undefined : found[0]
 }
 
-/** Runs a statement that changes rows, and answers how many it changed. */
+/** Runs a statement and returns the number of rows that it changed. */
 export function* changed(text: string, values: readonly SqlValue[]): Work<number> {
   return (yield { text, values, counts: true } satisfies Statement) as number
 }

@@ -1,12 +1,12 @@
 import type { RequestId, Unreadiness } from '@bonded/contract'
 import type { Store, Unit } from '../../ports/store.ts'
 
-/** A store that can be told for which request it writes. */
+/** A store whose writes can name the request that caused them. */
 interface WritingStore extends Store {
   write<T>(unit: Unit<T>, requestId?: RequestId | null): Promise<T>
 }
 
-/** The store as one request sees it. One is made for every request, so it holds two references and no closure. */
+/** A view of the store that attributes writes to one request. It has no closures, to be cheap. */
 export class StoreDuringRequest implements Store {
   readonly #store: WritingStore
   readonly #requestId: RequestId

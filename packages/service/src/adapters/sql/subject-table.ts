@@ -3,7 +3,7 @@ import { deviceFromRow, SELECT_DEVICE } from './device-table.ts'
 import type { RowCaches } from './row-cache.ts'
 import { changed, row, rows } from './statement.ts'
 
-/** The subjects: their keys, and which of them an operator has blocked. */
+/** The subjects: their devices, and whether an operator has blocked them. */
 export function subjectTable({ devices }: Pick<RowCaches, 'devices'>): SubjectTable {
   return {
     *keys(id) {
@@ -20,7 +20,7 @@ export function subjectTable({ devices }: Pick<RowCaches, 'devices'>): SubjectTa
     },
 
     *block(id, now) {
-      // A cached device says whether its subject is blocked, and the cache is not searched by subject.
+      // Cached devices include the block of their subject, and the cache has no index by subject.
       devices.clear()
       const blocked = yield* row(
         'insert into blocked_subject (subject_id, blocked_at) values ($1, $2) on conflict (subject_id) do nothing returning subject_id',

@@ -3,9 +3,9 @@ import type { GenerationCache } from '../cache/generation-cache.ts'
 import type { RowCaches } from './row-cache.ts'
 
 /**
- * The tenant table with what it found kept in memory: every call asks who is calling, and the answer changes once
- * a month. All of it is dropped as soon as a tenant or a key is written. Each kind of row is kept apart: what a
- * stranger sends as one kind must not find a row of another.
+ * Adds a cache to the tenant table, which every call reads and which rarely changes. Any write of a
+ * tenant or key clears the cache. Each kind of row has a separate cache, so that a caller's value of
+ * one kind cannot match a row of another.
  */
 export function tenantCache(
   table: TenantTable,
@@ -17,20 +17,20 @@ export function tenantCache(
   }: Pick<RowCaches, 'tenants' | 'serverCredentials' | 'publishableKeys' | 'origins'>,
 ): TenantTable {
   function* lookUp<Found, Missing>(
-    kept: GenerationCache<string, Found>,
+    cache: GenerationCache<string, Found>,
     key: string,
     find: () => Work<Found | Missing>,
   ): Work<Found | Missing> {
-    const known = kept.get(key)
-    if (known !== undefined) return known
+    const cached = cache.get(key)
+    if (cached !== undefined) return cached
     const found = yield* find()
-    // What is not there is not kept: junk credentials would push the real ones out.
-    if (found !== undefined && found !== false) kept.set(key, found as Found)
+    // Missing rows are not cached, because invalid credentials would displace valid ones.
+    if (found !== undefined && found !== false) cache.set(key, found as Found)
     return found
   }
 
   function dropping<T>(work: Work<T>): Work<T> {
-    for (const kept of [tenants, serverCredentials, publishableKeys, origins]) kept.clear()
+    for (const cache of [tenants, serverCredentials, publishableKeys, origins]) cache.clear()
     return work
   }
 

@@ -4,9 +4,9 @@ import type { Tenant } from '../../domain/tenant.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { Row, SqlValue } from './statement.ts'
 
-/** A tenant's settings are the same text at every call: parsed once. */
+/** Parsed settings of tenants by their text. */
 const parsed = new Map<string, unknown>()
-/** A bound, should tenants change their settings for ever. */
+/** A bound on memory, in case tenants change their settings often. */
 const MAX_PARSED = 1_000
 
 function parseOnce<T>(text: SqlValue | undefined, parse: (source: string) => T = JSON.parse): T {
@@ -20,7 +20,7 @@ function parseOnce<T>(text: SqlValue | undefined, parse: (source: string) => T =
   return value as T
 }
 
-/** Named, for where they are read beside another table's: a column that a newer program adds must not move those. */
+/** Named columns for joins, so that a column added by a newer program does not shift the others. */
 export const TENANT_COLUMNS = [
   'id',
   'name',
@@ -48,7 +48,7 @@ export function tenantFromRow(found: Row): Tenant {
 
 function storedLimits(text: string): NonNullable<Tenant['limits']> {
   const limits = parseLimits(text)
-  // Written by this program, so anything else is damage.
+  // This program wrote the text, so an unreadable one means damage.
   if (limits === undefined) throw new StoreError(`a tenant's limits cannot be read: ${text}`)
   return limits
 }

@@ -16,7 +16,7 @@ const device = {
   publicKey: publicKey.export({ format: 'der', type: 'spki' }),
 } as unknown as Device
 
-/** The parts of an assertion over the text `payload`. */
+/** The members of an assertion over the text `payload`. */
 function partsOf(appId: string, counter: number) {
   const data = Buffer.concat([sha256(appId), Buffer.alloc(5, 5)])
   data.writeUInt32BE(counter, 33)
@@ -42,7 +42,7 @@ function verify(parts: ReturnType<typeof partsOf>, more: object = {}) {
   })
 }
 
-test('android-key: an assertion names the app that was registered, and counts in 32 bits without a sign', () => {
+test('android-key: requires the registered app and reads the counter as 32 unsigned bits', () => {
   const verified = verify(partsOf(APP_ID, 4_294_967_295))
   assert.ok(verified.ok)
   assert.deepEqual(verified.value, { counter: 4_294_967_295, userVerified: false })
@@ -55,7 +55,7 @@ test('android-key: an assertion names the app that was registered, and counts in
   assert.equal(outcomeOf(verify(partsOf(APP_ID, 1), { key_id: 'another' })), 'key_id')
 })
 
-test('android-key: an assertion that is longer or shorter than one is, or not written in base64url, is refused before its signature', () => {
+test('android-key: rejects an assertion of wrong length or encoding before it verifies the signature', () => {
   const honest = partsOf(APP_ID, 1)
   const signedAs = (data: Buffer<ArrayBuffer>) => ({
     ...honest,
@@ -63,7 +63,7 @@ test('android-key: an assertion that is longer or shorter than one is, or not wr
     signature: sign('sha256', Buffer.concat([data, honest.client_data_hash]), privateKey),
   })
   assert.equal(outcomeOf(verify(signedAs(honest.authenticator_data))), 'ok')
-  // The phone's own key has signed all of these.
+  // The registered key signed all of these.
   const longer = [Buffer.of(0), Buffer.of(0xa0), Buffer.alloc(1_000)].map((more) =>
     Buffer.concat([honest.authenticator_data, more]),
   )
@@ -76,7 +76,7 @@ test('android-key: an assertion that is longer or shorter than one is, or not wr
   }
 })
 
-test('android-key: a stored key that cannot verify or cannot be read rejects the assertion', () => {
+test('android-key: rejects an assertion if the stored key cannot be read or cannot verify', () => {
   const { publicKey: other } = generateKeyPairSync('x25519')
   const verifyWith = (keyId: string, spki: Buffer) => {
     const { client_data_hash, authenticator_data, signature } = partsOf(APP_ID, 1)
@@ -96,7 +96,7 @@ test('android-key: a stored key that cannot verify or cannot be read rejects the
   assert.equal(outcomeOf(verifyWith('junk', Buffer.of(0x30, 0x00))), 'public_key')
 })
 
-test('android-key: an assertion with any single bit flipped is refused', () => {
+test('android-key: rejects an assertion with any single bit flipped', () => {
   const parts = partsOf(APP_ID, 1)
   assert.ok(verify(parts).ok)
   for (const [name, part] of Object.entries(parts)) {

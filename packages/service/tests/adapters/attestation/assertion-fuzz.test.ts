@@ -13,7 +13,7 @@ const { assertionVerifiers, attestationVerifiers } = asTestRoots(new TestClock()
 
 for (const makeKey of [appleKey, androidKey, webauthnKey]) {
   const key = makeKey()
-  test(`${key.format}: nothing comes out of the assertion verifier of a registered key but a verdict`, {
+  test(`${key.format}: returns a verdict for any input and accepts only the honest assertion`, {
     timeout,
   }, async (t) => {
     const { keyId, publicKey, appId, webauthn, build } = await registered(key)
@@ -34,7 +34,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
       (bytes) => Buffer.from(bytes),
     )
     const told = await fuzz(samples, (input) => {
-      // As bytes that were encoded, and as text that nobody has encoded.
+      // Both encoded bytes and arbitrary text.
       for (const text of [input.toString('base64url'), input.toString('latin1')]) {
         for (const member of MEMBERS) {
           const verdict = assertionVerifiers[key.format].verify({
@@ -42,7 +42,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
             payload: PAYLOAD,
             appAttest: { ...honest, [member]: text },
           })
-          if (verdict.ok) assert.equal(text, honest[member], `a changed ${member} was taken`)
+          if (verdict.ok) assert.equal(text, honest[member], `a changed ${member} was accepted`)
           else assert.equal(verdict.refusal.reason, 'assertion_invalid')
         }
       }

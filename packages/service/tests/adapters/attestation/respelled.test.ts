@@ -14,7 +14,7 @@ const CHALLENGE = Buffer.alloc(32, 3)
 const PAYLOAD = '{"typ":"bonded-assertion/v1"}'
 const { attestationVerifiers, assertionVerifiers } = asTestRoots(new TestClock())
 
-test('a browser’s registration that is written otherwise registers no key, but for the order of its members', async () => {
+test('rejects a re-encoded browser registration, except for another order of its members', async () => {
   const { registration } = webauthnKey().register(CHALLENGE.toString('base64url')) as {
     registration: { response: { attestationObject: string } }
   }
@@ -38,7 +38,7 @@ test('a browser’s registration that is written otherwise registers no key, but
 
 for (const makeKey of [appleKey, androidKey, webauthnKey]) {
   const key = makeKey()
-  test(`${key.format}: a signature that is written otherwise, or of numbers that none has, is refused`, async () => {
+  test(`${key.format}: rejects a re-encoded signature and one with numbers out of range`, async () => {
     const request = {
       challenge: CHALLENGE.toString('base64url'),
       ...key.register(CHALLENGE.toString('base64url')),
@@ -65,7 +65,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
     for (const one of NUMBERS)
       for (const other of NUMBERS)
         assert.match(verdictOf(signatureOf(one, other)), /^(signature|encoding)$/)
-    // r and s side by side is another format's signature.
+    // The concatenation of r and s is the signature form of another format.
     assert.match(verdictOf(sideBySide(signature)), /^(signature|encoding)$/)
   })
 }

@@ -22,7 +22,7 @@ test('peek reads an entry without keeping it', () => {
   assert.equal(cache.peek(1), undefined)
 })
 
-test('a value that was set again or deleted is never read in its older form', () => {
+test('never returns the older value of a key that was set again or deleted', () => {
   const cache = new GenerationCache<number, string>(4)
   cache.set(1, 'old')
   cache.turn()
@@ -37,7 +37,7 @@ test('a value that was set again or deleted is never read in its older form', ()
   assert.equal(cache.size, 0)
 })
 
-test('an unbounded cache turns only when told', () => {
+test('starts a new generation only on request if unbounded', () => {
   const cache = new GenerationCache<number, number>(Number.POSITIVE_INFINITY)
   for (let key = 0; key < 1_000; key++) cache.set(key, key)
   assert.equal(cache.newerSize, 1_000)

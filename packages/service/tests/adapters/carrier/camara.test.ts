@@ -17,7 +17,7 @@ const skip = vectorsMissing
 if (skip) console.error(skip)
 
 for (const flow of ['jwt-bearer', 'ciba'] as const) {
-  test(`a number that is the phone's, unswapped and on, is evidence without a note (${flow})`, {
+  test(`verifies a number of this phone without a swap, without a note (${flow})`, {
     skip,
   }, async () => {
     await using setting = await scene({}, { flow })
@@ -25,7 +25,7 @@ for (const flow of ['jwt-bearer', 'ciba'] as const) {
   })
 }
 
-test('without a number nobody is asked, and nothing is held against the phone', {
+test('queries no carrier without a number and does not count it against the phone', {
   skip,
 }, async () => {
   await using setting = await scene()
@@ -44,13 +44,13 @@ test('without a number nobody is asked, and nothing is held against the phone', 
   assert.equal(setting.fakeCarrier.requests.length, 0)
 })
 
-test('a number that no carrier has is judged on the safe side', { skip }, async () => {
+test('returns the safe values for a number of no carrier', { skip }, async () => {
   await using setting = await scene()
   const note = 'number_verification:no_operator sim_swap:no_operator device_status:no_operator'
   assert.deepEqual(await setting.check('+4915000000'), { finding: UNKNOWN, note })
 })
 
-test('without a carrier token the number is not verified, and the rest is asked all the same', {
+test('runs the other checks without a carrier token', {
   skip,
 }, async () => {
   await using setting = await scene()
@@ -68,7 +68,7 @@ test('without a carrier token the number is not verified, and the rest is asked 
 const DAY_MS = 86_400_000
 const ago = (ms: number) => new Date(new TestClock().now() - ms).toISOString()
 
-/** What the carrier knows, and what becomes of it. */
+/** Facts of the carrier and the resulting findings. */
 const FACTS: readonly [string, Subscriber, Partial<typeof WELL>, string?][] = [
   ['a recent swap', { swapped: true }, { sim_swap_recent: true }],
   ['a phone that is off', { reachable: false }, { device_status: 'inactive' }],
@@ -101,7 +101,7 @@ for (const [what, subscriber, finding, note] of FACTS) {
   })
 }
 
-test('a number of another phone is not verified', { skip }, async () => {
+test('does not verify a number of another phone', { skip }, async () => {
   await using setting = await scene()
   setting.fakeCarrier.sims.set('sim-token', '+34600000002')
   assert.deepEqual(await setting.check(), { finding: { ...WELL, number_verified: false } })
@@ -217,7 +217,7 @@ const UNKNOWN_MEMBER: Record<string, Partial<typeof WELL>> = {
   device_status: { device_status: 'unknown' },
 }
 
-test('every refusal and every wrong answer costs its own member only, on the safe side, and the note says which', {
+test('gives only the failed check its safe value and names it in the note', {
   skip,
 }, async () => {
   assert.ok(WRONG.length > 50)
@@ -229,7 +229,7 @@ test('every refusal and every wrong answer costs its own member only, on the saf
   }
 })
 
-test('the retrieve-date answer is read as strictly as the others', { skip }, async () => {
+test('parses the retrieve-date response as strictly as the others', { skip }, async () => {
   for (const raw of [
     '{}',
     '{"latestSimChange":"soon"}',
@@ -250,7 +250,7 @@ test('the retrieve-date answer is read as strictly as the others', { skip }, asy
 const everywhere = (why: string) =>
   `number_verification:${why} sim_swap:${why} device_status:${why}`
 
-/** An authorization server that refuses or is wrong leaves nothing known. */
+/** Failures of the authorization server, which fail every check. */
 const AT_THE_DOOR: readonly [Path, Mood, string][] = [
   [
     PATHS.discovery,
@@ -272,7 +272,7 @@ const AT_THE_DOOR: readonly [Path, Mood, string][] = [
   ],
   [PATHS.token, { raw: '', status: 429, headers: { 'retry-after': '7' } }, 'rate_limited'],
 ]
-test('an authorization server that refuses or is wrong leaves nothing known, and the note says why', {
+test('fails every check when the authorization server fails, and notes the reason', {
   skip,
 }, async () => {
   for (const [path, mood, why] of AT_THE_DOOR) {
@@ -286,7 +286,7 @@ test('an authorization server that refuses or is wrong leaves nothing known, and
   }
 })
 
-test('of two carriers the one with the longer beginning is asked, and the trouble of one is not the other’s', {
+test('selects the carrier with the longest prefix and isolates failures between carriers', {
   skip,
 }, async () => {
   const clock = new TestClock()
@@ -316,7 +316,7 @@ test('of two carriers the one with the longer beginning is asked, and the troubl
   )
 })
 
-test('a swap is asked for once a minute for a number, and what was not learned is asked for again', {
+test('caches a SIM swap result for one minute and never caches a failure', {
   skip,
 }, async () => {
   await using setting = await scene({ swapped: true })
@@ -335,7 +335,7 @@ test('a swap is asked for once a minute for a number, and what was not learned i
   assert.equal((await check()).finding.sim_swap_recent, false)
 })
 
-test('a token serves until it runs out, but the one that verifies a number serves once', {
+test('reuses a token until it expires, except for number verification', {
   skip,
 }, async () => {
   await using setting = await scene()
@@ -350,7 +350,7 @@ test('a token serves until it runs out, but the one that verifies a number serve
   assert.equal(fakeCarrier.count(PATHS.token), 7)
 })
 
-test('a kept token that the carrier no longer takes is replaced once', { skip }, async () => {
+test('replaces a cached token once if the carrier rejects it', { skip }, async () => {
   await using setting = await scene()
   const { fakeCarrier, clock, check } = setting
   await check()
@@ -363,7 +363,7 @@ test('a kept token that the carrier no longer takes is replaced once', { skip },
   assert.equal(fakeCarrier.count(PATHS.reach), before + 2)
 })
 
-test('a number stands only where the carrier must have it: in what is signed for it, and in the body that is verified', {
+test('sends a number only in the signed subject and in the verification body', {
   skip,
 }, async () => {
   await using setting = await scene()

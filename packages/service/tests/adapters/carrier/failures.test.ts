@@ -11,7 +11,7 @@ const skip = vectorsMissing
 const everywhere = (why: string) =>
   `number_verification:${why} sim_swap:${why} device_status:${why}`
 
-/** Whether a promise has settled, once everything that is ready has run. */
+/** Whether a promise has settled after all pending callbacks ran. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending')
   const { promise: later, resolve } = Promise.withResolvers<symbol>()
@@ -19,7 +19,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) !== pending
 }
 
-test('a carrier that hangs anywhere costs two seconds and not a millisecond more', {
+test('ends a check after exactly 2 s if the carrier hangs at any endpoint', {
   skip,
 }, async () => {
   assert.equal(BUDGET_MS, 2_000)
@@ -41,7 +41,7 @@ test('a carrier that hangs anywhere costs two seconds and not a millisecond more
   }
 })
 
-test('what the others answered in time is kept when one of them hangs', { skip }, async () => {
+test('keeps the other results when one check hangs', { skip }, async () => {
   await using setting = await scene({ swapped: false })
   const { fakeCarrier, clock, carrier } = setting
   const check = () => carrier.check({ phoneNumber: new Secret(NUMBER), signal: undefined })
@@ -50,7 +50,7 @@ test('what the others answered in time is kept when one of them hangs', { skip }
   await fakeCarrier.received(PATHS.reach)
   await fakeCarrier.received(PATHS.check)
   fakeCarrier.moods.delete(PATHS.reach)
-  // The swap's question is answered. What is answered before a whole check begins is heard by the time that it ends.
+  // The swap response was sent before this check starts, so it is processed by the time it ends.
   await check()
   clock.advance(BUDGET_MS)
   const note = 'number_verification:operator_token_missing device_status:timeout'
@@ -60,13 +60,13 @@ test('what the others answered in time is kept when one of them hangs', { skip }
   })
 })
 
-test('a carrier that cannot be reached is judged on the safe side', { skip }, async () => {
+test('returns the safe values if the carrier is unreachable', { skip }, async () => {
   await using setting = await scene()
   await setting.fakeCarrier.down()
   assert.deepEqual(await setting.check(), { finding: UNKNOWN, note: everywhere('unreachable') })
 })
 
-test('after five outages in a row the carrier is left alone for half a minute, then asked once; its answer decides', {
+test('opens the circuit for 30 s after five consecutive outages, then lets one probe decide', {
   skip,
 }, async () => {
   assert.deepEqual([OUTAGES_TO_OPEN, OPEN_MS], [5, 30_000])
@@ -86,7 +86,7 @@ test('after five outages in a row the carrier is left alone for half a minute, t
   const probing = check()
   await fakeCarrier.received(PATHS.token, fakeCarrier.count(PATHS.token) + 3)
   const probes = fakeCarrier.requests.length
-  assert.equal((await check()).note, everywhere('circuit_open'), 'while one asks, nobody else does')
+  assert.equal((await check()).note, everywhere('circuit_open'), 'a probe excludes other calls')
   assert.equal(fakeCarrier.requests.length, probes)
   clock.advance(BUDGET_MS)
   assert.equal((await probing).note, everywhere('timeout'))
@@ -98,10 +98,10 @@ test('after five outages in a row the carrier is left alone for half a minute, t
   fakeCarrier.moods.set(PATHS.token, { raw: '', status: 500 })
   clock.advance(600_000)
   for (let time = 0; time < OUTAGES_TO_OPEN; time++)
-    assert.equal((await check()).note, everywhere('server_error'), 'it counts anew')
+    assert.equal((await check()).note, everywhere('server_error'), 'the count starts again')
 })
 
-test('one interface of a carrier that is down does not take the others along', {
+test('isolates a failing API from the other APIs of the carrier', {
   skip,
 }, async () => {
   await using setting = await scene()
@@ -114,7 +114,7 @@ test('one interface of a carrier that is down does not take the others along', {
   })
 })
 
-test('a firm no is no outage', { skip }, async () => {
+test('does not count a rejection as an outage', { skip }, async () => {
   await using setting = await scene()
   const { fakeCarrier, check } = setting
   fakeCarrier.moods.set(PATHS.reach, { status: 403, code: 'PERMISSION_DENIED' })
@@ -122,7 +122,7 @@ test('a firm no is no outage', { skip }, async () => {
     assert.equal((await check()).note, 'device_status:permission_denied')
 })
 
-test('a carrier that asks for quiet gets it for as long as it says, and half a minute where it does not', {
+test('honors Retry-After up to 10 minutes and waits 30 s without it', {
   skip,
 }, async () => {
   for (const [headers, ms] of [

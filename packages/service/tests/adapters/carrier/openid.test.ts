@@ -11,10 +11,10 @@ import { NUMBER, scene, SIM_TOKEN, WELL } from './fake-carrier/scene.ts'
 const skip = vectorsMissing
 const PURPOSE = 'dpv:FraudPreventionAndDetection'
 
-// The fake carrier refuses a wrong signature, a life of over 300 s, a time of the future, a jti used twice and more or
-// fewer than one purpose; what it refused is a violation, and the scene fails at its end with the violations.
+// The fake carrier records a violation for a wrong signature, a lifetime over 300 s, a time in the
+// future, a repeated jti, and for any number of purposes but one. The scene fails if it has any.
 
-test('JWT bearer: on whose behalf and for what stands in the assertion, and in no parameter', {
+test('JWT bearer: puts subject and scope into the assertion and into no parameter', {
   skip,
 }, async () => {
   await using setting = await scene()
@@ -46,7 +46,7 @@ test('JWT bearer: on whose behalf and for what stands in the assertion, and in n
   }
 })
 
-test('private_key_jwt: each request has an assertion of its own, about us, for the endpoint that it goes to', {
+test('private_key_jwt: signs a new client assertion for the endpoint of each request', {
   skip,
 }, async () => {
   await using setting = await scene({}, { flow: 'ciba' })
@@ -74,7 +74,7 @@ test('private_key_jwt: each request has an assertion of its own, about us, for t
   assert.ok(begun.every((form) => form.get('scope')?.startsWith(`openid ${PURPOSE} `)))
 })
 
-test('the key decides the algorithm, and the carrier is told which key it is', async () => {
+test('selects the algorithm by the key and names the key in the header', async () => {
   const claims = { sub: 'x', aud: 'https://login.example/token' }
   for (const [pair, alg] of [
     [generateKeyPairSync('ec', { namedCurve: 'prime256v1' }), 'ES256'],
@@ -89,7 +89,7 @@ test('the key decides the algorithm, and the carrier is told which key it is', a
   }
 })
 
-test('CIBA: a poll comes when the interval is over, not before, and the token within the budget still counts', {
+test('CIBA: polls at the interval and uses a token that arrives within the budget', {
   skip,
 }, async () => {
   await using setting = await scene({}, { flow: 'ciba' })
@@ -111,7 +111,7 @@ for (const [what, set] of [
   ['slow_down adds five seconds', { interval: 1, slowDown: true }],
   ['an interval of two seconds ends with the budget', { interval: 2, pendingPolls: 1 }],
 ] as const) {
-  test(`CIBA: ${what}; a poll that would come too late is not waited for`, { skip }, async () => {
+  test(`CIBA: ${what}; does not wait for a poll after the deadline`, { skip }, async () => {
     await using setting = await scene({}, { flow: 'ciba' })
     Object.assign(setting.fakeCarrier.authorization, set)
     const why = 'timeout'
@@ -123,7 +123,7 @@ for (const [what, set] of [
   })
 }
 
-test('CIBA: where the budget ends between two polls, so does the check', { skip }, async () => {
+test('CIBA: ends the check if the budget ends between two polls', { skip }, async () => {
   await using setting = await scene({}, { flow: 'ciba' })
   const { fakeCarrier, clock } = setting
   fakeCarrier.authorization.pendingPolls = 9
@@ -141,7 +141,7 @@ test('CIBA: where the budget ends between two polls, so does the check', { skip 
   assert.equal(fakeCarrier.count(PATHS.token), 6)
 })
 
-test('who refused consent, and who is no subscriber, is refused a token', { skip }, async () => {
+test('notes token_refused for a subject without consent or subscription', { skip }, async () => {
   for (const flow of ['jwt-bearer', 'ciba'] as const) {
     for (const error of ['access_denied', 'invalid_grant', 'unknown_user_id', 'expired_token']) {
       await using setting = await scene({}, { flow })

@@ -90,7 +90,7 @@ test('worked example: the app id of an Android app', { skip }, () => {
   )
 })
 
-test('the first root key makes, all verify, and one that is gone is not held', () => {
+test('uses the first root key, verifies with all, and does not hold a removed one', () => {
   const random = systemRandom()
   const text = (name: string) =>
     `${name}:${Buffer.concat([random.id(), random.id()]).toString('base64url')}`
@@ -99,7 +99,7 @@ test('the first root key makes, all verify, and one that is gone is not held', (
   assert.deepEqual([ring.holds('k1'), ring.holds('k2'), ring.holds('k0')], [true, true, false])
 })
 
-test('a registration challenge is ours under any of the root keys, and with one byte changed under none', () => {
+test('accepts a registration challenge under any root key and rejects one with a changed byte', () => {
   const before = keyringOf([ROOT_KEY])
   const after = keyringOf([NEW_KEY, ROOT_KEY])
   const challenge = before.deviceChallenge(1_800_000_000_000)
@@ -120,7 +120,7 @@ test('a registration challenge is ours under any of the root keys, and with one 
   }
 })
 
-test('no two purposes, root keys, sessions or tenants share a value', () => {
+test('derives distinct values for each purpose, root key, session and tenant', () => {
   const ring = keyringOf([NEW_KEY, ROOT_KEY])
   const [session, other] = ['sess_one', 'sess_two'] as SessionId[]
   assert.ok(session && other)
@@ -128,7 +128,7 @@ test('no two purposes, root keys, sessions or tenants share a value', () => {
   const values = ['k1', 'k2'].flatMap((keyId) =>
     [session, other].flatMap((id) => {
       const { nonceAt, stepNonceAt } = ring.nonces(keyId, id)
-      // Without their prefixes, and asked for the same text: only the key may tell them apart.
+      // Without prefixes and for the same text, so that only the derived keys differ.
       const derived = [
         ring.completionSecret(keyId, id).reveal().slice(4),
         ring.watchToken(keyId, id).reveal().slice(4),
@@ -148,7 +148,7 @@ test('no two purposes, root keys, sessions or tenants share a value', () => {
   assert.equal(new Set([...values, ...names]).size, values.length + names.length)
 })
 
-test('two texts are the same where every character is', () => {
+test('compares texts as equal only if every character is equal', () => {
   const ring = keyringOf([ROOT_KEY])
   const same = (a: string, b: string) => ring.same(a, b)
   assert.deepEqual(
@@ -157,7 +157,7 @@ test('two texts are the same where every character is', () => {
   )
 })
 
-test('root keys that are malformed, short, weak or named twice are refused without being quoted', () => {
+test('rejects malformed, short, weak or duplicate root keys without quoting them', () => {
   const good = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
   for (const text of [
     '',
@@ -177,7 +177,7 @@ test('root keys that are malformed, short, weak or named twice are refused witho
   }
 })
 
-test('a secret does not print itself, whichever way it is printed', () => {
+test('never prints the value of a secret', () => {
   const secret = new Secret('bcs_very_secret')
   for (const printed of [
     String(secret),
@@ -190,7 +190,7 @@ test('a secret does not print itself, whichever way it is printed', () => {
   }
 })
 
-test('marks of motion are the same each time, and have nothing in common between two phones or two root keys', () => {
+test('derives stable motion fingerprints that are unrelated between devices and root keys', () => {
   const keyring = keyringOf([ROOT_KEY, NEW_KEY])
   const orders = Array.from({ length: 55 }, (_, at) => 2 ** 31 + at)
   const of = (keyId: string, deviceId: string) =>
@@ -198,7 +198,7 @@ test('marks of motion are the same each time, and have nothing in common between
   const [phone, other] = ['dev_0aB1cD2eF3gH4iJ5kL6mN7', 'dev_0aB1cD2eF3gH4iJ5kL6mN8']
   const marks = of('k1', phone)
   const strangers = [...of('k1', other), ...of('k2', phone)]
-  // Asked again after others were: no mark depends on what came before.
+  // Derived again after other devices: fingerprints do not depend on earlier calls.
   assert.deepEqual(of('k1', phone), marks)
   assert.equal(new Set(marks).size, orders.length)
   assert.ok(strangers.filter((mark) => marks.includes(mark)).length <= 1)

@@ -11,7 +11,7 @@ import { harness, ROOT_KEY } from '../../harness/harness.ts'
 const NEW_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
-/** The service as it starts again after the root keys were changed. */
+/** The service after a restart with rotated root keys. */
 const rotated: Service = { ...h.service, keys: keyringOf([NEW_KEY, ROOT_KEY]) }
 const withoutOld: Service = { ...h.service, keys: keyringOf([NEW_KEY]) }
 
@@ -23,7 +23,7 @@ async function backend(): Promise<BackendCaller> {
   return { kind: 'backend', credential }
 }
 
-test('an Idempotency-Key of before a rotation still stands for its session, and for its body only', async () => {
+test('matches an Idempotency-Key from before a rotation to its session and body', async () => {
   const caller = await backend()
   const create = async (service: Service, request: CreateSessionRequest) =>
     createSession(service, caller, { request, idempotencyKey: 'before' })
@@ -35,7 +35,7 @@ test('an Idempotency-Key of before a rotation still stands for its session, and 
   assert.equal(other.ok ? undefined : other.refusal.reason, 'idempotency_mismatch')
 })
 
-test('a session is made under the newest root key and served under its own; without that it is not there', async () => {
+test('creates a session under the active root key, serves it under its own, and hides it without that key', async () => {
   const caller = await backend()
   const old = await h.create()
   const made = await createSession(rotated, caller, {
@@ -51,7 +51,7 @@ test('a session is made under the newest root key and served under its own; with
   assert.ok((await readAsBackend(withoutOld, caller, made.value.id)).ok)
 })
 
-test('a customer that has bonded keeps its name, whichever root key derives names now', async () => {
+test('keeps the subject reference of a bonded user after a rotation', async () => {
   const { session, phone } = await h.reach('bonded')
   const name = (await h.get(session)).body.subject_ref
   const device = await h.service.store.read((tables) =>

@@ -5,10 +5,10 @@ import type { Clock } from '../../../src/ports/clock.ts'
 import type { Limiter } from '../../../src/ports/limiter.ts'
 import { TestClock } from '../../harness/test-clock.ts'
 
-/** A limiter with nothing counted yet, that reads this clock. */
+/** Makes an empty limiter on this clock. */
 export type MakeLimiter = (clock: Pick<Clock, 'now'>) => Limiter | Promise<Limiter>
 
-/** What the port promises; every adapter passes it. */
+/** The contract of the port, which every adapter must pass. */
 export function limiterSuite(adapter: string, make: MakeLimiter): void {
   const scene = async () => {
     const clock = new TestClock()
@@ -22,7 +22,7 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
   }
   const { create, device, evidence } = USUAL_LIMITS
 
-  test(`${adapter}: a full bucket grants its burst at once, and then one an interval`, async () => {
+  test(`${adapter}: grants the burst of a full bucket at once, then one call per interval`, async () => {
     const { clock, limiter } = await scene()
     assert.equal(await grantedOf(limiter, create, 'a', 150), 100)
     clock.advance(99)
@@ -33,21 +33,21 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
     assert.equal(await grantedOf(limiter, create, 'a', 20), 10)
   })
 
-  test(`${adapter}: a bucket never holds more than its burst, however long it rests`, async () => {
+  test(`${adapter}: never grants more than the burst after a long pause`, async () => {
     const { clock, limiter } = await scene()
     await limiter.take([{ limit: create, key: 'a' }])
     clock.advance(24 * 60 * 60_000)
     assert.equal(await grantedOf(limiter, create, 'a', 200), 100)
   })
 
-  test(`${adapter}: keys and limits are counted apart`, async () => {
+  test(`${adapter}: counts keys and limits separately`, async () => {
     const { limiter } = await scene()
     assert.equal(await grantedOf(limiter, device, 'a', 30), 20)
     assert.equal(await grantedOf(limiter, device, 'b', 30), 20)
     assert.equal(await grantedOf(limiter, evidence, 'a', 30), 6)
   })
 
-  test(`${adapter}: it says how many are left, and when there is one more; waiting exactly so long is enough`, async () => {
+  test(`${adapter}: reports the remaining calls and the exact wait for the next one`, async () => {
     const { clock, limiter } = await scene()
     assert.deepEqual(pick(await limiter.take([{ limit: device, key: 'a' }])), {
       granted: true,
@@ -69,14 +69,14 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
     assert.equal((await limiter.take([{ limit: device, key: 'a' }])).granted, true)
   })
 
-  test(`${adapter}: a refusal takes nothing`, async () => {
+  test(`${adapter}: takes nothing for a rejected call`, async () => {
     const { clock, limiter } = await scene()
     await grantedOf(limiter, device, 'a', 1_000)
     clock.advance(3_000)
     assert.equal(await grantedOf(limiter, device, 'a', 5), 1)
   })
 
-  test(`${adapter}: of calls at the same time no more are granted than there are`, async () => {
+  test(`${adapter}: grants concurrent calls up to the burst`, async () => {
     const { limiter } = await scene()
     const all = await Promise.all(
       Array.from({ length: 200 }, async () => limiter.take([{ limit: create, key: 'a' }])),
@@ -84,11 +84,11 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
     assert.equal(all.filter(({ granted }) => granted).length, 100)
   })
 
-  test(`${adapter}: one limit may be larger for one key than for another`, async () => {
+  test(`${adapter}: supports a larger limit for one key`, async () => {
     const { clock, limiter } = await scene()
     const larger = parseLimits('create=60/300')?.create ?? create
     assert.equal(await grantedOf(limiter, larger, 'a', 400), 300)
-    // Longer than any usual bucket of this limit takes to fill, and shorter than this one does.
+    // Longer than a default bucket of this limit takes to fill, and shorter than this one does.
     for (let second = 0; second < 100; second++) {
       clock.advance(1_000)
       await limiter.take([{ limit: create, key: `other ${second}` }])
@@ -136,7 +136,7 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
     assert.equal((await limiter.take([keeping])).granted, true)
   })
 
-  test(`${adapter}: a clock set back shuts nobody out for longer than an empty bucket does`, async () => {
+  test(`${adapter}: waits no longer than for an empty bucket when the clock is set back`, async () => {
     const { clock, limiter } = await scene()
     await grantedOf(limiter, device, 'a', 20)
     clock.advance(-60 * 60_000)

@@ -35,7 +35,7 @@ const calls = fc.array(
   { minLength: 1, maxLength: 300 },
 )
 
-/** The same promise in the plainest way: a bucket of whole microseconds, each call costs an interval of them. */
+/** A reference model: a bucket of microseconds, of which each call costs one interval. */
 function reference({ burst, intervalUs }: Limit) {
   let credit = BigInt(burst * intervalUs)
   let last = 0n
@@ -50,7 +50,7 @@ function reference({ burst, intervalUs }: Limit) {
   }
 }
 
-test('in random histories exactly what a bucket of integers grants is granted', () => {
+test('grants exactly what the reference model grants in random histories', () => {
   fc.assert(
     fc.property(limit, calls, (of, history) => {
       const clock = new TestClock()
@@ -67,7 +67,7 @@ test('in random histories exactly what a bucket of integers grants is granted', 
   )
 })
 
-test('over any stretch of time no more than burst + rate × time are granted', () => {
+test('grants at~maxSize burst + rate × time in any period', () => {
   fc.assert(
     fc.property(limit, calls, (of, history) => {
       const clock = new TestClock()
@@ -91,24 +91,24 @@ test('over any stretch of time no more than burst + rate × time are granted', (
   )
 })
 
-test('full buckets are forgotten: after storms of 1,000 keys a second no more are kept than those of the time a bucket takes to fill', () => {
+test('drops full buckets under a load of 1,000 new keys per second', () => {
   const clock = new TestClock()
   const limiter = memoryLimiter(clock)
-  let most = 0
+  let maxSize = 0
   for (let second = 0; second < 300; second++) {
     for (let key = 0; key < 1_000; key++)
       void limiter.take([{ limit: USUAL_LIMITS.create, key: `${second} ${key}` }])
-    most = Math.max(most, limiter.size())
+    maxSize = Math.max(maxSize, limiter.size())
     clock.advance(1_000)
   }
   // A bucket of `create` is full again after ten seconds, and is dropped one generation later.
-  assert.ok(most >= 10_000 && most <= 21_000, `${most} kept`)
+  assert.ok(maxSize >= 10_000 && maxSize <= 21_000, `${maxSize} kept`)
   clock.advance(60_000)
   void limiter.take([{ limit: USUAL_LIMITS.create, key: 'one more' }])
   assert.equal(limiter.size(), 1)
 })
 
-test('at one instant as many keys as anybody likes stay within the bound, and who keeps asking is not forgotten', () => {
+test('stays within its bound under a burst of keys and keeps the buckets in use', () => {
   const clock = new TestClock()
   const limiter = memoryLimiter(clock, { maxKeys: 1_000 })
   let granted = 0
@@ -127,7 +127,7 @@ test('bounds its memory while callers come from ever new IPv4 and IPv6 networks'
   const clock = new TestClock()
   const limiter = memoryLimiter(clock, { maxKeys: 1_000 })
   const limit = USUAL_LIMITS.bad_credential
-  let most = 0
+  let maxSize = 0
   for (let call = 0; call < 50_000; call++) {
     const [high, low] = [call >> 8, call & 0xff]
     const address = call % 2 ? `10.1.${high}.${low}` : `2001:db8:${high.toString(16)}:${low}::1`
@@ -137,10 +137,10 @@ test('bounds its memory while callers come from ever new IPv4 and IPv6 networks'
         key: network.key,
       })),
     )
-    if (call % 1_000 === 0) most = Math.max(most, limiter.size())
+    if (call % 1_000 === 0) maxSize = Math.max(maxSize, limiter.size())
   }
-  // A call brings at most three keys after a generation was found to be full enough to turn.
-  assert.ok(most <= 2_004, `${most} kept`)
+  // A call brings at~maxSize three keys after a generation was found to be full enough to turn.
+  assert.ok(maxSize <= 2_004, `${maxSize} kept`)
 })
 
 test('adds no key for a rejected call, so a flood from one network drops no other bucket', () => {
@@ -160,7 +160,7 @@ test('adds no key for a rejected call, so a flood from one network drops no othe
   assert.equal((limiter.take([{ limit, key: '192.0.2.1' }]) as Taken).granted, false)
 })
 
-test('an interval is rounded so that the rate is never above what was asked for', () => {
+test('rounds an interval so that the rate never exceeds the configured one', () => {
   for (let quota = 1; quota <= 5_000; quota++) {
     const intervalUs = parseLimits(`get=${quota}`)?.get?.intervalUs ?? 0
     assert.ok(
@@ -170,7 +170,7 @@ test('an interval is rounded so that the rate is never above what was asked for'
   }
 })
 
-test('the usual limits are those of protocol 10', () => {
+test('uses the default limits of protocol 10', () => {
   assert.deepEqual(
     LIMIT_NAMES.map((name) => USUAL_LIMITS[name].policy),
     [
@@ -193,7 +193,7 @@ test('the usual limits are those of protocol 10', () => {
   assert.equal(LIMITS.evidence.every, 'session')
 })
 
-test('limits are read as they are written, and what is not a limit is refused', () => {
+test('parses formatted limits and rejects malformed ones', () => {
   const text = 'create=1200/200,get=240,evidence=12'
   assert.equal(formatLimits(parseLimits(text) ?? {}), text)
   assert.equal(parseLimits('create=50')?.create?.burst, 100, 'the usual burst stays')

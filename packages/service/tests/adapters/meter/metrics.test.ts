@@ -15,7 +15,7 @@ after(async () => {
   meter[Symbol.dispose]()
 })
 
-/** Every series with its value, as Prometheus would read it. */
+/** Every series and its value, as Prometheus parses them. */
 async function series(): Promise<ReadonlyMap<string, number>> {
   const lines = (await meter.read())
     .split('\n')
@@ -28,7 +28,7 @@ async function series(): Promise<ReadonlyMap<string, number>> {
   )
 }
 
-/** What a piece of work has added to each series that it has changed. */
+/** The increase of each series that the work changes. */
 async function added(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await series()
   await work()
@@ -41,7 +41,7 @@ async function added(work: () => Promise<unknown>): Promise<Record<string, numbe
   )
 }
 
-test('what a session goes through is counted once: creates, step-ups, bonds, completions, declines, not-me', async () => {
+test('counts each create, step-up, bond, completion, decline and not-me once', async () => {
   const counted = await added(async () => {
     await h.reach('completed')
     await h.reach('step_up_required')
@@ -55,14 +55,14 @@ test('what a session goes through is counted once: creates, step-ups, bonds, com
   assert.deepEqual(totals, [4, 1, 1, 1, 1, 1])
 })
 
-test('a retry that changes nothing counts nothing', async () => {
+test('counts no completion for a retry that changes nothing', async () => {
   const { session } = await h.reach('completed')
   const counted = await added(() => h.complete(session))
   assert.equal(counted.bonded_completions_total, undefined)
   assert.equal(counted['bonded_request_duration_seconds_count{route="completeSession"}'], 1)
 })
 
-test('a refusal is counted by its reason, a request by its route, a poll apart from a reading', async () => {
+test('counts rejections by reason, requests by route, and polls separately from reads', async () => {
   const session = await h.create()
   const counted = await added(async () => {
     await h.api('GET', '/sessions/x', { token: h.shop.server })
@@ -77,7 +77,7 @@ test('a refusal is counted by its reason, a request by its route, a poll apart f
   })
 })
 
-test('writes of one turn are one commit of so many units', async () => {
+test('counts the writes of one turn as one commit with their number of units', async () => {
   const before = await series()
   const unit = h.service.store.write((tables) =>
     tables.sessions.storeOrigin('sess_x' as never, 'x'),
@@ -93,7 +93,7 @@ test('writes of one turn are one commit of so many units', async () => {
   assert.deepEqual([by('bonded_commit_units_count'), by('bonded_commit_units_sum')], [1, 5])
 })
 
-test('an open channel is counted while it is open', async () => {
+test('counts a channel while it is open', async () => {
   const session = await h.create()
   const open = async () => (await series()).get('bonded_open_channels')
   assert.equal(await open(), 0)
@@ -105,11 +105,11 @@ test('an open channel is counted while it is open', async () => {
   assert.equal(await open(), 1)
   await h.kill(session)
   await new Promise((resolve) => socket.once('close', resolve))
-  // The service hears of the end in a turn of its own, shortly after the client.
+  // The service processes the close in a later turn than the client.
   while ((await open()) !== 0) await new Promise(setImmediate)
 })
 
-test('nothing that callers send makes a new series: not paths, methods, hosts, ids nor reasons', async () => {
+test('creates no series from paths, methods, hosts, ids or reasons of callers', async () => {
   const before = [...(await series()).keys()].sort()
   for (let at = 0; at < 50; at++) {
     await h.call('GET', `/junk-${at}/${'x'.repeat(at)}`, {
@@ -125,14 +125,14 @@ test('nothing that callers send makes a new series: not paths, methods, hosts, i
   assert.deepEqual([...(await series()).keys()].sort(), before)
 })
 
-test('the version, the runtime and the lag of the event loop are told', async () => {
+test('reports the version, the runtime and the event loop lag', async () => {
   const now = await series()
   assert.equal(now.get(`bonded_build_info{version="9.8.7",node="${process.versions.node}"}`), 1)
   for (const quantile of ['0.5', '0.99', '1'])
     assert.ok((now.get(`bonded_event_loop_lag_seconds{quantile="${quantile}"}`) ?? -1) >= 0)
 })
 
-test('the figures are served on a port of their own, to this machine, and nowhere else', async () => {
+test('serves metrics on a separate port and on loopback addresses only', async () => {
   await using listener = await listenForMetrics(meter, { host: '127.0.0.1', port: 0 })
   assert.notEqual(listener.port, h.running.port)
   const status = (port: number, path: string) =>
@@ -149,7 +149,7 @@ test('the figures are served on a port of their own, to this machine, and nowher
     await assert.rejects(listenForMetrics(meter, { host, port: 0 }), MetricsHostError, host)
 })
 
-test('metrics are rejected for any Host that does not name this machine, as DNS rebinding sends it', async () => {
+test('rejects a metrics request whose Host does not name this machine', async () => {
   await using listener = await listenForMetrics(meter, { host: '127.0.0.1', port: 0 })
   const statusFor = async (hosts: string) => {
     using client = await rawClient(listener.port)

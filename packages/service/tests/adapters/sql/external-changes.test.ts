@@ -8,7 +8,7 @@ const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const { store, clock } = h.service
 
-test('another process may widen a table under a running service: keys work on, and a revoked one does not', async () => {
+test('accepts valid keys and rejects revoked ones after another process adds columns', async () => {
   const session = await h.create()
   const keys = await h.addKeys(h.shop.tenant, [{ workflow: 'credit_application', actions: null }])
   const asBrowser = () =>
@@ -40,12 +40,12 @@ test('another process may widen a table under a running service: keys work on, a
   assert.deepEqual([(await h.get(session, keys)).status, (await asBrowser()).status], [200, 401])
 })
 
-test('a key whose time cannot be read does not work', () => {
+test('treats a key with an unreadable revocation time as revoked', () => {
   assert.equal(isRevoked({ revokedAt: Number.NaN }, 0), true)
   assert.equal(isRevoked({ revokedAt: null }, 0), false)
 })
 
-test('what is told of another process’s write can be read, though it was written while somebody looked', async (t) => {
+test('returns only readable changes when another process writes during the check', async (t) => {
   const session = await h.create()
   assert.equal((await h.get(session)).body.state, 'pending')
   await store.externalChanges()
@@ -59,25 +59,25 @@ test('what is told of another process’s write can be read, though it was writt
       select id, created_at, 2, ${clock.now()}, 'killed', 'killed' from session where id = '${session.id}'`)
   }
   const get = Reflect.get(StatementSync.prototype, 'get') as (...values: unknown[]) => unknown
-  let looked = 0
+  let reads = 0
   const spy = mock.method(
     StatementSync.prototype,
     'get',
     function (this: StatementSync, ...values: unknown[]) {
-      const found = Reflect.apply(get, this, values)
-      if (looked++ === 0) kill()
-      return found
+      const result = Reflect.apply(get, this, values)
+      if (reads++ === 0) kill()
+      return result
     },
   )
   t.after(() => spy.mock.restore())
-  for (let told = 0; told === 0; ) {
-    told = (await store.externalChanges()).length
-    if (told > 0) assert.equal((await h.get(session)).body.state, 'killed')
-    assert.ok(looked < 20)
+  for (let found = 0; found === 0; ) {
+    found = (await store.externalChanges()).length
+    if (found > 0) assert.equal((await h.get(session)).body.state, 'killed')
+    assert.ok(reads < 20)
   }
 })
 
-test('an Origin is no key and a key no Origin, whatever was asked for before', async () => {
+test('never matches an Origin as a key or a key as an Origin', async () => {
   const keyId = h.shop.server.slice(8, 18)
   const ask = <T>(unit: Parameters<typeof store.read<T>>[0]) => store.read(unit)
   assert.ok(await ask((tables) => tables.tenants.findServerCredential(keyId)))
@@ -97,11 +97,11 @@ test('an Origin is no key and a key no Origin, whatever was asked for before', a
   }
 })
 
-test('another process may put a table’s columns in another order under a running service', async () => {
+test('reads rows correctly after another process reorders the columns', async () => {
   await using own = await harness()
   const session = await own.create()
   using another = new DatabaseSync(own.databaseFile)
-  // Not from memory, once before and once after.
+  // Clear the cache, so that both reads use the database.
   another.exec('update session set hint = null')
   await own.service.store.externalChanges()
   assert.equal((await own.get(session)).status, 200)

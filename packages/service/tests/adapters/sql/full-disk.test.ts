@@ -7,7 +7,7 @@ import { smallDisk } from '../../harness/small-disk.ts'
 const disk = smallDisk()
 if (disk === undefined)
   console.warn(
-    'LOUD: no disk here may be filled (no right to mount one, no small /dev/shm): the tests of a full disk are skipped.',
+    'WARNING: the tests of a full disk are skipped, because no disk may be filled here. They need the right to mount one or a small /dev/shm.',
   )
 const TENANT = [
   'tenant',
@@ -21,10 +21,10 @@ const TENANT = [
   '--workflow',
   'w:a',
 ]
-/** Far more than the room that a full disk leaves within files that are already there. */
-const MOST_CALLS = 5_000
+/** Far more than fit into the free space of existing files on a full disk. */
+const MAX_CALLS = 5_000
 
-test('on a full disk a service refuses with 503, loses nothing, and goes on by itself once there is room', {
+test('answers 503 on a full disk, loses no session, and recovers once there is space', {
   skip: disk === undefined,
   timeout: 120_000,
 }, async () => {
@@ -40,7 +40,7 @@ test('on a full disk a service refuses with 503, loses nothing, and goes on by i
       fetch(`${service.origin}/api/v1/sessions`, { method: 'POST', headers, body: '{}' })
     const createdBy = async (reply: Response) =>
       acknowledged.push(((await reply.json()) as CreatedSession).id)
-    // A disk as small as this one is never called ready: there is too little room for the log beside the database.
+    // A disk of this size is never ready: it has too little space for the write-ahead log.
     const cannotWrite = async () => {
       const reply = await fetch(`${service.origin}/health/ready`)
       const { error } = (await reply.json()) as { error?: { unready: string[] } }
@@ -52,7 +52,7 @@ test('on a full disk a service refuses with 503, loses nothing, and goes on by i
 
     disk.fill()
     let refused: Response | undefined
-    for (let call = 0; call < MOST_CALLS && refused === undefined; call++) {
+    for (let call = 0; call < MAX_CALLS && refused === undefined; call++) {
       const reply = await create()
       if (reply.status === 201) await createdBy(reply)
       else refused = reply
@@ -68,7 +68,7 @@ test('on a full disk a service refuses with 503, loses nothing, and goes on by i
     assert.deepEqual(
       (await Promise.all(alive)).map(({ status }) => status),
       [200, 200],
-      'what needs no room is still answered',
+      'calls that need no space are still answered',
     )
     assert.match(service.output(), /the store refused to write: the disk is full/)
 

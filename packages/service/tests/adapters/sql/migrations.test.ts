@@ -8,7 +8,7 @@ import { harness } from '../../harness/harness.ts'
 
 const NUMBER = '+491701234567'
 
-test('a phone number that an older program stored plain is gone with the next start, a sealed one stays', async () => {
+test('deletes unsealed phone numbers at the next start and keeps sealed ones', async () => {
   await using h = await harness()
   const created = () => h.create({ workflow: 'credit_application', phone_number: NUMBER })
   const [old, sealed] = [await created(), await created()]
@@ -17,7 +17,7 @@ test('a phone number that an older program stored plain is gone with the next st
     database.prepare('select phone_number from session where id = ?').get(id)?.phone_number
   const kept = numberOf(sealed)
   assert.ok(typeof kept === 'string' && !kept.includes(NUMBER.slice(1)))
-  // As a program before step 7 left it.
+  // The state of a database without step 7.
   database.prepare('update session set phone_number = ? where id = ?').run(NUMBER, old.id)
   database.exec('delete from migration where number = 7')
 
@@ -25,7 +25,7 @@ test('a phone number that an older program stored plain is gone with the next st
   assert.deepEqual([numberOf(old), numberOf(sealed)], [null, kept])
 })
 
-test('an Idempotency-Key that an older program stored is forgotten with its session, and not before', async () => {
+test('purges an Idempotency-Key from an older version together with its session', async () => {
   await using h = await harness()
   const create = async (key: string) =>
     (
@@ -40,7 +40,7 @@ test('an Idempotency-Key that an older program stored is forgotten with its sess
   h.clock.advance(1)
   await create('live')
   using database = new DatabaseSync(h.databaseFile)
-  // As a program before step 9 left it.
+  // The state of a database without step 9.
   database.exec(
     'drop index idempotency_by_session; alter table idempotency drop column session_began_at',
   )

@@ -23,7 +23,7 @@ const HOUR_MS = 60 * 60_000
 const DAY_MS = 24 * HOUR_MS
 const TABLES = ['session', 'session_event', 'session_device', 'idempotency', 'used_challenge']
 
-/** How many rows each table has. */
+/** The number of rows of each table. */
 function rowCounts({ databaseFile }: Harness): Record<string, number> {
   using database = new DatabaseSync(databaseFile)
   return Object.fromEntries(
@@ -34,7 +34,7 @@ function rowCounts({ databaseFile }: Harness): Record<string, number> {
   )
 }
 
-/** Copies of a session with all that belongs to it: a backlog, made as fast as the disk takes it. */
+/** Copies a session with all of its rows to create a backlog. */
 function multiply({ databaseFile }: Harness, id: string, count: number): void {
   using database = new DatabaseSync(databaseFile)
   const columns = (table: string) =>
@@ -60,16 +60,16 @@ function multiply({ databaseFile }: Harness, id: string, count: number): void {
   database.exec('commit')
 }
 
-/** Long enough for every chore to have come by once. */
+/** Long enough for every maintenance task to run once. */
 const ROUND_MS = 60_000
 
-/** Lets the background work of one moment happen, and what it wrote be committed. */
+/** Runs the maintenance that is due and its commits. */
 async function turn(h: Harness, ms: number): Promise<void> {
   h.clock.advance(ms)
   for (let turns = 0; turns < 4; turns++) await new Promise(setImmediate)
 }
 
-test('an ended session answers for sixty minutes, is kept for the timeline for a day, and then is gone with all that belongs to it', async () => {
+test('serves an ended session for 60 minutes and its timeline for 24 hours, then purges all of its rows', async () => {
   await using h = await harness()
   const before = rowCounts(h)
   const created = await h.api('POST', '/sessions', {
@@ -99,7 +99,7 @@ test('an ended session answers for sixty minutes, is kept for the timeline for a
   assert.deepEqual(rowCounts(h), before)
 })
 
-test('a live session is never forgotten, however old, and an expired one a day after its end, not after the sweep', async () => {
+test('never purges a live session, and purges an expired one 24 hours after its end', async () => {
   await using h = await harness()
   const session = await h.create()
   h.clock.advance(300_000 + DAY_MS)
@@ -112,7 +112,7 @@ test('a live session is never forgotten, however old, and an expired one a day a
   )
 })
 
-test('what is forgotten takes nothing along of a session that began in the same instant', async () => {
+test('purges no rows of a session that began in the same millisecond', async () => {
   await using h = await harness()
   const create = async (key: string) =>
     (
@@ -139,7 +139,7 @@ test('what is forgotten takes nothing along of a session that began in the same 
   )
 })
 
-test('an Idempotency-Key that a newer session has taken over stays when the older one is forgotten', async () => {
+test('keeps an Idempotency-Key that a newer session uses when the older one is purged', async () => {
   await using h = await harness()
   const create = async () =>
     (
@@ -159,7 +159,7 @@ test('an Idempotency-Key that a newer session has taken over stays when the olde
   assert.equal((await create()).id, newer.id)
 })
 
-test('a batch is as small for a large backlog as for a small one, and the rest is done in the turns after it', async () => {
+test('purges a large backlog in bounded batches over later turns', async () => {
   const worked: number[] = []
   await using h = await harness({
     meter: { ...noMeter, worked: (work, done) => void (work === 'forget' && worked.push(done)) },
@@ -188,7 +188,7 @@ test('a batch is as small for a large backlog as for a small one, and the rest i
     idempotency: 0,
     used_challenge: 0,
   })
-  // The backlog was stored by another connection, which is told of in a line of its own.
+  // Another connection stored the backlog, which has a separate log line.
   const told = h.lines.slice(lines).map((line) => JSON.parse(line) as Record<string, unknown>)
   assert.deepEqual(
     told
@@ -198,7 +198,7 @@ test('a batch is as small for a large backlog as for a small one, and the rest i
   )
 })
 
-test('a request in the middle of a backlog is answered before the backlog is done', async () => {
+test('answers a request before the backlog is purged', async () => {
   await using h = await harness()
   const session = await h.create()
   await h.kill(session)
@@ -209,7 +209,7 @@ test('a request in the middle of a backlog is answered before the backlog is don
   assert.equal(rowCounts(h).session, BATCH_SESSIONS * 2 + 2)
 })
 
-test('stopped in the middle, it goes on where it was after the next start', async () => {
+test('continues an interrupted purge after the next start', async () => {
   await using h = await harness()
   const session = await h.create()
   await h.kill(session)
@@ -217,14 +217,14 @@ test('stopped in the middle, it goes on where it was after the next start', asyn
   h.clock.advance(DAY_MS)
   const first = await purgeSessions(h.service)
   assert.deepEqual(first, { done: BATCH_SESSIONS, more: true })
-  // The next process knows nothing but the store.
+  // The next process has only the store.
   const next = { ...h.service, startedAt: h.clock.now() }
   assert.deepEqual(await purgeSessions(next), { done: BATCH_SESSIONS, more: true })
   assert.deepEqual(await purgeSessions(next), { done: 1, more: false })
   assert.equal(rowCounts(h).session_event, 0)
 })
 
-test('used challenges are forgotten when nobody could use them again, a bounded number at a time', async () => {
+test('purges used challenges in bounded batches once they expire', async () => {
   await using h = await harness()
   await h.register()
   assert.equal(rowCounts(h).used_challenge, 1)
@@ -244,7 +244,7 @@ test('used challenges are forgotten when nobody could use them again, a bounded 
   )
 })
 
-test('no statement of the sweeper, of retention or of the readiness check reads a whole table', () => {
+test('never scans a whole table in the sweeper, retention or readiness check', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'bonded-plan-')), 'b.db')
   migrate(file, 0)
   using database = new DatabaseSync(file)
@@ -280,7 +280,7 @@ test('no statement of the sweeper, of retention or of the readiness check reads 
   for (const [name, plans] of Object.entries(planned)) {
     assert.ok(plans.length > 0, name)
     for (const plan of plans) {
-      // A walk along an index that a limit ends is no reading of the whole; a sort would be.
+      // A bounded index scan is allowed; a sort is not.
       assert.ok(
         /USING (COVERING |INTEGER )?(INDEX|PRIMARY KEY)|(LIST|SCALAR) SUBQUERY/.test(plan),
         `${name}: ${plan}`,

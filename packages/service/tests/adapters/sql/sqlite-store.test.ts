@@ -21,7 +21,7 @@ const stored = async ({ id }: { id: string }): Promise<Session> => {
   return session
 }
 
-test('a unit that throws undoes only itself, though it shares its transaction with others', async () => {
+test('rolls back only the unit that throws in a shared transaction', async () => {
   const [kept, doomed] = [await stored(await h.create()), await stored(await h.create())]
   const move = (session: Session) =>
     store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
@@ -35,10 +35,10 @@ test('a unit that throws undoes only itself, though it shares its transaction wi
   assert.equal((await h.get(doomed)).body.state, 'pending')
 })
 
-test('a commit that fails is told as failed to all who shared it, and nothing of it is told or stored', async () => {
+test('rejects every unit of a failed commit, and stores and publishes nothing', async () => {
   const session = await stored(await h.create())
-  const heard: number[] = []
-  h.service.bus.subscribe(session.id, ({ seq }) => heard.push(seq))
+  const published: number[] = []
+  h.service.bus.subscribe(session.id, ({ seq }) => published.push(seq))
   const broken = failing('commit')
   const kill = store.write((tables) =>
     tables.sessions.move(session, MOVES.kill, { now: clock.now() }),
@@ -50,7 +50,7 @@ test('a commit that fails is told as failed to all who shared it, and nothing of
   broken.restore()
   for (const outcome of outcomes)
     assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreError)
-  assert.deepEqual([heard, (await stored(session)).state], [[], 'pending'])
+  assert.deepEqual([published, (await stored(session)).state], [[], 'pending'])
   const timeline = await store.read((tables) => tables.sessions.timeline(session.id))
   assert.deepEqual(
     timeline.map(({ kind }) => kind),
@@ -58,7 +58,7 @@ test('a commit that fails is told as failed to all who shared it, and nothing of
   )
 })
 
-test('a unit is told that it failed though its rollback failed too, and the next one is stored', async () => {
+test('rejects a unit whose rollback failed, and stores a later one', async () => {
   const session = await stored(await h.create())
   const broken = failing('rollback')
   const thrown = store.write(function* () {
@@ -73,7 +73,7 @@ test('a unit is told that it failed though its rollback failed too, and the next
   assert.equal((await kill())?.state, 'killed')
 })
 
-test('what comes to a store that is closed is refused as any outage is', async () => {
+test('rejects calls to a closed store as an outage', async () => {
   const own = await harness()
   const session = await own.create()
   const { store: closed } = own.service
@@ -86,7 +86,7 @@ test('what comes to a store that is closed is refused as any outage is', async (
   for (const late of [latest, note]) await assert.rejects(late(), StoreError)
 })
 
-test('what another process has written is seen by the next unit that writes', async () => {
+test('reads the changes of another process in the next write', async () => {
   const session = await stored(await h.create())
   using another = new DatabaseSync(h.databaseFile)
   another.prepare('update session set workflow = ? where id = ?').run('theirs', session.id)
@@ -94,7 +94,7 @@ test('what another process has written is seen by the next unit that writes', as
   assert.equal(seen?.workflow, 'theirs')
 })
 
-test('a session ends in the very instant of expires_at, and not a millisecond before', async () => {
+test('expires a session exactly at expires_at', async () => {
   const session = await stored(await h.create())
   const expire = (now: number) =>
     store.write((tables) => tables.sessions.move(session, MOVES.expire, { now }))
@@ -111,7 +111,7 @@ test('a session ends in the very instant of expires_at, and not a millisecond be
   assert.deepEqual([expired?.state, expired?.endedAt], ['expired', session.expiresAt])
 })
 
-test('a hint that is there already is not told again', async () => {
+test('does not publish an unchanged hint again', async () => {
   const session = await stored(await h.create())
   const hint = (from: Session) =>
     store.write((tables) => tables.sessions.hint(from, 'evaluating', clock.now()))
@@ -121,7 +121,7 @@ test('a hint that is there already is not told again', async () => {
   assert.equal((await stored(session)).seq, 2)
 })
 
-test('the timeline takes 200 lines of a session and no more, however stubborn a phone is', async () => {
+test('bounds the timeline of a session at 200 entries', async () => {
   const session = await stored(await h.create())
   await store.write(function* (tables) {
     for (let count = 0; count < 250; count++)
@@ -130,7 +130,7 @@ test('the timeline takes 200 lines of a session and no more, however stubborn a 
   assert.equal((await store.read((tables) => tables.sessions.timeline(session.id))).length, 200)
 })
 
-test('a phone that only saw the code leaves room in the timeline for the one that claimed', async () => {
+test('reserves timeline entries for the phone that claimed the session', async () => {
   const session = await h.create()
   const [phone, stranger] = [await h.register(), await h.register()]
   await h.claim(phone, session)
@@ -145,7 +145,7 @@ test('a phone that only saw the code leaves room in the timeline for the one tha
   assert.deepEqual([last?.at, last?.reason, last?.step], [h.now(), 'nonce_mismatch', 'nonce'])
 })
 
-test('what a customer is called stays as it was first', async () => {
+test('keeps the first subject reference of a subject', async () => {
   const name = (subjectRef: string, tenantId = h.shop.tenant.id) =>
     store.write((tables) =>
       tables.devices.pairwise({
@@ -233,21 +233,21 @@ test('what is kept in memory is what is stored, in every state', async () => {
 
 test('nothing is told of a change before it is durable, nor of one that was undone', async () => {
   const session = await stored(await h.create())
-  const heard: number[] = []
-  h.service.bus.subscribe(session.id, ({ seq }) => heard.push(seq))
+  const published: number[] = []
+  h.service.bus.subscribe(session.id, ({ seq }) => published.push(seq))
   await assert.rejects(
     store.write(function* (tables) {
       yield* tables.sessions.hint(session, 'scanned', clock.now())
-      assert.deepEqual(heard, [])
+      assert.deepEqual(published, [])
       throw new Error('undone')
     }),
   )
-  assert.deepEqual(heard, [])
+  assert.deepEqual(published, [])
   await store.write((tables) => tables.sessions.hint(session, 'scanned', clock.now()))
-  assert.deepEqual(heard, [2])
+  assert.deepEqual(published, [2])
 })
 
-test('a revoked key stops working with the very next call', async () => {
+test('rejects a revoked key at the next call', async () => {
   const keys = await h.addKeys(h.shop.tenant, null)
   const session = await h.create()
   assert.equal((await h.get(session, keys)).status, 200)
@@ -255,14 +255,14 @@ test('a revoked key stops working with the very next call', async () => {
   assert.equal((await h.get(session, keys)).status, 401)
 })
 
-test('what ended a day ago is deleted, with all that belongs to it', async () => {
+test('purges a session that ended 24 hours ago with all of its rows', async () => {
   const session = await h.create()
   await h.kill(session)
   h.clock.advance(24 * 60 * 60_000 + 1)
-  const forgotten = await store.write((tables) =>
+  const purged = await store.write((tables) =>
     tables.sessions.purge(clock.now() - 24 * 60 * 60_000, 1_000),
   )
-  assert.ok(forgotten >= 0)
+  assert.ok(purged >= 0)
   assert.equal(
     await store.read((tables) => tables.sessions.find(session.id as SessionId)),
     undefined,
@@ -273,7 +273,7 @@ test('what ended a day ago is deleted, with all that belongs to it', async () =>
   )
 })
 
-test('a database of a newer program, or with a changed step, is left alone', () => {
+test('rejects a database of a newer program or with a changed step', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'bonded-migrate-')), 'b.db')
   assert.ok(migrate(file, 0).length > 0)
   assert.deepEqual(migrate(file, 0), [])
@@ -288,7 +288,7 @@ test('a database of a newer program, or with a changed step, is left alone', () 
   database.close()
 })
 
-test('a counter rises; only that of a webauthn key may stay at 0', async () => {
+test('requires an increasing counter, except 0 for a webauthn key', async () => {
   const now = clock.now()
   const raisedBy = async (format: 'webauthn' | 'software', counters: readonly number[]) => {
     const id = `dev_${format}` as DeviceId
@@ -331,9 +331,9 @@ test('a counter rises; only that of a webauthn key may stay at 0', async () => {
   assert.deepEqual(await raisedBy('software', [0, 1, 1, 4_294_967_295]), [false, true, false, true])
 })
 
-/** Every commit fails, as on a disk that has gone, until it is restored. */
 const SQLITE_IOERR = 10
 
+/** Makes every such statement fail like a failed disk until it is restored. */
 function failing(statement: 'commit' | 'rollback'): { restore(): void } {
   const run = Reflect.get(StatementSync.prototype, 'run') as (...values: unknown[]) => unknown
   const { mock: broken } = mock.method(

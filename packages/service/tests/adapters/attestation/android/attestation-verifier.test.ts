@@ -13,7 +13,7 @@ import { androidAttestationVerifier } from '../../../../src/adapters/attestation
 import { checkRevocation } from '../../../../src/adapters/attestation/android/revocation-check.ts'
 import { outcomeOf } from '../../../harness/outcome-of.ts'
 
-test('android-key: junk between the letters of a chain is refused', () => {
+test('android-key: rejects a chain with characters outside base64url', () => {
   const [leaf = '', ...rest] = AUTHORITY.attest(newKey().publicKey, describe()).map((one) =>
     one.toString('base64url'),
   )
@@ -25,7 +25,7 @@ test('android-key: junk between the letters of a chain is refused', () => {
       'ok',
     )
   }
-  // Passed over, a certificate that is none would make two spellings of one chain.
+  // A skipped malformed certificate would give one chain two encodings.
   for (const junk of ['!', `${leaf}=`]) {
     assert.equal(
       outcomeOf(verify({ challenge, certificate_chain: [leaf, junk, ...rest] }, NOW).result),
@@ -40,7 +40,7 @@ test('android-key: junk between the letters of a chain is refused', () => {
   }
 })
 
-test('android-key: a revoked certificate rejects the chain, and without a usable list the service is overloaded', async () => {
+test('android-key: rejects a revoked certificate, and answers overloaded without a usable list', async () => {
   const asked: (readonly string[])[] = []
   for (const [status, reason, step] of [
     ['revoked', 'attestation_invalid', 'revoked'],

@@ -19,7 +19,7 @@ interface Answer {
 
 const HOUR_MS = 3_600_000
 
-/** A list service of which each answer can be changed. */
+/** A revocation list server whose responses a test can change. */
 function listService(answer: Answer = {}, snapshot: ReadonlySet<string> = new Set()) {
   const clock = new TestClock()
   const given: Answer = {
@@ -59,7 +59,7 @@ function listService(answer: Answer = {}, snapshot: ReadonlySet<string> = new Se
 const revoked = (serial: string, status = 'REVOKED') =>
   JSON.stringify({ entries: { [serial]: { status, reason: 'KEY_COMPROMISE' } } })
 
-test('revocations: the list is fetched when first asked for, and kept as long as it says', async () => {
+test('revocations: fetches the list on first use and caches it as long as Cache-Control allows', async () => {
   const { judge, clock, asked } = listService()
   assert.equal(await judge('1', 'ab'), 'good')
   clock.advance(HOUR_MS - 1)
@@ -70,7 +70,7 @@ test('revocations: the list is fetched when first asked for, and kept as long as
   assert.equal(asked.length, 2)
 })
 
-test('revocations: many registrations share one fetch', async () => {
+test('revocations: shares one fetch among concurrent registrations', async () => {
   const { judge, asked } = listService()
   assert.deepEqual(
     new Set(await Promise.all(Array.from({ length: 20 }, () => judge('1')))),
@@ -87,7 +87,7 @@ for (const [what, entry, serial] of [
   ['padded', revoked('00ab'), 'ab'],
   ['written in decimal', revoked('6681152659205225093'), 6_681_152_659_205_225_093n.toString(16)],
 ] as const) {
-  test(`revocations: a serial that is ${what} is refused`, async () => {
+  test(`revocations: rejects a serial that is ${what}`, async () => {
     const { judge } = listService({ body: entry })
     assert.equal(await judge('1', serial), 'revoked')
     assert.equal(await judge('1', '2'), 'good')
@@ -106,7 +106,7 @@ for (const [what, answer] of [
   ['has no entry that can be read', { body: '{"entries":{"x y":{"status":"REVOKED"}}}' }],
   ['answers more than fits', { body: `{"entries":{}}${' '.repeat(4 * 1024 * 1024)}` }],
 ] as const) {
-  test(`revocations: nothing is good while the list ${what}`, async () => {
+  test(`revocations: treats no serial as good while the list ${what}`, async () => {
     const { judge, given, clock, failures } = listService(answer)
     assert.equal(await judge('1'), 'unknown')
     assert.equal(failures.length, 1)
@@ -117,7 +117,7 @@ for (const [what, answer] of [
   })
 }
 
-test('revocations: an old list counts for the grace, and then nothing is good', async () => {
+test('revocations: uses an old list during the grace period and treats no serial as good after it', async () => {
   const { judge, given, clock, asked } = listService({ body: revoked('ab') })
   assert.equal(await judge('1'), 'good')
   given.fails = true
@@ -132,13 +132,13 @@ test('revocations: an old list counts for the grace, and then nothing is good', 
   assert.equal(asked.length, before)
 })
 
-test('revocations: a newer list takes effect after one more question', async () => {
+test('revocations: applies a newer list from the next check on', async () => {
   const { judge, given, clock } = listService()
   assert.equal(await judge('ab'), 'good')
   given.body = revoked('ab')
   clock.advance(HOUR_MS)
   assert.equal(await judge('ab'), 'good')
-  // The answer of the stand-in is there at the end of this turn.
+  // The fake response arrives at the end of this turn.
   await new Promise(setImmediate)
   assert.equal(await judge('ab'), 'revoked')
 })
@@ -153,7 +153,7 @@ for (const [cacheControl, age, keptMs] of [
   ['s-maxage=5', null, 3_600_000],
   [null, null, 3_600_000],
 ] as const) {
-  test(`revocations: Cache-Control ${cacheControl}, Age ${age} keeps the list for ${keptMs / 1000} s`, async () => {
+  test(`revocations: Cache-Control ${cacheControl} and Age ${age} cache the list for ${keptMs / 1000} s`, async () => {
     const headers = {
       ...(cacheControl === null ? {} : { 'cache-control': cacheControl }),
       ...(age === null ? {} : { age }),
@@ -169,7 +169,7 @@ for (const [cacheControl, age, keptMs] of [
   })
 }
 
-test('revocations: what is known to be bad is refused before and whatever the list says', async () => {
+test('revocations: rejects the serials of the snapshot whatever the list contains', async () => {
   const { judge, given } = listService({ fails: true }, KNOWN_BAD_SERIALS)
   assert.equal(await judge('c35747a084470c3135aeefe2b8d40cd6'), 'revoked')
   given.fails = false
@@ -186,7 +186,7 @@ for (const [what, malformed] of [
   ['an entry without a status', '"cd":{"reason":"KEY_COMPROMISE"}'],
   ['an entry whose status is a number', '"cd":{"status":1}'],
 ] as const) {
-  test(`revocations: ${what} is skipped and logged, and the other entries still count`, async () => {
+  test(`revocations: skips and logs ${what} and applies the other entries`, async () => {
     const body = `{"entries":{"ab":{"status":"REVOKED"},${malformed},"ef":{"status":"REVOKED"}}}`
     const { judge, failures } = listService({ body })
     assert.equal(await judge('1'), 'good')
@@ -196,13 +196,13 @@ for (const [what, malformed] of [
   })
 }
 
-test('revocations: a listed serial counts as revoked even if its entry cannot be read', async () => {
+test('revocations: treats a listed serial as revoked even if its entry is malformed', async () => {
   const { judge } = listService({ body: '{"entries":{"AB":"REVOKED","cd":null}}' })
   assert.deepEqual([await judge('ab'), await judge('cd')], ['revoked', 'revoked'])
   assert.equal(await judge('1'), 'good')
 })
 
-test('revocations: a text of another form is no list, and is read without a failure', () => {
+test('revocations: rejects text of another form without throwing', () => {
   assert.deepEqual(readStatusList(revoked('00AB')), {
     serials: new Set(['ab']),
     malformedEntries: 0,
@@ -221,7 +221,7 @@ test('revocations: a text of another form is no list, and is read without a fail
   }
 })
 
-test('revocations: the recorded list is read, and its last entry is bad', {
+test('revocations: parses the recorded list, whose last entry is revoked', {
   skip: vectorsMissing,
 }, () => {
   const list = readStatusList(readVector('android-key', 'status-sample.json').toString())

@@ -13,7 +13,7 @@ const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const clientDataHash = hash('sha256', 'payload', 'buffer')
 const STORE: AppExtensions = { category: 4, bundleVersion: '7.1' }
 
-test('the recordings as the interface carries them: the hash is of the payload rebuilt here, the key id in either spelling', {
+test('verifies the recorded assertions over the rebuilt payload, with the key id in either encoding', {
   skip,
 }, () => {
   const split: {
@@ -53,7 +53,7 @@ test('the recordings as the interface carries them: the hash is of the payload r
   }
 })
 
-test('a registered key signs for nobody else', () => {
+test('rejects an assertion of a registered key for another device', () => {
   const device = deviceOf({
     appId: APP_ID,
     publicKey: publicKey.export({ format: 'der', type: 'spki' }),

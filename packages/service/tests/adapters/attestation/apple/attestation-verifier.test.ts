@@ -5,7 +5,7 @@ import { anyBuildOf, attestations } from '../../../../../attestation/tests/apple
 import { vectorsMissing as skip } from '../../../../../contract/tests/vectors.ts'
 import { appleAttestationVerifier } from '../../../../src/adapters/attestation/apple/attestation-verifier.ts'
 
-test('a registration names its key as iOS does or as this service does, and is answered with one spelling', {
+test('accepts a key id in base64 or base64url and returns it in base64url', {
   skip,
 }, () => {
   const recorded = attestations.find(({ name }) => name === 'veehaitch-ios-14.3-beta-3')

@@ -46,7 +46,7 @@ after(() => h[Symbol.asyncDispose]())
 
 const challengeOf = (nonce: string) => hash('sha256', `bond-aa/v1${nonce}`, 'buffer').subarray(0, 8)
 
-/** What a phone sends of a passport that it holds to itself for this nonce. */
+/** The passport signal of a phone whose passport signed the challenge of this nonce. */
 function signalOf(
   { sod, dg1, dg14, dg15, chip }: SimulatedPassport,
   nonce: string,
@@ -86,7 +86,7 @@ async function begin(workflow: string, at: Harness = h) {
   return { session, phone, seen, evidence, attest, notes }
 }
 
-test('a passport whose chip signs this session’s challenge bonds where the chip is required, RSA and ECDSA', async () => {
+test('bonds where the chip is required if an RSA or ECDSA chip signs the challenge of the session', async () => {
   for (const passport of [rsa, ecdsa]) {
     const { seen, attest, notes } = await begin('required')
     const bonded = await attest(signalOf(passport, seen.nonce))
@@ -96,13 +96,13 @@ test('a passport whose chip signs this session’s challenge bonds where the chi
   }
 })
 
-test('the summary names the tier and the time, and nothing else of the passport', async () => {
+test('includes only the tier and the time of a passport in the summary', async () => {
   const { seen, evidence } = await begin('optional')
   const { body } = await evidence(signalOf(rsa, seen.nonce))
   assert.deepEqual(body.verified_evidence.passport, { tier: 'chip', checked_at: h.now() })
 })
 
-test('where the chip is required, what falls short of it is asked for again by step-up, and the right one then bonds', async () => {
+test('requests a step-up where the chip is required and missing, and then bonds with the chip', async () => {
   const { session, phone, seen, attest } = await begin('required')
   const stepped = await attest(signalOf(withoutChip, seen.nonce))
   assert.deepEqual(
@@ -113,7 +113,7 @@ test('where the chip is required, what falls short of it is asked for again by s
     ],
   )
   const again: PhoneSession = await h.view(phone, session)
-  // The chip was held to the phone for the first nonce.
+  // The chip signed the challenge of the first nonce.
   const late = await attest(signalOf(rsa, seen.nonce), again)
   assert.deepEqual([late.body.state, late.body.step_up.attempts_left], ['step_up_required', 1])
   const last: PhoneSession = await h.view(phone, session)
@@ -124,7 +124,7 @@ test('where the chip is required, what falls short of it is asked for again by s
   )
 })
 
-test('the simulated phone holds its passport to itself when a step-up asks for the chip; one without a passport stops', async () => {
+test('reads the passport of the simulated phone in a step-up, and stops a phone without one', async () => {
   const fetch: typeof nodeFetch = (url, request) =>
     nodeFetch(url.replace(PUBLIC_ORIGIN, `http://127.0.0.1:${h.running.port}`), request)
   for (const passport of [rsa, ecdsa]) {
@@ -149,7 +149,7 @@ test('the simulated phone holds its passport to itself when a step-up asks for t
   )
 })
 
-test('three assertions without the chip end the session', async () => {
+test('ends the session after three assertions without the chip', async () => {
   const { session, phone, attest } = await begin('required')
   for (const expected of ['step_up_required', 'step_up_required']) {
     assert.equal((await attest(undefined, await h.view(phone, session))).body.state, expected)
@@ -159,7 +159,7 @@ test('three assertions without the chip end the session', async () => {
   assert.equal((await h.get(session)).body.ended_reason, 'policy_not_met')
 })
 
-test('the phone hears only the tier; the timeline names the check that refused', async () => {
+test('returns only the tier to the phone and records the failing check in the timeline', async () => {
   const other = createPassport(madeUp, { mrz: { documentNumber: 'X00000001' } })
   const flipped = Buffer.from(rsa.sod)
   flipped[flipped.length - 5] = (flipped[flipped.length - 5] ?? 0) ^ 1
@@ -220,14 +220,14 @@ test('the phone hears only the tier; the timeline names the check that refused',
   }
 })
 
-test('a workflow that takes no passport learns nothing of one', async () => {
+test('omits the passport where the workflow does not use one', async () => {
   const { seen, evidence, notes } = await begin('none')
   const { body } = await evidence(signalOf(rsa, seen.nonce))
   assert.equal('passport' in body.verified_evidence, false)
   assert.deepEqual(await notes(), ['passport_not_asked null'])
 })
 
-test('a made-up state is believed for a sandbox tenant only; a production tenant hears none', async () => {
+test('accepts a test state for sandbox tenants only', async () => {
   const question = { nonce: 'n', passport: signalOf(rsa, 'n') }
   await using verifier = verifierOn(trust)
   const tier = async (environment: 'sandbox' | 'production', passport = question.passport) => {
@@ -247,7 +247,7 @@ test('a made-up state is believed for a sandbox tenant only; a production tenant
   assert.deepEqual(await tier('sandbox', austrian), ['chip', undefined])
 })
 
-test('the same document has the same keyed hash, another one another, and the number stands in neither', async () => {
+test('derives one keyed hash per document, which does not contain its number', async () => {
   await using verifier = verifierOn(trust)
   const refOf = async (passport: SimulatedPassport) => {
     const result = await verifier.verify({
@@ -263,7 +263,7 @@ test('the same document has the same keyed hash, another one another, and the nu
   assert.notEqual(await refOf(rsa), await refOf(withoutChip))
 })
 
-test('a passport that is refused names no state and has no keyed hash: all that are refused would share it', async () => {
+test('reports neither state nor keyed hash for a rejected passport', async () => {
   await using verifier = verifierOn(NO_PASSPORT_TRUST)
   const result = await verifier.verify({
     passport: signalOf(rsa, 'n'),
@@ -273,7 +273,7 @@ test('a passport that is refused names no state and has no keyed hash: all that 
   assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'csca_unknown' } })
 })
 
-test('what is longer than a passport’s file can be is refused as invalid_member before anything is judged', async () => {
+test('rejects an oversized passport file as invalid_member before it verifies anything', async () => {
   const { seen, evidence } = await begin('optional')
   const signal = signalOf(rsa, seen.nonce)
   for (const [member, length] of Object.entries({
@@ -293,10 +293,10 @@ test('what is longer than a passport’s file can be is refused as invalid_membe
   assert.deepEqual([picture.status, picture.body.error.reason], [400, 'unknown_member'])
 })
 
-/** Two that are judged, and those that may wait. */
+/** Two running verifications and a full queue. */
 const ROOM = 50
 
-test('when too many wait, a passport is refused as overloaded; who sends none notices nothing, and a hung judge is replaced', async () => {
+test('rejects a passport as overloaded when the queue is full, serves requests without one, and replaces a hung worker', async () => {
   const clock = new TestClock()
   await using verifier = passportVerifier({
     trust: NO_PASSPORT_TRUST,
@@ -316,13 +316,13 @@ test('when too many wait, a passport is refused as overloaded; who sends none no
   )
   assert.equal((await evidence()).status, 200)
 
-  // Each deadline ends two of them; the next two begin.
+  // Each deadline ends two tasks, and the next two start.
   for (let left = ROOM; left > 0; left -= 2) clock.advance(3_000)
   for (const result of await Promise.all(waiting))
     assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'timed_out' } })
 })
 
-test('nothing of the holder is in the store or the log', async () => {
+test('stores and logs no data of the holder', async () => {
   const { seen, attest } = await begin('required')
   assert.equal((await attest(signalOf(rsa, seen.nonce))).body.state, 'bonded')
   const stored = readdirSync(h.folder).map((name) =>

@@ -27,7 +27,7 @@ function folderWith(
 const subjects = (certificates: readonly Uint8Array[]) =>
   certificates.map((der) => /C=(..)/.exec(new X509Certificate(der).subject)?.[1] ?? '').toSorted()
 
-test('certificates in the folder are trusted, and the master lists that they vouch for; what is in sandbox, for sandboxes only', () => {
+test('trusts certificates and the master lists that they sign, and those of sandbox for sandboxes only', () => {
   using folder = folderWith({
     'issuer.cer': issuer.countryCertificate,
     'lists.ml': list,
@@ -38,18 +38,18 @@ test('certificates in the folder are trusted, and the master lists that they vou
   assert.deepEqual(subjects(trust.sandbox), ['UT'])
 })
 
-test('a folder that is not there, or empty, trusts nobody', () => {
+test('trusts no certificate if the folder is missing or empty', () => {
   using folder = folderWith({})
   for (const path of [folder.path, join(folder.path, 'nothing')])
     assert.deepEqual(readTrustFolder(path, NOW), { production: [], sandbox: [] })
 })
 
-test('a sandbox’s certificate vouches for no list outside the sandbox', () => {
+test('rejects a master list that only a sandbox certificate signs', () => {
   using folder = folderWith({ 'sandbox/issuer.cer': issuer.countryCertificate, 'lists.ml': list })
   assert.throws(() => readTrustFolder(folder.path, NOW), /lists\.ml is refused at signer_unknown/)
 })
 
-test('several certificates in one file are all trusted, and refused together where one of them may not sign others', () => {
+test('trusts all certificates of one file, and rejects the file if one of them is not a CA', () => {
   const pem = (certificate: Uint8Array) => new X509Certificate(certificate).toString()
   using both = folderWith({
     'two.pem': pem(issuer.countryCertificate) + pem(listed.countryCertificate),
@@ -62,7 +62,7 @@ test('several certificates in one file are all trusted, and refused together whe
   assert.throws(() => readTrustFolder(mixed.path, NOW), /two\.pem is no certificate of a country/)
 })
 
-test('a list that nobody vouches for, a changed one, one that is none and a file of another kind stop the start, all told at once', () => {
+test('reports every unusable file at once: unsigned, changed and malformed lists, and other files', () => {
   const changed = Buffer.from(list)
   const at = list.indexOf(listed.countryCertificate) + 50
   changed[at] = (changed[at] ?? 0) ^ 1
@@ -95,7 +95,7 @@ test('a list that nobody vouches for, a changed one, one that is none and a file
   )
 })
 
-test('the Dutch master list and its root, as they are published, are a folder that trusts 412 certificates', {
+test('trusts 412 certificates with the published Dutch master list and its root', {
   skip: vectorsMissing,
 }, () => {
   using folder = folderWith({

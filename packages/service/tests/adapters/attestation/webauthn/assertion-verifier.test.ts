@@ -34,13 +34,13 @@ function bondedPhone(options: Partial<AuthenticatorOptions> = {}) {
   }
 }
 
-test('webauthn: an assertion over the payload verifies', () => {
+test('webauthn: verifies an assertion over the payload', () => {
   const { authenticator, verify } = bondedPhone()
   const verified = verify(authenticator.assert('payload'))
   assert.deepEqual(verified, { ok: true, value: { counter: 1, userVerified: true } })
 })
 
-test('webauthn: an assertion for another payload, page, person or key is refused, each by its step', () => {
+test('webauthn: rejects an assertion for another payload, page, user or key with its own step', () => {
   const { authenticator, verify } = bondedPhone()
   const { client_data_json: _none, ...withoutClientData } = authenticator.assert('payload')
   const verdicts: readonly (readonly [AppAttest, string])[] = [
@@ -102,7 +102,7 @@ test('webauthn: an assertion for another payload, page, person or key is refused
   for (const [appAttest, step] of verdicts) assert.equal(outcomeOf(verify(appAttest)), step)
 })
 
-test('webauthn: an assertion of another RP ID is refused', async () => {
+test('webauthn: rejects an assertion of another RP ID', async () => {
   const { authenticator, device } = bondedPhone()
   const verified = webauthnVerifier({ origin: ORIGIN }).verify({
     device: { ...device, appId: 'example.com' },
@@ -112,7 +112,7 @@ test('webauthn: an assertion of another RP ID is refused', async () => {
   assert.equal(outcomeOf(verified), 'app_id')
 })
 
-test('webauthn: extensions of the authenticator are one map, and nothing else may follow', () => {
+test('webauthn: accepts authenticator extensions as one map without trailing data', () => {
   const { authenticator, verify } = bondedPhone()
   const withMore = (flags: number, more: string) => {
     const honest = authenticator.assert('payload', { flags })
@@ -143,7 +143,7 @@ test('webauthn: extensions of the authenticator are one map, and nothing else ma
   assert.equal(outcomeOf(verify(withMore(userPresent | userVerified, 'a0'))), 'authenticator_data')
 })
 
-test('webauthn: an assertion with any single bit flipped is refused', () => {
+test('webauthn: rejects an assertion with any single bit flipped', () => {
   const { authenticator, verify } = bondedPhone()
   const honest = authenticator.assert('payload')
   assert.equal(outcomeOf(verify(honest)), 'ok')
@@ -164,7 +164,7 @@ test('webauthn: an assertion with any single bit flipped is refused', () => {
   }
 })
 
-test('webauthn: junk after any part of an assertion refuses it, and so does authenticator data that is cut off', () => {
+test('webauthn: rejects trailing data after any member and truncated authenticator data', () => {
   const authenticator = createAuthenticator({ origin: ORIGIN })
   const registration = authenticator.register(CHALLENGE)
   const registered = register({ challenge: CHALLENGE, registration }, NOW).result
@@ -183,7 +183,7 @@ test('webauthn: junk after any part of an assertion refuses it, and so does auth
   for (const member of ['client_data_json', 'authenticator_data', 'signature'] as const) {
     assert.equal(verdictOf({ [member]: `${appAttest[member]}=` }), 'encoding', member)
   }
-  // The phone signs even this.
+  // The registered key signs this data as well.
   for (const length of [0, FLAGS_AT, 36]) {
     const data = Buffer.from(appAttest.authenticator_data, 'base64url').subarray(0, length)
     const signature = sign(
@@ -201,7 +201,7 @@ test('webauthn: junk after any part of an assertion refuses it, and so does auth
   }
 })
 
-test('webauthn: a stored key that cannot verify or cannot be read rejects the assertion', () => {
+test('webauthn: rejects an assertion if the stored key cannot be read or cannot verify', () => {
   const { authenticator, device } = bondedPhone()
   const verifyWith = (keyId: string, publicKey: Buffer) =>
     outcomeOf(

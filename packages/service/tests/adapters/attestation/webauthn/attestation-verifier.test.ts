@@ -39,11 +39,11 @@ function register(options: Partial<AuthenticatorOptions>) {
   return verify({ challenge: CHALLENGE, registration }, NOW).result
 }
 
-/** Where a registration's authenticator data has what, in bytes. */
+/** Byte offsets within the authenticator data of a registration. */
 const [FLAGS_AT, ID_LENGTH_AT, ID_AT, KEY_AT] = [32, 53, 55, 87]
 const { id, response } = createAuthenticator({ origin: ORIGIN }).register(CHALLENGE)
 const clientData = Buffer.from(response.clientDataJSON, 'base64url')
-/** `authData` stands last. */
+/** `authData` is the last member. */
 const authenticatorData = Buffer.from(response.attestationObject, 'base64url').subarray(-164)
 const objectOf = (parts: Readonly<Record<string, CborValue>>) =>
   encodeCbor(new Map(Object.entries(parts))).toString('base64url')
@@ -143,7 +143,7 @@ for (const [what, bent, verdict] of FORMS) {
   })
 }
 
-test('webauthn: hardware vouches for what keeps a browser’s keys, and for no other app, though it be the operator’s own', () => {
+test('webauthn: accepts Android attestations of browser key stores only, not of configured apps', () => {
   const phones = { ...NO_APPS, android: trustOf().android }
   const verifiers = makeAttestationVerifiers({ phones, origin: ORIGIN })
   const keptBy = (packages: readonly string[], digest: Uint8Array) => {
@@ -153,11 +153,11 @@ test('webauthn: hardware vouches for what keeps a browser’s keys, and for no o
   }
   const google = Buffer.from(BROWSER_KEY_STORES[0]?.certificateDigests[0] ?? '', 'hex')
   assert.equal(keptBy(['com.google.android.gms', 'com.google.android.gsf'], google), 'ok')
-  // It could say anything of the page and the person.
+  // Another app could report any page and any user.
   assert.equal(keptBy([SIMULATED_APP.package], SIMULATED_APP.certificateDigest), 'application_id')
 })
 
-test('webauthn: a script that sets UV and BE by hand bonds on no production tenant, unless the workflow says so', () => {
+test('webauthn: rejects an unattested key that claims UV and BE for production, unless the workflow allows it', () => {
   const script = register({
     attestation: noAttestation,
     flags: userPresent | userVerified | backupEligible,
@@ -183,7 +183,7 @@ test('webauthn: a script that sets UV and BE by hand bonds on no production tena
       { format: 'webauthn', webauthn: registered.value.webauthn },
     )
   }
-  // The default of a production tenant, also where the session names its customer.
+  // The default of a production tenant, also if the session names its subject.
   assert.equal(accepts(script, undefined, 'production', null), false)
   assert.equal(accepts(script, undefined, 'production', 'customer'), false)
   assert.equal(accepts(chip, undefined, 'production', null), true)

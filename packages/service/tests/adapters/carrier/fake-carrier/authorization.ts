@@ -16,16 +16,16 @@ export interface Spoken {
   readonly body: object
 }
 
-/** The authorization server of the fake: it takes what the profile allows and writes down what it does not. */
+/** The fake authorization server. It records a violation of the profile. */
 export class Authorization {
   readonly tokens = new Map<string, IssuedToken>()
-  /** The claims of every assertion that came. */
+  /** The claims of every received assertion. */
   readonly assertions: Record<string, unknown>[] = []
   /** How often a CIBA poll is answered with `authorization_pending` before the token comes. */
   pendingPolls = 0
-  /** Where set, `slow_down` is said at the first poll. */
+  /** Whether the first poll is answered with `slow_down`. */
   slowDown = false
-  /** Subjects that are refused, and the error they get. */
+  /** Rejected subjects and their errors. */
   readonly refused = new Map<string, string>()
   interval: number | undefined = INTERVAL_S
   readonly #jtis = new Set<string>()
@@ -98,7 +98,7 @@ export class Authorization {
       form.get('client_assertion_type') === 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
     const claims = await this.#verified(form.get('client_assertion'), url)
     if (claims && claims.sub !== this.#of.clientId)
-      this.#of.violation('a client assertion about somebody else')
+      this.#of.violation('a client assertion about another client')
     return isKind && claims !== undefined
   }
 

@@ -18,7 +18,7 @@ export const PATHS = {
 } as const
 export type Path = (typeof PATHS)[keyof typeof PATHS]
 
-/** What a carrier knows of a number. */
+/** The facts of a carrier about a number. */
 export interface Subscriber {
   swapped?: boolean
   latestSimChange?: string | null
@@ -27,7 +27,7 @@ export interface Subscriber {
   lastStatusTime?: string
 }
 
-/** How an endpoint misbehaves: an error as published, something that no carrier should send, or no answer at all. */
+/** How an endpoint misbehaves: a published error, an invalid response, or no response. */
 export type Mood =
   | {
       readonly status: number
@@ -42,7 +42,7 @@ export type Mood =
   | 'hang'
   | 'reset'
 
-/** A carrier on this machine: the published CAMARA interfaces and an OpenID Connect provider, both strict, both moody. */
+/** Starts a local carrier: the published CAMARA APIs and an OpenID Connect provider, both strict. */
 export async function startFakeCarrier({
   clock,
   ...given
@@ -182,7 +182,7 @@ export async function startFakeCarrier({
     requests,
     violations,
     count,
-    /** When so many requests have come to the path. */
+    /** Resolves after that many requests to the path. */
     async received(path: Path, times = 1) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const look = () => void (count(path) >= times && resolve())

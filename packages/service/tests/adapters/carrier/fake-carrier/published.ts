@@ -7,7 +7,7 @@ type Json = Readonly<Record<string, unknown>>
 /** One operation of a published OpenAPI file. */
 export interface PublishedOperation {
   readonly scopes: readonly string[]
-  /** What is wrong with a body that was sent; undefined where nothing is. */
+  /** Describes the mismatch of a request body; undefined if it is valid. */
   request(body: unknown): string | undefined
   /** The same for an answer, which must be of a documented status. */
   response(status: number, body: unknown): string | undefined
@@ -62,7 +62,7 @@ function check(document: Json, schema: unknown): (value: unknown) => boolean {
   return (value) => validator.Check(value)
 }
 
-/** Without references, and with OpenAPI 3.0's `nullable` said as JSON Schema says it. */
+/** Resolves references and converts OpenAPI 3.0's `nullable` into JSON Schema. */
 function resolved(document: Json, node: unknown): unknown {
   if (Array.isArray(node)) return node.map((item) => resolved(document, item))
   if (typeof node !== 'object' || node === null) return node

@@ -20,7 +20,7 @@ export const UNKNOWN = {
   source: 'camara',
 }
 
-/** A carrier that knows one number, a phone that brings a carrier token of its SIM, and a service that asks. */
+/** A fake carrier with one subscriber, the carrier token of its SIM, and the adapter under test. */
 export async function scene(subscriber: Subscriber = {}, settings: Partial<CarrierSettings> = {}) {
   const clock = new WatchedClock()
   const fakeCarrier = await startFakeCarrier({ ...settings, clock })

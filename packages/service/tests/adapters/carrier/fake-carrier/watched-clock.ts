@@ -1,25 +1,25 @@
 import { TestClock } from '../../../harness/test-clock.ts'
 
-/** The clock that is moved, which also tells what it was asked to wait for. */
+/** A test clock on which a test can await scheduled timers. */
 export class WatchedClock extends TestClock {
-  readonly #asked: number[] = []
+  readonly #scheduled: number[] = []
   readonly #waiting = new Set<() => void>()
 
   override schedule(at: number, callback: () => void) {
     const cancel = super.schedule(at, callback)
-    this.#asked.push(at)
-    for (const look of this.#waiting) look()
+    this.#scheduled.push(at)
+    for (const check of this.#waiting) check()
     return cancel
   }
 
-  /** When so many wait for that time. */
+  /** Resolves once that many timers are scheduled for that time. */
   async awaited(at: number, times: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const look = () =>
-      void (this.#asked.filter((asked) => asked === at).length >= times && resolve())
-    this.#waiting.add(look)
-    look()
+    const check = () =>
+      void (this.#scheduled.filter((scheduled) => scheduled === at).length >= times && resolve())
+    this.#waiting.add(check)
+    check()
     await promise
-    this.#waiting.delete(look)
+    this.#waiting.delete(check)
   }
 }
