@@ -118,7 +118,8 @@ export const INFORMED: typeof EMULATORS = {
       return { acc_var: Math.exp(mood), gyro_var: 0.15 * Math.exp(mood + ratio) }
     })
   },
-  'the simulated phone of this repository': (luck) => simulateCarriedPhone(() => luck.uniform(0, 1)),
+  'the simulated phone of this repository': (luck) =>
+    simulateCarriedPhone(() => luck.uniform(0, 1)),
 }
 
 type Reading = (s: number) => { acc: Vector; gyro: Vector }

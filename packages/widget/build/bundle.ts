@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-/** The hosted script, ready to be served as `/v1/pulse.js` and `/v1/pulse-<version>.js`. */
+/**
+ * The hosted script, ready for the service to serve as `/v1/pulse.js` and `/v1/pulse-<version>.js`.
+ */
 export interface PulseScript {
   /** UTF-8 JavaScript. */
   readonly source: string
@@ -12,8 +14,8 @@ export interface PulseScript {
 }
 
 /**
- * The script: the prebuilt one that stands beside this file in a published package, else bundled from the
- * sources now. The same sources give the same bytes.
+ * Loads the script: the prebuilt one beside this file in a published package, otherwise a bundle of
+ * the sources. The same sources give the same bytes.
  *
  * @example const { source, integrity } = await loadPulseScript()
  */
@@ -30,14 +32,13 @@ async function prebuilt(): Promise<string | undefined> {
   try {
     return await readFile(new URL('./pulse.js', import.meta.url), 'utf8')
   } catch {
-    // In the repository nothing stands here.
+    // The repository has no prebuilt script.
     return undefined
   }
 }
 
 /**
- * Members that only the classes of uqr use on each other. Their long names would cost 165 B gzip;
- * esbuild shortens them everywhere in the script, so none may be a member of a browser API.
+ * Imported here, so that a published package serves its prebuilt script without loading a bundler.
  */
 const UQR_INTERNALS =
   /^(?:draw[A-Z]\w+|setFunctionModule|addEccAndInterleave|applyMask|getPenaltyScore|getAlignmentPatternPositions|finderPenalty\w+|numChars|bitData)$/

@@ -1,7 +1,7 @@
 import { type Members, NO_MEMBERS, ownMembers } from '@bonded/contract'
 import { isWebAddress } from './session/snapshot.ts'
 
-/** What a page's code can branch on after a wrong call of `Pulse`. */
+/** The codes that a page's code can branch on after a wrong call of `Pulse`. */
 export type PulseErrorCode =
   | 'not_initialised'
   | 'publishable_key_invalid'
@@ -16,7 +16,7 @@ export type PulseErrorCode =
   | 'context_invalid'
 
 /**
- * A wrong call, thrown at once. Branch on `code`; the message names the fix.
+ * The error of a wrong call, thrown at once. Branch on `code`; the message names the fix.
  *
  * @example new PulseError('action_invalid', 'Pass `action`.').code // 'action_invalid'
  */
@@ -30,7 +30,7 @@ export class PulseError extends Error {
   }
 }
 
-/** What `Pulse.init` takes. */
+/** The options of `Pulse.init`. */
 export interface Setup {
   /** The browser key, `pk_beta_…`. Not a secret. */
   readonly publishableKey: string
@@ -41,19 +41,32 @@ export interface Setup {
   readonly sessionEndpoint?: string | undefined
 }
 
-/** What `Pulse.requireBond` takes. */
+/** The options of `Pulse.requireBond`. */
 export interface BondRequest {
   readonly action: string
-  /** A public session that your page already has. By default the widget asks `sessionEndpoint`. */
+  /**
+   * A public session that your page already has. By default the widget requests one from
+   * `sessionEndpoint`.
+   */
   readonly session?: object | undefined
-  /** A hint for your backend, which builds the context that the phone shows from its own record. */
+  /**
+   * A hint for your backend. The backend builds the context that the phone shows from its own
+   * record.
+   */
   readonly context?: unknown
 }
 
-/** A key of this form can be sent as a header and as a subprotocol. The service judges the rest. */
+/**
+ * A key of this form can be sent as a header and as a subprotocol. The service decides about the
+ * rest.
+ */
 const SENDABLE_KEY = /^pk_beta_[0-9A-Za-z]+$/
 
-/** The checked setup, or a PulseError. */
+/**
+ * Returns the checked setup.
+ *
+ * @throws PulseError for a wrong option
+ */
 export function checkSetup(setup: Setup): Setup {
   const { publishableKey, workflow, containerId, sessionEndpoint } = ownMembers(setup) ?? NO_MEMBERS
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
@@ -84,14 +97,18 @@ export function checkSetup(setup: Setup): Setup {
   return { publishableKey, workflow, containerId, sessionEndpoint }
 }
 
-/** A request whose members are the page's own. */
+/** A checked request. Its session contains own members only. */
 export interface CheckedRequest {
   readonly action: string
   readonly session: Members | undefined
   readonly context: unknown
 }
 
-/** The checked request, or a PulseError. */
+/**
+ * Returns the checked request.
+ *
+ * @throws PulseError for a wrong option, or before `Pulse.init`
+ */
 export function checkRequest(setup: Setup | undefined, request: BondRequest): CheckedRequest {
   if (!setup)
     throw new PulseError(
@@ -116,7 +133,7 @@ export function checkRequest(setup: Setup | undefined, request: BondRequest): Ch
   return { action, session, context: plainJson(context) }
 }
 
-function checkSession(given: unknown, asked: { workflow: string; action: string }): Members {
+function checkSession(given: unknown, expected: { workflow: string; action: string }): Members {
   const session = ownMembers(given)
   if (
     session === undefined ||
@@ -132,23 +149,26 @@ function checkSession(given: unknown, asked: { workflow: string; action: string 
       'completion_secret_exposed',
       'Your backend sent completion_secret to the browser. Send publicSession(session) instead.',
     )
-  if (!isFor(session, asked))
+  if (!isFor(session, expected))
     throw new PulseError(
       'session_mismatch',
-      `This session is for ${String(session['workflow'])}/${String(session['action'])}, not ${asked.workflow}/${asked.action}.`,
+      `This session is for ${String(session['workflow'])}/${String(session['action'])}, not ${expected.workflow}/${expected.action}.`,
     )
   return session
 }
 
-/** Whether a session is for the workflow and action that the page asked for. */
-export function isFor(session: Members, asked: { workflow: string; action: string }): boolean {
+/** Whether a session is for the workflow and action that the page requested. */
+export function isFor(session: Members, expected: { workflow: string; action: string }): boolean {
   return (
-    (session['workflow'] ?? asked.workflow) === asked.workflow &&
-    (session['action'] ?? asked.action) === asked.action
+    (session['workflow'] ?? expected.workflow) === expected.workflow &&
+    (session['action'] ?? expected.action) === expected.action
   )
 }
 
-/** A value as JSON. One that cannot be sent fails now, not later as a failed request. */
+/**
+ * Converts a value to JSON. A value that JSON cannot represent fails now, not later as a failed
+ * request.
+ */
 function plainJson(context: unknown): unknown {
   try {
     const text = JSON.stringify(context)

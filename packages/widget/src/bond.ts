@@ -10,15 +10,15 @@ import type { Snapshot } from './session/snapshot.ts'
 import { watch } from './session/watch.ts'
 import { openView, type View } from './view/view.ts'
 
-/** How often the container is checked and the countdown drawn. */
+/** How often the widget checks the container and draws the countdown. */
 const TICK_MS = 1_000
-/** Longer than any session may wait for its bond (900 s): the promise settles in any case. */
+/** Longer than any session can stay pending (900 s), so that the promise settles in any case. */
 export const LONGEST_WAIT_MS = 960_000
 
-/** One bond of a page, from its request to its outcome, and on to the completion. */
+/** One bond of a page, from its request to its outcome and its completion. */
 export interface Bond {
   readonly outcome: Promise<BondOutcome>
-  /** Ends it for another bond. An outcome that is still open becomes `unavailable`. */
+  /** Ends this bond in favor of another. An open outcome becomes `unavailable`. */
   readonly supersede: () => void
 }
 
@@ -42,7 +42,7 @@ export function startBond(setup: Setup, request: CheckedRequest): Bond {
   }
   const close = (reason: UnavailableReason) => {
     stop()
-    // The widget keeps showing an outcome: a page that hides the container then does no harm.
+    // The widget keeps showing an outcome, so a page may hide the container afterwards.
     if (!isSettled) view?.show(plain(UNAVAILABLE_SCREENS[reason]))
     settle(unavailable(reason))
   }
@@ -56,8 +56,8 @@ export function startBond(setup: Setup, request: CheckedRequest): Bond {
     if (isSettled) return
     if (found.kind === 'none') return close(found.reason)
     saveAddress(purpose, found.address)
-    // What the page or its backend passed along is not drawn: a QR code appears once the service
-    // has shown this session to this page's key.
+    // The widget draws no QR code from data of the page or its backend. It draws one once the
+    // service has shown this session to this page's key.
     let snapshot = found.confirmed ? found.snapshot : undefined
     const draw = () =>
       shown.show(snapshot ? screenOf(snapshot, performance.now()) : plain('starting'))

@@ -10,18 +10,24 @@ export type Breach =
   | 'too_small'
   | 'clipped'
 
-/** Below this a person cannot read what is shown. A form that a page dims while it waits stays above. */
+/**
+ * Below this opacity a user cannot read the widget. A form that a page dims while it waits stays
+ * above.
+ */
 export const LEAST_OPACITY = 0.5
-/** Layout rounds; a transform does not. */
+/** Tolerates the rounding of layout. A transform exceeds it. */
 const SCALE_TOLERANCE = 0.02
-/** The smallest box in which the code can be scanned and the text read. The contract reserves 168 px. */
+/**
+ * The smallest box in which a phone can scan the QR code and a user can read the text. The contract
+ * reserves 168 px.
+ */
 export const LEAST_WIDTH_PX = 180
 export const LEAST_HEIGHT_PX = 150
-/** A dialogue that opens with the click gets this long to be there. */
+/** The time that a dialog has to appear after the click that opens it. */
 const SETTLING_MS = 1_000
 const SETTLING_STEP_MS = 100
 
-/** The reserved container: by id, or the first that carries `data-pulse-widget`. */
+/** The reserved container: by id, or the first element with `data-pulse-widget`. */
 export function findContainer(containerId: string | undefined): HTMLElement | null {
   return containerId === undefined
     ? document.querySelector<HTMLElement>('[data-pulse-widget]')
@@ -29,8 +35,8 @@ export function findContainer(containerId: string | undefined): HTMLElement | nu
 }
 
 /**
- * The first rule of the container contract that is certainly broken now; undefined where none is.
- * Reads computed styles up the tree, through slots and shadow roots, and the box that results.
+ * The first rule of the container contract that is certainly broken now; undefined when all are
+ * met. Reads computed styles up the tree, through slots and shadow roots, and the resulting box.
  */
 export function breachOf(container: HTMLElement): Breach | undefined {
   if (!container.isConnected) return 'detached'
@@ -47,7 +53,7 @@ export function breachOf(container: HTMLElement): Breach | undefined {
   return opacity < LEAST_OPACITY ? 'transparent' : breachOfBox(container)
 }
 
-/** The breach that remains once the page has settled. */
+/** The rule that the container still breaks once the page has settled. */
 export async function settledBreachOf(container: HTMLElement): Promise<Breach | undefined> {
   const until = performance.now() + SETTLING_MS
   for (;;) {
@@ -62,7 +68,7 @@ function breachOfBox(container: HTMLElement): Breach | undefined {
   if (isScaled(box.width, container.offsetWidth) || isScaled(box.height, container.offsetHeight))
     return 'scaled'
   if (box.width < LEAST_WIDTH_PX || box.height < LEAST_HEIGHT_PX) return 'too_small'
-  // Scrolled out of sight is fine; where no scrolling leads is not.
+  // A container may be scrolled out of view, but not placed where scrolling cannot reach.
   const page = document.documentElement
   const left = box.left + scrollX
   const top = box.top + scrollY
@@ -76,7 +82,7 @@ function breachOfBox(container: HTMLElement): Breach | undefined {
   return undefined
 }
 
-/** The layout box is not touched by transforms, the rendered one is: of the element and of all above it. */
+/** Transforms of the element or an ancestor change the rendered box, but not the layout box. */
 function isScaled(rendered: number, laidOut: number): boolean {
   return (
     laidOut > 0 &&

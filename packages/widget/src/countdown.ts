@@ -1,7 +1,7 @@
 import type { Instant } from './session/snapshot.ts'
 
 /**
- * The time left as minutes and seconds, rounded up so that it reads 0:00 only when it is over.
+ * The remaining time as minutes and seconds, rounded up so that it reads 0:00 only at the end.
  *
  * @example timeLeft({ until: 92_500, now: 0 }) // '1:33'
  */

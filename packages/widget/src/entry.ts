@@ -1,9 +1,9 @@
 import { makePulse, type Pulse } from './pulse.ts'
 
-/** The package's version, put in by the bundler. */
+/** The package's version, inserted by the bundler. */
 declare const PULSE_VERSION: string
 
 const page = window as unknown as { Pulse?: Pulse }
 
-// A page that loads the script twice keeps the first: its bond may be running.
+// A page that loads the script twice keeps the first instance, because its bond may be in progress.
 page.Pulse ??= makePulse(PULSE_VERSION)

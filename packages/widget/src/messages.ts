@@ -2,13 +2,13 @@ import type { PublicEndedReason } from '@bonded/contract'
 import type { UnavailableReason } from './outcome.ts'
 import type { ScreenName } from './screen.ts'
 
-/** What a screen says: a title, and the sentence that says what to do. */
+/** The text of a screen: a title, and a sentence with the next step. */
 interface ScreenText {
   readonly title: string
   readonly body: string
 }
 
-/** All words of the widget. A locale is another object of this type. */
+/** All texts of the widget. A locale is another object of this type. */
 export interface Messages {
   readonly screens: Record<ScreenName, ScreenText>
   readonly label: string
@@ -23,7 +23,7 @@ export interface Messages {
 
 const nothingApproved = 'Nothing was approved.'
 
-/** The screen of each end that has a reason. */
+/** The screen for each ended reason. */
 export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   user_declined: 'declined',
   user_unexpected: 'unexpected',
@@ -31,7 +31,7 @@ export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   killed: 'killed',
 }
 
-/** The screen of each reason for which the widget closes. */
+/** The screen for each reason for which the widget closes. */
 export const UNAVAILABLE_SCREENS: Record<UnavailableReason, ScreenName> = {
   network: 'unreachable',
   container_hidden: 'obstructed',

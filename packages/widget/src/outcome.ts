@@ -18,7 +18,7 @@ import type { PublicEndedReason, SessionState } from '@bonded/contract'
  * | `session_mismatch` | the endpoint returned a session of another workflow or action |
  * | `completion_secret_exposed` | the endpoint sent the completion secret to the browser |
  * | `unknown_answer` | the service sent what this version does not know: it fails closed |
- * | `superseded` | the page asked for another bond in between |
+ * | `superseded` | the page requested another bond |
  * | `internal_error` | the widget itself failed; see the console |
  */
 export type UnavailableReason =
@@ -38,8 +38,9 @@ export type UnavailableReason =
   | 'internal_error'
 
 /**
- * What `requireBond` resolves to. Take it as bonded only when `state` is `bonded` and `sessionId` is set;
- * then let your backend verify the session before it accepts the action: a page is not the judge of a bond.
+ * What `requireBond` resolves to. Treat it as bonded only if `state` is `bonded` and `sessionId` is
+ * set. Your backend must then verify the session before it accepts the action, because a page can
+ * be manipulated.
  */
 export type BondOutcome =
   | { readonly state: 'bonded'; readonly sessionId: string; readonly reason?: undefined }
@@ -50,7 +51,7 @@ export type BondOutcome =
     }
   | { readonly state: 'unavailable'; readonly sessionId: null; readonly reason: UnavailableReason }
 
-/** The outcome of a bond that could not be watched to its end. */
+/** The outcome of a bond that the widget could not follow to its end. */
 export function unavailable(reason: UnavailableReason): BondOutcome {
   return { state: 'unavailable', sessionId: null, reason }
 }

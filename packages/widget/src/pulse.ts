@@ -6,21 +6,23 @@ import type { BondOutcome } from './outcome.ts'
 export interface Pulse {
   readonly version: string
   /**
-   * Says who you are and where the widget is to be drawn. Throws a `PulseError` for a wrong argument.
+   * Sets the publishable key, the workflow and the container of the page.
    *
-   * @example Pulse.init({ publishableKey: 'pk_beta_…', workflow: 'credit_application', sessionEndpoint: '/bond-session' })
+   * @throws PulseError for a wrong argument
+   *
+   * @example Pulse.init({ publishableKey, workflow: 'credit_application', sessionEndpoint: '/bond' })
    */
   readonly init: (setup: Setup) => void
   /**
-   * Asks for one bond and shows the widget. Resolves with the outcome, whatever it is, and never hangs;
-   * rejects only for wrong arguments, at once, with a `PulseError`.
+   * Requests one bond and shows the widget. Always settles, and resolves with every outcome.
+   * Rejects only for wrong arguments, at once, with a `PulseError`.
    *
    * @example const { state, sessionId } = await Pulse.requireBond({ action: 'submit_application' })
    */
   readonly requireBond: (request: BondRequest) => Promise<BondOutcome>
 }
 
-/** Makes the API of one page. It draws one widget at a time. */
+/** Creates the API of one page. It draws one widget at a time. */
 export function makePulse(version: string): Pulse {
   let setup: Setup | undefined
   let current: { readonly bond: Bond; readonly request: string } | undefined
@@ -32,7 +34,7 @@ export function makePulse(version: string): Pulse {
     },
     async requireBond(given: BondRequest) {
       const request = checkRequest(setup, given)
-      // A second press of the same button gets the bond that is running.
+      // A second press of the same button gets the bond in progress.
       const same = JSON.stringify([setup, request.action, request.context, request.session?.['id']])
       if (current?.request === same) return current.bond.outcome
       current?.bond.supersede()
@@ -40,7 +42,8 @@ export function makePulse(version: string): Pulse {
       const mine = { bond, request: same }
       current = mine
       const outcome = await bond.outcome
-      // Told: the next call, even the same, asks anew. Until then the widget goes on to show the completion.
+      // The page has the outcome, so the next call starts a new bond, even for the same request.
+      // Until then the widget stays open to show the completion.
       if (current === mine) current = { bond, request: '' }
       return outcome
     },

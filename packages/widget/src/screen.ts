@@ -1,7 +1,7 @@
 import { ENDED_SCREENS } from './messages.ts'
 import type { Code, Instant, Snapshot } from './session/snapshot.ts'
 
-/** Each thing the widget can be showing. */
+/** The screens of the widget. */
 export type ScreenName =
   | 'starting'
   | 'waiting'
@@ -20,19 +20,22 @@ export type ScreenName =
   | 'unreachable'
   | 'obstructed'
 
-/** What to draw. `code` is null where none may be shown; `expiresAt` where time is running. */
+/**
+ * What to draw. `code` is null when no QR code may be shown, and `expiresAt` when no time is
+ * running.
+ */
 export interface Screen {
   readonly name: ScreenName
   readonly code: Code | null
   readonly expiresAt: Instant | null
 }
 
-/** A screen without code and countdown. */
+/** A screen without QR code and countdown. */
 export function plain(name: ScreenName): Screen {
   return { name, code: null, expiresAt: null }
 }
 
-/** What to draw for a session, now. A code that is not accepted any more is never shown. */
+/** What to draw for a session, now. An expired QR code is never shown. */
 export function screenOf(snapshot: Snapshot, now: Instant): Screen {
   const { state, code, expiresAt } = snapshot
   switch (state) {

@@ -25,7 +25,7 @@ async function violations(page: Page): Promise<unknown[]> {
 }
 
 for (const colorScheme of ['light', 'dark'] as const)
-  test(`axe finds nothing in ${colorScheme}, in every tone`, browserTest, async () => {
+  test(`passes axe in ${colorScheme}, in every tone`, browserTest, async () => {
     const page = await h.waiting({ colorScheme })
     assert.deepEqual(await violations(page), [])
     for (const [state, reason, shows] of [
@@ -42,12 +42,12 @@ for (const colorScheme of ['light', 'dark'] as const)
     }
   })
 
-test('axe finds nothing on a phone', browserTest, async () => {
+test('passes axe on a phone', browserTest, async () => {
   assert.deepEqual(await violations(await h.waiting(PHONE)), [])
 })
 
 test(
-  'a screen reader hears the changes of state, and never a rotation or the countdown',
+  'announces changes of state to a screen reader, but no rotation and no countdown',
   browserTest,
   async () => {
     const page = await h.waiting({ clock: true })
@@ -70,7 +70,7 @@ test(
   },
 )
 
-test('on a touch device the link comes first and the code second', browserTest, async () => {
+test('shows the link before the QR code on a touch device', browserTest, async () => {
   const page = await h.waiting(PHONE)
   const link = await page.getByRole('link', { name: 'Continue on this phone' }).boundingBox()
   const code = await page
@@ -87,18 +87,18 @@ for (const [what, viewport] of Object.entries({
   '320 px wide': { width: 320, height: 600 },
   'zoomed to 200 %': { width: 380, height: 320 },
 }))
-  test(`${what}, nothing is cut off, and the code scans`, browserTest, async () => {
+  test(`${what}, shows everything and a QR code that scans`, browserTest, async () => {
     const page = await h.waiting({ viewport, deviceScaleFactor: 2 })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
     assert.equal(readQr(await page.screenshot({ fullPage: true })), h.session.payload)
   })
 
-test('in forced colours the code stays dark on light', browserTest, async () => {
+test('keeps the QR code dark on light in forced colors', browserTest, async () => {
   const page = await h.waiting({ forcedColors: 'active', colorScheme: 'dark' })
   assert.equal(readQr(await page.screenshot()), h.session.payload)
 })
 
-test('with reduced motion nothing breathes', browserTest, async () => {
+test('shows no animation with reduced motion', browserTest, async () => {
   const page = await h.waiting({ reducedMotion: 'reduce' })
   h.session.hinted('scanned')
   await screen(page, 'scanned')

@@ -20,22 +20,18 @@ before(async () => {
 })
 after(async () => h?.[Symbol.asyncDispose]())
 
-test(
-  'the code on the screen is the session’s payload, read from the pixels',
-  browserTest,
-  async () => {
-    const page = await h.waiting()
-    assert.equal(readQr(await page.screenshot()), h.session.payload)
-    assert.deepEqual(h.asked.at(-1), { ...PURPOSE })
-  },
-)
+test('draws a QR code that scans as the session’s payload', browserTest, async () => {
+  const page = await h.waiting()
+  assert.equal(readQr(await page.screenshot()), h.session.payload)
+  assert.deepEqual(h.requests.at(-1), { ...PURPOSE })
+})
 
-test('a dark page shows a code that scans all the same', browserTest, async () => {
+test('draws a QR code that scans on a dark page', browserTest, async () => {
   const page = await h.waiting({ colorScheme: 'dark' })
   assert.equal(readQr(await page.screenshot()), h.session.payload)
 })
 
-test('when the challenge rotates, the new code is shown', browserTest, async () => {
+test('draws the new QR code when the challenge rotates', browserTest, async () => {
   const page = await h.waiting()
   const old = await page.locator('.qr path').nth(1).getAttribute('d')
   h.session.rotate()
@@ -45,7 +41,7 @@ test('when the challenge rotates, the new code is shown', browserTest, async () 
 })
 
 test(
-  'scanned, evaluating, bonded and completed are shown as they happen, and bonded resolves with the session',
+  'shows scanned, evaluating, bonded and completed, and resolves with the session when bonded',
   browserTest,
   async () => {
     const page = await h.waiting()
@@ -62,7 +58,7 @@ test(
   },
 )
 
-test('a step-up is shown, and the bond that follows resolves', browserTest, async () => {
+test('shows a step-up, and resolves with the bond that follows', browserTest, async () => {
   const page = await h.waiting()
   h.session.moved('step_up_required')
   await screen(page, 'step_up')
@@ -81,49 +77,45 @@ for (const [ending, { state, reason, shows }] of Object.entries({
   'a session killed by its tenant': { state: 'killed', reason: 'killed', shows: 'killed' },
   expiry: { state: 'expired', reason: undefined, shows: 'expired' },
 }))
-  test(`${ending} resolves without a session id and says so`, browserTest, async () => {
+  test(`resolves without a session id when ${ending}, and names the end`, browserTest, async () => {
     const page = await h.waiting()
     h.session.moved(state, reason)
     await screen(page, shows)
     assert.deepEqual(await outcome(page), { state, sessionId: null, ...(reason && { reason }) })
   })
 
-test(
-  'a session that the page has already is watched without asking the endpoint',
-  browserTest,
-  async () => {
-    const page = await h.open()
-    await init(page, { sessionEndpoint: undefined, containerId: undefined })
-    const asked = h.asked.length
-    const session = h.worker.create(PURPOSE)
-    await require(page, { session: session.view() })
-    await screen(page, 'waiting')
-    assert.equal(h.asked.length, asked)
-    session.moved('bonded')
-    assert.equal((await outcome(page)).sessionId, session.id)
-  },
-)
+test('watches a given session without calling the endpoint', browserTest, async () => {
+  const page = await h.open()
+  await init(page, { sessionEndpoint: undefined, containerId: undefined })
+  const before = h.requests.length
+  const session = h.worker.create(PURPOSE)
+  await require(page, { session: session.view() })
+  await screen(page, 'waiting')
+  assert.equal(h.requests.length, before)
+  session.moved('bonded')
+  assert.equal((await outcome(page)).sessionId, session.id)
+})
 
-test('the context goes to the endpoint as a hint', browserTest, async () => {
+test('sends the context to the endpoint as a hint', browserTest, async () => {
   const page = await h.open()
   await init(page)
   await require(page, { context: { amount: '12 500' } })
   await screen(page, 'waiting')
-  assert.deepEqual(h.asked.at(-1), { ...PURPOSE, context: { amount: '12 500' } })
+  assert.deepEqual(h.requests.at(-1), { ...PURPOSE, context: { amount: '12 500' } })
 })
 
-test('a second call for the same action gets the bond that is running', browserTest, async () => {
+test('returns the bond in progress to a second call for the same action', browserTest, async () => {
   const page = await h.waiting()
   const first = outcome(page)
-  const asked = h.asked.length
+  const before = h.requests.length
   await require(page)
   h.session.moved('bonded')
   assert.deepEqual(await outcome(page), await first)
-  assert.equal(h.asked.length, asked)
+  assert.equal(h.requests.length, before)
 })
 
 test(
-  'a call for another action ends the first as unavailable, superseded',
+  'ends the first bond as superseded when the page requests another action',
   browserTest,
   async () => {
     const page = await h.waiting()

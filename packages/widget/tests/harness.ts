@@ -23,16 +23,16 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** Why browser tests cannot run here; false where they can. */
+/** Why browser tests cannot run here; false when they can. */
 export const noBrowser = existsSync(EXECUTABLE)
   ? false
   : `NO BROWSER AT ${EXECUTABLE}: the widget is NOT tested. Install Chromium or set CHROMIUM_PATH.`
 
-/** Enough for the widget; a larger screenshot only takes longer to decode. */
+/** Large enough for the widget. A larger screenshot only takes longer to decode. */
 const VIEWPORT = { width: 420, height: 560 }
-/** A test that waits for something longer than this waits for ever. */
+/** Longer than any wait of these tests. A test that reaches it would never end. */
 const LIMIT_MS = 15_000
-/** For every browser test. */
+/** Options of every browser test. */
 export const browserTest = { skip: noBrowser, timeout: 2 * LIMIT_MS }
 
 export const PUBLISHABLE_KEY = `pk_beta_${'k'.repeat(22)}`
@@ -41,9 +41,9 @@ export const PURPOSE = { workflow: 'credit_application', action: 'submit_applica
 /** How a test's page differs from a plain one. */
 export interface PageScript extends BrowserContextOptions {
   readonly csp?: string
-  /** Markup in place of the plain container. */
+  /** Markup that replaces the plain container. */
   readonly body?: string
-  /** The page's clock is the test's to move. */
+  /** Lets the test control the page's clock. */
   readonly clock?: boolean
   readonly session?: SessionScript
 }
@@ -60,8 +60,10 @@ export class Harness implements AsyncDisposable {
     if (this.#page.csp) response.setHeader('Content-Security-Policy', this.#page.csp)
     response.setHeader('Content-Type', 'text/html').end(this.#html())
   })
-  /** What the last page asked its endpoint, and the sessions made of it, newest last. */
-  readonly asked: unknown[] = []
+  /**
+   * The requests of the last page to its endpoint, and the sessions created for them, newest last.
+   */
+  readonly requests: unknown[] = []
   readonly sessions: ScriptedSession[] = []
   #page: PageScript = {}
 
@@ -85,11 +87,11 @@ export class Harness implements AsyncDisposable {
   /** The session that the page's endpoint created last. */
   get session(): ScriptedSession {
     const newest = this.sessions.at(-1)
-    if (!newest) throw new Error('the page has not asked for a session')
+    if (!newest) throw new Error('the page has not requested a session')
     return newest
   }
 
-  /** A fresh page with the script loaded, in a context of its own. */
+  /** Opens a fresh page with the script loaded, in its own browser context. */
   async open(script: PageScript = {}): Promise<Page> {
     const { csp: _csp, body: _body, clock, session: _session, ...context } = script
     this.#page = script
@@ -107,7 +109,7 @@ export class Harness implements AsyncDisposable {
     return page
   }
 
-  /** A page that has asked for a bond and shows its first code. */
+  /** Opens a page that has requested a bond and shows its first QR code. */
   async waiting(script: PageScript = {}): Promise<Page> {
     const page = await this.open(script)
     await init(page)
@@ -128,10 +130,10 @@ export class Harness implements AsyncDisposable {
     let body = ''
     for await (const chunk of request) body += chunk
     const { workflow, action } = JSON.parse(body)
-    this.asked.push(JSON.parse(body))
+    this.requests.push(JSON.parse(body))
     const session = this.worker.create({ workflow, action, ...this.#page.session })
     this.sessions.push(session)
-    // As a real backend: the create answer has more members than the public view.
+    // Like a real backend, it returns more members than the public view has.
     return { ...session.view(), context: null, subject_ref: null, step_up: null }
   }
 
@@ -142,7 +144,7 @@ export class Harness implements AsyncDisposable {
   }
 }
 
-/** What the tests' code finds on the page. */
+/** The members that the tests add to the page. */
 export interface OnPage {
   Pulse: Record<'init' | 'requireBond', (given: unknown) => Promise<Outcome>>
   outcome: Promise<Outcome>
@@ -155,7 +157,7 @@ interface Outcome {
   readonly reason?: string
 }
 
-/** Pulse.init on the page. */
+/** Calls Pulse.init on the page. */
 export async function init(page: Page, setup: object = {}): Promise<void> {
   await page.evaluate((given) => (globalThis as unknown as OnPage).Pulse.init(given), {
     publishableKey: PUBLISHABLE_KEY,
@@ -176,7 +178,7 @@ export async function require(page: Page, request: object = {}): Promise<void> {
   )
 }
 
-/** What the started requireBond resolves to. */
+/** The outcome of the started requireBond. */
 export function outcome(page: Page): Promise<Outcome> {
   return page.evaluate(() => (globalThis as unknown as OnPage).outcome)
 }
@@ -186,7 +188,7 @@ export async function screen(page: Page, name: string): Promise<void> {
   await page.locator(`.card[data-screen=${name}]`).waitFor({ timeout: 10_000 })
 }
 
-/** Waits until a condition on the test's side holds. */
+/** Waits until a condition of the test is met. */
 export async function until(holds: () => boolean): Promise<void> {
   const deadline = Date.now() + 10_000
   while (!holds()) {

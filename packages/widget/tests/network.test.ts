@@ -20,7 +20,7 @@ before(async () => {
 })
 after(async () => h?.[Symbol.asyncDispose]())
 
-/** Moves the page's clock in steps, as far as something it waits for on the network needs. */
+/** Advances the page's clock in steps, with a pause for the network after each. */
 async function passTime(
   page: Page,
   { stepMs, while: goesOn }: { stepMs: number; while: () => boolean },
@@ -32,7 +32,7 @@ async function passTime(
 }
 
 test(
-  'offers bonded.v1, the watch token and the key, and reconnects with the seq that it knows',
+  'offers bonded.v1, the watch token and the key, and reconnects with its last seq',
   browserTest,
   async () => {
     const page = await h.waiting()
@@ -59,7 +59,7 @@ test(
 )
 
 test(
-  'where sockets are blocked, polling brings scanned, bonded and completed',
+  'polls for scanned, bonded and completed where WebSockets are blocked',
   browserTest,
   async () => {
     const page = await h.open()
@@ -84,7 +84,7 @@ test(
 )
 
 test(
-  'polling waits no longer than the code is shown, so that a rotated code appears',
+  'polls no longer than the QR code is valid, so that a rotated one appears',
   browserTest,
   async () => {
     const page = await h.open({ session: { rotatesInMs: 700 } })
@@ -106,7 +106,7 @@ test(
 )
 
 test(
-  'a service that is gone ends as unavailable, and a code that is not accepted any more is not shown',
+  'ends as unavailable and hides an expired QR code when the service is unreachable',
   browserTest,
   async () => {
     const page = await h.waiting({ clock: true, session: { rotatesInMs: 8_000 } })
@@ -125,7 +125,7 @@ test(
   },
 )
 
-test('a service that comes back in time is found again', browserTest, async () => {
+test('reconnects to a service that returns in time', browserTest, async () => {
   const page = await h.waiting()
   const { session, worker } = h
   worker.answers = 503
@@ -137,35 +137,31 @@ test('a service that comes back in time is found again', browserTest, async () =
   assert.equal((await outcome(page)).state, 'bonded')
 })
 
-test(
-  'a service that limits the page is not asked before the time it names',
-  browserTest,
-  async () => {
-    const page = await h.waiting({ clock: true })
-    const { session, worker } = h
-    const asked = () => worker.callsOf('get', session).length
-    worker.answers = 429
-    worker.retryAfterSeconds = 20
-    worker.sockets = 'refuse'
-    worker.cutSockets()
-    await passTime(page, { stepMs: 500, while: () => asked() < 1 })
-    let steps = 0
-    await passTime(page, { stepMs: 500, while: () => steps++ < 34 })
-    assert.equal(asked(), 1)
-    worker.answers = 'well'
-    session.moved('bonded')
-    let settled = false
-    const result = outcome(page).finally(() => (settled = true))
-    await passTime(page, { stepMs: 1_000, while: () => !settled })
-    assert.equal((await result).state, 'bonded')
-  },
-)
+test('sends no request before the time in Retry-After', browserTest, async () => {
+  const page = await h.waiting({ clock: true })
+  const { session, worker } = h
+  const reads = () => worker.callsOf('get', session).length
+  worker.answers = 429
+  worker.retryAfterSeconds = 20
+  worker.sockets = 'refuse'
+  worker.cutSockets()
+  await passTime(page, { stepMs: 500, while: () => reads() < 1 })
+  let steps = 0
+  await passTime(page, { stepMs: 500, while: () => steps++ < 34 })
+  assert.equal(reads(), 1)
+  worker.answers = 'well'
+  session.moved('bonded')
+  let settled = false
+  const result = outcome(page).finally(() => (settled = true))
+  await passTime(page, { stepMs: 1_000, while: () => !settled })
+  assert.equal((await result).state, 'bonded')
+})
 
 for (const [kind, status, reason] of [
   ['the service refuses this page', 403, 'service_refused'],
   ['the service does not know the session', 404, 'session_not_found'],
 ] as const)
-  test(`unavailable at once when ${kind}`, browserTest, async () => {
+  test(`ends as unavailable at once when ${kind}`, browserTest, async () => {
     const page = await h.waiting()
     h.worker.answers = status
     h.worker.sockets = 'refuse'
@@ -173,14 +169,14 @@ for (const [kind, status, reason] of [
     assert.deepEqual(await outcome(page), { state: 'unavailable', sessionId: null, reason })
   })
 
-test('a session that ran out and was forgotten is expired', browserTest, async () => {
+test('shows an expired session as expired after its purge', browserTest, async () => {
   const page = await h.waiting({ clock: true, session: { expiresInMs: 5_000 } })
-  h.worker.forget(h.session)
+  h.worker.purge(h.session)
   await page.clock.runFor(7_000)
   assert.deepEqual(await outcome(page), { state: 'expired', sessionId: null })
 })
 
-test('at the end of the countdown the service is asked, not the clock', browserTest, async () => {
+test('reads the session from the service at the end of the countdown', browserTest, async () => {
   const page = await h.waiting({ clock: true, session: { expiresInMs: 5_000 } })
   const { session, worker } = h
   await page.clock.runFor(7_000)
@@ -211,7 +207,7 @@ test('draws no QR code while neither channel nor GET has answered', browserTest,
 })
 
 test(
-  'takes one lost answer for a network fault, not for a rejected origin',
+  'treats one lost answer as a network fault, not as a rejected origin',
   browserTest,
   async () => {
     const page = await h.open()
@@ -223,7 +219,7 @@ test(
   },
 )
 
-test('believes the service, not the page, about the state of a session', browserTest, async () => {
+test('takes the state of a session from the service, not from the page', browserTest, async () => {
   const page = await h.open()
   await init(page)
   const session = h.worker.create()
@@ -237,7 +233,7 @@ test('believes the service, not the page, about the state of a session', browser
   })
 })
 
-test('a page that wakes asks GET before anything else', browserTest, async () => {
+test('sends GET first when the page wakes', browserTest, async () => {
   const page = await h.waiting()
   assert.equal(h.worker.callsOf('get', h.session).length, 0)
   await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
@@ -249,9 +245,9 @@ for (const [what, spoil] of Object.entries({
   'a state it does not know': { state: 'suspended' },
   'another session': { session_id: 'sess_0123456789abcdefghijkl' },
 }))
-  test(`a frame of ${what} fails closed`, browserTest, async () => {
+  test(`fails closed on a frame of ${what}`, browserTest, async () => {
     const page = await h.waiting()
-    h.session.tell({ ...h.session.frame('hint', {}), ...spoil })
+    h.session.send({ ...h.session.frame('hint', {}), ...spoil })
     assert.deepEqual(await outcome(page), {
       state: 'unavailable',
       sessionId: null,
@@ -260,9 +256,9 @@ for (const [what, spoil] of Object.entries({
     await screen(page, 'unavailable')
   })
 
-test('a new type of frame, or a new hint, of this version harms nothing', browserTest, async () => {
+test('tolerates a new frame type and a new hint of this version', browserTest, async () => {
   const page = await h.waiting()
-  h.session.tell(h.session.frame('weather', { sky: 'clear' }))
+  h.session.send(h.session.frame('weather', { sky: 'clear' }))
   h.session.hinted('humming')
   h.session.moved('bonded')
   assert.equal((await outcome(page)).state, 'bonded')
@@ -272,7 +268,7 @@ for (const [what, endpoint, reason] of [
   ['cannot be reached', 'http://127.0.0.1:1/bond-session', 'network'],
   ['answers something else', '/v1/pulse.js', 'session_endpoint_failed'],
 ] as const)
-  test(`unavailable when the session endpoint ${what}`, browserTest, async () => {
+  test(`ends as unavailable when the session endpoint ${what}`, browserTest, async () => {
     const page = await h.open()
     await page.route('**/v1/pulse.js', (route) => route.fulfill({ body: '<p>Please sign in' }))
     await init(page, { sessionEndpoint: endpoint })
@@ -281,7 +277,7 @@ for (const [what, endpoint, reason] of [
   })
 
 test(
-  'an endpoint that hands out the completion secret, or a session for something else, is refused',
+  'rejects an endpoint that returns the completion secret or a session for another purpose',
   browserTest,
   async () => {
     const page = await h.open()

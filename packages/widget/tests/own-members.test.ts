@@ -21,7 +21,7 @@ after(async () => h?.[Symbol.asyncDispose]())
 
 /**
  * Every option of `Pulse`, every member of an answer or a frame, and the options of browser calls
- * that the widget leaves out, with a value that would change the outcome if it were read.
+ * that the widget omits. Each value would change the outcome if the widget read it.
  */
 const POLLUTION: Readonly<Record<string, unknown>> = {
   publishableKey: PUBLISHABLE_KEY,
@@ -73,7 +73,7 @@ const POLLUTION: Readonly<Record<string, unknown>> = {
   invert: true,
 }
 
-/** Gives every object of the page these members, as a vulnerable library of the page could. */
+/** Adds these members to every object of the page, as a vulnerable library of the page could. */
 const pollute = (members: Record<string, unknown>) => {
   for (const [name, value] of Object.entries(members))
     Object.defineProperty(Object.getPrototypeOf({}), name, {
@@ -83,7 +83,7 @@ const pollute = (members: Record<string, unknown>) => {
     })
 }
 
-test('bonds as usual when every member that it reads is polluted', browserTest, async () => {
+test('bonds when every member that it reads is polluted', browserTest, async () => {
   const page = await h.open()
   await page.evaluate(pollute, POLLUTION)
   await page.evaluate(
@@ -103,7 +103,7 @@ test('bonds as usual when every member that it reads is polluted', browserTest, 
   )
   await page.locator('.qr').waitFor()
   assert.equal(readQr(await page.screenshot()), h.session.payload)
-  assert.deepEqual(h.asked.at(-1), { ...PURPOSE })
+  assert.deepEqual(h.requests.at(-1), { ...PURPOSE })
   h.session.hinted('scanned')
   await page.locator('.card[data-screen=scanned]').waitFor()
   h.worker.cutSockets()

@@ -24,7 +24,7 @@ before(async () => {
 after(async () => h?.[Symbol.asyncDispose]())
 
 test(
-  'it works under the strictest Content Security Policy and Trusted Types, without a violation',
+  'causes no violation of the strictest Content Security Policy and Trusted Types',
   browserTest,
   async () => {
     const { origin } = h.worker
@@ -82,7 +82,7 @@ for (const [breach, body] of Object.entries({
   clipped: '<div style="height:0;overflow:hidden"><div data-pulse-widget></div></div>',
 }))
   test(
-    `a container that is ${breach} is unavailable, and no session is asked for`,
+    `ends as unavailable without a session when the container is ${breach}`,
     browserTest,
     async () => {
       const page = await h.open({ body, clock: true })
@@ -94,24 +94,28 @@ for (const [breach, body] of Object.entries({
     },
   )
 
-test('a container hidden while the code is shown closes it', browserTest, async () => {
-  const page = await h.waiting()
-  await page
-    .locator('[data-pulse-widget]')
-    .evaluate((container) => (container.style.opacity = '0.01'))
-  assert.deepEqual(await outcome(page), HIDDEN)
-  await screen(page, 'obstructed')
-  assert.equal(await page.locator('.qr').count(), 0)
-})
+test(
+  'closes when the page hides the container while the QR code is visible',
+  browserTest,
+  async () => {
+    const page = await h.waiting()
+    await page
+      .locator('[data-pulse-widget]')
+      .evaluate((container) => (container.style.opacity = '0.01'))
+    assert.deepEqual(await outcome(page), HIDDEN)
+    await screen(page, 'obstructed')
+    assert.equal(await page.locator('.qr').count(), 0)
+  },
+)
 
-test('a container that the page removes closes it', browserTest, async () => {
+test('closes when the page removes the container', browserTest, async () => {
   const page = await h.waiting()
   await page.locator('[data-pulse-widget]').evaluate((container) => container.remove())
   assert.deepEqual(await outcome(page), HIDDEN)
 })
 
 test(
-  'a container scrolled out of sight, or shown just after the call, is fine',
+  'accepts a container that is scrolled out of view or shown just after the call',
   browserTest,
   async () => {
     const page = await h.open({
@@ -137,7 +141,7 @@ const refusal = (page: Page, call: 'init' | 'requireBond', given: unknown) =>
     [call, given] as const,
   )
 
-test('wrong arguments are refused at once, with a code', browserTest, async () => {
+test('rejects wrong arguments at once, with a code', browserTest, async () => {
   const page = await h.open()
   const good = {
     publishableKey: PUBLISHABLE_KEY,
@@ -170,7 +174,7 @@ test('wrong arguments are refused at once, with a code', browserTest, async () =
     assert.equal(await refusal(page, 'requireBond', request), code)
 })
 
-test('a context that JSON cannot hold is refused at once', browserTest, async () => {
+test('rejects a context that JSON cannot represent, at once', browserTest, async () => {
   const page = await h.open()
   await init(page)
   const refused = page.evaluate(() => {
@@ -184,7 +188,7 @@ test('a context that JSON cannot hold is refused at once', browserTest, async ()
   assert.equal(await refused, 'context_invalid')
 })
 
-test('a reload goes on with the same session while it is pending', browserTest, async () => {
+test('resumes a pending session after a reload', browserTest, async () => {
   const page = await h.waiting()
   const { session } = h
   await page.reload()
@@ -198,7 +202,7 @@ test('a reload goes on with the same session while it is pending', browserTest, 
 })
 
 test(
-  'after a reload a new session is asked for when the old one is over, was told, or was for other values',
+  'requests a new session after a reload when the old one ended, was reported, or had other values',
   browserTest,
   async () => {
     const page = await h.waiting()

@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib'
 import { loadPulseScript } from '@bonded/widget/script'
 import { timeLeft } from '../src/countdown.ts'
 
-/** What a page pays to load the widget, as the service sends it. */
+/** The size of the script as the service sends it. */
 const BUDGET_BYTES = 15_000
 
-test('the same sources give the same bytes, and the hash is of those bytes', async () => {
+test('bundles the same bytes from the same sources, with their hash', async () => {
   const [first, second] = [await loadPulseScript(), await loadPulseScript()]
   assert.deepEqual(first, second)
   assert.equal(
@@ -18,14 +18,14 @@ test('the same sources give the same bytes, and the hash is of those bytes', asy
   assert.match(first.version, /^\d+\.\d+\.\d+/)
 })
 
-test('the script stays within 15 kB gzip', async (t) => {
+test('stays within 15 kB gzip', async (t) => {
   const { source } = await loadPulseScript()
   const bytes = gzipSync(source, { level: 9 }).length
   t.diagnostic(`pulse.js: ${source.length} B, ${bytes} B gzip`)
   assert.ok(bytes <= BUDGET_BYTES, `${bytes} B`)
 })
 
-test('the script holds nothing that a strict Content Security Policy or Trusted Types would stop', async () => {
+test('contains nothing that a strict Content Security Policy or Trusted Types would block', async () => {
   const { source } = await loadPulseScript()
   assert.doesNotMatch(
     source,
@@ -33,7 +33,7 @@ test('the script holds nothing that a strict Content Security Policy or Trusted 
   )
 })
 
-test('the countdown reads 0:00 only when it is over', () => {
+test('shows 0:00 in the countdown only at its end', () => {
   assert.equal(timeLeft({ until: 300_000, now: 0 }), '5:00')
   assert.equal(timeLeft({ until: 61_500, now: 1_000 }), '1:01')
   assert.equal(timeLeft({ until: 1, now: 0 }), '0:01')

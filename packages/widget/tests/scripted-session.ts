@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** How a session of the scripted worker begins. */
+/** The initial state of a session of the scripted worker. */
 export interface SessionScript {
   readonly qrContent?: 'app_scheme' | 'universal_link'
   readonly workflow?: string
@@ -17,7 +17,7 @@ const letters = (length: number) =>
     .replace(/[^0-9A-Za-z]/g, '')
     .slice(0, length)
 
-/** A session as the protocol tells it to a browser, moved by the test instead of by a phone. */
+/** A session as the protocol presents it to a browser. The test moves it instead of a phone. */
 export class ScriptedSession {
   readonly id = `sess_${letters(22)}`
   readonly watchToken = `bwt_${secret()}`
@@ -48,7 +48,7 @@ export class ScriptedSession {
     return `${this.#origin}/bond?session_id=${this.id}&nonce=${this.nonce}`
   }
 
-  /** What the worker answers a browser, and what a backend hands its page. */
+  /** What the worker returns to a browser, and what a backend returns to its page. */
   view(): Json {
     const { expiresInMs = 300_000 } = this.#script
     const now = Date.now()
@@ -95,13 +95,13 @@ export class ScriptedSession {
 
   rotate(): void {
     this.nonce = secret()
-    this.tell(this.frame('challenge', this.#challenge()))
+    this.send(this.frame('challenge', this.#challenge()))
   }
 
   hinted(hint: string): void {
     this.hint = hint
     this.seq += 1
-    this.tell(this.frame('hint', {}))
+    this.send(this.frame('hint', {}))
   }
 
   moved(state: string, endedReason: string | null = null): void {
@@ -109,14 +109,14 @@ export class ScriptedSession {
     this.hint = null
     this.endedReason = endedReason
     this.seq += 1
-    this.tell(this.frame('state', { ended_reason: endedReason }))
+    this.send(this.frame('state', { ended_reason: endedReason }))
   }
 
-  tell(frame: Json): void {
+  send(frame: Json): void {
     for (const listener of this.#listeners) listener(frame)
   }
 
-  /** Hears every frame until the returned function is called. */
+  /** Calls the listener with every frame until the returned function is called. */
   listen(listener: (frame: Json) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -7,7 +7,7 @@ import { ScriptedSession, type SessionScript } from './scripted-session.ts'
 
 const ENDED = ['completed', 'killed', 'expired']
 
-/** A call the worker saw. */
+/** A call that the worker received. */
 export interface Call {
   readonly kind: 'get' | 'socket'
   readonly sessionId: string
@@ -16,14 +16,21 @@ export interface Call {
   readonly headers: IncomingMessage['headers']
 }
 
-/** The worker origin of the tests: script, API and channel of protocol 9, driven by the test. */
+/**
+ * The worker origin of the tests: script, API and channel of protocol 9, controlled by the test.
+ */
 export class ScriptedWorker implements AsyncDisposable {
   origin = ''
-  /** `refuse` answers the upgrade with 403, like a proxy without sockets; `hang` never answers. */
+  /**
+   * `refuse` responds to the upgrade with 403, like a proxy without WebSockets; `hang` never
+   * responds.
+   */
   sockets: 'accept' | 'refuse' | 'hang' = 'accept'
-  /** A number is the status of every GET; `cut` drops the connection, `cut once` only the first. */
+  /**
+   * A number is the status of every GET. `cut` drops the connection, and `cut once` only the first.
+   */
   answers: 'well' | 'cut' | 'cut once' | number = 'well'
-  /** What a refused GET is told to wait. */
+  /** The `Retry-After` of a rejected GET. */
   retryAfterSeconds: number | undefined
   readonly calls: Call[] = []
   readonly #sessions = new Map<string, ScriptedSession>()
@@ -65,11 +72,11 @@ export class ScriptedWorker implements AsyncDisposable {
     return session
   }
 
-  forget(session: ScriptedSession): void {
+  purge(session: ScriptedSession): void {
     this.#sessions.delete(session.id)
   }
 
-  /** Drops every channel without a close frame: a browser sees 1006. */
+  /** Drops every channel without a close frame. A browser sees code 1006. */
   cutSockets(): void {
     for (const ws of this.#open) ws.terminate()
   }
@@ -142,7 +149,7 @@ export class ScriptedWorker implements AsyncDisposable {
       return sendJson(response, 404, {
         error: {
           code: 'not_found',
-          message: 'There is no such session here.',
+          message: 'The session does not exist.',
           requestId: 'req_test',
         },
       })
@@ -151,7 +158,7 @@ export class ScriptedWorker implements AsyncDisposable {
   }
 }
 
-/** Waits as `wait_ms` and `after` ask. */
+/** Waits as `wait_ms` and `after` request. */
 async function changed(
   session: ScriptedSession,
   query: URLSearchParams,

@@ -4,7 +4,7 @@ import { getSession, send, type SessionAnswer, withoutPageState } from './get-se
 import { report, reportRejection } from './rejection.ts'
 import type { SessionAddress } from './snapshot.ts'
 
-/** Explaining must not keep a user waiting. */
+/** The explanation must not delay the user's message. */
 const ANSWER_LIMIT_MS = 3_000
 
 interface Subject {
@@ -15,8 +15,8 @@ interface Subject {
 }
 
 /**
- * Finds out why the service does not show a session to this page. The session itself reads as not
- * found to every key that may not read it, so this asks about the key instead.
+ * Finds out why the service does not show a session to this page. A session reads as not found for
+ * every key that may not read it, so this function asks about the key instead.
  */
 export async function explainNotFound(subject: Subject): Promise<UnavailableReason> {
   const { address, publishableKey, purpose } = subject
@@ -36,11 +36,11 @@ export async function explainNotFound(subject: Subject): Promise<UnavailableReas
 }
 
 /**
- * Finds out whether the service rejects the origin of this page. Browsers hide that: a response
- * without CORS headers looks like a failed network. So the origin is at fault where the service
- * answers a request that needs no CORS, and the session is unreadable before and after.
+ * Finds out whether the service rejects the origin of this page. Browsers hide such a rejection: a
+ * response without CORS headers looks like a failed network. The origin is therefore at fault if
+ * the service answers a request without CORS, and the session is unreadable before and after it.
  *
- * @returns the answer of the second try, or the rejection
+ * @returns the answer of the second attempt, or the rejection
  */
 export async function explainBlocked(subject: Subject): Promise<SessionAnswer> {
   const { address, publishableKey } = subject

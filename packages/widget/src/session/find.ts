@@ -5,7 +5,7 @@ import { getSession } from './get-session.ts'
 import { loadAddress } from './resume.ts'
 import { readAddress, readSnapshot, type SessionAddress, type Snapshot } from './snapshot.ts'
 
-/** A backend that takes longer to create a session has not created one. */
+/** A backend that takes longer to create a session counts as failed. */
 const ENDPOINT_LIMIT_MS = 15_000
 
 /** The session to watch, or why there is none. */
@@ -20,8 +20,8 @@ export interface FoundSession {
 }
 
 /**
- * The session to watch: the given one, the one that this tab waited for before a reload, or a new
- * one from the tenant's backend.
+ * Finds the session to watch: the given one, the one that this tab watched before a reload, or a
+ * new one from the tenant's backend.
  */
 export async function findSession(setup: Setup, request: CheckedRequest): Promise<Found> {
   if (request.session) return parseSession(request.session)
@@ -77,7 +77,8 @@ async function fromEndpoint(
       )
     return parseSession(view)
   } catch (cause) {
-    // No answer is the network's fault; an answer that is not JSON is the backend's.
+    // A missing answer is a network failure. An answer that is not JSON is a failure of the
+    // backend.
     return failed(
       cause instanceof SyntaxError ? 'session_endpoint_failed' : 'network',
       'sessionEndpoint could not be read.',

@@ -1,4 +1,4 @@
-/** A wait that can be cut short, and a signal for requests that should be cut short with it. */
+/** An interruptible wait, and a signal for requests that the same interruption aborts. */
 export interface Interruptible {
   readonly pause: (ms: number) => Promise<void>
   readonly signal: () => AbortSignal
@@ -6,7 +6,7 @@ export interface Interruptible {
   readonly interrupt: () => void
 }
 
-/** Makes one. Each interruption acts once, on what runs now. */
+/** Creates an interruptible wait. Each interruption affects only the current pause and requests. */
 export function interruptible(): Interruptible {
   let current = new AbortController()
   return {

@@ -3,7 +3,7 @@ import type { UnavailableReason } from '../outcome.ts'
 
 type Rejection = Extract<Answer, { kind: 'rejected' }>
 
-/** What the service's reasons mean for the developer of a page. Any other one is `service_refused`. */
+/** The service's reasons that a page's developer can act on. Any other one is `service_refused`. */
 const REASONS = new Map<unknown, UnavailableReason>([
   ['credential_missing', 'key_invalid'],
   ['credential_invalid', 'key_invalid'],
@@ -34,7 +34,7 @@ const ADVICE = new Map<UnavailableReason, string>([
   ['session_not_found', 'The service does not know this session, or its watch token is wrong.'],
 ])
 
-/** Says in the console what the developer has to change. The user reads a calm sentence only. */
+/** The console messages: what the developer has to change. The user reads a calm sentence only. */
 export function report(reason: UnavailableReason, ...details: unknown[]): UnavailableReason {
   const advice = ADVICE.get(reason) ?? 'The service rejected this page.'
   console.error(`Pulse: ${reason}. ${advice}`, location.origin, ...details)

@@ -55,7 +55,7 @@ function key({ workflow, action }: Purpose): string {
 
 /**
  * Distinguishes a changed form from the same one without storing its values: a session that was
- * created for other values must not be resumed. FNV-1a detects mistakes; it is no security measure.
+ * created for other values must not be resumed. FNV-1a detects mistakes, but gives no security.
  */
 function fingerprint(context: unknown): number {
   let hash = 0x811c9dc5

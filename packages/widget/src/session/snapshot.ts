@@ -107,7 +107,7 @@ function readCode(view: Members, now: Instant): Code | null {
   return { payload, link, rotatesAt: now + rotatesInMs, expiresAt: now + expiresInMs }
 }
 
-/** Whether a text is an http or https address: nothing else may become the target of a link or a fetch. */
+/** Whether a text is an http or https address. Only such an address may become a link or be fetched. */
 export function isWebAddress(value: unknown): value is string {
   return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
 }

@@ -9,26 +9,36 @@ import { interruptible } from './pause.ts'
 import type { SessionAddress, Snapshot } from './snapshot.ts'
 import { onWake } from './wake.ts'
 
-/** Below the 25 000 the service allows, so that its answer comes before ours is counted as lost. */
+/**
+ * Below the service's maximum of 25,000, so that its answer arrives before the widget's own
+ * timeout.
+ */
 const LONGEST_WAIT_MS = 20_000
-/** Keeps polling under the 120 calls a minute of protocol 10, even if a proxy cuts waiting short. */
+/**
+ * Keeps polling under the 120 calls a minute of protocol 10, even if a proxy cuts waiting short.
+ */
 const BETWEEN_POLLS_MS = 1_000
-/** After this much silence GET is asked: a browser sees no pings, and a half-open socket is silent. */
+/**
+ * After this much silence the widget sends GET: a browser sees no pings, and a half-open socket is
+ * silent.
+ */
 const LONGEST_SILENCE_MS = 30_000
-/** A change that is due gets this long to arrive by itself. */
+/** The time that a due change has to arrive on the channel. */
 const GRACE_MS = 1_000
-/** Until the service has answered, GET is asked beside a channel that takes longer than this. */
+/**
+ * If the first answer takes longer than this, the widget also sends GET while the channel opens.
+ */
 const FIRST_ANSWER_MS = 500
-/** So many channels that never opened mean that something on the way blocks them. */
+/** After this many channels that never opened, the network counts as blocking them. */
 const BLOCKED_AFTER = 2
-/** Bad frame and superseded: a reconnect would end the same way. */
+/** Bad frame and superseded: a new channel would end the same way. */
 const DO_NOT_RETURN: readonly number[] = [CLOSE.badFrame, CLOSE.superseded]
 
 interface Watch {
   readonly address: SessionAddress
   readonly publishableKey: string
   readonly purpose: { readonly workflow: string; readonly action: string }
-  /** What the page passed along, or what the service has confirmed. */
+  /** What the page provided, or what the service has confirmed. */
   readonly snapshot: Snapshot
   readonly confirmed: boolean
   readonly onSnapshot: (snapshot: Snapshot) => void
@@ -36,9 +46,11 @@ interface Watch {
 }
 
 /**
- * Watches a session until it is over: by the channel while that works, by polling where sockets are
- * blocked. Whenever a channel ends, and whenever the page wakes, GET is asked. Only what the service
- * itself has answered is reported. Returns what ends the watching.
+ * Watches a session until it ends: by the channel, or by polling where the network blocks
+ * WebSockets. Sends GET whenever a channel ends and whenever the page wakes. Reports only answers
+ * of the service.
+ *
+ * @returns a function that stops watching
  */
 export function watch({
   address,
@@ -75,7 +87,7 @@ export function watch({
   const update = (received: Snapshot) => {
     if (ended) return
     backoff.succeeded()
-    // The service's first answer replaces whatever the page passed along.
+    // The service's first answer replaces what the page provided.
     snapshot = confirmed ? advance(snapshot, received) : received
     confirmed = true
     if (hasEnded(snapshot.state)) end()
@@ -112,7 +124,7 @@ export function watch({
     if (backoff.isLost(performance.now())) giveUp('network')
   }
   const untilExpiryMs = () => Math.max(0, snapshot.expiresAt - performance.now())
-  /** Until something must change by itself: the code, or the session. */
+  /** Milliseconds until the next change that is due: the QR code's, or the session's expiry. */
   const untilDueMs = () => {
     const showsCode = snapshot.state === 'pending' && snapshot.code
     return Math.min(
@@ -121,11 +133,12 @@ export function watch({
     )
   }
 
-  /** Resolves when the channel is over, for whatever reason. */
+  /** Resolves when the channel has ended, for any reason. */
   const listen = () =>
     new Promise<void>((resolve) => {
       let opened = false
-      // A firewall may swallow a handshake: a user must not wait for the QR code until it times out.
+      // A firewall may drop the handshake. The user must not wait for the QR code until it times
+      // out.
       const first = setTimeout(() => !confirmed && void readNow(), FIRST_ANSWER_MS)
       const over = () => {
         closeChannel = undefined
@@ -182,7 +195,9 @@ export function watch({
   }
   const readNow = async () =>
     take(await getSession({ address, publishableKey, wait: null, signal: null }))
-  /** Asks GET beside the channel. A channel that has not reported as much is dead. */
+  /**
+   * Sends GET while the channel is open. A channel that has not reported the same state is dead.
+   */
   const check = async () => {
     const { seq, state, code } = snapshot
     await readNow()
@@ -204,7 +219,7 @@ export function watch({
 
   const run = async () => {
     while (!isEnded()) {
-      // A page that woke up asks before anything else.
+      // A page that woke up sends GET first.
       const readFirst = woken
       woken = false
       if (!readFirst && !isBlocked()) await listen()
@@ -224,7 +239,7 @@ export function watch({
   }
 
   const stopWaking = onWake(() => {
-    // The clock may have stopped or run on while the page slept, so the outage is measured anew.
+    // The clock may have stopped or continued during sleep, so the outage is measured anew.
     backoff = createBackoff()
     woken = closeChannel === undefined
     if (woken) waits.interrupt()

@@ -1,7 +1,7 @@
 import type { ScreenName } from '../screen.ts'
 import { drawing, element } from './dom.ts'
 
-/** The mood of a screen: what colours it. */
+/** The tone of a screen, which selects its color. */
 export type Tone = 'busy' | 'good' | 'calm' | 'warn' | 'stop'
 
 type Icon = 'phone' | 'check' | 'cross' | 'clock' | 'shield' | 'mark' | 'spinner'
@@ -37,12 +37,12 @@ const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
   obstructed: ['stop', 'shield'],
 }
 
-/** The mood of a screen. */
+/** The tone of a screen. */
 export function toneOf(name: ScreenName): Tone {
   return LOOKS[name][0]
 }
 
-/** The picture of a screen. For the eye only: the words say the same. */
+/** The picture of a screen. Hidden from assistive technology, because the text says the same. */
 export function badge(name: ScreenName): HTMLElement {
   const icon = LOOKS[name][1]
   return element(

@@ -3,8 +3,8 @@ const SVG = 'http://www.w3.org/2000/svg'
 type Attributes = Readonly<Record<string, string>>
 
 /**
- * An element with attributes and children. Text goes in as text nodes only, and there is no way to give a
- * style or a handler: nothing here is a sink for a Content Security Policy or Trusted Types to stop.
+ * Creates an element with attributes and children. Text becomes text nodes only, and neither styles
+ * nor handlers can be set, so a Content Security Policy and Trusted Types have nothing to block.
  */
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,

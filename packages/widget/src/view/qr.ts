@@ -2,17 +2,23 @@ import { bare } from '@bonded/contract'
 import { encode } from 'uqr'
 import { drawing } from './dom.ts'
 
-/** The quiet zone that ISO 18004 asks for, in modules. Part of the drawing, so that no page can crop it. */
+/**
+ * The quiet zone that ISO 18004 requires, in modules. It is part of the drawing, so that no page
+ * can crop it.
+ */
 const QUIET_ZONE = 4
 
-/** A code on the page. */
+/** A QR code on the page. */
 export interface QrCode {
   readonly node: SVGSVGElement
-  /** Draws another payload in place: nothing is announced, no focus is lost. */
+  /** Draws another payload in place, without an announcement or a change of focus. */
   readonly draw: (payload: string) => void
 }
 
-/** An empty code. Dark on light in every colour scheme: many scanners read no other. */
+/**
+ * Creates an empty QR code. Dark on light in every color scheme, because many scanners read no
+ * other.
+ */
 export function qrCode(label: string): QrCode {
   const ground = drawing('path', { fill: '#fff' })
   const modules = drawing('path', { fill: '#000' })
@@ -36,7 +42,7 @@ export function qrCode(label: string): QrCode {
   }
 }
 
-/** One stroke a run of dark modules. */
+/** One stroke per run of dark modules. */
 function rowPath(row: boolean[], y: number): string {
   let path = ''
   for (let x = 0; x < row.length; x += 1) {

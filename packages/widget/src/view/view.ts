@@ -9,11 +9,14 @@ import { sheet } from './sheet.ts'
 
 /** The widget on the page. */
 export interface View {
-  /** Draws a screen. What has not changed is left alone: a rotating code is silent, a focused link stays focused. */
+  /**
+   * Draws a screen and changes only what differs: a rotating QR code is not announced, and a
+   * focused link stays focused.
+   */
   readonly show: (screen: Screen) => void
 }
 
-/** Draws in the container's shadow root; undefined where the container cannot have one. */
+/** Draws in the container's shadow root; undefined when the container cannot have one. */
 export function openView(container: HTMLElement, messages: Messages = en): View | undefined {
   try {
     const root = container.shadowRoot ?? container.attachShadow(bare({ mode: 'open' }))
@@ -28,11 +31,11 @@ export function openView(container: HTMLElement, messages: Messages = en): View 
 }
 
 function drawCard(messages: Messages): { card: HTMLElement } & View {
-  // A phone cannot scan itself: there the link comes first.
+  // A phone cannot scan its own screen, so the link comes first there.
   const touch = matchMedia('(pointer: coarse)').matches
   const title = element('p', { class: 'title' })
   const body = element('p', { class: 'body' })
-  // Empty when it enters the page: only what changes later is read out, and only changes of screen are.
+  // Empty when it enters the page, so that screen readers announce only changes of the screen.
   const message = element('div', { role: 'status' }, title, body)
   const qr = qrCode(messages.codeLabel)
   const link = (text: string, look: string) =>
