@@ -87,7 +87,7 @@ export function checkSetup(setup: Setup): Setup {
   if (containerId !== undefined && !isName(containerId))
     throw new PulseError(
       'container_id_invalid',
-      'Pass `containerId`: the id of the reserved container, or leave it out and mark the container with data-pulse-widget.',
+      'Pass `containerId`: the id of the reserved container, or omit it and mark the container with data-pulse-widget.',
     )
   if (sessionEndpoint !== undefined && !isAddressHere(sessionEndpoint))
     throw new PulseError(

@@ -64,7 +64,7 @@ async function fromEndpoint(
       return failed('session_endpoint_failed', `sessionEndpoint answered ${response.status}.`)
     const view = ownMembers(await response.json())
     if (view === undefined)
-      return failed('session_endpoint_failed', 'sessionEndpoint did not answer with a session.')
+      return failed('session_endpoint_failed', 'sessionEndpoint returned no session.')
     if (view['completion_secret'])
       return failed(
         'completion_secret_exposed',
@@ -73,7 +73,7 @@ async function fromEndpoint(
     if (!isFor(view, { workflow, action }))
       return failed(
         'session_mismatch',
-        'sessionEndpoint answered with a session of another workflow or action.',
+        'sessionEndpoint returned a session of another workflow or action.',
       )
     return parseSession(view)
   } catch (cause) {
