@@ -1,15 +1,16 @@
 import {
+  CHALLENGE_DEVICE,
   decodeBase64url,
   type DeviceFormat,
   type DeviceRegistration,
   encodeBase64url,
+  REGISTER_DEVICE,
+  Secret,
 } from '@bonded/contract'
 import { isRefusal, PhoneError } from './errors.ts'
 import type { FetchLike, PhoneClock, PhoneStore, Signer } from './ports.ts'
-import { Secret } from './secret.ts'
 import type { AttestationConveyance } from './signers/webauthn.ts'
-import { exchange } from './service/exchange.ts'
-import { patiently } from './service/patience.ts'
+import { call } from './service/call.ts'
 import { readChallenge, readRegistered } from './service/read-answer.ts'
 
 /** A key that is registered with one service. Its token prints as `[secret]`. */
@@ -18,15 +19,15 @@ export interface PhoneDevice {
   readonly device_id: string
   readonly subject_id: string
   readonly device_token: Secret
-  /** When to renew the token, by the service's clock; undefined where an older service said nothing. */
+  /** When to renew the token, in the service's time. Undefined if an older service omitted it. */
   readonly token_renew_at?: string | undefined
-  /** As the service answered it; what every assertion returns. */
+  /** As the service returned it. Every assertion carries it. */
   readonly key_id: string
   readonly format: DeviceFormat
 }
 
-/** What registering takes. */
-export interface Registrar {
+/** What a registration depends on. */
+export interface RegistrationDependencies {
   readonly origin: string
   readonly signer: Signer
   readonly store: PhoneStore
@@ -35,19 +36,19 @@ export interface Registrar {
 }
 
 /**
- * The device of this origin: the one kept, else a newly registered one. A registration whose answer is lost leaves a
- * key that the service knows and the phone does not; the repetition is then refused with `key_already_registered`,
- * and only a new key helps.
+ * The device of this origin: the stored one, or a newly registered one. A registration whose answer
+ * is lost leaves a key that the service knows and the phone does not. The service then rejects the
+ * repetition with `key_already_registered`, and the phone needs a new key.
  *
  * @throws {PhoneError} `unreachable`, `refused`, `answer_unreadable`
  */
-export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
+export async function registerDevice(phone: RegistrationDependencies): Promise<PhoneDevice> {
   const { origin, signer, store } = phone
-  const kept = await store.device()
-  if (kept !== undefined) return kept
+  const stored = await store.device()
+  if (stored !== undefined) return stored
   const registered = await submitKey(phone, 'direct').catch((failure: unknown) => {
-    // Authenticators whose manufacturer the service does not know still hold a key. It registers without the
-    // attestation, and serves the tenants that permit such keys.
+    // An authenticator of an unknown manufacturer registers without its attestation. Its key serves
+    // the tenants that permit such keys.
     if (signer.format !== 'webauthn' || !isRefusal(failure, 'attestation_invalid')) throw failure
     return submitKey(phone, 'none')
   })
@@ -65,36 +66,36 @@ export async function registerDevice(phone: Registrar): Promise<PhoneDevice> {
   return device
 }
 
-function submitKey(phone: Registrar, conveyance: AttestationConveyance) {
-  return patiently(
-    async () => {
-      const body = JSON.stringify(await registrationOf(phone, conveyance))
-      return readRegistered(
-        await exchange(phone, { method: 'POST', path: '/api/v1/devices', body }),
-      )
-    },
-    { clock: phone.clock },
-  )
+function submitKey(phone: RegistrationDependencies, conveyance: AttestationConveyance) {
+  return call(phone, REGISTER_DEVICE, {
+    parameters: {},
+    body: () => registrationOf(phone, conveyance),
+    read: readRegistered,
+  })
 }
 
 /**
- * What registers the signer's key, over a challenge that the service gives for it. A challenge is valid for one
- * registration, so each try takes a new one.
+ * The registration of the signer's key over a new challenge of the service. A challenge is valid
+ * for one registration, so each attempt needs a new one.
  *
- * @param conveyance whether a browser key asks for its authenticator's attestation
+ * @param conveyance whether a browser key requests its authenticator's attestation
  */
 export async function registrationOf(
-  phone: Pick<Registrar, 'origin' | 'fetch' | 'signer'>,
+  phone: RegistrationDependencies,
   conveyance: AttestationConveyance = 'direct',
 ): Promise<DeviceRegistration> {
-  const challenge = readChallenge(
-    await exchange(phone, { method: 'POST', path: '/api/v1/devices/challenges', body: '{}' }),
-  )
+  // A single attempt: the caller repeats the challenge together with what is made of it.
+  const challenge = await call(phone, CHALLENGE_DEVICE, {
+    parameters: {},
+    body: () => ({}),
+    read: readChallenge,
+    retry: false,
+  })
   const proof = await proofOf(phone.signer, { challenge, conveyance })
   return { challenge, ...proof } as DeviceRegistration
 }
 
-/** What the key shows of itself, by its format. A platform vouches for it with this very challenge in its hands. */
+/** The public key or the platform's attestation over the challenge, by the key's format. */
 async function proofOf(
   signer: Signer,
   { challenge, conveyance }: { challenge: string; conveyance: AttestationConveyance },

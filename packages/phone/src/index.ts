@@ -6,7 +6,6 @@ export { isSafeOrigin, originOf } from './origin.ts'
 export { createPhone, type Phone, type PhoneOptions } from './phone.ts'
 export type {
   AbortSignalLike,
-  AnswerLike,
   Cancel,
   FetchLike,
   PhoneClock,
@@ -17,10 +16,13 @@ export type {
   PlatformSigner,
   Signer,
   SoftwareSigner,
-  WebSocketConstructor,
-  WebSocketLike,
 } from './ports.ts'
-export { Secret } from './secret.ts'
+export {
+  type AnswerLike,
+  Secret,
+  type WebSocketConstructor,
+  type WebSocketLike,
+} from '@bonded/contract'
 export {
   motionFeatures,
   type MotionRecording,
@@ -37,7 +39,7 @@ export {
 } from './signers/webauthn.ts'
 export type { ServerTime } from './server-time.ts'
 export type { Approving } from './session/approve.ts'
-export type { ClaimedSession } from './session/claimed.ts'
+export type { ClaimedSession } from './session/claimed-session.ts'
 export type { DeclineReason } from './session/decline.ts'
 export { describeRequest, requestOf, type ShownRequest } from './session/request.ts'
 export type { GatherSignals, PhoneSignals, ReadPassport, SignalsAsked } from './session/signals.ts'

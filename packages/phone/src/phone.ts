@@ -14,12 +14,17 @@ import {
 import { originOf } from './origin.ts'
 import type { AbortSignalLike } from './ports.ts'
 import { type Approving, approve } from './session/approve.ts'
-import { claim, type ClaimedSession, type Instruments, look } from './session/claimed.ts'
+import {
+  claim,
+  type ClaimedSession,
+  getSession,
+  type PhoneDependencies,
+} from './session/claimed-session.ts'
 import { waitForEnd } from './session/completion.ts'
 import { type DeclineReason, decline } from './session/decline.ts'
 
 /** What a phone is made of. One phone serves one origin, with a key of its own: what is signed for one service means nothing to another. */
-export type PhoneOptions = Instruments
+export type PhoneOptions = PhoneDependencies
 
 interface Waiting {
   readonly signal?: AbortSignalLike | undefined
@@ -35,8 +40,8 @@ export interface Phone {
    * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `refused`, `unreachable`, `answer_unreadable`, `cancelled`
    */
   claim(handoff: string | Handoff, options?: Waiting): Promise<ClaimedSession>
-  /** How a claimed session stands now. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
-  look(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
+  /** Reads a claimed session. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
+  getSession(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
   /**
    * Signs and answers step-ups until the session is bonded or has ended. Only after the person said yes.
    *
@@ -98,7 +103,7 @@ export interface Phone {
  * const { session } = await phone.waitForEnd(bonded) // session.state === 'completed'
  */
 export function createPhone(options: PhoneOptions): Phone {
-  const phone: Instruments = Object.freeze({ ...options })
+  const phone: PhoneDependencies = Object.freeze({ ...options })
   const oneAtATime = queue()
   // Two registrations at once would leave a device that nobody keeps.
   const registering = queue()
@@ -118,7 +123,7 @@ export function createPhone(options: PhoneOptions): Phone {
       )
       return oneAtATime(() => renewIfDue(phone, claimed, { signal }))
     },
-    look: (claimed, waiting) => look(phone, claimed, { ...waiting }),
+    getSession: (claimed, waiting) => getSession(phone, claimed, { ...waiting }),
     approve: (claimed, approving) => approve(phone, claimed, { ...approving, oneAtATime }),
     decline: (claimed, declining) => decline(phone, claimed, declining),
     renewToken: (claimed, waiting) =>

@@ -1,4 +1,4 @@
-import type { RegistrationOf } from '@bonded/contract'
+import type { AnswerLike, RegistrationOf } from '@bonded/contract'
 import type { PhoneDevice } from './device.ts'
 import type { WebAuthnSigner } from './signers/webauthn.ts'
 
@@ -83,22 +83,5 @@ export interface RequestLike {
   readonly signal?: AbortSignalLike
 }
 
-/** The part of a Response that is used. */
-export interface AnswerLike {
-  readonly status: number
-  readonly headers: { get(name: string): string | null }
-  text(): Promise<string>
-}
-
 /** fetch. It must reject by itself when no answer comes; 40 s leave room for the longest poll. */
 export type FetchLike = (url: string, request: RequestLike) => Promise<AnswerLike>
-
-/** The part of a WebSocket that is used. */
-export interface WebSocketLike {
-  addEventListener(
-    type: 'message' | 'close' | 'error',
-    listener: (event: { readonly data?: unknown }) => void,
-  ): void
-  close(): void
-}
-export type WebSocketConstructor = new (url: string, protocols: string[]) => WebSocketLike

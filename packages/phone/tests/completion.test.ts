@@ -68,11 +68,13 @@ test('a bonded phone is told of the completion by the channel, and asks for the 
 })
 
 test('a silent channel is not trusted for longer than half a minute', async () => {
-  const { WebSocket } = fakeSockets()
+  const { opened, WebSocket } = fakeSockets()
   const clock = movedClock()
   const { service, phone, strong } = harness({ clock, WebSocket })
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   const ended = phone.waitForEnd(bonded)
+  await settle()
+  opened[0]?.emit('open')
   await settle()
   service.change({ state: 'completed' })
   clock.advance(30_000)
@@ -187,6 +189,7 @@ test('Node’s WebSocket offers both subprotocols to a real server and sends no 
     origin: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     session_id: 'sess_1',
     watch_token: 'bwt_1',
+    clock: movedClock(),
   })
   const [socket, request] = (await connected) as [
     import('ws').WebSocket,

@@ -12,7 +12,7 @@ test('a new token is kept, used from then on, and the session goes on with it', 
   assert.equal((await phone.register()).device_token.reveal(), renewed.device.device_token.reveal())
   assert.equal((await phone.approve(renewed, { gather: strong })).session.state, 'bonded')
   // What was claimed before goes on with the new one too.
-  assert.equal((await phone.look(claimed)).session.state, 'bonded')
+  assert.equal((await phone.getSession(claimed)).session.state, 'bonded')
 })
 
 test('a new token whose answer was lost is asked for again, signed anew, and the old one serves meanwhile', async () => {

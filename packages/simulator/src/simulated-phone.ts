@@ -197,7 +197,8 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
         if (!(error instanceof PhoneError) || !isAnswer(error)) throw error
         refusal = error
         note(refusedStep(error))
-        if (known !== undefined) known = await phone.look(known, { signal }).catch(() => known)
+        if (known !== undefined)
+          known = await phone.getSession(known, { signal }).catch(() => known)
       }
       return resultOf({ outcome, session_id: handoff.session_id, known, refusal, steps })
     },

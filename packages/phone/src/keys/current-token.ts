@@ -1,6 +1,6 @@
 import type { PhoneDevice } from '../device.ts'
 import type { PhoneStore } from '../ports.ts'
-import type { Secret } from '../secret.ts'
+import type { Secret } from '@bonded/contract'
 
 /**
  * The newest token of a device. A session that was claimed before a renewal knows only the old token, which ends

@@ -1,50 +1,49 @@
-import { deviceTokenPayload, type RotateTokenRequest } from '@bonded/contract'
+import {
+  deviceTokenPayload,
+  ROTATE_DEVICE_TOKEN,
+  type RotateTokenRequest,
+  Secret,
+} from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
 import type { PhoneDevice } from '../device.ts'
 import { isRefusal, PhoneError } from '../errors.ts'
 import type { AbortSignalLike } from '../ports.ts'
-import { Secret } from '../secret.ts'
 import { serverMsAt, type ServerTime, syncTo, timestampAt } from '../server-time.ts'
-import { exchange } from '../service/exchange.ts'
-import { patiently } from '../service/patience.ts'
+import { call } from '../service/call.ts'
 import { readToken } from '../service/read-answer.ts'
 import { withServerTime } from '../service/resync.ts'
-import type { ClaimedSession, Instruments } from '../session/claimed.ts'
-import { currentToken } from './current-token.ts'
+import type { ClaimedSession, PhoneDependencies } from '../session/claimed-session.ts'
 
 interface Waiting {
   readonly signal?: AbortSignalLike | undefined
 }
 
 /**
- * Gets a new device token by the key, and keeps it. The old one works until the new one is first used, so a lost
- * answer is asked for again; each try is signed anew.
+ * Rotates the device token and stores the new one. The old token works until the new one is first
+ * used, so the phone repeats a request whose answer was lost, with a new signature.
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
  */
 export function renewToken(
-  phone: Instruments,
+  phone: PhoneDependencies,
   known: { readonly device: PhoneDevice; readonly server_time: ServerTime },
   { signal }: Waiting,
 ): Promise<PhoneDevice> {
   return withServerTime(phone, known.server_time, (server_time) =>
-    patiently(() => requestToken(phone, { device: known.device, server_time }, { signal }), {
-      ...phone,
-      signal,
-    }),
+    requestToken(phone, { device: known.device, server_time }, { signal }),
   )
 }
 
 /**
- * Acts with the device of this phone, and renews its token first where the service says that it has expired. An
- * expired token still names the device, so the registration and what tenants know of its user are kept.
+ * Runs an act with this phone's device. When the service rejects the token as expired, it renews
+ * the token and runs the act again. An expired token still identifies the device, so the phone
+ * keeps its registration and its subject.
  *
- * @param renew `renewToken`, or the same taking its turn with the key
- *
- * @throws what the act throws, and what a renewal throws
+ * @param renew `renewToken`, queued behind other uses of the key
+ * @throws what the act and the renewal throw
  */
 export async function withFreshToken<T>(
-  phone: Instruments,
+  phone: PhoneDependencies,
   device: PhoneDevice,
   { act, renew }: { act: (device: PhoneDevice) => Promise<T>; renew: typeof renewToken },
 ): Promise<T> {
@@ -60,13 +59,13 @@ export async function withFreshToken<T>(
 }
 
 /**
- * The session with a renewed token where the token's renewal is due. One try: the old token still works, and the
- * next session tries again.
+ * Renews the token of a claimed session when that is due. It makes one attempt: the old token still
+ * works, and the next session tries again.
  *
  * @throws {PhoneError} `cancelled`
  */
 export async function renewIfDue(
-  phone: Instruments,
+  phone: PhoneDependencies,
   claimed: ClaimedSession,
   waiting: Waiting,
 ): Promise<ClaimedSession> {
@@ -75,7 +74,10 @@ export async function renewIfDue(
   const now = serverMsAt(server_time, phone.clock.now())
   if (token_renew_at === undefined || !(now >= Date.parse(token_renew_at))) return claimed
   try {
-    return { ...claimed, device: await requestToken(phone, { device, server_time }, waiting) }
+    return {
+      ...claimed,
+      device: await requestToken(phone, { device, server_time }, { ...waiting, retry: false }),
+    }
   } catch (error) {
     if (!(error instanceof PhoneError) || error.code === 'cancelled') throw error
     return claimed
@@ -83,19 +85,17 @@ export async function renewIfDue(
 }
 
 async function requestToken(
-  phone: Instruments,
+  phone: PhoneDependencies,
   { device, server_time }: { device: PhoneDevice; server_time: ServerTime },
-  { signal }: Waiting,
+  waiting: Waiting & { readonly retry?: false },
 ): Promise<PhoneDevice> {
-  const body = JSON.stringify(await signedRequest(phone, { device, server_time }))
-  const answer = await exchange(phone, {
-    method: 'POST',
-    path: `/api/v1/devices/${device.device_id}/token`,
-    token: await currentToken(phone, device),
-    body,
-    signal,
+  const { device_token, device_token_renew_at } = await call(phone, ROTATE_DEVICE_TOKEN, {
+    parameters: { device_id: device.device_id },
+    device,
+    body: () => signedRequest(phone, { device, server_time }),
+    read: readToken,
+    ...waiting,
   })
-  const { device_token, device_token_renew_at } = readToken(answer)
   const renewed: PhoneDevice = {
     ...device,
     device_token: new Secret(device_token),
@@ -106,7 +106,7 @@ async function requestToken(
 }
 
 async function signedRequest(
-  phone: Instruments,
+  phone: PhoneDependencies,
   { device, server_time }: { device: PhoneDevice; server_time: ServerTime },
 ): Promise<RotateTokenRequest> {
   const { device_id, subject_id, key_id } = device

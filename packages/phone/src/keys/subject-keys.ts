@@ -3,8 +3,12 @@ import {
   type DeviceRegistration,
   deviceRemovePayload,
   type KeyApproval,
+  LIST_KEYS,
   parseId,
+  REGISTER_DEVICE,
+  REMOVE_DEVICE,
   type RemoveDeviceRequest,
+  Secret,
   type SubjectKey,
 } from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
@@ -12,14 +16,12 @@ import { hashOf } from '../bytes.ts'
 import { type PhoneDevice, registrationOf } from '../device.ts'
 import { isRefusal, PhoneError } from '../errors.ts'
 import type { AbortSignalLike } from '../ports.ts'
-import { Secret } from '../secret.ts'
 import { type ServerTime, syncTo, timestampAt } from '../server-time.ts'
-import { exchange } from '../service/exchange.ts'
-import { patiently } from '../service/patience.ts'
+import { call } from '../service/call.ts'
 import { readKeys, readRegistered } from '../service/read-answer.ts'
 import { withServerTime } from '../service/resync.ts'
-import type { Instruments } from '../session/claimed.ts'
-import { currentToken } from './current-token.ts'
+import { withRetry } from '../service/retry.ts'
+import type { PhoneDependencies } from '../session/claimed-session.ts'
 
 /** A key of the phone's subject. */
 export interface ListedKey extends SubjectKey {
@@ -40,7 +42,7 @@ interface Waiting {
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
  */
 export async function listKeys(
-  phone: Instruments,
+  phone: PhoneDependencies,
   device: PhoneDevice,
   waiting: Waiting,
 ): Promise<readonly ListedKey[]> {
@@ -56,28 +58,24 @@ export async function listKeys(
  * answer: propose a new key), `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
  */
 export async function addKey(
-  phone: Instruments,
+  phone: PhoneDependencies,
   device: PhoneDevice,
   { registration, signal }: Waiting & { readonly registration: DeviceRegistration },
 ): Promise<AddedKey> {
   const { server_time } = await fetchKeys(phone, device, { signal })
-  const answer = await withServerTime(phone, server_time, (time) =>
-    patiently(
-      async () => {
-        const approval = await approvalOf(phone, { device, registration, server_time: time })
-        return exchange(phone, {
-          method: 'POST',
-          path: '/api/v1/devices',
-          token: await currentToken(phone, device),
-          body: JSON.stringify({ ...registration, approval }),
-          signal,
-        })
-      },
-      { ...phone, signal },
-    ),
-  )
   const { device_id, subject_id, key_id, device_token, device_token_renew_at } =
-    readRegistered(answer)
+    await withServerTime(phone, server_time, (time) =>
+      call(phone, REGISTER_DEVICE, {
+        parameters: {},
+        device,
+        body: async () => ({
+          ...registration,
+          approval: await approvalOf(phone, { device, registration, server_time: time }),
+        }),
+        read: readRegistered,
+        signal,
+      }),
+    )
   return {
     origin: phone.origin,
     device_id,
@@ -93,8 +91,8 @@ export async function addKey(
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`
  */
-export function proposeKey(phone: Instruments): Promise<DeviceRegistration> {
-  return patiently(() => registrationOf(phone), phone)
+export function proposeKey(phone: PhoneDependencies): Promise<DeviceRegistration> {
+  return withRetry(() => registrationOf(phone), phone)
 }
 
 /**
@@ -103,7 +101,7 @@ export function proposeKey(phone: Instruments): Promise<DeviceRegistration> {
  * @throws {PhoneError} `origin_not_usable` where it was added at another service
  */
 export async function acceptKey(
-  { origin, signer, store }: Instruments,
+  { origin, signer, store }: PhoneDependencies,
   added: AddedKey,
 ): Promise<PhoneDevice> {
   if (added.origin !== origin) throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
@@ -119,50 +117,34 @@ export async function acceptKey(
  * `counter_exhausted`, `cancelled`
  */
 export async function removeKey(
-  phone: Instruments,
+  phone: PhoneDependencies,
   device: PhoneDevice,
   { device_id, signal }: Waiting & { readonly device_id: string },
 ): Promise<void> {
   if (parseId('dev', device_id) === undefined)
     throw new PhoneError('refused', { reason: 'device_not_found' })
   const { server_time } = await fetchKeys(phone, device, { signal })
-  let sent = 0
-  try {
-    await withServerTime(phone, server_time, (time) =>
-      patiently(
-        async () => {
-          const request = await removalOf(phone, { device, device_id, server_time: time })
-          sent++
-          return exchange(phone, {
-            method: 'POST',
-            path: `/api/v1/devices/${device_id}/removal`,
-            token: await currentToken(phone, device),
-            body: JSON.stringify(request),
-            signal,
-          })
-        },
-        { ...phone, signal },
-      ),
-    )
-  } catch (error) {
-    // The first try removed the key and its answer was lost; then the second does not find it.
-    const gone = device_id === device.device_id ? 'credential_invalid' : 'device_not_found'
-    if (sent < 2 || !isRefusal(error, gone)) throw error
-  }
+  // When the answer to the first attempt was lost, the second one does not find the key.
+  const removed = device_id === device.device_id ? 'credential_invalid' : 'device_not_found'
+  await withServerTime(phone, server_time, (time) =>
+    call(phone, REMOVE_DEVICE, {
+      parameters: { device_id },
+      device,
+      body: () => removalOf(phone, { device, device_id, server_time: time }),
+      read: () => true,
+      afterLostAnswer: async (rejection) => isRefusal(rejection, removed) || undefined,
+      signal,
+    }),
+  )
 }
 
-async function fetchKeys(phone: Instruments, device: PhoneDevice, { signal }: Waiting) {
-  const answer = await patiently(
-    async () =>
-      exchange(phone, {
-        method: 'GET',
-        path: '/api/v1/devices',
-        token: await currentToken(phone, device),
-        signal,
-      }),
-    { ...phone, signal },
-  )
-  const { server_time, keys } = readKeys(answer)
+async function fetchKeys(phone: PhoneDependencies, device: PhoneDevice, { signal }: Waiting) {
+  const { server_time, keys } = await call(phone, LIST_KEYS, {
+    parameters: {},
+    device,
+    read: readKeys,
+    signal,
+  })
   return {
     server_time: syncTo(server_time, phone.clock),
     keys: keys.map((key): ListedKey => ({ ...key, own: key.device_id === device.device_id })),
@@ -170,7 +152,7 @@ async function fetchKeys(phone: Instruments, device: PhoneDevice, { signal }: Wa
 }
 
 async function approvalOf(
-  phone: Instruments,
+  phone: PhoneDependencies,
   of: { device: PhoneDevice; registration: DeviceRegistration; server_time: ServerTime },
 ): Promise<KeyApproval> {
   const { device, registration, server_time } = of
@@ -188,7 +170,7 @@ async function approvalOf(
 }
 
 async function removalOf(
-  phone: Instruments,
+  phone: PhoneDependencies,
   of: { device: PhoneDevice; device_id: string; server_time: ServerTime },
 ): Promise<RemoveDeviceRequest> {
   const { device, device_id: removed_device_id, server_time } = of

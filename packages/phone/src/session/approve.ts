@@ -1,6 +1,7 @@
+import { awaitsPhone } from '@bonded/contract'
 import type { AbortSignalLike } from '../ports.ts'
 import { answerOnce } from './attest.ts'
-import { awaitsPhone, type ClaimedSession, type Instruments } from './claimed.ts'
+import type { ClaimedSession, PhoneDependencies } from './claimed-session.ts'
 import type { GatherSignals } from './signals.ts'
 import { demandAnswerable, signalsAsked } from './step-up.ts'
 
@@ -22,7 +23,7 @@ export interface Approving {
  * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`, `answer_unreadable`, `cancelled`
  */
 export async function approve(
-  phone: Instruments,
+  phone: PhoneDependencies,
   claimed: ClaimedSession,
   {
     gather,

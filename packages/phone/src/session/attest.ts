@@ -1,14 +1,17 @@
-import { assertionPayload, type BondedPairAssertion } from '@bonded/contract'
+import { assertionPayload, ATTEST, type BondedPairAssertion } from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
 import { hashOf } from '../bytes.ts'
-import { isRefusal, PhoneError } from '../errors.ts'
+import { isRefusal } from '../errors.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { timestampAt } from '../server-time.ts'
-import { exchange } from '../service/exchange.ts'
-import { patiently } from '../service/patience.ts'
+import { call } from '../service/call.ts'
 import { withServerTime } from '../service/resync.ts'
-import { currentToken } from '../keys/current-token.ts'
-import { type ClaimedSession, heard, type Instruments, look } from './claimed.ts'
+import {
+  type ClaimedSession,
+  getSession,
+  parseSession,
+  type PhoneDependencies,
+} from './claimed-session.ts'
 import { fetchEvidence, type Gathered, isCurrent } from './evidence.ts'
 import type { PhoneSignals } from './signals.ts'
 
@@ -18,12 +21,13 @@ interface Answering {
 }
 
 /**
- * Answers the session's nonce once: evidence, then the assertion over it. The session comes back bonded, or asking for more.
+ * Answers the session's nonce once: evidence, then the assertion over it. The result is bonded, or
+ * requires a step-up.
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
  */
 export async function answerOnce(
-  phone: Instruments,
+  phone: PhoneDependencies,
   claimed: ClaimedSession,
   answering: Answering,
 ): Promise<ClaimedSession> {
@@ -45,46 +49,37 @@ export async function answerOnce(
 }
 
 /**
- * Sends one assertion until it is answered, each time the same bytes: if it has bonded already, the service answers
- * the repetition with the session.
+ * Sends one assertion, and the same bytes again after a lost answer. When it has bonded, the
+ * service answers the repetition with the session.
  */
-async function submit(
-  phone: Instruments,
+function submit(
+  phone: PhoneDependencies,
   gathered: Gathered,
   signal: AbortSignalLike | undefined,
 ): Promise<ClaimedSession> {
   const { claimed } = gathered
-  const body = JSON.stringify(await assertionOver(phone, gathered))
-  const token = await currentToken(phone, claimed.device)
-  let sent = 0
-  try {
-    const answer = await patiently(
-      (tries) => {
-        sent = tries
-        return exchange(phone, {
-          method: 'POST',
-          path: '/api/v1/attestations',
-          token,
-          body,
-          signal,
-        })
-      },
-      { ...phone, signal },
-    )
-    return heard(phone, claimed, { answer, session_id: claimed.session.id })
-  } catch (error) {
-    // A lost assertion that led to a step-up, or to the end, is refused when it comes again. The session tells.
-    if (sent < 2 || !(error instanceof PhoneError) || error.code !== 'refused') throw error
-    const now = await look(phone, claimed, { signal })
-    if (now.session.nonce === claimed.session.nonce && now.session.state === claimed.session.state)
-      throw error
-    return now
-  }
+  const { id: session_id, nonce, state } = claimed.session
+  return call(phone, ATTEST, {
+    parameters: {},
+    device: claimed.device,
+    body: () => assertionOver(phone, gathered),
+    read: (answer) => parseSession(phone, claimed, { answer, session_id }),
+    // The service rejects the repetition of an assertion that led to a step-up or ended the session.
+    async afterLostAnswer() {
+      const current = await getSession(phone, claimed, { signal })
+      const isUnchanged = current.session.nonce === nonce && current.session.state === state
+      return isUnchanged ? undefined : current
+    },
+    signal,
+  })
 }
 
-/** The assertion, over what the server will rebuild (protocol 5). `origin` is this phone's own, never one it was told. */
+/**
+ * The assertion over the payload that the service rebuilds (protocol 5). `origin` is the phone's
+ * own, never one that it received.
+ */
 async function assertionOver(
-  phone: Instruments,
+  phone: PhoneDependencies,
   { claimed, evidence }: Gathered,
 ): Promise<BondedPairAssertion> {
   const { device, session, server_time } = claimed

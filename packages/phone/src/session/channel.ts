@@ -1,46 +1,58 @@
-import { CHANNEL_PROTOCOL, WATCH_PREFIX } from '@bonded/contract'
-import type { WebSocketConstructor } from '../ports.ts'
+import { openChannel as open, parseFrame, type WebSocketConstructor } from '@bonded/contract'
+import type { PhoneClock } from '../ports.ts'
 
-/** An open ear on a session. Frames only say that something changed; the truth is asked for. */
+/** A channel of a session. Its frames only say that something changed: the phone then reads it. */
 export interface Channel {
-  /** Resolves true once a frame tells of an event after `seq`, false once no more can come. */
+  /** Resolves true once a frame has a later `seq`, and false once the channel is closed. */
   after(seq: number): Promise<boolean>
   close(): void
 }
 
+interface Opening {
+  readonly origin: string
+  readonly session_id: string
+  readonly watch_token: string
+  readonly clock: PhoneClock
+}
+
 /**
- * Opens the channel of a session (protocol 9). It never throws: a socket that cannot be opened is a closed one.
- *
- * The address is made from the phone's own origin, so that the watch token goes nowhere else.
+ * Opens the channel of a session (protocol 9). It never throws: a socket that cannot be opened is a
+ * closed channel. The address is made from the phone's own origin, so that the watch token reaches
+ * no other service.
  */
 export function openChannel(
   WebSocket: WebSocketConstructor,
-  { origin, session_id, watch_token }: { origin: string; session_id: string; watch_token: string },
+  { origin, session_id, watch_token, clock }: Opening,
 ): Channel {
   let latest = 0
-  let closed = false
+  let isClosed = false
   let wake: () => void = () => {}
   const end = () => {
-    closed = true
+    isClosed = true
     wake()
   }
-  const socket = open(WebSocket, `${origin.replace(/^http/, 'ws')}/sessions/${session_id}`, [
-    CHANNEL_PROTOCOL,
-    WATCH_PREFIX + watch_token,
-  ])
-  socket?.addEventListener('message', ({ data }) => {
-    latest = Math.max(latest, seqOf(data, session_id))
-    wake()
-  })
-  socket?.addEventListener('close', end)
-  socket?.addEventListener('error', end)
-  if (socket === undefined) closed = true
-
+  const close = open(
+    {
+      WebSocket,
+      url: `${origin.replace(/^http/, 'ws')}/sessions/${session_id}`,
+      offer: { watchToken: watch_token },
+      schedule: (delayMs, act) => clock.schedule(delayMs, act),
+    },
+    {
+      message(data) {
+        // A frame that this version cannot read is no reason to close the channel.
+        const seq = parseFrame(data, session_id)?.['seq']
+        if (typeof seq === 'number') latest = Math.max(latest, seq)
+        wake()
+      },
+      closed: end,
+    },
+  )
   return {
     async after(seq) {
       for (;;) {
         if (latest > seq) return true
-        if (closed) return false
+        if (isClosed) return false
         await new Promise<void>((resolve) => {
           wake = resolve
         })
@@ -48,26 +60,7 @@ export function openChannel(
     },
     close() {
       end()
-      socket?.close()
+      close()
     },
-  }
-}
-
-function open(WebSocket: WebSocketConstructor, url: string, protocols: string[]) {
-  try {
-    return new WebSocket(url, protocols)
-  } catch {
-    return undefined
-  }
-}
-
-/** The event that a frame tells of; 0 for a frame this library cannot read, which is no reason to stop listening. */
-function seqOf(frame: unknown, sessionId: string): number {
-  if (typeof frame !== 'string') return 0
-  try {
-    const { seq, session_id } = JSON.parse(frame) as { seq?: unknown; session_id?: unknown }
-    return session_id === sessionId && typeof seq === 'number' ? seq : 0
-  } catch {
-    return 0
   }
 }

@@ -1,40 +1,46 @@
-import { isLost, PhoneError } from '../errors.ts'
+import { hasEnded } from '@bonded/contract'
+import type { PhoneError } from '../errors.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { serverMsAt } from '../server-time.ts'
-import { pause } from '../service/patience.ts'
+import { isRetryable, pause } from '../service/retry.ts'
 import { type Channel, openChannel } from './channel.ts'
-import { type ClaimedSession, hasEnded, type Instruments, look } from './claimed.ts'
+import { type ClaimedSession, getSession, type PhoneDependencies } from './claimed-session.ts'
 
-/** Protocol 9: the longest a poll is held. */
+/** Protocol 9: the longest wait of a poll. */
 const LONGEST_POLL_MS = 25_000
-/** A channel this silent is asked about: a phone's network dies without telling its sockets. */
+/** After this silence the phone reads the session: a lost network does not close its sockets. */
 const SILENCE_MS = 30_000
-/** Between polls that are not held: stays below half of what a device may ask. */
+/** Between polls that return at once: below half of a device's rate limit. */
 const POLL_PAUSE_MS = 1_000
 
 /**
- * Waits until the session has ended: `completed` is the success, `killed` and `expired` are not. Listens on the channel
- * and polls where there is none; rides out a lost network for as long as the session can live.
+ * Waits until the session has ended: `completed` is the success, `killed` and `expired` are not. It
+ * uses the channel, or polls without one. It survives a lost network until the session expires.
  *
- * @throws {PhoneError} `refused` (`session_not_found` once the service has forgotten it), `unreachable` after its end, `cancelled`
+ * @throws {PhoneError} `refused` (`session_not_found` once the service has purged the session),
+ * `unreachable` after its end, `cancelled`
  */
 export async function waitForEnd(
-  phone: Instruments,
+  phone: PhoneDependencies,
   claimed: ClaimedSession,
   { signal }: { signal?: AbortSignalLike | undefined } = {},
 ): Promise<ClaimedSession> {
   const { id: session_id, watch_token } = claimed.session
   const channel =
     phone.WebSocket && watch_token !== undefined
-      ? openChannel(phone.WebSocket, { origin: phone.origin, session_id, watch_token })
+      ? openChannel(phone.WebSocket, { ...phone, session_id, watch_token })
       : undefined
   const cancel = () => channel?.close()
   signal?.addEventListener('abort', cancel)
   try {
     let known = claimed
     while (!hasEnded(known.session.state)) {
-      const listened = channel !== undefined && (await heardOf(phone, channel, known.session.seq))
-      known = await ask(phone, known, { signal, ...(listened ? {} : { wait_ms: LONGEST_POLL_MS }) })
+      const notified =
+        channel !== undefined && (await isNotified(phone, channel, known.session.seq))
+      known = await readOnce(phone, known, {
+        signal,
+        ...(notified ? {} : { wait_ms: LONGEST_POLL_MS }),
+      })
     }
     return known
   } finally {
@@ -43,8 +49,12 @@ export async function waitForEnd(
   }
 }
 
-/** Whether it was the channel, by a frame or by its silence, that says to ask; false where it is closed. */
-async function heardOf(phone: Instruments, channel: Channel, seq: number): Promise<boolean> {
+/** Resolves true when a frame or a long silence is a reason to read; false on a closed channel. */
+async function isNotified(
+  phone: PhoneDependencies,
+  channel: Channel,
+  seq: number,
+): Promise<boolean> {
   const silence = Promise.withResolvers<boolean>()
   const cancel = phone.clock.schedule(SILENCE_MS, () => silence.resolve(true))
   try {
@@ -54,30 +64,29 @@ async function heardOf(phone: Instruments, channel: Channel, seq: number): Promi
   }
 }
 
-async function ask(
-  phone: Instruments,
+async function readOnce(
+  phone: PhoneDependencies,
   known: ClaimedSession,
   how: { wait_ms?: number; signal?: AbortSignalLike | undefined },
 ): Promise<ClaimedSession> {
-  const askedAt = phone.clock.now()
+  const startedAt = phone.clock.now()
   try {
-    const now = await look(phone, known, how)
-    const answeredAtOnce = phone.clock.now() - askedAt < POLL_PAUSE_MS
+    const now = await getSession(phone, known, how)
+    const answeredAtOnce = phone.clock.now() - startedAt < POLL_PAUSE_MS
     if (now.session.seq === known.session.seq && !hasEnded(now.session.state) && answeredAtOnce)
       await pause(phone.clock, { ms: POLL_PAUSE_MS, signal: how.signal })
     return now
   } catch (error) {
-    const isTrouble = isLost(error) || (error instanceof PhoneError && error.status === 429)
     const leftMs = untilExpiryMs(phone, known)
-    if (!isTrouble || leftMs < 0) throw error
-    // A service that names a time is not asked before it; beyond the session's end there is nothing to ask.
-    const askedMs = Math.min((error as PhoneError).retry_after_ms ?? 0, leftMs)
-    await pause(phone.clock, { ms: Math.max(POLL_PAUSE_MS, askedMs), signal: how.signal })
+    if (!isRetryable(error) || leftMs < 0) throw error
+    // Wait as long as the service asks, but not beyond the end of the session.
+    const requestedMs = Math.min((error as PhoneError).retry_after_ms ?? 0, leftMs)
+    await pause(phone.clock, { ms: Math.max(POLL_PAUSE_MS, requestedMs), signal: how.signal })
     return known
   }
 }
 
-/** Below zero once it must have ended. */
-function untilExpiryMs(phone: Instruments, { session, server_time }: ClaimedSession): number {
+/** Below zero once the session must have ended. */
+function untilExpiryMs(phone: PhoneDependencies, { session, server_time }: ClaimedSession): number {
   return Date.parse(session.expires_at) - serverMsAt(server_time, phone.clock.now())
 }

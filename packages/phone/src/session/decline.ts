@@ -1,42 +1,38 @@
-import { currentToken } from '../keys/current-token.ts'
-import { PhoneError } from '../errors.ts'
+import { DECLINE_SESSION, hasEnded } from '@bonded/contract'
 import type { AbortSignalLike } from '../ports.ts'
-import { exchange } from '../service/exchange.ts'
-import { patiently } from '../service/patience.ts'
-import { type ClaimedSession, hasEnded, heard, type Instruments, look } from './claimed.ts'
+import { call } from '../service/call.ts'
+import {
+  type ClaimedSession,
+  getSession,
+  parseSession,
+  type PhoneDependencies,
+} from './claimed-session.ts'
 
-/** `user_declined`: no. `user_unexpected`: “I did not start this”. */
+/** `user_declined`: the user declined. `user_unexpected`: the user did not start this request. */
 export type DeclineReason = 'user_declined' | 'user_unexpected'
 
 /**
- * Says no. The session ends for good.
+ * Declines the session, which ends it.
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
  */
-export async function decline(
-  phone: Instruments,
+export function decline(
+  phone: PhoneDependencies,
   claimed: ClaimedSession,
   { reason, signal }: { reason: DeclineReason; signal?: AbortSignalLike | undefined },
 ): Promise<ClaimedSession> {
   const { device, session } = claimed
-  const path = `/api/v1/sessions/${session.id}/decline`
-  const body = JSON.stringify({ nonce: session.nonce, device_id: device.device_id, reason })
-  const token = await currentToken(phone, device)
-  let sent = 0
-  try {
-    const answer = await patiently(
-      (tries) => {
-        sent = tries
-        return exchange(phone, { method: 'POST', path, token, body, signal })
-      },
-      { ...phone, signal },
-    )
-    return heard(phone, claimed, { answer, session_id: session.id })
-  } catch (error) {
-    // The first try may have ended the session; then the second found none that lives.
-    if (sent < 2 || !(error instanceof PhoneError) || error.code !== 'refused') throw error
-    const now = await look(phone, claimed, { signal })
-    if (!hasEnded(now.session.state)) throw error
-    return now
-  }
+  const session_id = session.id
+  return call(phone, DECLINE_SESSION, {
+    parameters: { session_id },
+    device,
+    body: () => ({ nonce: session.nonce, device_id: device.device_id, reason }),
+    read: (answer) => parseSession(phone, claimed, { answer, session_id }),
+    // The lost request may have ended the session. The service then rejects the repetition.
+    async afterLostAnswer() {
+      const current = await getSession(phone, claimed, { signal })
+      return hasEnded(current.session.state) ? current : undefined
+    },
+    signal,
+  })
 }

@@ -1,6 +1,7 @@
 import {
   type EvidenceRequest,
   evidenceRequestPayload,
+  FETCH_EVIDENCE,
   type PassportSignal,
   type VerifiedEvidence,
 } from '@bonded/contract'
@@ -8,12 +9,10 @@ import { signPayload } from '../assertion.ts'
 import { hashOf, utf8 } from '../bytes.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { serverMsAt, timestampAt } from '../server-time.ts'
-import { exchange } from '../service/exchange.ts'
-import { patiently } from '../service/patience.ts'
+import { call } from '../service/call.ts'
 import { withServerTime } from '../service/resync.ts'
-import { currentToken } from '../keys/current-token.ts'
 import { readEvidence } from '../service/read-answer.ts'
-import type { ClaimedSession, Instruments } from './claimed.ts'
+import type { ClaimedSession, PhoneDependencies } from './claimed-session.ts'
 import { type PhoneSignals, toWire } from './signals.ts'
 
 /** Evidence this close to its end is fetched anew: the assertion still has to travel. */
@@ -32,7 +31,7 @@ export interface Gathered {
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
  */
 export async function fetchEvidence(
-  phone: Instruments,
+  phone: PhoneDependencies,
   claimed: ClaimedSession,
   { signals, signal }: { signals: PhoneSignals; signal?: AbortSignalLike | undefined },
 ): Promise<Gathered> {
@@ -40,25 +39,19 @@ export async function fetchEvidence(
   const passport = await signals.passport?.(await challengeFor(phone, claimed.session.nonce))
   return withServerTime(phone, claimed.server_time, async (server_time) => {
     const known = { ...claimed, server_time }
-    const answer = await patiently(
-      async () => {
-        const body = JSON.stringify(await signedRequest(phone, known, { signals, passport }))
-        return exchange(phone, {
-          method: 'POST',
-          path: '/api/v1/evidence',
-          token: await currentToken(phone, known.device),
-          body,
-          signal,
-        })
-      },
-      { ...phone, signal },
-    )
-    return { claimed: known, evidence: readEvidence(answer) }
+    const evidence = await call(phone, FETCH_EVIDENCE, {
+      parameters: {},
+      device: known.device,
+      body: () => signedRequest(phone, known, { signals, passport }),
+      read: readEvidence,
+      signal,
+    })
+    return { claimed: known, evidence }
   })
 }
 
 /** Whether the summary can still be relayed. */
-export function isCurrent(phone: Instruments, { claimed, evidence }: Gathered): boolean {
+export function isCurrent(phone: PhoneDependencies, { claimed, evidence }: Gathered): boolean {
   return (
     serverMsAt(claimed.server_time, phone.clock.now()) + EXPIRY_MARGIN_MS <
     Date.parse(evidence.expires_at)
@@ -66,7 +59,7 @@ export function isCurrent(phone: Instruments, { claimed, evidence }: Gathered): 
 }
 
 /** Protocol 7: what a passport's chip signs. */
-async function challengeFor({ sha256 }: Instruments, nonce: string): Promise<Uint8Array> {
+async function challengeFor({ sha256 }: PhoneDependencies, nonce: string): Promise<Uint8Array> {
   return (await sha256(utf8(`bond-aa/v1${nonce}`))).slice(0, 8)
 }
 
@@ -76,7 +69,7 @@ interface Found {
 }
 
 async function signedRequest(
-  phone: Instruments,
+  phone: PhoneDependencies,
   known: ClaimedSession,
   { signals, passport }: Found,
 ): Promise<EvidenceRequest> {

@@ -1,6 +1,6 @@
 import type { StepUpKind } from '@bonded/contract'
 import { PhoneError } from '../errors.ts'
-import type { ClaimedSession } from './claimed.ts'
+import type { ClaimedSession } from './claimed-session.ts'
 import type { PhoneSignals, SignalsAsked } from './signals.ts'
 
 /** The kinds of proof this library can give. For `passport_chip` the app must bring a way to read one. */

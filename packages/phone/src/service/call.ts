@@ -1,0 +1,128 @@
+import {
+  exchange,
+  type Members,
+  parseStrictJson,
+  type PathParameters,
+  type Query,
+  requestPath,
+  type RequestParts,
+  type Route,
+  textOf,
+} from '@bonded/contract'
+import type { PhoneDevice } from '../device.ts'
+import { PhoneError } from '../errors.ts'
+import { currentToken } from '../keys/current-token.ts'
+import type { AbortSignalLike, FetchLike, PhoneClock, PhoneStore } from '../ports.ts'
+import { withRetry } from './retry.ts'
+
+/** What a call to the service depends on. */
+export interface CallDependencies {
+  readonly origin: string
+  readonly fetch: FetchLike
+  readonly clock: PhoneClock
+  readonly store: PhoneStore
+}
+
+/** One call of an endpoint. */
+export interface Call<R extends Route, T> {
+  readonly parameters: PathParameters<R>
+  readonly query?: Query
+  /** The device whose token authenticates the call. */
+  readonly device?: PhoneDevice
+  /**
+   * Makes the body: once where the endpoint's retry rule repeats the request, so that a repetition
+   * sends the same bytes, and for each attempt where the rule is `rebuild`.
+   */
+  readonly body?: () => object | Promise<object>
+  /** Reads the body of a success. */
+  readonly read: (body: unknown) => T
+  /**
+   * Finds the result of an earlier attempt whose answer was lost, after the service rejected a
+   * later one. Undefined when the rejection is the result.
+   */
+  readonly afterLostAnswer?: (rejection: PhoneError) => Promise<T | undefined>
+  /** False: a single attempt. */
+  readonly retry?: false
+  readonly signal?: AbortSignalLike | undefined
+}
+
+/**
+ * Calls an endpoint and repeats the request by the endpoint's retry rule.
+ *
+ * @throws {PhoneError} `unreachable`, `refused`, `answer_unreadable`, `cancelled`, and what `body`
+ * throws
+ */
+export async function call<const R extends Route, T>(
+  phone: CallDependencies,
+  route: R,
+  options: Call<R, T>,
+): Promise<T> {
+  const { body, afterLostAnswer } = options
+  const makeText = async () => (body === undefined ? undefined : JSON.stringify(await body()))
+  const once = route.retry === 'rebuild' ? undefined : await makeText()
+  let attempts = 0
+  const attempt = async () => {
+    const text = route.retry === 'rebuild' ? await makeText() : once
+    attempts++
+    return options.read(await send(phone, route, options, text))
+  }
+  try {
+    return await (options.retry === false
+      ? attempt()
+      : withRetry(attempt, { clock: phone.clock, signal: options.signal }))
+  } catch (error) {
+    const isRejectedRepeat = attempts > 1 && error instanceof PhoneError && error.code === 'refused'
+    const found = isRejectedRepeat ? await afterLostAnswer?.(error) : undefined
+    if (found === undefined) throw error
+    return found
+  }
+}
+
+/** Sends one request and parses the body of its success; undefined for 204. */
+async function send<R extends Route>(
+  phone: CallDependencies,
+  route: R,
+  { parameters, query, device, signal }: Call<R, unknown>,
+  body: string | undefined,
+): Promise<unknown> {
+  if (signal?.aborted) throw new PhoneError('cancelled')
+  const token = device && (await currentToken(phone, device))
+  const answer = await exchange({
+    route,
+    url: phone.origin + requestPath(route, parameters, query),
+    fetch: (url, request: RequestParts & { redirect: 'error'; signal?: AbortSignalLike }) =>
+      phone.fetch(url, request),
+    bearer: token?.reveal(),
+    body,
+    // A token must not follow a redirect.
+    init: { redirect: 'error' as const, ...(signal ? { signal } : {}) },
+  })
+  if (answer.kind === 'unanswered')
+    // An aborted signal is how most fetches end.
+    throw new PhoneError(signal?.aborted === true ? 'cancelled' : 'unreachable', {
+      cause: answer.cause,
+    })
+  if (answer.kind === 'rejected') throw rejectionOf(answer)
+  if (route.status === 204) return undefined
+  const parsed = parseStrictJson(answer.text)
+  if ('value' in parsed) return parsed.value
+  throw new PhoneError('answer_unreadable', { reason: parsed.problem, status: route.status })
+}
+
+function rejectionOf(answer: {
+  readonly status: number
+  readonly error: Members
+  readonly retryAfterMs: number | undefined
+}): PhoneError {
+  const { status, error, retryAfterMs } = answer
+  if (status < 300) return new PhoneError('answer_unreadable', { reason: 'status', status })
+  const request_id = textOf(error, 'requestId')
+  const server_time = textOf(error, 'server_time')
+  return new PhoneError('refused', {
+    reason: textOf(error, 'reason') ?? textOf(error, 'code') ?? 'unexplained',
+    status,
+    ...(request_id === undefined ? {} : { request_id }),
+    ...(server_time === undefined || Number.isNaN(Date.parse(server_time)) ? {} : { server_time }),
+    ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
+  })
+}

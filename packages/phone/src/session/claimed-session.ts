@@ -1,0 +1,103 @@
+import {
+  CLAIM_SESSION,
+  GET_SESSION,
+  type Handoff,
+  type PhoneSession,
+  type WebSocketConstructor,
+} from '@bonded/contract'
+import type { PhoneDevice, RegistrationDependencies } from '../device.ts'
+import { PhoneError } from '../errors.ts'
+import type { AbortSignalLike, Sha256 } from '../ports.ts'
+import { type ServerTime, syncTo } from '../server-time.ts'
+import { call } from '../service/call.ts'
+import { readSession } from '../service/read-answer.ts'
+
+/** What the steps of a session depend on. */
+export interface PhoneDependencies extends RegistrationDependencies {
+  readonly sha256: Sha256
+  /** Without it, the phone polls for the completion. */
+  readonly WebSocket?: WebSocketConstructor | undefined
+}
+
+/** A session that this phone has claimed, as last received. Each step returns a new one. */
+export interface ClaimedSession {
+  readonly device: PhoneDevice
+  /** The nonce of the scanned QR code. It authorizes the phone view while the session can be read. */
+  readonly claimed_nonce: string
+  readonly session: PhoneSession
+  readonly server_time: ServerTime
+}
+
+/**
+ * Claims a session for this phone. Safe to repeat.
+ *
+ * @throws {PhoneError} `refused` (`challenge_expired`, `session_claimed`, `nonce_mismatch`, `session_not_live`,
+ * `device_not_usable`), `origin_not_usable`, `unreachable`, `answer_unreadable`, `cancelled`
+ */
+export function claim(
+  phone: PhoneDependencies,
+  device: PhoneDevice,
+  {
+    handoff,
+    signal,
+  }: { handoff: Pick<Handoff, 'session_id' | 'nonce'>; signal?: AbortSignalLike | undefined },
+): Promise<ClaimedSession> {
+  const { session_id, nonce } = handoff
+  return call(phone, CLAIM_SESSION, {
+    parameters: { session_id },
+    device,
+    body: () => ({ nonce, device_id: device.device_id }),
+    read: (answer) => parseSession(phone, { device, claimed_nonce: nonce }, { answer, session_id }),
+    signal,
+  })
+}
+
+/**
+ * Parses a phone view.
+ *
+ * The signature covers the origin. A service that presents a session of another origin could
+ * otherwise have this phone sign an assertion that bonds the session there.
+ *
+ * @throws {PhoneError} `answer_unreadable`, `origin_not_usable`
+ */
+export function parseSession(
+  phone: Pick<PhoneDependencies, 'origin' | 'clock'>,
+  own: Pick<ClaimedSession, 'device' | 'claimed_nonce'>,
+  { answer, session_id }: { answer: unknown; session_id: string },
+): ClaimedSession {
+  const session = readSession(answer)
+  if (session.id !== session_id) throw new PhoneError('answer_unreadable', { reason: 'id' })
+  if (session.api_base_url !== phone.origin)
+    throw new PhoneError('origin_not_usable', { reason: 'api_base_url' })
+  if (session.state === 'pending' && session.nonce !== own.claimed_nonce)
+    throw new PhoneError('answer_unreadable', { reason: 'nonce' })
+  return {
+    device: own.device,
+    claimed_nonce: own.claimed_nonce,
+    session,
+    server_time: syncTo(session.server_time, phone.clock),
+  }
+}
+
+/**
+ * Reads a claimed session.
+ *
+ * @param wait_ms the service waits up to so long for a change after the last known `seq`
+ * @throws {PhoneError} `refused` (`session_not_found`), `unreachable`, `answer_unreadable`, `cancelled`
+ */
+export function getSession(
+  phone: PhoneDependencies,
+  claimed: ClaimedSession,
+  { wait_ms, signal }: { wait_ms?: number; signal?: AbortSignalLike | undefined } = {},
+): Promise<ClaimedSession> {
+  const { device, claimed_nonce, session } = claimed
+  const session_id = session.id
+  const after = wait_ms === undefined ? undefined : session.seq
+  return call(phone, GET_SESSION, {
+    parameters: { session_id },
+    query: { nonce: claimed_nonce, wait_ms, after },
+    device,
+    read: (answer) => parseSession(phone, claimed, { answer, session_id }),
+    signal,
+  })
+}
