@@ -14,8 +14,8 @@ import {
 } from '../../src/domain/motion-memory.ts'
 import { updateContinuity } from '../../src/operations/update-continuity.ts'
 import type { Service } from '../../src/operations/service.ts'
-import { harness, ROOT_KEY } from '../harness/harness.ts'
-import { carriedSignals, type TestPhone } from '../harness/phone.ts'
+import { harness, PUBLIC_ORIGIN, ROOT_KEY } from '../harness/harness.ts'
+import { carriedSignals, removalRequest, type TestPhone } from '../harness/phone.ts'
 import { seeded } from '../../../attestation/tests/harness/seeded.ts'
 
 const h = await harness()
@@ -116,7 +116,7 @@ test('stores motion per phone, and deletes it with the device', async () => {
   h.clock.advance(DAY_MS)
   assert.deepEqual(await shows(other, carried(6)), FRESH)
   const [ones, others] = [await memoryOf(one), await memoryOf(other)]
-  // The same movement, and nobody who reads the store can tell.
+  // The same movement leaves different fingerprints, so the store does not reveal it.
   assert.ok(
     ones &&
       others &&
@@ -124,10 +124,11 @@ test('stores motion per phone, and deletes it with the device', async () => {
         (fingerprint, at) => fingerprint !== others.windows[0]?.fingerprints[at],
       ),
   )
-  assert.equal(
-    (await h.api('DELETE', `/devices/${one.device_id}`, { token: one.device_token })).status,
-    204,
-  )
+  const removed = await h.api('POST', `/devices/${one.device_id}/removal`, {
+    token: one.device_token,
+    body: removalRequest(one, one.device_id, h.now(), { origin: PUBLIC_ORIGIN }),
+  })
+  assert.equal(removed.status, 204)
   assert.equal(await memoryOf(one), undefined)
 })
 

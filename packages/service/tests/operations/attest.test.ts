@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { REASONS } from '@bonded/contract'
 import { harness, type Harness } from '../harness/harness.ts'
 import {
   attestation,
@@ -165,7 +166,7 @@ for (const [what, step, body] of cryptographic) {
     const { requestId: _id, ...error } = reply.body.error
     assert.deepEqual(error, {
       code: 'invalid_request',
-      message: 'The assertion does not verify.',
+      message: REASONS.assertion_invalid.message,
       reason: 'assertion_invalid',
     })
     assert.deepEqual(await steps(given.session), [step])
