@@ -49,7 +49,7 @@ test('a certificate of an Android chain that is written otherwise registers no k
 const APP_ID = 'TEAM123456.example.bank'
 const APPLE = createAppAttestAuthority(NOW)
 
-/** An attestation whose certificate vouches for the authenticator data, however it is written. */
+/** An attestation whose certificate covers the authenticator data in any encoding. */
 function appleObject(tamper: (data: Buffer) => Buffer = (data) => data) {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const keyId = keyIdOf(publicKey)
@@ -105,7 +105,7 @@ test('an Apple attestation that is written otherwise, or either of its certifica
 const COSE_KEY_AT = 37 + 16 + 2 + 32
 const COSE_KEY_BYTES = 77
 
-test('a key or a map of iOS 27 that is written otherwise registers nothing, though the certificate vouches for it', () => {
+test('rejects a key or a map of iOS 27 in another encoding, although the certificate covers it', () => {
   const [from, to] = [COSE_KEY_AT, COSE_KEY_AT + COSE_KEY_BYTES]
   const verdictOf = (tamper: (data: Buffer) => Buffer) => {
     const { keyId, leaf, issuer, ...parts } = appleObject(tamper)
@@ -147,7 +147,7 @@ test('a key or a map of iOS 27 that is written otherwise registers nothing, thou
   }
 })
 
-test('authenticator data that is cut off anywhere registers nothing, though the certificate vouches for it', () => {
+test('rejects truncated authenticator data, although the certificate covers it', () => {
   for (let length = 0; length < COSE_KEY_AT + COSE_KEY_BYTES; length++) {
     const { keyId, leaf, issuer, ...parts } = appleObject((data) => data.subarray(0, length))
     assert.equal(

@@ -72,7 +72,9 @@ export function credentialChecksum(bare: string): string {
   return encodeBase62(Uint8Array.of(crc >>> 24, crc >>> 16, crc >>> 8, crc), 6)
 }
 
-/** Whether a text has the form and the checksum of a server credential: what can be told offline. */
+/**
+ * Whether a text has the form and the checksum of a server credential. This check needs no service.
+ */
 export function isServerCredential(text: string): boolean {
   return SERVER_CREDENTIAL.test(text) && credentialChecksum(text.slice(0, -6)) === text.slice(-6)
 }

@@ -3,7 +3,7 @@ export const IP_ADDRESS = 'ip-address'
 
 const IPV4 = /^(25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}$/
 const GROUPS = 8
-/** The first six groups of an IPv6 address that stands for an IPv4 address (RFC 4291, 2.5.5.2). */
+/** The first six groups of an IPv6 address that maps an IPv4 address (RFC 4291, 2.5.5.2). */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 /** What one site usually has: an IPv4 /24, or an IPv6 /48. */
 const IPV4_SITE_BYTES = 3

@@ -1,6 +1,9 @@
 import { canonicalJson } from './json/canonical.ts'
 
-/** Who and what an evidence summary was minted for. In its MAC, not in its body. */
+/**
+ * The session, nonce, device, subject and tenant of an evidence summary. Its MAC covers them, but
+ * its body omits them.
+ */
 export interface EvidenceContext {
   readonly session_id: string
   readonly nonce: string

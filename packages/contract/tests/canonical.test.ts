@@ -56,7 +56,7 @@ test('canonical text parses back to the same value, and is its own canonical tex
   )
 })
 
-test('members stand in canonical order at every depth, also those that JavaScript would put elsewhere', () => {
+test('sorts members canonically at every depth, also integer keys that JavaScript would sort first', () => {
   const reference = (value: unknown): string => {
     if (typeof value !== 'object' || value === null) return JSON.stringify(value)
     if (Array.isArray(value)) return `[${value.map(reference).join(',')}]`

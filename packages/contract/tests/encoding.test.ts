@@ -62,7 +62,7 @@ test('an id is read back only under its own prefix', () => {
   assert.equal(parseId('sess', `${id}\n`), undefined)
 })
 
-test('one wrong character of a server credential is told offline', () => {
+test('detects one wrong character of a server credential offline', () => {
   const bare = `sk_beta_0123456789_${'a'.repeat(43)}`
   const credential = bare + credentialChecksum(bare)
   assert.ok(isServerCredential(credential))

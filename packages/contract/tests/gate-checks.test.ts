@@ -206,7 +206,7 @@ const reviewed: [string, object, string[]][] = [
   ['no sensor continuity', { sensor_continuity: undefined }, ['low_continuity']],
 ]
 for (const [what, change, reasons] of reviewed) {
-  test(`${what} goes to a person`, () => {
+  test(`sends ${what} to review`, () => {
     assert.deepEqual(judgeSubmit(proved(change)), { decision: 'review', reasons })
   })
 }
@@ -223,7 +223,7 @@ test('exactly 0.55 and exactly 0.6 are enough', () => {
   )
 })
 
-test('assertion confidence counts only where there is no presence confidence', () => {
+test('uses the assertion confidence only without a presence confidence', () => {
   assert.equal(
     judgeSubmit(proved({ human_presence_confidence: undefined, assertion_confidence: 0.6 }))
       .decision,

@@ -66,7 +66,7 @@ test('worked example: what an assertion signs', { skip }, () => {
   assert.equal(sha(payload), worked.assertion.client_data_hash)
 })
 
-test('a phone reads the app scheme and the link, and nothing else', () => {
+test('reads a handoff only from the app scheme and the link', () => {
   const session_id = `sess_${'a'.repeat(22)}`
   const nonce = 'n'.repeat(43)
   const query = `session_id=${session_id}&nonce=${nonce}`

@@ -1,4 +1,4 @@
-/** The gate's sense of time. Tests pass one that they move; nobody sleeps. */
+/** The clock of the gate. Tests pass one that they advance, so that no test sleeps. */
 export interface GateClock {
   /** Milliseconds since the epoch. */
   now(): number

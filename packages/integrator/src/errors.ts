@@ -22,7 +22,7 @@ export const GATE_ERROR_CODES = [
  * | `rate_limited` | wait `retryAfterMs` |
  * | `unauthorized`, `forbidden` | the server credential is wrong, or not enabled for this workflow and action |
  * | `invalid_request` | the call is wrong; `reason` says how |
- * | `not_found` | the session is over and forgotten, or was never this tenant's |
+ * | `not_found` | the session was purged after its end, or belongs to another tenant |
  * | `unexpected_answer` | what answered is not the service: check `baseUrl` |
  * | `invalid_configuration` | an option of `createGate` is wrong; thrown before any call |
  * | `session_unknown` | the own pending store has no such row |
@@ -61,7 +61,7 @@ export class GateError extends Error {
     this.retryAfterMs = details.retryAfterMs
   }
 
-  /** Whether the same call can succeed later without anybody changing anything. */
+  /** Whether the same call can succeed later without a change by the caller or the operator. */
   get retryable(): boolean {
     return this.code === 'service_unavailable' || this.code === 'rate_limited'
   }

@@ -3,7 +3,10 @@ import type { RejectReason as ContractRejectReason, ReviewReason } from '@bonded
 /** Why a submit is refused: the contract's reasons, and the row's single use. */
 export type RejectReason = ContractRejectReason | 'already_used'
 
-/** What the person in front of the form can do, for each reason. None tells which proof failed by how much. */
+/**
+ * The next step for the user of the form, by reason. None reveals which check failed, or by how
+ * much.
+ */
 const SENTENCES: Record<RejectReason | ReviewReason, string> = {
   session_missing:
     'Approve this with your phone first: choose Continue, scan the code and approve.',
@@ -41,9 +44,10 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
 }
 
 /**
- * The plain sentence for a reason: what to do, fit to show to the person.
+ * The plain sentence for a reason: the next step, fit to show to the user.
  *
- * @example adviceFor('session_expired') // 'The approval ran out of time. Continue again for a new code.'
+ * @example adviceFor('session_expired') // 'The approval ran out of time. Continue again for a new
+ * code.'
  */
 export function adviceFor(reason: RejectReason | ReviewReason): string {
   return SENTENCES[reason]

@@ -190,7 +190,7 @@ export function iso(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** A session id that nobody gave out. */
+/** A session id that no service issued. */
 export function strangeSessionId(): string {
   return `sess_${encodeBase62(randomBytes(16), 22)}`
 }

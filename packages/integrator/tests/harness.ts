@@ -13,7 +13,7 @@ export const START_MS = Date.parse('2026-11-21T09:30:00.000Z')
 export const WORKFLOW = { workflow: 'credit_application', action: 'submit_application' } as const
 export const OWNER = 'login-1'
 
-/** A clock that moves when told, and by every sleep asked of it. */
+/** A clock that a test advances, and that every sleep advances. */
 export function movedClock() {
   let nowMs = START_MS
   const slept: number[] = []

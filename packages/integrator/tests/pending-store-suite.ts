@@ -70,7 +70,7 @@ export function pendingStoreSuite<Tx>(
     assert.equal(await useAlone(store, kept), true)
   })
 
-  test(`${name}: of 50 concurrent uses exactly one is told true`, async () => {
+  test(`${name}: returns true for exactly one of 50 concurrent uses`, async () => {
     const store = await open()
     const kept = row()
     await store.put(kept)

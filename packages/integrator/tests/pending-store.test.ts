@@ -7,7 +7,7 @@ import { sqlitePendingStore } from './sqlite-pending-store.ts'
 pendingStoreSuite('memory', memoryPendingStore)
 pendingStoreSuite('sqlite', () => sqlitePendingStore())
 
-test('the memory store forgets rows that nobody can need, so it does not grow for ever', async () => {
+test('the memory store deletes rows that no caller can use, so its size is bounded', async () => {
   const store = memoryPendingStore()
   const row = {
     session_id: 'sess_old',

@@ -43,7 +43,7 @@ test('a rejected submit runs nothing and uses nothing', async () => {
   assert.equal((await h.gate.verify(submit)).decision, 'accept')
 })
 
-test('a doubtful submit runs nothing unless there is somebody to review it', async () => {
+test('runs no action for a doubtful submit without a review callback', async () => {
   const h = harness()
   const submit = await h.bonded()
   h.service.bond(submit.session_id, { human_presence_confidence: 0.2 })
@@ -57,7 +57,7 @@ test('a doubtful submit runs nothing unless there is somebody to review it', asy
   assert.deepEqual(taken, { outcome: 'completed', decision: 'review', result: ['low_confidence'] })
 })
 
-test('an action that throws leaves the bond unused, so the person can send again', async () => {
+test('leaves the bond unused when the action throws, so that the user can submit again', async () => {
   const h = harness()
   const submit = await h.bonded()
   const failing = h.gate.protect({
@@ -104,7 +104,7 @@ test('a store that fails after the commit does not make the action look undone',
   assert.equal(outcome.outcome, 'completion_pending')
 })
 
-test('a bond killed between the commit and the completion is told as not retryable', async () => {
+test('reports a bond killed between commit and completion as not retryable', async () => {
   const h = harness()
   const submit = await h.bonded()
   const outcome = await h.gate.protect({
@@ -118,7 +118,7 @@ test('a bond killed between the commit and the completion is told as not retryab
   )
 })
 
-test('verify, use and complete work one by one, and a second use is told so', async () => {
+test('verifies, uses and completes step by step, and rejects a second use', async () => {
   const h = harness()
   const submit = await h.bonded()
   const verdict = await h.gate.verify(submit)

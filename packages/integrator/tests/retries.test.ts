@@ -52,7 +52,7 @@ test('Retry-After is waited for', async () => {
   assert.deepEqual(h.clock.slept, [3000])
 })
 
-test('a Retry-After beyond the whole time is not waited for but told', async () => {
+test('reports a Retry-After beyond the total time instead of waiting', async () => {
   const h = harness()
   h.service.trouble({ status: 429, headers: { 'retry-after': '60' } })
   const failed = h.gate.create(bond)

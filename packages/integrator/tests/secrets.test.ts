@@ -129,7 +129,7 @@ test('create rejects an owner that is not a non-empty string, before any call', 
   assert.equal(h.service.seen.length, 0)
 })
 
-test('create rejects a context without a digest, before any call, unless told otherwise', async () => {
+test('create rejects a context without a digest before any call, unless the option allows it', async () => {
   const h = harness()
   const bond = { ...WORKFLOW, owner: OWNER, context: { display: [] } }
   await assert.rejects(h.gate.create(bond), { code: 'invalid_request' })

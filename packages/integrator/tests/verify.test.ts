@@ -216,7 +216,7 @@ test('an expiry that the bond moved forward counts, not the one of the row', asy
   assert.equal((await h.gate.verify(submit)).decision, 'accept')
 })
 
-test('an outage is told to the log, with its code', async () => {
+test('logs an outage with its code', async () => {
   const h = harness()
   const submit = await h.bonded()
   h.service.trouble('refused', 'refused', 'refused', 'refused')

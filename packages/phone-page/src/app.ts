@@ -75,7 +75,7 @@ export function startApp(dependencies: AppDependencies): App {
     }
   }
 
-  /** Follows the session to its end, whoever ends it. */
+  /** Follows the session to its end, whether the phone or the backend ends it. */
   const watchForEnd = (from: ClaimedSession) => {
     phone.waitForEnd(from).then(
       (ended) => {

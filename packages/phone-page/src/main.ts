@@ -23,7 +23,7 @@ function main(root: HTMLElement): void {
   const handoff = handoffIn(location)
   if (handoff === undefined)
     return view.show({ name: 'problem', problem: 'link_incomplete', requestId: null })
-  // A pointer that is only fine belongs to a computer: what counts here is a phone that a person carries.
+  // A device with only a fine pointer is a computer. The page is for a phone that the user carries.
   if (!matchMedia('(any-pointer: coarse)').matches)
     return view.show({ name: 'desktop', link: location.href })
   if (typeof PublicKeyCredential === 'undefined')

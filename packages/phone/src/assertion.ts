@@ -5,7 +5,10 @@ import type { PhoneStore, Sha256, Signer, SoftwareSigner } from './ports.ts'
 
 /** Protocol 5: what a software key calls its app. */
 const SOFTWARE_APP_ID = 'software'
-/** User present and user verified. Judged for `webauthn` only; set because both hold when a person approved. */
+/**
+ * User present and user verified. The service checks them for `webauthn` only. Both are set because
+ * both are true when the user approved.
+ */
 const FLAGS = 0x05
 /** The counter is a UInt32. */
 const LAST_COUNTER = 0xffff_ffff

@@ -76,7 +76,7 @@ export function isRefusal(error: unknown, reason: string): boolean {
   return error instanceof PhoneError && error.code === 'refused' && error.reason === reason
 }
 
-/** Whether nobody knows if the request was done: no answer, or one of a service in trouble. */
+/** Whether the outcome of the request is unknown: no answer, or the answer of a failing service. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof PhoneError)) return false
   return error.code === 'unreachable' || (error.code === 'refused' && (error.status ?? 0) >= 500)

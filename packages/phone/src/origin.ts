@@ -4,8 +4,8 @@ const ORIGIN = /^(https?):\/\/([^/?#\s@\\]+)$/
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 
 /**
- * Whether a link's origin may be talked to: over https, or on this very machine. In between anybody could read
- * the device token.
+ * Whether the phone may connect to a link's origin: over https, or on this machine. Without https,
+ * the network could read the device token.
  */
 export function isSafeOrigin(origin: string): boolean {
   const [, scheme, host = ''] = ORIGIN.exec(origin) ?? []

@@ -43,9 +43,11 @@ export interface Phone {
   /** Reads a claimed session. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
   getSession(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
   /**
-   * Signs and answers step-ups until the session is bonded or has ended. Only after the person said yes.
+   * Signs and answers step-ups until the session is bonded or has ended. Call it only after the
+   * user agreed.
    *
-   * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`, `answer_unreadable`, `cancelled`
+   * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`,
+   * `answer_unreadable`, `cancelled`
    */
   approve(claimed: ClaimedSession, options: Approving): Promise<ClaimedSession>
   /** Says no. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
@@ -74,10 +76,11 @@ export interface Phone {
    */
   proposeKey(): Promise<DeviceRegistration>
   /**
-   * Approves another phone's key for the user of this phone and registers it; carry the result back to that phone's
-   * `acceptKey`, over a channel that nobody else reads. Only after the user said yes.
+   * Approves another phone's key for the user of this phone, and registers it. Transfer the result
+   * to that phone's `acceptKey` over a private channel. Call it only after the user agreed.
    *
-   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
+   * `cancelled`
    */
   addKey(registration: DeviceRegistration, options?: Waiting): Promise<AddedKey>
   /** Keeps the key that another phone has added for this one. @throws {PhoneError} `origin_not_usable` */
@@ -98,14 +101,14 @@ export interface Phone {
  * @example
  * const phone = createPhone({ origin: 'https://bond.example', signer, sha256, store, fetch, clock, WebSocket })
  * const claimed = await phone.claim(scannedText)
- * show(requestOf(claimed.session)) // and ask the person
+ * show(requestOf(claimed.session)) // and ask the user
  * const bonded = await phone.approve(claimed, { gather })
  * const { session } = await phone.waitForEnd(bonded) // session.state === 'completed'
  */
 export function createPhone(options: PhoneOptions): Phone {
   const phone: PhoneDependencies = Object.freeze({ ...options })
   const oneAtATime = queue()
-  // Two registrations at once would leave a device that nobody keeps.
+  // Two registrations at once would leave a device whose key no phone stores.
   const registering = queue()
   const register = () => registering(() => registerDevice(phone))
   const withToken = async <T>(act: (device: PhoneDevice) => Promise<T>, renew = renewToken) =>

@@ -8,7 +8,7 @@ export type Sha256 = (bytes: Uint8Array) => Promise<Uint8Array> | Uint8Array
 /** A P-256 key that never leaves its keeper. One key serves one origin. */
 export type Signer = SoftwareSigner | PlatformSigner | WebAuthnSigner
 
-/** A key that nobody vouches for: it serves sandbox tenants only. */
+/** A key without an attestation: it serves sandbox tenants only. */
 export interface SoftwareSigner {
   readonly format?: 'software'
   /** The public key as SubjectPublicKeyInfo (DER). */
@@ -17,7 +17,7 @@ export interface SoftwareSigner {
   sign(message: Uint8Array): Promise<Uint8Array>
 }
 
-/** A key that the phone's platform keeps and vouches for: App Attest, or the Android keystore. */
+/** A key that the phone's platform stores and attests: App Attest, or the Android keystore. */
 export interface PlatformSigner {
   readonly format: 'apple-app-attest' | 'android-key'
   /**
@@ -37,7 +37,7 @@ export interface PlatformSigner {
   ): Promise<{ authenticatorData: Uint8Array; signature: Uint8Array }>
 }
 
-/** The members of `POST /devices` by which a platform vouches for a key. */
+/** The members of `POST /devices` by which a platform attests a key. */
 export type PlatformProof =
   | Omit<RegistrationOf<'apple-app-attest'>, 'format' | 'challenge'>
   | Omit<RegistrationOf<'android-key'>, 'format' | 'challenge'>

@@ -1,6 +1,6 @@
 import type { PhoneClock } from './ports.ts'
 
-/** What the service's clock showed, and what the phone's showed when it heard so. */
+/** The service's time, and the phone's time when the phone received it. */
 export interface ServerTime {
   readonly server_ms: number
   readonly read_at_ms: number

@@ -28,7 +28,7 @@ test('two claims at once register one device', async () => {
   assert.equal(service.requests.filter(({ path }) => path === '/api/v1/devices').length, 1)
 })
 
-test('verified evidence is relayed as it came, unknown members included', async () => {
+test('relays verified evidence unchanged, including unknown members', async () => {
   const { service, phone, strong } = harness()
   service.evidenceExtra = { liveness: { score: 0.5, notes: ['é', null] }, __proto: 1 }
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
@@ -96,7 +96,7 @@ test('the third answer that misses the policy is refused, and the phone does not
   assert.equal(service.session.state, 'killed')
 })
 
-test('a declined session ends, with the reason the person gave', async () => {
+test('ends a declined session with the user's reason', async () => {
   for (const reason of ['user_declined', 'user_unexpected'] as const) {
     const { service, phone } = harness()
     const ended = await phone.decline(await phone.claim(service.payload), { reason })

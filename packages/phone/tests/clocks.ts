@@ -1,6 +1,6 @@
 import type { Cancel, PhoneClock } from '../src/index.ts'
 
-/** A clock that only moves when it is told to. */
+/** A clock that moves only when a test advances it. */
 export interface MovedClock extends PhoneClock {
   advance(ms: number): void
   /** How many acts wait. */

@@ -44,7 +44,7 @@ const frame = (session_id: string, seq: number) =>
 const polls = (service: ReturnType<typeof harness>['service']) =>
   service.requests.filter(({ method }) => method === 'GET').map(({ path }) => path)
 
-test('a bonded phone is told of the completion by the channel, and asks for the truth', async () => {
+test('reads the session when the channel reports the completion', async () => {
   const { opened, WebSocket } = fakeSockets()
   const { service, phone, strong } = harness({ clock: movedClock(), WebSocket })
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })

@@ -39,7 +39,7 @@ test('a lost answer that asked for a step-up is found out by reading the session
   assert.deepEqual(service.counters, [1, 2, 3, 4])
 })
 
-test('a lost evidence answer is asked for again with a new signature and a higher counter', async () => {
+test('repeats an evidence request whose answer was lost, with a new signature and a higher counter', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/evidence', 'unanswered')

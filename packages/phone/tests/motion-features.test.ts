@@ -36,7 +36,7 @@ test('a variance is that of the three axes added up, in the units of the reading
   }
 })
 
-test('a phone at rest has no variance, and one that is turned has that of gravity', () => {
+test('a still phone has no variance, and a turning one has that of gravity', () => {
   const still = featuresOf({ samples: readings(3, () => ({})) })
   assert.ok(
     still?.features.every(
@@ -53,7 +53,7 @@ test('a phone at rest has no variance, and one that is turned has that of gravit
   assert.ok(turned?.features.every(({ acc_var, handling }) => acc_var > 10 && handling === 1))
 })
 
-test('at most the last minute is told, a second an entry, counted from the window’s start', () => {
+test('reports at most the last minute, one entry per second from the start of the window', () => {
   const { window_ms, features } = featuresOf({ samples: readings(100, () => ({})) }) ?? {
     window_ms: 0,
     features: [],
@@ -76,7 +76,7 @@ test('touches are counted in their second, the one that approves in the last; th
   assert.ok(nowhere.length === 60 && nowhere.every((touches) => touches === 0))
 })
 
-test('less than a second is no signal', () => {
+test('returns no signal for less than a second', () => {
   assert.equal(featuresOf({}), undefined)
   assert.equal(featuresOf({ samples: readings(1, () => ({})).slice(0, 40) }), undefined)
 })

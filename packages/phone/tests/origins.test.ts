@@ -83,7 +83,7 @@ test('an answer that is not of the contract is not acted on', async () => {
   }
 })
 
-test('a text that is no handoff is told so', async () => {
+test('rejects a text that is not a handoff', async () => {
   const { phone } = harness()
   for (const text of ['', 'https://bond.example', 'pulse://bond?session_id=x&nonce=y'])
     await assert.rejects(phone.claim(text), { code: 'handoff_unreadable' })

@@ -55,7 +55,7 @@ test('the README’s simulated phone shows the request, bonds and sees the compl
 /** What the example hands to createPhone; the harness has made its phone already. */
 const unused = { origin: 0, signer: 0, sha256: 0, store: 0, fetch: 0, clock: 0, WebSocket: 0 }
 
-test('the README’s app claims, asks the person, approves and waits for the end', async () => {
+test('the README’s app claims, asks the user, approves and waits for the end', async () => {
   const { service, phone, strong } = harness()
   const ends: string[] = []
   await run(blocks[1] ?? '', {

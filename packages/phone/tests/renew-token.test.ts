@@ -15,7 +15,7 @@ test('a new token is kept, used from then on, and the session goes on with it', 
   assert.equal((await phone.getSession(claimed)).session.state, 'bonded')
 })
 
-test('a new token whose answer was lost is asked for again, signed anew, and the old one serves meanwhile', async () => {
+test('repeats a token request whose answer was lost, signed anew, while the old token works', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/token', 'unanswered', 'unsent')

@@ -40,7 +40,7 @@ test('a phone whose clock stood still takes the service’s time and signs anew,
     .map(({ body }) => body as Sent)
   assert.equal(first?.issued_at, '2026-11-21T09:30:00.000Z')
   assert.equal(second?.issued_at, '2026-11-21T09:33:20.000Z')
-  // The person was verified just now, whatever the time was thought to be.
+  // The user was verified just now, whatever time the phone assumed.
   assert.equal(second?.signals?.local_auth.verified_at, '2026-11-21T09:33:20.000Z')
   // The refused request had used up counter 1.
   assert.deepEqual(service.counters, [2, 3])

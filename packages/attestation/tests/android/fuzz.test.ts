@@ -49,12 +49,12 @@ test('recorded chains with a bit of any byte flipped are refused', {
     }
     const broken = async (bentChain: readonly Uint8Array[]) =>
       !verifyAndroidChain(bentChain, trust).ok
-    // What is refused as it stands shows nothing when it is refused bent.
+    // A chain that is rejected unchanged proves nothing when it is rejected tampered with.
     if (await broken(chain)) continue
     const questions: { at: number; byte: number; bit: number }[] = []
     for (const [at, certificate] of chain.entries()) {
-      // Chains of one device share all but the leaf: the same certificate below the same one is
-      // bent once.
+      // Chains of one device share all certificates but the leaf, so each pair of certificates is
+      // tampered with once.
       const place = `${certificate.toString('base64')}.${chain[at + 1]?.toString('base64')}`
       if (!seen.has(place))
         for (const byte of certificate.keys()) questions.push({ at, byte, bit: next(8) })
@@ -92,7 +92,7 @@ test('whatever is sent as a chain is refused, and never throws', { timeout }, as
   const chain = honestChain()
   const at = seeded(2)
   const told = await fuzz(chain, async (input) => {
-    // In the place of a certificate, beside one, or alone.
+    // Replaces a certificate, is inserted beside one, or is the whole chain.
     const changed = [
       chain.with(at(chain.length), input),
       chain.toSpliced(at(chain.length + 1), 0, input),

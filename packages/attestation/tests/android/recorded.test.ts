@@ -46,7 +46,7 @@ const VERDICTS: Readonly<Record<string, readonly [chain: string, registration: s
   'invalid/malformed_rot_device_locked': ['ok', 'challenge'],
   // Its leaf was edited after it had been signed.
   'invalid/tags_not_in_ascending_order': ['signature', 'signature'],
-  // A leaf alone, and a chain of nobody.
+  // A leaf alone, and a chain without a known root.
   allow_while_on_body: ['chain_length', 'chain_length'],
   p256_sha384_intermediate: ['root', 'root'],
 }
@@ -96,8 +96,8 @@ test('recordings: the folder is not empty', { skip: vectorsMissing }, () => {
 function recordedDescription(name: string): any {
   if (!listVectors('android-key', 'testdata').includes(`${name}.json`)) return undefined
   const text = readVector('android-key', 'testdata', `${name}.json`).toString()
-  // Some recordings say of their lists that the tags ascend. Here a list whose tags do not is no
-  // description at all.
+  // Some recordings state that the tags of their lists ascend. Here a list with other tags is not a
+  // description.
   return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''), (member, value: unknown) =>
     member === 'areTagsOrdered' ? undefined : value,
   )

@@ -22,7 +22,7 @@ import {
 } from './chains.ts'
 import { wordOf } from './trust.ts'
 
-/** A description of which each part can be bent. */
+/** A description in which a test can change each part. */
 function tamperedDescription(tamper: (parts: readonly Buffer[]) => readonly Uint8Array[]): Buffer {
   const parts = readSequence(readTlv(encodeKeyDescription(describe()))).map(({ whole }) => whole)
   return der.sequence(...tamper(parts))
@@ -39,8 +39,8 @@ test('android-key: a description that says more, or less, or of a level below so
     wordOf(await register(chainWith(tamperedDescription((parts) => parts.slice(0, -1))))),
     'key_description',
   )
-  // The key of such a level would be judged by the hardware's list, with nobody having said that
-  // there is hardware.
+  // The hardware's list would decide about the key of such a level, although no statement names any
+  // hardware.
   assert.equal(
     wordOf(
       await register(
@@ -51,7 +51,7 @@ test('android-key: a description that says more, or less, or of a level below so
   )
 })
 
-test('android-key: two certificates are no chain, three to seven are one, and eight are not verified', () => {
+test('android-key: accepts a chain of three to seven certificates, and rejects two and eight', () => {
   const rootKey = newKey().privateKey
   const roots = new Set([createAndroidAuthority(rootKey).rootKeyDigest])
   const nameOf = (at: number) => [['commonName', `authority ${at}`]] as const
@@ -85,8 +85,8 @@ test('android-key: of two authorities between leaf and root each is held to its 
     ['both from this instant on', now, now, 'ok'],
     ['the lower one past', {}, past, 'validity'],
     ['the upper one past', past, {}, 'validity'],
-    // Only where the upper one is from the factory, too, nobody could have made the lower one an
-    // authority.
+    // An attacker cannot make the lower one an authority only if the upper one is from the factory,
+    // too.
     ['the lower one a mere key', {}, onlySigns, 'issuer_not_ca'],
   ] as const) {
     assert.equal(wordOf(await register(remoteChain(above, below))), verdict, what)

@@ -37,7 +37,7 @@ test('android-key: a key under a test root is a sandbox device, whatever it says
   assert.deepEqual(registered.value.publicKey, publicKey.export({ format: 'der', type: 'spki' }))
 })
 
-test('android-key: without configuration nobody but Google is a root', async () => {
+test('android-key: trusts only Google's roots without configuration', async () => {
   assert.equal(
     wordOf(await register(AUTHORITY.attest(newKey().publicKey, describe()), { apps: APPS })),
     'root',
@@ -96,7 +96,7 @@ test('android-key: a genuine chain that an attacker extends with a key of his ow
     wordOf(await register([forge([]), genuine, attestation, root])),
     'key_description_missing',
   )
-  // Even a leaf without a description of its own is no authority.
+  // A leaf without its own description is still not an authority.
   const plain = certify({ ...leaf, extensions: [] })
   assert.equal(
     wordOf(await register([forge([honestExtension]), plain, attestation, root])),
@@ -126,7 +126,7 @@ test('android-key: certificates put in at the factory outlive their dates, remot
   assert.equal(wordOf(await attested({ notBefore: new Date('2026-11-21T09:30:01Z') })), 'validity')
 })
 
-test('android-key: an authority that may not issue, not so deep, or demands what nobody knows, is refused', async () => {
+test('android-key: rejects an authority that may not issue, exceeds its path length, or has an unknown critical extension', async () => {
   const subject = [
     ['organization', 'Google LLC'],
     ['commonName', 'Droid CA2'],
@@ -154,7 +154,7 @@ test('android-key: an authority that may not issue, not so deep, or demands what
 
 const onlySigns = { id: '2.5.29.15', value: der.element(0x03, Buffer.of(7, 0x80)) }
 
-test('android-key: an attestation key from the factory may be none that calls itself an authority, if nobody could have made it one', async () => {
+test('android-key: accepts a factory attestation key without the authority flag if no key below can set it', async () => {
   const attested = (attestation: Partial<Parameters<typeof certify>[0]>) =>
     register(chainWith(honestExtension.value, chainKeys({ attestation })))
   assert.equal(wordOf(await attested({ extensions: [onlySigns] })), 'ok')

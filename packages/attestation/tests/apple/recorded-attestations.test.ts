@@ -86,7 +86,7 @@ test('another app, environment, key or challenge is refused, each at its own ste
       await verdictOf(recorded, { ...trustFor(recorded), anchors: [] }),
       'certificate_chain',
     )
-    // Apple's other root vouches for receipts, not for keys.
+    // Apple's other root signs receipts, not keys.
     assert.equal(
       await verdictOf(recorded, {
         ...trustFor(recorded),

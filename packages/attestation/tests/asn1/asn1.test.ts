@@ -122,7 +122,7 @@ const SPELLINGS: readonly Spelling[] = [
 ]
 
 for (const [what, hex, read, by] of SPELLINGS) {
-  test(`der: ${what} is read ${by.length === 0 ? 'by nobody' : `as ${by.join(', ')}`}`, () => {
+  test(`der: ${what} is read ${by.length === 0 ? 'by no reader' : `as ${by.join(', ')}`}`, () => {
     const readers = ENCODINGS.filter(
       (encoding) =>
         unlessMalformed(() => read(readTlv(Buffer.from(hex, 'hex'), encoding))) !== undefined,

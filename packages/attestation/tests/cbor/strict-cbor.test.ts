@@ -29,8 +29,8 @@ const VALUES: readonly (readonly [hex: string, value: unknown])[] = [
 ]
 
 /**
- * The same and other things, written as nobody may: another reader would see another value, or the
- * same in other bytes.
+ * The same and other values in invalid encodings. Another reader would read another value, or the
+ * same value from other bytes.
  */
 const MISSPELLED: readonly (readonly [what: string, hex: string])[] = [
   ['nothing', ''],
@@ -93,7 +93,7 @@ test('cbor: members are those with these text keys in this order, and no key tha
     assert.equal(read(hex), undefined, what)
 })
 
-test('cbor: bytes are bytes, and nothing else is', () => {
+test('cbor: decodes only byte strings as bytes', () => {
   assert.deepEqual(bytesOf(decodeCbor(bytes('4161'))), Buffer.from('a'))
   for (const hex of ['6161', '811861', '1861', 'f6', 'a0'])
     assert.equal(bytesOf(decodeCbor(bytes(hex))), undefined, hex)
@@ -141,7 +141,7 @@ for (const [what, tamper] of [
   })
 }
 
-test('cose: a point beside the curve, bytes after a key, and what is no map, are no key', () => {
+test('cose: rejects a point beside the curve, bytes after a key, and a value other than a map', () => {
   assert.equal(
     readCoseKey(keyOf({ '-2': `5820${'00'.repeat(32)}`, '-3': `5820${'00'.repeat(32)}` })),
     undefined,

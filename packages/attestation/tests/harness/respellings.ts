@@ -5,8 +5,8 @@
 type Respelled = { readonly what: string; readonly bytes: Buffer }
 
 /**
- * An element and the elements in it. Signatures are DER inside a BIT STRING, and nobody has signed
- * how they are written.
+ * An element and its child elements. Signatures are DER inside a BIT STRING, and no signature
+ * covers their encoding.
  */
 interface DerNode {
   readonly tag: Buffer

@@ -20,8 +20,8 @@ export function flipped(bytes: Uint8Array, at: number, bit: number): Buffer {
 }
 
 /**
- * The bytes bent in one of the ways that break parsers: flips, cuts, repetitions, insertions, large
- * lengths.
+ * Tampers with the bytes in one of the ways that break parsers: flips, cuts, repetitions,
+ * insertions, large lengths.
  */
 export function bent(bytes: Uint8Array, next: (below: number) => number): Buffer {
   const at = next(bytes.length + 1)

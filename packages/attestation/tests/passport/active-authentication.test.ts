@@ -46,7 +46,8 @@ const dg15 = (key: KeyObject, dg14 = HONEST.dg14) => ({
   dg15: element(0x6f, key.export({ format: 'der', type: 'spki' })),
 })
 /**
- * A key of which nobody knows the private half, of these sizes: only whether it is taken is asked.
+ * Public keys of these sizes without a known private half. The tests check only whether the
+ * verifier accepts the key.
  */
 const rsaKey = (bits: number, e = Buffer.from('010001', 'hex')) => {
   const n = randomBytes(bits / 8)

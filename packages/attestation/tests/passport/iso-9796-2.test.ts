@@ -8,8 +8,8 @@ const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 10
 const BLOCK_BYTES = 128
 
 /**
- * A block with this header and trailer, signed; the chip's own part fills what is left. The digest
- * covers more where it is told so.
+ * A signed block with this header and trailer. The chip's own part fills the rest. `covered`
+ * extends the digest.
  */
 function signed({
   header = [0x6a],
@@ -51,7 +51,7 @@ test('the header of partial recovery is taken, also filled up; that of full reco
   }
 })
 
-test('each trailer stands for its digest, and for no other', () => {
+test('each trailer selects its digest, and no other', () => {
   const trailers = {
     sha1: [0xbc],
     sha224: [0x38, 0xcc],

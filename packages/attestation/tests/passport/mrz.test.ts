@@ -48,9 +48,7 @@ const digitOf = (text: string) => {
     )
   return String(values.reduce((sum, value) => sum + value, 0) % 10)
 }
-/**
- * With a last digit that holds: a forger leaves no other mistake than the one that is asked for.
- */
+/** With a valid last digit, so that the tested digit is the only mistake. */
 function sealed(text: string): string {
   const { at, of } = COMPOSITE[text.length] ?? { at: 0, of: [] }
   return replaceAt(text, at, digitOf(of.map(([from, to]) => text.slice(from, to)).join('')))
@@ -90,7 +88,7 @@ test('a zone of each format says its state, its number and its end', () => {
   }
 })
 
-test('each digit is asked for itself: a wrong one is refused under a last one that holds, and a wrong last one too', () => {
+test('verifies each check digit: rejects a wrong one under a valid last digit, and a wrong last one', () => {
   for (const format of FORMATS) {
     const right = createMrz({ format })
     assert.equal(sealed(right), right)

@@ -169,7 +169,7 @@ for (const [what, options, expected] of ODD) {
   })
 }
 
-test('a data group in the place of another, a changed one and one of another passport are refused', () => {
+test('rejects a swapped data group, a changed one and one of another passport', () => {
   const [mine, other] = [
     createPassport(authority, { chip: ecdsaChip }),
     createPassport(authority, {
@@ -250,7 +250,7 @@ test('a signer of another state, of no state, for other purposes, or out of date
     }
     assert.equal(short(proofOf(createPassport(state))), 'none dsc_usage', JSON.stringify(odd))
   }
-  // A signer that is trusted itself vouches for nobody.
+  // A signer that is a trust anchor itself does not make other certificates trusted.
   const below = { ...authority, countryCertificate: authority.signerCertificate }
   assert.equal(short(proofOf(createPassport(authority)), trustIn(below)), 'none csca_unknown')
 })

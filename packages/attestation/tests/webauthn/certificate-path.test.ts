@@ -47,7 +47,7 @@ interface Signing {
 interface Tamper {
   readonly name?: Name
   readonly key?: KeyObject
-  /** What stands there as the public key. */
+  /** The bytes of the public key. */
   readonly publicKey?: KeyObject
   readonly notBefore?: number
   readonly notAfter?: number
@@ -59,7 +59,9 @@ const newKey = (namedCurve = 'P-256') => generateKeyPairSync('ec', { namedCurve 
 const named = (id: string, ...parameters: readonly Buffer[]) => sequence(oid(id), ...parameters)
 const ECDSA_SHA256: Signing = { algorithm: named('1.2.840.10045.4.3.2'), digest: 'sha256' }
 
-/** A certificate below another, or below itself. Honest but for what is bent. */
+/**
+ * A certificate below another, or below itself. Valid except for the members that a test changes.
+ */
 function certified(
   above: Link | 'itself',
   { name = MODEL, key = newKey(), signing = ECDSA_SHA256, ...tamper }: Tamper,

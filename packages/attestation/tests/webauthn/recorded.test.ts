@@ -31,9 +31,9 @@ interface Authentication {
 }
 
 /**
- * Recording of the W3C: whether the library takes both steps with user verification not asked for;
- * our verdict on the registration, where it always is asked for; and on the statement alone, under
- * the W3C's root.
+ * A recording of the W3C: whether the library accepts both steps without user verification. Then
+ * our verdict on the registration, which always requires it, and on the statement alone, under the
+ * W3C's root.
  */
 const W3C: Readonly<
   Record<
@@ -234,7 +234,7 @@ async function statementVerdict({
 
 /** Registration of a real phone: our verdict. One that is not listed must be taken. */
 const CAPTURED: Readonly<Record<string, string>> = {
-  // A FAKE root; and nobody was verified.
+  // A FAKE root, and no user verification.
   'should verify Android Keystore response from FIDO Conformance in 2020': 'user_verified',
 }
 
@@ -265,7 +265,7 @@ for (const capture of captures.registrations) {
 }
 
 for (const capture of captures.authentications) {
-  test(`captured: ${capture.name}: the library takes it, and here it fails only for the person who was not verified`, async () => {
+  test(`captured: ${capture.name}: the library accepts it, and this package rejects it only for the missing user verification`, async () => {
     const { id, clientDataJSON } = capture
     const authenticatorData = Buffer.from(capture.authenticatorData, 'base64').toString('base64url')
     const signature = Buffer.from(capture.signature, 'base64').toString('base64url')

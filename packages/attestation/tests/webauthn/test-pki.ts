@@ -37,7 +37,10 @@ export const NO_POINT = {
     ),
 } as unknown as KeyObject
 
-/** A service that trusts these makers, and Apple and Google where these stand in for them. */
+/**
+ * A service that trusts these test authorities, including the ones that replace Apple's and
+ * Google's.
+ */
 export function trustOf(environment: 'production' | 'sandbox' = 'production'): StatementTrust {
   const certificate = readCertificate(MAKER.root)
   assert.ok(certificate)

@@ -44,7 +44,7 @@ test('accepts an assertion that the library accepts', async () => {
   assert.ok(verified)
 })
 
-test('rejects an assertion whose key cannot verify signatures, and does not throw', () => {
+test('rejects an assertion by a key that cannot verify signatures, and does not throw', () => {
   const unfit = generateKeyPairSync('x25519').publicKey
   assert.equal(wordOf(verifyWebAuthnAssertion({ ...honest, publicKey: unfit })), 'signature')
 })

@@ -166,7 +166,7 @@ const REGISTRATIONS: readonly (readonly [
 ]
 
 for (const [what, options, verdict] of REGISTRATIONS) {
-  test(`webauthn: ${what} vouches: ${verdict}`, async () => {
+  test(`webauthn: ${what} attests: ${verdict}`, async () => {
     const registered = await register(options)
     if (verdict === 'issuer_name_or_signature') return assert.ok(!registered.ok)
     const shown = registered.ok
@@ -208,7 +208,7 @@ test('webauthn: a certificate of a trusted maker that is not for authenticators 
     )
 })
 
-test('webauthn: where no root is configured nobody attests', async () => {
+test('webauthn: attests no key without a configured root', async () => {
   assert.equal(
     wordOf(await register({ attestation: MAKER.attestation }, { ...trustOf(), packed: [] })),
     'root',

@@ -85,7 +85,7 @@ for (const [what, attestation, tampers] of STATEMENTS) {
   }
 }
 
-test('webauthn: Apple’s certificate for a key that is no point of its curve attests nothing', async () => {
+test('webauthn: rejects Apple’s certificate for a key outside its curve', async () => {
   const issuer = {
     name: 'root',
     privateKey: generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey,

@@ -59,7 +59,7 @@ const commonName = (...texts: Uint8Array[]) => sequence(oid('2.5.4.3'), ...texts
 const time = der.time(0)
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
 
-/** What stands in a certificate, and who reads it. */
+/** The fields of a certificate, and the function that reads each. */
 const CERTIFICATES: readonly (readonly [
   what: string,
   parts: Parts,
@@ -143,7 +143,7 @@ for (const [what, parts, by] of CERTIFICATES) {
   })
 }
 
-test('x509: the algorithm that nobody signed must be the one that is signed, and after the signature comes nothing', () => {
+test('x509: rejects an outer algorithm that differs from the signed one, and bytes after the signature', () => {
   const own = HONEST[ALGORITHM] ?? Buffer.alloc(0)
   assert.deepEqual(readersOf(HONEST, own, signature.whole), ['der', 'ber'])
   assert.deepEqual(readersOf(HONEST, sequence(oid('1.2.840.10045.4.3.3')), signature.whole), [])
@@ -206,7 +206,7 @@ for (const [what, hex, below] of CONSTRAINTS) {
   })
 }
 
-test('x509: without constraints nobody is an authority', () => {
+test('x509: treats a certificate without basic constraints as a leaf', () => {
   assert.equal(pathLengthOf(SAYS_NOTHING), undefined)
 })
 
@@ -238,7 +238,7 @@ test('x509: a key’s own id is not its issuer’s, and neither is read from the
   assert.equal(keyIdOf(saying(EXTENSION.subjectKeyId, '300480020304'), 'own'), undefined)
 })
 
-test('x509: a demand that nobody here understands is seen, and only a demand is one', () => {
+test('x509: reports unknown critical extensions, and only critical ones', () => {
   const understood = new Set<string>([EXTENSION.keyUsage])
   assert.equal(hasUnknownCriticalExtension(saying('1.2.3.4', '0500', true), understood), true)
   assert.equal(hasUnknownCriticalExtension(saying('1.2.3.4', '0500'), understood), false)

@@ -13,11 +13,11 @@ export class NotCanonicalError extends TypeError {
 }
 
 /**
- * The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 units, numbers and escapes
- * as ECMAScript writes them. What RFC 8785 cannot represent is refused, never dropped, because a
- * dropped member would be a member that nobody signed.
+ * The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 units, numbers and
+ * escapes as ECMAScript writes them. Throws for a value that RFC 8785 cannot represent, because a
+ * silently dropped member would be missing from the signature.
  *
- * @throws {NotCanonicalError} where the value is not JSON
+ * @throws {NotCanonicalError} if the value is not JSON
  * @example canonicalJson({ b: 1, a: [null] }) // '{"a":[null],"b":1}'
  */
 export function canonicalJson(value: unknown): string {

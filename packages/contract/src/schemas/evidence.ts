@@ -100,8 +100,8 @@ export type EvidenceRequest = Static<typeof EvidenceRequest>
 
 /**
  * The server-signed evidence summary. Open on purpose: its MAC covers every member but `signature`,
- * so nodes of two versions understand each other's. Named, and so written, in canonical order: a phone
- * that relays it as it came saves the sorting.
+ * so nodes of two versions accept each other's. The members are in canonical order, so that a phone
+ * can relay the summary without sorting it.
  */
 export const VerifiedEvidence = Type.Object({
   carrier: Type.Object({

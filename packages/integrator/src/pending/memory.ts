@@ -7,8 +7,9 @@ export interface MemoryTransaction {
 }
 
 /**
- * A pending store in the memory of one process, for tests, demos and single processes that may forget.
- * Rows are gone after a restart: their bonds then read `session_not_ours`, which fails closed.
+ * A pending store in the memory of one process, for tests, demos and services of one process that
+ * may lose rows. A restart deletes all rows. Their bonds then read `session_not_ours`, which fails
+ * closed.
  *
  * @example const gate = createGate({ baseUrl, serverCredential, store: memoryPendingStore() })
  */

@@ -5,12 +5,12 @@ export interface PendingRow {
   readonly session_id: string
   readonly workflow: string
   readonly action: string
-  /** The signed-in user or browser login that asked. Nobody else can use the bond. */
+  /** The signed-in user or browser login that requested the bond. Other users cannot use it. */
   readonly owner: string
   readonly completion_secret: Secret
   /** The digest that the session was bound to, if it was. */
   readonly context_digest: string | null
-  /** The customer whose phone it must be, where known. */
+  /** The user whose phone must approve, if known. */
   readonly subject_ref: string | null
   readonly created_at: string
   /** As create answered it. A bond moves the session's expiry forward: ask the service, not this. */
@@ -48,9 +48,9 @@ export interface PendingStore<Tx = unknown> {
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /**
-   * Unused to used, inside `tx`. Of any number of concurrent uses at most one is ever told true and
-   * commits; the others wait for its end or are told false at once. False too for an unknown row or
-   * another owner. When `tx` rolls back, the row is unused again.
+   * Marks an unused row as used, inside `tx`. At most one of any number of concurrent calls gets
+   * true and commits; the others wait for its end or get false at once. An unknown row or another
+   * owner also gets false. When `tx` rolls back, the row is unused again.
    */
   use(use: PendingUse, tx: Tx): Promise<boolean>
   /** Drops rows that expired before this time; a call now and then is enough. Returns how many. */

@@ -11,14 +11,20 @@ import { verifySubmit } from './verify.ts'
 export interface ProtectedSubmit<Tx, T> extends Submit {
   /** The protected action. Runs at most once for a bond. */
   readonly accept: (tx: Tx, verdict: AcceptVerdict) => Promise<T>
-  /** Takes the request for a person to look at. Left out: a doubtful submit runs nothing, and its bond stays unused. */
+  /**
+   * Stores the request for review by an employee. If omitted, a doubtful submit runs no action, and
+   * its bond stays unused.
+   */
   readonly review?: (tx: Tx, verdict: ReviewVerdict) => Promise<T>
 }
 
 /** What became of a protected submit. */
 export type ProtectOutcome<T> =
   | { readonly outcome: 'completed'; readonly decision: 'accept' | 'review'; readonly result: T }
-  /** The action is durable, the service does not know yet. Answer the person with success; retry `gate.complete` where `error.retryable`. */
+  /**
+   * The action is durable, but the service has not confirmed the completion. Report success to the
+   * user. Retry `gate.complete` if `error.retryable`.
+   */
   | {
       readonly outcome: 'completion_pending'
       readonly decision: 'accept' | 'review'

@@ -26,7 +26,7 @@ export type WebhookVerdict =
 /** One delivery, and what it is judged by. */
 export interface WebhookDelivery {
   readonly headers: WebhookHeaders
-  /** The body as it came, before any parser: the signature covers its bytes. */
+  /** The raw body before any parser, because the signature covers its bytes. */
   readonly body: string | Uint8Array
   /** The secret of the endpoint, or both of them while it is being rotated. */
   readonly secret: Secret | readonly Secret[]
@@ -70,7 +70,7 @@ export async function verifyWebhook({
     : { decision: 'reject', reason: 'signature_mismatch' }
 }
 
-/** A header that was sent once. Sent twice, nobody knows which of them was meant. */
+/** A header that was sent once. A header sent twice is ambiguous and counts as missing. */
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
   const value =
     typeof headers.get === 'function'

@@ -50,12 +50,14 @@ export async function listKeys(
 }
 
 /**
- * Approves a further key for the phone's subject, and registers it. Only after the user said yes: whoever holds that
- * key acts for the user from then on.
+ * Approves a further key for the phone's subject, and registers it. Call it only after the user
+ * agreed, because the holder of that key acts for the user from then on.
  *
- * @param registration what `proposeKey` of the other phone gave, carried over by the user (a QR code, say)
- * @throws {PhoneError} `refused` (`approving_key_too_weak`, `too_many_keys`, `key_already_registered` after a lost
- * answer: propose a new key), `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+ * @param registration the result of `proposeKey` on the other phone, transferred by the user (for
+ * example as a QR code)
+ * @throws {PhoneError} `refused` (`approving_key_too_weak`, `too_many_keys`,
+ * `key_already_registered` after a lost answer: propose a new key), `unreachable`,
+ * `answer_unreadable`, `counter_exhausted`, `cancelled`
  */
 export async function addKey(
   phone: PhoneDependencies,

@@ -4,7 +4,7 @@ import type { SensorFeature, SensorSignal } from '@bonded/contract'
 export interface MotionSample {
   /** On any clock that only goes forward. */
   readonly t_ms: number
-  /** Acceleration in m/s², gravity included: a phone at rest reads 9.81 in all. */
+  /** Acceleration in m/s², including gravity: a still phone reads 9.81 in all. */
   readonly acc: readonly [number, number, number]
   /** Rotation rate in rad/s. */
   readonly gyro: readonly [number, number, number]
@@ -30,9 +30,10 @@ const MAX_VARIANCE = 10_000
 const MAX_HANDLING = 100
 
 /**
- * The bounded features of a recording's last minute, one entry a second; the samples themselves never leave the phone.
- * Undefined where there is not one whole second. Readings that are no numbers, or that go back in time, are left out,
- * and so are seconds that cannot be a phone's: the service counts them as time that nobody vouches for.
+ * The bounded features of a recording's last minute, one entry per second. The samples never leave
+ * the phone. Undefined if there is not one whole second. Leaves out readings that are not numbers
+ * or go back in time, and seconds that cannot come from a phone. The service counts such seconds as
+ * gaps.
  *
  * @example
  * const sensor_continuity = motionFeatures({ samples, touches_ms: [lastTouch] })

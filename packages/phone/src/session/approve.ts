@@ -10,17 +10,18 @@ const MAX_ANSWERS = 3
 
 export interface Approving {
   readonly gather: GatherSignals
-  /** Told after each answer, so that a screen can follow. */
+  /** Called after each answer, so that a screen can follow. */
   readonly onAnswer?: ((claimed: ClaimedSession) => void) | undefined
   readonly signal?: AbortSignalLike | undefined
 }
 
 /**
- * Approves: gathers signals, signs, and answers step-ups until the session is bonded or has ended. Call it only
- * after the person was shown the request and said yes.
+ * Approves: gathers signals, signs, and answers step-ups until the session is bonded or has ended.
+ * Call it only after the user saw the request and agreed.
  *
  * @param oneAtATime runs acts that use the key one after the other
- * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`, `answer_unreadable`, `cancelled`
+ * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`,
+ * `answer_unreadable`, `cancelled`
  */
 export async function approve(
   phone: PhoneDependencies,

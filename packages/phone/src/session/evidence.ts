@@ -35,7 +35,8 @@ export async function fetchEvidence(
   claimed: ClaimedSession,
   { signals, signal }: { signals: PhoneSignals; signal?: AbortSignalLike | undefined },
 ): Promise<Gathered> {
-  // Once, before the first try: nobody holds a passport to a phone again because an answer was lost.
+  // Once, before the first attempt: a lost answer must not make the user present the passport
+  // again.
   const passport = await signals.passport?.(await challengeFor(phone, claimed.session.nonce))
   return withServerTime(phone, claimed.server_time, async (server_time) => {
     const known = { ...claimed, server_time }

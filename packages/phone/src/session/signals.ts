@@ -22,7 +22,10 @@ export interface PhoneSignals {
   }
   readonly sensor_continuity?: SensorSignal
   readonly carrier?: NonNullable<EvidenceSignals['carrier']>
-  /** How to read the passport, where the person has one at hand. Asked when a step-up requires `passport_chip`. */
+  /**
+   * Reads the passport, if the user has one at hand. Called when a step-up requires
+   * `passport_chip`.
+   */
   readonly passport?: ReadPassport
 }
 

@@ -30,7 +30,7 @@ const TENANT = [
   '--workflow',
   'w:a',
 ]
-/** An account without rights, for whoever runs the tests as root. */
+/** An unprivileged account, for test runs as root. */
 const NOBODY = 65_534
 
 /** A refusal as a stranger reads it: what, where, what to do, on one line and without a stack. */

@@ -15,7 +15,7 @@ import { seeded } from '../../../attestation/tests/harness/seeded.ts'
 
 type Second = Partial<SensorFeature> & Pick<SensorFeature, 'acc_var' | 'gyro_var'>
 
-/** A window of so many seconds, each as it is told; touched every tenth second. */
+/** A window of so many seconds with the given features, and a touch every tenth second. */
 function windowOf(
   seconds: number,
   second: (at: number, any: () => number) => Second,
@@ -31,7 +31,9 @@ function windowOf(
 }
 
 const LOOSE = (any: () => number) => 0.5 + any()
-/** As a person does: now more and now less, both sensors together, and neither quite as much as the other. */
+/**
+ * Like a user: with varying strength, both sensors together, and neither exactly like the other.
+ */
 const walk = (_: number, any: () => number): Second => {
   const vigour = Math.exp(2 * any())
   return { acc_var: 0.3 * vigour, gyro_var: 0.03 * vigour * LOOSE(any) }
@@ -121,7 +123,7 @@ test('a short window counts by its length, and a gap counts as time without evid
 test('halves the score when there was no touch or rotation', () => {
   const untouched = windowOf(60, (at, any) => ({ ...walk(at, any), handling: 0 }))
   assert.equal(scored(untouched), 0.5)
-  // A finger moves a phone; a touch on one that lies still is somebody's word only.
+  // A touch moves a phone. A touch on one that lies still is only a claim of the client.
   const touchedLying = windowOf(60, (at, any) =>
     at < 40 ? { ...walk(at, any), handling: 0 } : { ...STILL, handling: 5 },
   )
@@ -258,7 +260,7 @@ const soundSignal = fc
       features: seconds.map((second, at) => ({ ...second, t_ms: at * 1_000 })),
     }),
   )
-/** Some of a carried minute, bent here and there: scores of every height. */
+/** Some of a carried minute, tampered with in places, for scores of every height. */
 const nearlyCarried = fc
   .array(fc.tuple(fc.nat(59), fc.double({ min: 0.05, max: 20, noNaN: true })), { maxLength: 20 })
   .map((bends): SensorSignal => {

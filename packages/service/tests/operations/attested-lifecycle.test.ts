@@ -97,7 +97,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
     await assertUseless(h, phone, 'device_environment')
   })
 
-  test(`${format}: a phone of a maker whom nobody trusts is not registered`, async () => {
+  test(`${format}: rejects the registration of a phone with an untrusted root`, async () => {
     await using h = await harness({ attestation: asTestRoots })
     const { challenge } = (await h.api('POST', '/devices/challenges')).body
     const other = makeKey().register(Buffer.alloc(32, 1).toString('base64url'))
@@ -144,7 +144,7 @@ async function assertUseless(h: Harness, phone: TestPhone, step: string): Promis
   assert.ok((await stepsOf(h, session)).every((told) => told === step))
 }
 
-/** A summary as good as the service's own: only the device itself stands in the way of the bond. */
+/** A summary as good as the service's own, so that only the device itself can prevent the bond. */
 function signedEvidence(
   h: Harness,
   phone: TestPhone,

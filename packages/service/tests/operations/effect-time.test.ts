@@ -16,7 +16,7 @@ const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const { service } = h
 
-/** The end of its time comes while the call waits for its group to be written, and a reader is told of it. */
+/** The session expires while the call waits for its group commit, and a reader receives the end. */
 async function expiresMeanwhile(
   state: State,
   begin: (at: Awaited<ReturnType<typeof prepare>>) => Promise<{ ok: boolean }>,

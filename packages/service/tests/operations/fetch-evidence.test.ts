@@ -19,7 +19,7 @@ const phones: TestPhone[] = [first]
 for (const [, makeKey] of ATTESTED_KEYS) phones.push(await h.register(first, makeKey()))
 phones.push(await h.register())
 
-/** For whom, for what and when a summary is minted. */
+/** The tenant, session, phone and nonce of an evidence summary. */
 interface Place {
   readonly tenant: number
   readonly session: number

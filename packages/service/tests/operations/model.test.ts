@@ -249,7 +249,7 @@ test(`in ${HISTORIES} random histories the service moves exactly as the states t
           view.verification !== null,
           model.state === 'bonded' || model.state === 'completed',
         )
-        // One step of seq a transition: never two, never none, but for an end that nobody wrote down yet.
+        // Each transition is exactly one step of seq, except an end that is not stored yet.
         if (before !== model.state && model.state !== 'expired')
           assert.ok(view.seq > seq, `seq stood still from ${before} to ${model.state}`)
         seq = view.seq

@@ -30,7 +30,7 @@ for (const [format, makeKey] of FORMATS) {
     assert.equal(rotated.status, 201, rotated.text)
     const { device_token: made } = rotated.body
     assert.match(made, /^dt_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}$/)
-    // The answer may have been lost: whoever has only the old one goes on.
+    // The answer may have been lost, so a phone that has only the old token continues with it.
     assert.equal(await opens(h, phone, phone.device_token), true)
     assert.equal(await opens(h, phone, made), true)
     assert.equal(await opens(h, phone, phone.device_token), false)

@@ -114,7 +114,7 @@ for (const [format, makeKey] of FORMATS) {
       })
       continue
     }
-    test(`${format}: ${kind} is asked for, bonds once it is shown, and ends the session at the third miss`, async () => {
+    test(`${format}: requires ${kind}, bonds once the phone shows it, and ends the session at the third miss`, async () => {
       await using h = await setUp(workflow)
       for (const misses of [0, 1, 2, 3]) {
         const { phone, session } = await claimed(h, makeKey)
@@ -145,7 +145,7 @@ for (const [format, makeKey] of FORMATS) {
           `after ${misses} misses`,
         )
         if (misses === 3) continue
-        // What it attested with is what a phone knows: it is told of the end by that.
+        // A phone knows what it attested with, so the service reveals the end to that.
         const { nonce } = last.body
         assert.equal((await h.complete(session)).status, 200)
         assert.equal((await h.view(phone, { ...session, nonce })).state, 'completed')

@@ -111,7 +111,7 @@ for (const [format, makeKey] of FORMATS) {
       (await approved(h, phone, { origin: 'https://elsewhere.example' })).body,
       (await approved(h, phone, { appId: 'other' })).body,
       (await approved(h, phone, { hash: Buffer.alloc(32) })).body,
-      // The thief's key in the place of the approved one, with the approved challenge or with its own.
+      // The thief's key instead of the approved one, with the approved challenge or with its own.
       { ...good.body, public_key: thief.public_key },
       { ...other.body, approval },
       {

@@ -20,7 +20,7 @@ export interface AttestationOptions {
   readonly origin: string
   readonly clock: Clock
   readonly fetch: FetchText
-  /** Told of each fetch of Google's revocation list that failed. */
+  /** Called for each failed fetch of Google's revocation list. */
   readonly onFetchFailure?: (failure: unknown) => void
 }
 

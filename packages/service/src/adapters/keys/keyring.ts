@@ -45,7 +45,7 @@ const MARK_BYTES = 3
  * the MAC it is used for.
  *
  * @param rootKeys the first one is active; all of them verify
- * @throws {RangeError} if there is no root key
+ * @throws {RangeError} without a root key
  */
 export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   const derived = new Map(rootKeys.map(({ id, bytes }) => [id, deriveAll(bytes)]))

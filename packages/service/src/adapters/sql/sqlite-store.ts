@@ -199,7 +199,7 @@ export class SqliteStore implements Store {
   #failed(units: readonly Pending[], failure: Failure | undefined): void {
     if (failure === undefined) return
     const error = this.#outage(failure.cause, 'write')
-    // An error of the unit itself is no outage of the database.
+    // An error of the unit itself is not an outage of the database.
     if (error instanceof StoreError) {
       this.#lastWriteFailed = true
       this.#meter.commitFailed()

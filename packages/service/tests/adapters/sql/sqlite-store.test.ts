@@ -231,7 +231,7 @@ test('what is kept in memory is what is stored, in every state', async () => {
   }
 })
 
-test('nothing is told of a change before it is durable, nor of one that was undone', async () => {
+test('announces a change only once it is durable, and never one that was rolled back', async () => {
   const session = await stored(await h.create())
   const published: number[] = []
   h.service.bus.subscribe(session.id, ({ seq }) => published.push(seq))

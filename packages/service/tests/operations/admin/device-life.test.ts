@@ -45,7 +45,8 @@ for (const [format, makeKey] of FORMATS) {
       ['refused', 'assertion_invalid', 'counter'],
       ['note', 'device_suspect', 'counter'],
     ])
-    // Whichever of the two comes next: nobody can tell them apart, so neither serves where suspects are refused.
+    // Whichever of the two comes next: they are indistinguishable, so neither serves where suspects
+    // are rejected.
     assert.equal((await h.claim(phone, await h.create())).body.error.reason, 'device_not_usable')
     const lenient = await h.create({ workflow: 'lenient' })
     assert.equal((await h.attest(phone, (await h.claim(phone, lenient)).body)).body.state, 'bonded')
@@ -142,7 +143,7 @@ test('records every change of a device as an event, and in the timeline of each 
   assert.equal((await h.evidence(phone, view)).status, 200)
   await h.register(phone)
   h.clock.advance(1_000)
-  // The copy tries a session that nobody holds.
+  // The copy tries a session that no phone has claimed.
   const unheld = {
     ...found,
     tenant_name: '',

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { ALLOWED, RULED_OUT, textsOf } from './wording/wording.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => /\.(md|ts|js|mjs)$/.test(path) && !/(^|\/)(dist|node_modules)\//.test(path))
+
+const found = files.flatMap((path) =>
+  textsOf(path, readFileSync(join(ROOT, path), 'utf8')).flatMap(({ line, text }) =>
+    [...text.matchAll(RULED_OUT)].map((match) => ({ path, line, word: match[0], text })),
+  ),
+)
+const isAllowed = ({ path, text }: { path: string; text: string }) =>
+  ALLOWED.some((entry) => path === entry.path && text.includes(entry.text))
+
+test('documents, comments and test names contain no word that the style rules out', () => {
+  const reported = found
+    .filter((hit) => !isAllowed(hit))
+    .map(({ path, line, word, text }) => `${path}:${line} "${word}" in: ${text}`)
+  assert.deepEqual(reported, [])
+})
+
+test('every allowed text still contains a word that the style rules out', () => {
+  const unused = ALLOWED.filter(
+    (entry) => !found.some((hit) => hit.path === entry.path && hit.text.includes(entry.text)),
+  )
+  assert.deepEqual(unused, [])
+})
+
+test('the scan reads comments, test names and prose, but no code', () => {
+  const source = `/**\n * Told once.\n */\ntest('hears it', () => {})\nconst a = 'nobody' // vouches\n`
+  assert.deepEqual(
+    textsOf('a.test.ts', source).map(({ line, text }) => `${line} ${text}`),
+    ['2 Told once.', '5 vouches', '4 hears it'],
+  )
+  const page = 'Nobody reads `nobody`.\n\n```\nnobody\n```\nheard\n'
+  assert.deepEqual(
+    textsOf('a.md', page).map(({ line, text }) => `${line} ${text}`),
+    ['1 Nobody reads .', '6 heard'],
+  )
+  const changes = '# Changelog\n## Unreleased\nheard\n## 0.1\ntold\n'
+  assert.deepEqual(
+    textsOf('CHANGELOG.md', changes).map(({ text }) => text),
+    ['# Changelog', '## Unreleased', 'heard'],
+  )
+})
