@@ -108,7 +108,7 @@ export interface Phone {
 export function createPhone(options: PhoneOptions): Phone {
   const phone: PhoneDependencies = Object.freeze({ ...options })
   const oneAtATime = queue()
-  // Two registrations at once would leave a device whose key no phone stores.
+  // Two registrations at once would leave a device without a stored key.
   const registering = queue()
   const register = () => registering(() => registerDevice(phone))
   const withToken = async <T>(act: (device: PhoneDevice) => Promise<T>, renew = renewToken) =>

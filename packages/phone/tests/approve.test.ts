@@ -96,7 +96,7 @@ test('the third answer that misses the policy is refused, and the phone does not
   assert.equal(service.session.state, 'killed')
 })
 
-test('ends a declined session with the user's reason', async () => {
+test('ends a declined session with the user’s reason', async () => {
   for (const reason of ['user_declined', 'user_unexpected'] as const) {
     const { service, phone } = harness()
     const ended = await phone.decline(await phone.claim(service.payload), { reason })

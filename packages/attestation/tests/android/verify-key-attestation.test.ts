@@ -37,7 +37,7 @@ test('android-key: a key under a test root is a sandbox device, whatever it says
   assert.deepEqual(registered.value.publicKey, publicKey.export({ format: 'der', type: 'spki' }))
 })
 
-test('android-key: trusts only Google's roots without configuration', async () => {
+test('android-key: trusts only Google’s roots without configuration', async () => {
   assert.equal(
     wordOf(await register(AUTHORITY.attest(newKey().publicKey, describe()), { apps: APPS })),
     'root',

@@ -102,7 +102,7 @@ test('the recorded master list finds the country’s certificate of every record
 })
 
 /** What each check says of objects that have no country's certificate beside them. */
-test('verifies the made-up state's objects by their own certificate, also with r and s side by side, but trusts no issuer', {
+test('verifies the made-up state’s objects by their own certificate, also with r and s side by side, but trusts no issuer', {
   skip,
 }, () => {
   assert.deepEqual(synthetic.map(({ name }) => name).sort(), ['john', 'mary'])

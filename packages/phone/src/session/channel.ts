@@ -40,7 +40,7 @@ export function openChannel(
     },
     {
       message(data) {
-        // A frame that this version cannot read is no reason to close the channel.
+        // The channel stays open after a frame that this version cannot read.
         const seq = parseFrame(data, session_id)?.['seq']
         if (typeof seq === 'number') latest = Math.max(latest, seq)
         wake()
