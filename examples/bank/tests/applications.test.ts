@@ -186,7 +186,7 @@ test('reports a temporary failure and logs the reason when the service rejects t
   await using h = await openHarness()
   const browser = await h.openBrowser()
   await browser.post('/drafts', FORM)
-  h.service.trouble({
+  h.service.fault({
     status: 403,
     body: JSON.stringify({
       error: {

@@ -1,9 +1,10 @@
 /**
- * Text that a user reads before approving: labels and values of a context, and tenant names. It must
- * read the same on every phone, so nothing in it may hide, reorder, cover or imitate another part.
+ * Text that a user reads before approving: labels and values of a context, and tenant names. It
+ * must read the same on every phone, so nothing in it may hide, reorder, cover or imitate another
+ * part.
  */
 
-/** Characters that are invisible, change what stands around them, or have no glyph of their own. */
+/** Characters that are invisible, change the characters around them, or have no glyph. */
 const HIDDEN =
   '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}' +
   '\\p{Variation_Selector}\\p{Bidi_Control}\\p{Noncharacter_Code_Point}]'
@@ -39,7 +40,7 @@ export function isDisplayText(text: string): boolean {
 
 /**
  * The same text with a U+FFFD for each part that `isDisplayText` rejects. For a phone, which shows
- * what a service sent even when that service does not follow the rule.
+ * the text of a service that does not follow the rule.
  *
  * @example sanitizeDisplayText('Pay\u200bPal') // 'Pay\ufffdPal'
  */

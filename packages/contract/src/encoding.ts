@@ -23,7 +23,8 @@ export function encodeBase64url(bytes: Uint8Array): string {
 
 /**
  * The bytes of a base64url text, or undefined for anything an encoder would not have written:
- * padding, characters outside the alphabet, or loose bits at the end. One value has one spelling.
+ * padding, characters outside the alphabet, or loose bits at the end. Each value has exactly one
+ * form.
  */
 export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (text.length % 4 === 1) return undefined
@@ -54,17 +55,17 @@ export function encodeBase62(bytes: Uint8Array, length: number): string {
   let text = ''
   let first = words.findIndex((word) => word > 0)
   if (first === -1) return '0'.repeat(length)
-  // Long division by 62³, three digits at a time. What is left over and the next word together stay below 2^50.
+  // Long division by 62³, three digits at a time. Remainder and next word stay below 2^50.
   while (first < words.length) {
-    let rest = 0
+    let remainder = 0
     for (let at = first; at < words.length; at++) {
-      const value = rest * 2 ** 32 + (words[at] ?? 0)
+      const value = remainder * 2 ** 32 + (words[at] ?? 0)
       // By the quotient: a remainder of two doubles is a call of a C function.
       const quotient = Math.floor(value / 62 ** 3)
       words[at] = quotient
-      rest = value - quotient * 62 ** 3
+      remainder = value - quotient * 62 ** 3
     }
-    text = `${BASE62[Math.floor(rest / 62 ** 2)]}${BASE62[Math.floor(rest / 62) % 62]}${BASE62[rest % 62]}${text}`
+    text = `${BASE62[Math.floor(remainder / 62 ** 2)]}${BASE62[Math.floor(remainder / 62) % 62]}${BASE62[remainder % 62]}${text}`
     while (first < words.length && words[first] === 0) first++
   }
   let zeros = 0
@@ -91,7 +92,9 @@ const CRC_OF_BYTE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc
 })
 
-/** CRC-32 (IEEE 802.3) of an ASCII text: how a scanner tells a leaked credential from a look-alike, offline. */
+/**
+ * CRC-32 (IEEE 802.3) of an ASCII text. A scanner recognizes a leaked credential by it, offline.
+ */
 export function crc32(text: string): number {
   let crc = 0xffffffff
   for (let at = 0; at < text.length; at++)

@@ -34,31 +34,31 @@ import {
  */
 export type Caller = 'backend' | 'browser' | 'phone' | 'anonymous'
 
-/** One endpoint, written down once: the router, the client types and OpenAPI all read it. */
+/** One endpoint. The router, the clients and the OpenAPI document are derived from it. */
 export interface Endpoint extends Route {
   readonly summary: string
   readonly callers: readonly Caller[]
   /**
    * No tenant's page may call it: the request has no Origin, or, from a phone, the service's own.
-   * A device token demands that everywhere.
+   * The service enforces the same for every request with a device token.
    */
   readonly ownOriginOnly?: true
-  /** An expired device token still names its device here; the request proves the key. */
+  /** Accepts an expired device token: it identifies the device, and the request proves the key. */
   readonly acceptsExpiredToken?: true
   /** The limits that count a call, in this order. The first that is used up rejects the call. */
   readonly limits: readonly LimitName[]
   readonly params?: TSchema
   readonly query?: TSchema
   readonly headers?: TSchema
-  /** Absent: no body is taken, or an empty object. */
+  /** Absent: the endpoint takes no body, or an empty object. */
   readonly body?: {
     readonly schema: TSchema
     readonly optional?: boolean
     readonly limitBytes: number
   }
-  /** The shapes that can go out. Several: the caller decides which. Absent: no body. */
+  /** The response schemas. With several, the caller's role selects one. Absent: no body. */
   readonly answers?: { readonly [name: string]: TSchema }
-  /** Refusals of its own, beside those that every endpoint of its kind can give. */
+  /** The endpoint's own reasons, in addition to those of every endpoint of its kind. */
   readonly refusals: readonly Reason[]
 }
 
@@ -104,7 +104,7 @@ export const ENDPOINTS = {
     ...routes.CREATE_SESSION,
     summary: 'Creates a pending session.',
     callers: ['backend'],
-    // The address first: one that asks too often must not use up what all others share.
+    // The network first: one network with too many requests must not use up the shared quota.
     limits: ['create_address', 'create'],
     headers: Type.Object({
       'idempotency-key': Type.Optional(
@@ -177,7 +177,7 @@ export const ENDPOINTS = {
   }),
   readTimeline: define({
     ...routes.READ_TIMELINE,
-    summary: 'What happened to a session, with the exact step of each refusal.',
+    summary: 'Returns the events of a session, with the failed check of each rejection.',
     callers: ['backend'],
     limits: ['backend'],
     params: session,
@@ -199,7 +199,7 @@ export const ENDPOINTS = {
   }),
   claimSession: define({
     ...routes.CLAIM_SESSION,
-    summary: 'Takes a session for this phone.',
+    summary: 'Claims a session for this phone.',
     callers: ['phone'],
     limits: ['device'],
     params: session,
@@ -209,7 +209,7 @@ export const ENDPOINTS = {
   }),
   declineSession: define({
     ...routes.DECLINE_SESSION,
-    summary: 'Says no, or “this was not me”. The session ends.',
+    summary: 'Declines the session, which ends it.',
     callers: ['phone'],
     limits: ['phone'],
     params: session,
@@ -219,10 +219,9 @@ export const ENDPOINTS = {
   }),
   fetchEvidence: define({
     ...routes.FETCH_EVIDENCE,
-    summary: 'Has the service judge the phone’s signals and sign a summary.',
+    summary: 'Evaluates the phone’s signals and returns a signed summary.',
     callers: ['phone'],
-    // What a session allows does not come back, so it is not spent on a call that the device may
-    // not make.
+    // A session's quota never refills, so a call that the device limit rejects must not consume it.
     limits: ['device', 'evidence'],
     body: { schema: EvidenceRequest, limitBytes: BODY_LIMITS.evidence },
     answers: { evidence: EvidenceAnswer },
@@ -246,7 +245,7 @@ export const ENDPOINTS = {
   }),
   challengeDevice: define({
     ...routes.CHALLENGE_DEVICE,
-    summary: 'Gives a challenge to register a key with.',
+    summary: 'Creates a challenge for a registration.',
     callers: ['anonymous'],
     ownOriginOnly: true,
     limits: ['challenge'],
@@ -299,7 +298,7 @@ export const ENDPOINTS = {
   }),
   rotateDeviceToken: define({
     ...routes.ROTATE_DEVICE_TOKEN,
-    summary: 'Gives the device a new token. The old one works until the new one is first used.',
+    summary: 'Rotates the device token. The old token works until the new one is first used.',
     callers: ['phone'],
     acceptsExpiredToken: true,
     limits: ['device'],
@@ -329,7 +328,7 @@ export const ENDPOINTS = {
   }),
   readOpenApi: define({
     ...routes.READ_OPENAPI,
-    summary: 'This interface as OpenAPI 3.1.',
+    summary: 'Returns this API as OpenAPI 3.1.',
     callers: ['anonymous'],
     limits: ['public'],
     answers: { document: Type.Object({}, { additionalProperties: true }) },
@@ -337,7 +336,7 @@ export const ENDPOINTS = {
   }),
   alive: define({
     ...routes.ALIVE,
-    summary: 'The process runs.',
+    summary: 'Returns 200 while the process runs.',
     callers: ['anonymous'],
     limits: ['public'],
     answers: { health: Health },
@@ -345,7 +344,7 @@ export const ENDPOINTS = {
   }),
   ready: define({
     ...routes.READY,
-    summary: 'The service can do its work; 503 with what keeps it from it when it cannot.',
+    summary: 'Returns 200 when the service is ready, and 503 with the failing checks otherwise.',
     callers: ['anonymous'],
     limits: ['public'],
     answers: { health: Health },
@@ -353,7 +352,7 @@ export const ENDPOINTS = {
   }),
   version: define({
     ...routes.VERSION,
-    summary: 'What is running.',
+    summary: 'Returns the running version.',
     callers: ['anonymous'],
     limits: ['public'],
     answers: { version: Version },

@@ -16,7 +16,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 
 interface ReasonEntry {
   readonly code: ErrorCode
-  /** Says what happened and, where it is not obvious, what to do. Contains no secret. */
+  /** What happened and, where it is not obvious, what to do. Contains no secret. */
   readonly message: string
 }
 
@@ -234,7 +234,7 @@ export const REASONS = {
     code: 'forbidden',
     message: 'The action is not enabled for this credential.',
   },
-  // What is not there
+  // Not found
   session_not_found: {
     code: 'not_found',
     message: 'No session with this id is available to this caller.',

@@ -5,7 +5,7 @@ export const MIN_ASSERTION_CONFIDENCE = 0.55
 /** Below this continuity score a submit goes to review. */
 export const MIN_CONTINUITY_SCORE = 0.6
 
-/** What the backend's own store and configuration say about the submit. */
+/** The backend's own requirements for the submit, from its store and configuration. */
 export interface GateExpectation {
   readonly workflow: string
   readonly action: string
@@ -16,14 +16,14 @@ export interface GateExpectation {
   /** The digest recomputed from the submitted form. Required for a session with a context. */
   readonly context_digest?: string
   /**
-   * Accepts a session with a context without a digest, whatever its context says. Nothing then binds
-   * what the user approved to what was submitted. A digest that is given must match all the same.
+   * Accepts a session with a context without a digest. Nothing then binds the approval to the
+   * submitted form. A digest that is passed must still match.
    */
   readonly acceptAnyContext?: true
   readonly tenant_id?: string
 }
 
-/** What is known when a protected submit arrives. */
+/** The facts of a protected submit. */
 export interface GateFacts {
   /** The session id of the submit; undefined when the form carried none. */
   readonly session_id: string | undefined
@@ -64,8 +64,8 @@ export type GateVerdict =
   | { readonly decision: 'reject'; readonly reasons: readonly RejectReason[] }
 
 /**
- * The checks a backend makes before it accepts a protected submit (description, part 4, steps 1 to 7).
- * Pure: it fetches nothing. Step 8, completing, comes after the action is durable.
+ * The checks a backend makes before it accepts a protected submit (description, part 4, steps 1 to
+ * 7). Pure: it fetches nothing. Step 8, completing, comes after the action is durable.
  *
  * A confidence that is not a number counts as 0, and an unknown state as not bonded.
  */
@@ -94,8 +94,8 @@ function sessionRejection(facts: GateFacts, session: FullSession): RejectReason 
   if (session.workflow !== expected.workflow) return 'workflow_mismatch'
   if (session.action !== expected.action) return 'action_mismatch'
   if (!(Date.parse(session.expires_at) > facts.now)) return 'session_expired'
-  // 4. The backend's own row, of the same owner, for the same workflow and action. Two missing owners
-  // are not the same owner: every visitor without a sign-in could use every other's bond.
+  // 4. The backend's own row, of the same owner, for the same workflow and action. Two missing
+  // owners are not the same owner: every visitor without a sign-in could use every other's bond.
   const isOurs =
     isOwner(owner) &&
     pending?.owner === owner &&
@@ -122,7 +122,9 @@ function verificationRejection(facts: GateFacts, session: FullSession): RejectRe
   return undefined
 }
 
-/** A session with a context passes only with its digest, so that omitting the digest fails closed. */
+/**
+ * A session with a context passes only with its digest, so that omitting the digest fails closed.
+ */
 function isContextExpected(session: FullSession, expected: GateExpectation): boolean {
   const { context_digest } = expected
   const context = session.context ?? null

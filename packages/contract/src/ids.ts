@@ -19,7 +19,7 @@ interface Ids {
   readonly evt: EventId
 }
 
-/** What stands before the underscore of an id. */
+/** The prefix of an id, before the underscore. */
 export type IdPrefix = keyof Ids
 
 /** 128 bits need 22 base62 digits. */

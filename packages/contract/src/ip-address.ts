@@ -5,13 +5,14 @@ const IPV4 = /^(25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}$/
 const GROUPS = 8
 /** The first six groups of an IPv6 address that maps an IPv4 address (RFC 4291, 2.5.5.2). */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
-/** What one site usually has: an IPv4 /24, or an IPv6 /48. */
+/** The usual network of one site: an IPv4 /24 or an IPv6 /48. */
 const IPV4_SITE_BYTES = 3
 const IPV6_SITE_GROUPS = 3
 
 /**
- * The one text form of an address: dotted decimals for IPv4, RFC 5952 for IPv6. An IPv4 address in an
- * IPv6 spelling reads as IPv4. Undefined for anything else: a port, a zone, a leading zero, brackets.
+ * The one text form of an address: dotted decimals for IPv4, RFC 5952 for IPv6. An IPv4 address in
+ * an IPv6 spelling reads as IPv4. Undefined for anything else: a port, a zone, a leading zero,
+ * brackets.
  *
  * @example canonicalIpAddress('2001:0DB8::0:1') // '2001:db8::1'
  * @example canonicalIpAddress('::ffff:c000:201') // '192.0.2.1'
@@ -25,7 +26,7 @@ export function canonicalIpAddress(text: string): string | undefined {
 
 /**
  * The network of an address that a site usually has to itself: an IPv4 /24 or an IPv6 /48. Two
- * devices in one building share it, as a rule. Undefined for what is not an address.
+ * devices in one building usually share it. Undefined for a text that is not an address.
  *
  * @example siteNetworkOf('192.0.2.77') // '192.0.2.0/24'
  * @example siteNetworkOf('2001:db8:1:2::3') // '2001:db8:1::/48'
@@ -40,7 +41,7 @@ export function siteNetworkOf(text: string): string | undefined {
 }
 
 function isIpv4(text: string): boolean {
-  // Some readers take a leading zero for octal: such an address has two meanings.
+  // Some parsers read a leading zero as octal, so such an address is ambiguous.
   return IPV4.test(text) && !/(^|\.)0\d/.test(text)
 }
 
@@ -81,7 +82,9 @@ function ipv4Within(groups: readonly number[]): string | undefined {
     .join('.')
 }
 
-/** RFC 5952: lower case, no leading zeros, the first longest run of two or more zero groups as `::`. */
+/**
+ * RFC 5952: lower case, no leading zeros, the first longest run of two or more zero groups as `::`.
+ */
 function formatIpv6(groups: readonly number[]): string {
   let run = { start: 0, length: 0 }
   for (let start = 0; start < GROUPS; start++) {

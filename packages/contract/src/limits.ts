@@ -1,5 +1,5 @@
 interface LimitEntry {
-  /** What has a quota of its own. */
+  /** The unit that has its own quota. */
   readonly per: string
   /** How many calls a minute, or how many in all for a session. */
   readonly quota: number
@@ -68,7 +68,7 @@ export type LimitName = keyof typeof LIMITS
 export const LIMIT_NAMES = Object.keys(LIMITS) as [LimitName, ...LimitName[]]
 
 /**
- * The part of each `create` bucket that is kept for networks a tenant has not seen lately, so
+ * The share of each `create` bucket reserved for networks that a tenant has not seen recently, so
  * that one network that creates many sessions cannot exclude all others.
  */
 export const NEWCOMER_SHARE = 0.25

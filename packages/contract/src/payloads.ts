@@ -73,7 +73,7 @@ export function assertionPayload(fields: AssertionFields): string {
   })
 }
 
-/** The members of what an evidence request signs. */
+/** The members of the payload that an evidence request signs. */
 export interface EvidenceRequestFields {
   readonly session_id: string
   readonly nonce: string
@@ -98,7 +98,7 @@ export function evidenceRequestPayload(fields: EvidenceRequestFields): string {
   })
 }
 
-/** The members of what asks for a new device token. */
+/** The members of the payload that rotates a device token. */
 export interface DeviceTokenFields {
   readonly device_id: string
   readonly subject_id: string
@@ -117,7 +117,7 @@ export function deviceTokenPayload({
   return canonicalJson({ typ: 'bonded-device-token/v1', device_id, subject_id, issued_at, origin })
 }
 
-/** The members of what approves a further key of a subject. */
+/** The members of the payload that approves a further key of a subject. */
 export interface DeviceAddFields {
   /** The registration challenge of the new key. */
   readonly challenge: string
@@ -148,7 +148,7 @@ export function deviceAddPayload(fields: DeviceAddFields): string {
   })
 }
 
-/** The members of what removes a key of a subject. */
+/** The members of the payload that removes a key of a subject. */
 export interface DeviceRemoveFields {
   /** The device to remove. It may be the one that signs. */
   readonly removed_device_id: string
@@ -173,11 +173,11 @@ export function deviceRemovePayload(fields: DeviceRemoveFields): string {
   })
 }
 
-/** What the phone reads from a QR code: session and nonce, behind the app's scheme or the service's `/bond` link. */
+/** The content of a QR code: session and nonce, in the app's scheme or in a `/bond` link. */
 export interface Handoff {
   readonly session_id: string
   readonly nonce: string
-  /** The origin of a link; undefined for the app scheme, which names none. */
+  /** The origin of a link; undefined for the app scheme, which has none. */
   readonly origin: string | undefined
 }
 

@@ -10,7 +10,9 @@
  */
 export type RetryRule = 'repeat' | 'rebuild' | 'reread'
 
-/** The part of an endpoint that a client needs to call it. It is small, so that a page can load it. */
+/**
+ * The part of an endpoint that a client needs to call it. It is small, so that a page can load it.
+ */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Relative to the origin. `{name}` is a path parameter. */

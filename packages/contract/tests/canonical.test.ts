@@ -41,7 +41,7 @@ const notJson: [string, unknown][] = [
   ['a Map', new Map()],
 ]
 for (const [what, value] of notJson) {
-  test(`${what} is refused, not dropped`, () => {
+  test(`rejects ${what} instead of dropping it`, () => {
     assert.throws(() => canonicalJson(value), NotCanonicalError)
   })
 }

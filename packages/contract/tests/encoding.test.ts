@@ -11,7 +11,7 @@ import {
   parseId,
 } from '../src/index.ts'
 
-test('base64url is what Buffer writes, and reads back to the same bytes', () => {
+test('encodes base64url as Buffer does and decodes it to the same bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       const text = encodeBase64url(bytes)

@@ -67,7 +67,7 @@ const rejected: [string, GateFacts, string][] = [
     ],
   ),
   [
-    'a state nobody knows yet',
+    'an unknown state',
     { ...good, session: { ...session, state: 'super_bonded' as never } },
     'session_not_bonded',
   ],
@@ -147,7 +147,7 @@ const rejected: [string, GateFacts, string][] = [
     'context_mismatch',
   ],
   [
-    'a customer other than the one known',
+    'a subject other than the expected one',
     { ...good, expected: { ...expected, subject_ref: 'other' } },
     'subject_mismatch',
   ],

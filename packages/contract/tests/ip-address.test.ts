@@ -28,7 +28,7 @@ for (const [text, expected] of canonical) {
   })
 }
 
-test('rejects what is not the text of one address', () => {
+test('rejects a text that is not exactly one address', () => {
   const shapes = [
     '1 1.2.3 1.2.3.4.5 256.0.0.1 01.2.3.4 1.2.3.04 0x7f.0.0.1 127.1 .1.2.3 1..2.3',
     '1.2.3.4:80 1.2.3.0/24 localhost [::1] ::1%eth0 ::1/64 : ::: 1::2::3 ::1:: 12345:: g::',

@@ -40,7 +40,7 @@ test('worked example: the evidence MAC and its input', { skip }, () => {
   )
 })
 
-test('worked example: what an evidence request signs', { skip }, () => {
+test('worked example: the payload of an evidence request', { skip }, () => {
   const payload = evidenceRequestPayload({
     ...worked.ids,
     nonce: worked.nonces[0].nonce,
@@ -51,7 +51,7 @@ test('worked example: what an evidence request signs', { skip }, () => {
   assert.equal(sha(payload), worked.evidence_request.client_data_hash)
 })
 
-test('worked example: what an assertion signs', { skip }, () => {
+test('worked example: the payload of an assertion', { skip }, () => {
   const payload = assertionPayload({
     ...worked.ids,
     nonce: worked.nonces[0].nonce,

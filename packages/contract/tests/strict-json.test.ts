@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseStrictJson } from '../src/index.ts'
 
-test('a member named twice is refused, at any depth and however it is spelt', () => {
+test('rejects a duplicate member at any depth and with any escapes', () => {
   for (const text of [
     '{"a":1,"a":2}',
     '{"x":[{"a":1,"b":2,"a":3}]}',
@@ -28,7 +28,7 @@ test('the same name in two objects, and a name that is also a value, are fine', 
   }
 })
 
-test('sixteen levels are read and seventeen are refused, the outermost being the first', () => {
+test('accepts sixteen levels of nesting and rejects seventeen', () => {
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
   assert.ok('value' in parseStrictJson(nested(16)))
   assert.deepEqual(parseStrictJson(nested(17)), { problem: 'nesting_too_deep' })
@@ -41,13 +41,13 @@ test('sixteen levels are read and seventeen are refused, the outermost being the
   })
 })
 
-test('a surrogate on its own is refused; a pair is not', () => {
+test('rejects a lone surrogate and accepts a pair', () => {
   assert.deepEqual(parseStrictJson('{"a":"\\ud800"}'), { problem: 'lone_surrogate' })
   assert.deepEqual(parseStrictJson('{"\\uDFFF":1}'), { problem: 'lone_surrogate' })
   assert.deepEqual(parseStrictJson('"\\ud83d\\ude00"'), { value: '😀' })
 })
 
-test('what JSON.parse refuses is malformed', () => {
+test('rejects a text that JSON.parse rejects as malformed', () => {
   for (const text of [
     '',
     '{',

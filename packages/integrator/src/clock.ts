@@ -4,7 +4,7 @@ export interface GateClock {
   now(): number
   /** Resolves after this many milliseconds. */
   sleep(ms: number): Promise<void>
-  /** A signal that aborts after this many milliseconds: the time-out of one try. */
+  /** A signal that aborts after this many milliseconds: the timeout of one attempt. */
   timeout(ms: number): AbortSignal
 }
 
@@ -19,7 +19,7 @@ export const systemClock: GateClock = {
   timeout: (ms) => AbortSignal.timeout(ms),
 }
 
-/** As many random bytes as asked. */
+/** Returns the requested number of random bytes. */
 export type RandomBytes = (length: number) => Uint8Array
 
 /**

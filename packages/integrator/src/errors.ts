@@ -1,4 +1,4 @@
-/** What an integrator's code branches on when a call did not succeed. */
+/** The codes of the errors of this package. */
 export const GATE_ERROR_CODES = [
   'service_unavailable',
   'rate_limited',
@@ -18,14 +18,14 @@ export const GATE_ERROR_CODES = [
  *
  * | code | what to do |
  * |---|---|
- * | `service_unavailable` | the service did not answer, or not well, after all tries: try later |
+ * | `service_unavailable` | no usable answer after all attempts: retry later |
  * | `rate_limited` | wait `retryAfterMs` |
  * | `unauthorized`, `forbidden` | the server credential is wrong, or not enabled for this workflow and action |
- * | `invalid_request` | the call is wrong; `reason` says how |
+ * | `invalid_request` | the call is wrong; see `reason` |
  * | `not_found` | the session was purged after its end, or belongs to another tenant |
- * | `unexpected_answer` | what answered is not the service: check `baseUrl` |
+ * | `unexpected_answer` | the answer is not one of the service: check `baseUrl` |
  * | `invalid_configuration` | an option of `createGate` is wrong; thrown before any call |
- * | `session_unknown` | the own pending store has no such row |
+ * | `session_unknown` | the pending store has no row for this session |
  * | `action_not_committed` | complete was called before the row was used |
  * | `verdict_invalid` | `use` was given something that this gate's `verify` did not return |
  */
@@ -46,11 +46,11 @@ interface GateErrorDetails {
 export class GateError extends Error {
   override readonly name = 'GateError'
   readonly code: GateErrorCode
-  /** The service's own reason, where it gave one: a word of the contract's closed list. */
+  /** The reason of the service's rejection, if it has one. */
   readonly reason: string | undefined
-  /** What the service's operator needs to find this call. */
+  /** The request id, by which the operator finds this call. */
   readonly requestId: string | undefined
-  /** How long the service asked to be left alone, in milliseconds. */
+  /** The wait that the service requested, in milliseconds. */
   readonly retryAfterMs: number | undefined
 
   constructor(code: GateErrorCode, message: string, details: GateErrorDetails = {}) {

@@ -12,11 +12,11 @@ import { type Used, useBond } from './verbs/use.ts'
 import type { AcceptVerdict, ReviewVerdict, Submit, Verdict } from './verbs/verdict.ts'
 import { verifySubmit } from './verbs/verify.ts'
 
-/** What a gate is made of. */
+/** The options of a gate. */
 export interface GateOptions<Tx> {
   /** The service's API base: `https://…/api/v1`. Plain http is accepted for localhost only. */
   readonly baseUrl: string
-  /** `sk_beta_…`. Read it from your secret store; it never goes to a browser. */
+  /** `sk_beta_…`. Read it from your secret store, and never send it to a browser. */
   readonly serverCredential: string
   readonly store: PendingStore<Tx>
   readonly policy?: GatePolicy
@@ -28,9 +28,9 @@ export interface GateOptions<Tx> {
 
 /** Five verbs, in the order of a bond's life. Every one may be called by many requests at once. */
 export interface Gate<Tx> {
-  /** Creates a session for this owner and gives what the browser may have of it. */
+  /** Creates a session for this owner and returns it without its completion secret. */
   create(bond: CreateBond): Promise<{ session: PublicCreatedSession }>
-  /** Judges a submit and changes nothing. */
+  /** Verifies a submit and changes nothing. */
   verify(submit: Submit): Promise<Verdict>
   /**
    * Runs the action in the transaction that uses the bond up. `used` is false when another submit
@@ -41,7 +41,7 @@ export interface Gate<Tx> {
   use<T>(verdict: AcceptVerdict | ReviewVerdict, action: (tx: Tx) => Promise<T>): Promise<Used<T>>
   /** After the commit. Safe to repeat. */
   complete(session_id: string): Promise<void>
-  /** Verify, use, complete: what most endpoints want. */
+  /** Verify, use, complete: the usual choice of an endpoint. */
   protect<T>(submit: ProtectedSubmit<Tx, T>): Promise<ProtectOutcome<T>>
 }
 
@@ -79,7 +79,7 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
   }
 }
 
-/** The hosts that plain http does not leave this machine for. */
+/** The hosts of this machine, for which plain http is safe. */
 const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 function parseBaseUrl(text: string): string {

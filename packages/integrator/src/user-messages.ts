@@ -1,6 +1,6 @@
 import type { RejectReason as ContractRejectReason, ReviewReason } from '@bonded/contract'
 
-/** Why a submit is refused: the contract's reasons, and the row's single use. */
+/** Why a submit is rejected: the contract's reasons, and a bond that was used already. */
 export type RejectReason = ContractRejectReason | 'already_used'
 
 /**
@@ -30,17 +30,17 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
   passport_chip_missing:
     'This needs the chip of your passport. Continue again and hold your passport to your phone when asked.',
   context_mismatch:
-    'The form changed after you approved it. Check it, then continue again and approve what it says now.',
+    'The form changed after you approved it. Check it, then continue again and approve the new version.',
   subject_mismatch:
     'That phone is not the one we know for you. Continue again with your own phone.',
   already_used:
     'This approval has already been used. Check whether your request arrived before you start a new one.',
   low_confidence:
-    'A person will look at your request, because your phone could not be confirmed well enough.',
+    'Our staff will review your request, because your phone could not be confirmed well enough.',
   sim_swap_recent:
-    'A person will look at your request, because the SIM of your phone changed recently.',
+    'Our staff will review your request, because the SIM of your phone changed recently.',
   low_continuity:
-    'A person will look at your request, because your phone had been carried too little to be sure.',
+    'Our staff will review your request, because your phone had been carried too little to be sure.',
 }
 
 /**
@@ -53,5 +53,5 @@ export function adviceFor(reason: RejectReason | ReviewReason): string {
   return SENTENCES[reason]
 }
 
-/** Every reason that a verdict can carry, refusals first. */
+/** Every reason that a verdict can carry, rejections first. */
 export const VERDICT_REASONS = Object.keys(SENTENCES) as readonly (RejectReason | ReviewReason)[]

@@ -25,7 +25,7 @@ test('the order of members does not matter, any value does', async () => {
   )
 })
 
-test('what JSON cannot hold is refused, never dropped', async () => {
+test('rejects values that JSON cannot represent', async () => {
   for (const value of [undefined, Number.NaN, new Date(0), '\ud800', 1n]) {
     await assert.rejects(bindingDigest({ value }), { code: 'not_canonical' })
   }

@@ -24,8 +24,8 @@ export const GOOD_VERIFICATION: PulseVerification = {
   sensor_continuity: { motion_present: true, continuity_score: 0.8 },
 }
 
-/** What goes wrong with a request. `lost`: it is done, and its answer never arrives. */
-export type Trouble =
+/** A fault of one request. `lost`: the service performs it, and its answer never arrives. */
+export type Fault =
   | 'lost'
   | 'refused'
   | 'hang'
@@ -40,12 +40,15 @@ export interface SeenRequest {
   readonly redirect?: string
 }
 
-/** The three calls of the service that a gate makes, as the protocol describes them, and its bad days. */
+/**
+ * The three calls of the service that a gate makes, as the protocol describes them, and its bad
+ * days.
+ */
 export function fakeService(now: () => number) {
   const sessions = new Map<string, FullSession>()
   const keys = new Map<string, { body: string; id: string }>()
   const seen: SeenRequest[] = []
-  const troubles: (Trouble | undefined)[] = []
+  const faults: (Fault | undefined)[] = []
   let completions = 0
 
   const answer = (
@@ -148,17 +151,17 @@ export function fakeService(now: () => number) {
       redirect: init.redirect,
     }
     seen.push(request)
-    const trouble = troubles.shift()
-    if (trouble === 'refused') throw new TypeError('fetch failed')
+    const fault = faults.shift()
+    if (fault === 'refused') throw new TypeError('fetch failed')
     // The clock's time-out signal of these tests is aborted at once.
-    if (trouble === 'hang') throw init.signal.reason ?? new Error('nobody would ever have answered')
-    if (typeof trouble === 'object') {
-      const { status, headers = {}, body = 'upstream says no' } = trouble
+    if (fault === 'hang') throw init.signal.reason ?? new Error('the attempt has no time limit')
+    if (typeof fault === 'object') {
+      const { status, headers = {}, body = 'upstream says no' } = fault
       return { status, headers: { get: (name) => headers[name] ?? null }, text: async () => body }
     }
     const done = serve(request)
-    if (trouble === 'lost') throw new TypeError('the connection was reset')
-    if (trouble === 'cut') return { ...done, text: async () => (await done.text()).slice(0, 20) }
+    if (fault === 'lost') throw new TypeError('the connection was reset')
+    if (fault === 'cut') return { ...done, text: async () => (await done.text()).slice(0, 20) }
     return done
   }
 
@@ -166,8 +169,8 @@ export function fakeService(now: () => number) {
     fetch,
     seen,
     sessions,
-    /** What happens to the next requests, one each. */
-    trouble: (...next: (Trouble | undefined)[]) => void troubles.push(...next),
+    /** The faults of the next requests, one each. */
+    fault: (...next: (Fault | undefined)[]) => void faults.push(...next),
     completions: () => completions,
     change: (id: string, change: Partial<FullSession>) => {
       const session = sessions.get(id)

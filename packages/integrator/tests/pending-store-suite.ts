@@ -53,7 +53,7 @@ export function pendingStoreSuite<Tx>(
     assert.equal(await useAlone(store, row()), false)
   })
 
-  test(`${name}: a row is used once, and says when`, async () => {
+  test(`${name}: uses a row once and stores the time`, async () => {
     const store = await open()
     const kept = row()
     await store.put(kept)
@@ -74,11 +74,11 @@ export function pendingStoreSuite<Tx>(
     const store = await open()
     const kept = row()
     await store.put(kept)
-    const told = await Promise.all(Array.from({ length: 50 }, () => useAlone(store, kept)))
-    assert.equal(told.filter(Boolean).length, 1)
+    const results = await Promise.all(Array.from({ length: 50 }, () => useAlone(store, kept)))
+    assert.equal(results.filter(Boolean).length, 1)
   })
 
-  test(`${name}: a transaction gives what its work gave`, async () => {
+  test(`${name}: a transaction returns the result of its work`, async () => {
     const store = await open()
     assert.equal(await store.transaction(async () => 42), 42)
   })

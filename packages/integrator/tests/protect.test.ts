@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { GateError } from '../src/index.ts'
-import type { Trouble } from './fake-service.ts'
+import type { Fault } from './fake-service.ts'
 import { harness } from './harness.ts'
 
 test('an accepted submit runs the action once and completes the session', async () => {
@@ -78,7 +78,7 @@ test('a completion that fails after the commit is pending, and complete can be r
   const outcome = await h.gate.protect({
     ...submit,
     accept: async () => {
-      h.service.trouble({ status: 503 }, { status: 503 }, { status: 503 }, { status: 503 })
+      h.service.fault({ status: 503 }, { status: 503 }, { status: 503 }, { status: 503 })
       return 'A-1'
     },
   })
@@ -153,7 +153,7 @@ test('the digest that was bound goes along with the completion', async () => {
 })
 
 test('whatever the network does, an action runs at most once and a session is completed at most once', async () => {
-  const trouble = fc.constantFrom<Trouble | undefined>(
+  const fault = fc.constantFrom<Fault | undefined>(
     undefined,
     undefined,
     'lost',
@@ -166,12 +166,12 @@ test('whatever the network does, an action runs at most once and a session is co
   )
   await fc.assert(
     fc.asyncProperty(
-      fc.array(trouble, { maxLength: 14 }),
+      fc.array(fault, { maxLength: 14 }),
       fc.integer({ min: 1, max: 5 }),
-      async (troubles, submits) => {
+      async (faults, submits) => {
         const h = harness()
         const submit = await h.bonded()
-        h.service.trouble(...troubles)
+        h.service.fault(...faults)
         let ran = 0
         for (let sent = 0; sent < submits; sent++)
           await h.gate.protect({ ...submit, accept: async () => ++ran })

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GateError } from '../src/index.ts'
 import { RETRY_POLICY } from '../src/service/call.ts'
-import type { Trouble } from './fake-service.ts'
+import type { Fault } from './fake-service.ts'
 import { harness, OWNER, WORKFLOW } from './harness.ts'
 
 const bond = { ...WORKFLOW, owner: OWNER }
 const coded = (code: string) => (error: unknown) =>
   error instanceof GateError && error.code === code
 
-const passing: [string, Trouble][] = [
+const passing: [string, Fault][] = [
   ['an answer that is lost', 'lost'],
   ['a connection that is refused', 'refused'],
   ['a try that times out', 'hang'],
@@ -19,10 +19,10 @@ const passing: [string, Trouble][] = [
   ['a 429', { status: 429 }],
 ]
 
-for (const [name, trouble] of passing) {
+for (const [name, fault] of passing) {
   test(`${name} is tried again, and creates one session`, async () => {
     const h = harness()
-    h.service.trouble(trouble, trouble)
+    h.service.fault(fault, fault)
     const { session } = await h.gate.create(bond)
     assert.equal(h.service.seen.length, 3)
     assert.deepEqual([...h.service.sessions.keys()], [session.id])
@@ -31,30 +31,30 @@ for (const [name, trouble] of passing) {
   })
 }
 
-test('two creates are two sessions', async () => {
+test('creates two sessions for two creates', async () => {
   const h = harness()
   await h.gate.create(bond)
   await h.gate.create(bond)
   assert.equal(h.service.sessions.size, 2)
 })
 
-test('the tries end after four', async () => {
+test('gives up after four attempts', async () => {
   const h = harness()
-  h.service.trouble(...Array<Trouble>(9).fill('refused'))
+  h.service.fault(...Array<Fault>(9).fill('refused'))
   await assert.rejects(h.gate.create(bond), coded('service_unavailable'))
   assert.equal(h.service.seen.length, RETRY_POLICY.maxAttempts)
 })
 
-test('Retry-After is waited for', async () => {
+test('waits as long as Retry-After requests', async () => {
   const h = harness()
-  h.service.trouble({ status: 429, headers: { 'retry-after': '3' } })
+  h.service.fault({ status: 429, headers: { 'retry-after': '3' } })
   await h.gate.create(bond)
   assert.deepEqual(h.clock.slept, [3000])
 })
 
 test('reports a Retry-After beyond the total time instead of waiting', async () => {
   const h = harness()
-  h.service.trouble({ status: 429, headers: { 'retry-after': '60' } })
+  h.service.fault({ status: 429, headers: { 'retry-after': '60' } })
   const failed = h.gate.create(bond)
   await assert.rejects(
     failed,
@@ -64,7 +64,7 @@ test('reports a Retry-After beyond the total time instead of waiting', async () 
   assert.deepEqual(h.clock.slept, [])
 })
 
-const refusals: [string, Trouble, string][] = [
+const refusals: [string, Fault, string][] = [
   [
     'a redirect',
     { status: 302, headers: { location: 'https://elsewhere.test' } },
@@ -100,10 +100,10 @@ const refusals: [string, Trouble, string][] = [
   ['an answer that is no session', { status: 201, body: '{}' }, 'unexpected_answer'],
 ]
 
-for (const [name, trouble, code] of refusals) {
+for (const [name, fault, code] of refusals) {
   test(`${name} is not tried again`, async () => {
     const h = harness()
-    h.service.trouble(trouble)
+    h.service.fault(fault)
     await assert.rejects(h.gate.create(bond), coded(code))
     assert.equal(h.service.seen.length, 1)
   })
@@ -117,7 +117,7 @@ test('the credential never follows a redirect', async () => {
 
 test('an error carries the reason and the request id', async () => {
   const h = harness()
-  h.service.trouble({
+  h.service.fault({
     status: 403,
     body: JSON.stringify({
       error: {

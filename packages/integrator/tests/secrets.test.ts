@@ -31,7 +31,7 @@ test('nothing that the gate returns, throws or keeps prints a secret', async () 
     await h.gate.verify(submit),
   ]
   things.push(await h.gate.protect({ ...submit, accept: async (tx) => tx }))
-  h.service.trouble('refused', 'refused', 'refused', 'refused', { status: 401 })
+  h.service.fault('refused', 'refused', 'refused', 'refused', { status: 401 })
   for (const call of [
     h.gate.create({ ...WORKFLOW, owner: OWNER }),
     h.gate.create({ ...WORKFLOW, owner: OWNER }),

@@ -15,7 +15,8 @@ export function sqlitePendingStore(db = new DatabaseSync(':memory:')): PendingSt
   )
   const remove = db.prepare('delete from bond where expires_at < $before')
 
-  // One connection holds one transaction: the next waits for its end, and so do reads, which see only what is committed.
+  // One connection holds one transaction: the next waits for its end, and so do reads, which see
+  // only what is committed.
   let last: Promise<unknown> = Promise.resolve()
   function inTurn<T>(work: () => T | Promise<T>): Promise<T> {
     const turn = last.then(work)

@@ -39,7 +39,7 @@ test('use rejects a plain object that has every member of a verdict', async () =
     await assert.rejects(h.gate.use(forgery as never, mustNotRun), isInvalidVerdict, what)
 })
 
-test('use rejects what is not an object at all', async () => {
+test('use rejects a value that is not an object', async () => {
   const h = harness()
   for (const forgery of [undefined, null, 'accept', true])
     await assert.rejects(h.gate.use(forgery as never, mustNotRun), isInvalidVerdict)

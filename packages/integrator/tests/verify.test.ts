@@ -15,7 +15,7 @@ type Submit = Awaited<ReturnType<Harness['bonded']>>
 /** Spoils a good submit; gives the submit to send. */
 type Spoil = (h: Harness, submit: Submit) => object | Promise<object>
 
-test('a fresh bond of ours is accepted, and says what it proved', async () => {
+test('accepts a fresh bond of the same owner and returns its verification', async () => {
   const h = harness({ policy: { tenant_id: TENANT_ID } })
   const submit = await h.bonded()
   assert.deepEqual(await h.gate.verify(submit), {
@@ -61,7 +61,7 @@ const rejections: Record<RejectReason, Spoil[]> = {
   session_unavailable: [
     (h, submit) => (h.service.sessions.delete(submit.session_id), submit),
     (h, submit) => (
-      h.service.trouble({ status: 503 }, { status: 503 }, { status: 503 }, { status: 503 }), submit
+      h.service.fault({ status: 503 }, { status: 503 }, { status: 503 }, { status: 503 }), submit
     ),
     (h, submit) => (h.service.change(submit.session_id, { id: strangeSessionId() }), submit),
   ],
@@ -191,7 +191,7 @@ test('these are all the reasons there are, and each has its own plain sentence',
   for (const sentence of sentences) assert.match(sentence, /^[A-Z].{30,160}\.$/)
 })
 
-test('a stranger’s guess costs no call to the service', async () => {
+test('rejects a guessed session id without a call to the service', async () => {
   const h = harness()
   await h.gate.verify({ session_id: strangeSessionId(), owner: OWNER, ...WORKFLOW })
   await h.gate.verify({ session_id: '../../../etc', owner: OWNER, ...WORKFLOW })
@@ -219,7 +219,7 @@ test('an expiry that the bond moved forward counts, not the one of the row', asy
 test('logs an outage with its code', async () => {
   const h = harness()
   const submit = await h.bonded()
-  h.service.trouble('refused', 'refused', 'refused', 'refused')
+  h.service.fault('refused', 'refused', 'refused', 'refused')
   const verdict = await h.gate.verify(submit)
   assert.equal(verdict.decision === 'reject' && verdict.error?.code, 'service_unavailable')
 })

@@ -47,7 +47,7 @@ const at = (seconds: string) => ({
   },
 })
 
-/** What is sent, and the verdict on it. The sentences of the first lines are those of the recording. */
+/** A delivery and its verdict. The sentences of the first lines are those of the recording. */
 const VERDICTS: readonly (readonly [what: string, change: Partial<Sent>, verdict: string])[] = [
   ['missing webhook-id', withHeader('webhook-id', undefined), 'header_missing'],
   ['missing webhook-timestamp', withHeader('webhook-timestamp', undefined), 'header_missing'],
@@ -149,7 +149,7 @@ test('webhook: a delivery with any single bit of its body or signature flipped i
   }
 })
 
-test('webhook: while a secret is rotated either is taken, and afterwards only the new one', async () => {
+test('webhook: accepts both secrets during a rotation, and only the new one afterwards', async () => {
   const [old, made] = [
     new Secret(SIGN.secret),
     new Secret(`whsec_${Buffer.alloc(32, 9).toString('base64')}`),
@@ -172,7 +172,7 @@ test('webhook: while a secret is rotated either is taken, and afterwards only th
   })
 })
 
-test('webhook: the line of the README takes a Request as fetch gives it', async () => {
+test('webhook: the README’s example accepts a Request of fetch', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
   const [, line = ''] = /```ts\n(const verdict = .*)\n```/.exec(readme) ?? []
   const secret = new Secret(SIGN.secret)
@@ -205,7 +205,7 @@ async function verdictOn(
 
 function lineOf(what: string) {
   const line = VERDICTS.find(([said]) => said === what)
-  assert.ok(line, `nobody judges “${what}”`)
+  assert.ok(line, `no case covers “${what}”`)
   return line
 }
 

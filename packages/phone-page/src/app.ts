@@ -7,7 +7,7 @@ import {
   type PhoneSignals,
   requestOf,
   type ShownRequest,
-  type SignalsAsked,
+  type RequiredSignals,
 } from '@bonded/phone'
 import type { DeviceStore } from './device-store.ts'
 import type { MotionRecorder } from './motion.ts'
@@ -35,8 +35,8 @@ export interface App {
 }
 
 /**
- * Takes one session from its link to its end. The controller holds one claimed session and one screen; every choice
- * that does not fit the screen is ignored, so a double tap has no effect.
+ * Takes one session from its link to its end. The controller holds one claimed session and one
+ * screen; every choice that does not fit the screen is ignored, so a double tap has no effect.
  */
 export function startApp(dependencies: AppDependencies): App {
   const { phone, store, motion, handoff, appLink, show } = dependencies
@@ -92,7 +92,7 @@ export function startApp(dependencies: AppDependencies): App {
     )
   }
 
-  const gather = async (asked: SignalsAsked): Promise<PhoneSignals> => {
+  const gather = async (asked: RequiredSignals): Promise<PhoneSignals> => {
     if (asked.attempts_left !== undefined) await stepUp(asked, asked.attempts_left)
     busyWith('signing')
     const sensor_continuity = motion.signal()
@@ -104,7 +104,7 @@ export function startApp(dependencies: AppDependencies): App {
   }
 
   /** Shows what a step-up needs, and resolves when the user continues. */
-  const stepUp = (asked: SignalsAsked, attemptsLeft: number): Promise<void> => {
+  const stepUp = (asked: RequiredSignals, attemptsLeft: number): Promise<void> => {
     const needsMotion = asked.required.includes('sensor_continuity')
     const access = motion.access()
     if (asked.required.includes('carrier'))

@@ -6,7 +6,10 @@ const TABLE = 'devices'
 /** A device as IndexedDB stores it: structured clone knows no `Secret`. */
 type StoredDevice = Omit<PhoneDevice, 'device_token'> & { readonly device_token: string }
 
-/** The page's memory of its device. It survives a restart of the browser; the key itself is in the authenticator. */
+/**
+ * The page's memory of its device. It survives a restart of the browser; the key itself is in the
+ * authenticator.
+ */
 export interface DeviceStore extends PhoneStore {
   /** Deletes the device, so that the phone registers again. */
   forget(): Promise<void>

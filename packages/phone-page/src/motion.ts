@@ -10,7 +10,10 @@ export type MotionAccess = 'unavailable' | 'needs_permission' | 'denied' | 'reco
 
 type MotionSignal = ReturnType<typeof motionFeatures>
 
-/** Records the motion sensors while the page is open. Samples never leave the phone; only features do. */
+/**
+ * Records the motion sensors while the page is open. Samples never leave the phone; only features
+ * do.
+ */
 export interface MotionRecorder {
   readonly access: () => MotionAccess
   /** Asks the user for the sensors, on a browser that requires it. Call it from a tap. */
@@ -47,7 +50,8 @@ export function createMotionRecorder(page: Window): MotionRecorder {
       samples.push({
         t_ms: performance.now(),
         acc: [x, y, z],
-        // Browsers disagree on which axis is alpha. The features add the axes up, so the order has no effect.
+        // Browsers disagree on which axis is alpha. The features add the axes up, so the order has
+        // no effect.
         gyro: [alpha * RADIANS_PER_DEGREE, beta * RADIANS_PER_DEGREE, gamma * RADIANS_PER_DEGREE],
       })
       if (samples.length > MAX_SAMPLES) samples.splice(0, samples.length - MAX_SAMPLES)

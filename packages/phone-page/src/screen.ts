@@ -1,7 +1,9 @@
 import type { ShownRequest } from '@bonded/phone'
 import type { ProblemKind } from './problem.ts'
 
-/** What the page can show. One screen at a time; the view draws it and reports what the user chose. */
+/**
+ * What the page can show. One screen at a time; the view draws it and reports what the user chose.
+ */
 export type Screen =
   | { readonly name: 'loading' }
   | { readonly name: 'desktop'; readonly link: string }

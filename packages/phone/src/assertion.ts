@@ -3,7 +3,7 @@ import { concat, utf8 } from './bytes.ts'
 import { PhoneError } from './errors.ts'
 import type { PhoneStore, Sha256, Signer, SoftwareSigner } from './ports.ts'
 
-/** Protocol 5: what a software key calls its app. */
+/** The app id of a software key (protocol 5). */
 const SOFTWARE_APP_ID = 'software'
 /**
  * User present and user verified. The service checks them for `webauthn` only. Both are set because
@@ -13,7 +13,7 @@ const FLAGS = 0x05
 /** The counter is a UInt32. */
 const LAST_COUNTER = 0xffff_ffff
 
-/** What signing takes. */
+/** The dependencies of signing. */
 export interface Asserter {
   readonly signer: Signer
   readonly sha256: Sha256
@@ -21,7 +21,8 @@ export interface Asserter {
 }
 
 /**
- * Authenticator data of format `software`, 37 bytes: the app id's SHA-256, the flags, the counter (UInt32, big-endian).
+ * Authenticator data of format `software`, 37 bytes: the app id's SHA-256, the flags, the counter
+ * (UInt32, big-endian).
  *
  * @throws {PhoneError} `counter_exhausted` outside 1 to 2³²-1
  */
@@ -41,8 +42,8 @@ export function authenticatorData(appIdHash: Uint8Array, counter: number): Uint8
 }
 
 /**
- * Signs a payload (`P`, or an evidence request) with the registered key and the next counter, in the form of the key's
- * format (protocol 5). The store has made the counter durable before it is used here.
+ * Signs a payload (`P`, or an evidence request) with the registered key and the next counter, in
+ * the form of the key's format (protocol 5). The store makes the counter durable before it is used.
  */
 export async function signPayload(
   asserter: Asserter,

@@ -1,25 +1,25 @@
 import { canonicalJson, encodeBase64url } from '@bonded/contract'
 import type { Sha256 } from './ports.ts'
 
-/** A text as UTF-8. The core has no TextEncoder, which is not part of the language; a lone surrogate throws. */
+/** A text as UTF-8. TextEncoder is not part of ECMAScript. A lone surrogate throws. */
 export function utf8(text: string): Uint8Array {
   const escaped = encodeURIComponent(text)
   const bytes: number[] = []
-  for (let at = 0; at < escaped.length; at++) {
-    if (escaped[at] === '%') {
-      bytes.push(Number.parseInt(escaped.slice(at + 1, at + 3), 16))
-      at += 2
-    } else bytes.push(escaped.charCodeAt(at))
+  for (let index = 0; index < escaped.length; index++) {
+    if (escaped[index] === '%') {
+      bytes.push(Number.parseInt(escaped.slice(index + 1, index + 3), 16))
+      index += 2
+    } else bytes.push(escaped.charCodeAt(index))
   }
   return Uint8Array.from(bytes)
 }
 
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
+  let offset = 0
   for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
+    whole.set(part, offset)
+    offset += part.length
   }
   return whole
 }

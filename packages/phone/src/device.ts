@@ -26,7 +26,7 @@ export interface PhoneDevice {
   readonly format: DeviceFormat
 }
 
-/** What a registration depends on. */
+/** The dependencies of a registration. */
 export interface RegistrationDependencies {
   readonly origin: string
   readonly signer: Signer
@@ -84,7 +84,7 @@ export async function registrationOf(
   phone: RegistrationDependencies,
   conveyance: AttestationConveyance = 'direct',
 ): Promise<DeviceRegistration> {
-  // A single attempt: the caller repeats the challenge together with what is made of it.
+  // A single attempt: the caller repeats the challenge together with the registration.
   const challenge = await call(phone, CHALLENGE_DEVICE, {
     parameters: {},
     body: () => ({}),

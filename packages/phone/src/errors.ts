@@ -1,24 +1,24 @@
-/** What a phone's code branches on. */
+/** The codes of the errors of this package. */
 export const PHONE_ERROR_CODES = [
-  /** The text or picture holds no session. Scan again. */
+  /** The text or picture contains no session. Scan again. */
   'handoff_unreadable',
-  /** The session lives on an origin that this phone must not talk to, or the service speaks for another one. */
+  /** The session belongs to an origin that this phone must not use, or not to this service. */
   'origin_not_usable',
-  /** No answer came, after retries. Whether the request was done is not known. */
+  /** No answer arrived after retries. The service may have performed the request. */
   'unreachable',
-  /** The answer is not of the contract. */
+  /** The answer does not match the contract. */
   'answer_unreadable',
-  /** The service said no: `reason` and `status` tell which no. */
+  /** The service rejected the request: see `reason` and `status`. */
   'refused',
-  /** The session waits for nothing that a phone could answer. */
+  /** The session does not wait for a phone. */
   'not_awaiting',
-  /** A step-up asks for a kind of proof that this phone does not know or cannot give. Nothing was signed. */
+  /** A step-up requires a proof that this phone does not support. Nothing was signed. */
   'step_up_unsupported',
-  /** The key has signed as often as its counter can count. Register a new key. */
+  /** The key's counter is exhausted. Register a new key. */
   'counter_exhausted',
   /**
-   * The authenticator did not sign: the user canceled, the prompt timed out, verification failed, or the key is gone.
-   * Browsers do not reveal which. Offer to try again.
+   * The authenticator did not sign: the user canceled, the prompt timed out, verification failed,
+   * or the key is gone. Browsers do not reveal which. Offer to try again.
    */
   'user_verification_failed',
   /** The phone has no authenticator that can hold this key. */
@@ -29,21 +29,21 @@ export const PHONE_ERROR_CODES = [
 export type PhoneErrorCode = (typeof PHONE_ERROR_CODES)[number]
 
 export interface PhoneErrorFacts {
-  /** For `refused`: `error.reason` of the answer, or its `error.code` where it names none. For others: what was at fault. */
+  /** With `refused`: `error.reason` of the answer, or its `error.code`. Otherwise: the cause. */
   readonly reason?: string
-  /** HTTP status of the refusal. */
+  /** The HTTP status of the rejection. */
   readonly status?: number
-  /** `error.requestId`: what the operator can look up. */
+  /** `error.requestId`, by which the operator finds the request. */
   readonly request_id?: string
-  /** With `issued_at_out_of_range`: the time to sign by. */
+  /** With `issued_at_out_of_range`: the service's time. */
   readonly server_time?: string
-  /** How long the service asks to wait, milliseconds. */
+  /** The wait that the service requests, in milliseconds. */
   readonly retry_after_ms?: number
   readonly cause?: unknown
 }
 
 /**
- * The one error of this package. Branch on `code`, then on `reason`; the message is for people.
+ * The one error of this package. Branch on `code`, then on `reason`; the message is for logs.
  *
  * @example if (error instanceof PhoneError && error.reason === 'challenge_expired') scanAgain()
  */
@@ -71,7 +71,7 @@ export class PhoneError extends Error {
   }
 }
 
-/** Whether this is the service's refusal with that reason. */
+/** Whether an error is the service's rejection with this reason. */
 export function isRefusal(error: unknown, reason: string): boolean {
   return error instanceof PhoneError && error.code === 'refused' && error.reason === reason
 }

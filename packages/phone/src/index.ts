@@ -42,5 +42,10 @@ export type { Approving } from './session/approve.ts'
 export type { ClaimedSession } from './session/claimed-session.ts'
 export type { DeclineReason } from './session/decline.ts'
 export { describeRequest, requestOf, type ShownRequest } from './session/request.ts'
-export type { GatherSignals, PhoneSignals, ReadPassport, SignalsAsked } from './session/signals.ts'
+export type {
+  GatherSignals,
+  PhoneSignals,
+  ReadPassport,
+  RequiredSignals,
+} from './session/signals.ts'
 export { ANSWERABLE_KINDS } from './session/step-up.ts'

@@ -13,9 +13,10 @@ export function isSafeOrigin(origin: string): boolean {
 }
 
 /**
- * Whose service a handoff is for. A link names it; a payload of the app's scheme does not, and means the configured one.
+ * The origin of a handoff. A link contains it. A payload of the app's scheme refers to the
+ * configured one.
  *
- * @param own the origin this phone was made for; it may be plain http, its owner chose it
+ * @param own the configured origin of this phone, which may use plain http
  * @throws {PhoneError} `origin_not_usable`
  */
 export function originOf(

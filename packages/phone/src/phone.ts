@@ -23,7 +23,10 @@ import {
 import { waitForEnd } from './session/completion.ts'
 import { type DeclineReason, decline } from './session/decline.ts'
 
-/** What a phone is made of. One phone serves one origin, with a key of its own: what is signed for one service means nothing to another. */
+/**
+ * The options of a phone. A phone serves one origin with one key, so no other service accepts its
+ * signatures.
+ */
 export type PhoneOptions = PhoneDependencies
 
 interface Waiting {
@@ -32,15 +35,24 @@ interface Waiting {
 
 /** A phone towards one service. */
 export interface Phone {
-  /** The kept device, else a newly registered one. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable` */
+  /**
+   * Returns the stored device, or registers a new one.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`
+   */
   register(): Promise<PhoneDevice>
   /**
-   * Takes the session of a scanned text for this phone, which registers first where it must.
+   * Claims the session of a scanned text. The phone registers first if it has no device.
    *
-   * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `refused`, `unreachable`, `answer_unreadable`, `cancelled`
+   * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `refused`, `unreachable`,
+   * `answer_unreadable`, `cancelled`
    */
   claim(handoff: string | Handoff, options?: Waiting): Promise<ClaimedSession>
-  /** Reads a claimed session. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
+  /**
+   * Reads a claimed session.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
+   */
   getSession(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
   /**
    * Signs and answers step-ups until the session is bonded or has ended. Call it only after the
@@ -50,27 +62,33 @@ export interface Phone {
    * `answer_unreadable`, `cancelled`
    */
   approve(claimed: ClaimedSession, options: Approving): Promise<ClaimedSession>
-  /** Says no. @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled` */
+  /**
+   * Declines the session.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
+   */
   decline(
     claimed: ClaimedSession,
     options: Waiting & { readonly reason: DeclineReason },
   ): Promise<ClaimedSession>
   /**
-   * Gets a new device token by the key and keeps it. `claim` does so by itself when it is due, and where the token
-   * has expired; call this when the token may have been stolen.
+   * Rotates the device token and stores the new one. `claim` does so when the rotation is due or
+   * the token has expired. Call this when the token may have been stolen.
    *
-   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
+   * `cancelled`
    */
   renewToken(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
   /**
-   * The keys of the user, oldest first, this phone's among them. A key that the user does not know is a thief's.
+   * The keys of the user, oldest first, this phone's among them. A key that the user does not
+   * recognize may belong to an attacker.
    *
    * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
    */
   listKeys(options?: Waiting): Promise<readonly ListedKey[]>
   /**
-   * What registers the key of this new phone at a phone that the user has already: carry it over to that phone's
-   * `addKey`. Valid for five minutes.
+   * Returns the registration of this new phone's key for another phone of the user. Transfer it to
+   * that phone's `addKey` within five minutes.
    *
    * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`
    */
@@ -83,20 +101,30 @@ export interface Phone {
    * `cancelled`
    */
   addKey(registration: DeviceRegistration, options?: Waiting): Promise<AddedKey>
-  /** Keeps the key that another phone has added for this one. @throws {PhoneError} `origin_not_usable` */
+  /**
+   * Stores the key that another phone has added for this one.
+   *
+   * @throws {PhoneError} `origin_not_usable`
+   */
   acceptKey(added: AddedKey): Promise<PhoneDevice>
   /**
-   * Removes a key of the user for good: a lost phone's, say. After removing its own, drop what the store keeps.
+   * Removes a key of the user, for example of a lost phone. After removing its own key, clear the
+   * store.
    *
-   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
+   * `cancelled`
    */
   removeKey(device_id: string, options?: Waiting): Promise<void>
-  /** Waits for `completed`, `killed` or `expired`. @throws {PhoneError} `refused`, `unreachable`, `cancelled` */
+  /**
+   * Waits for `completed`, `killed` or `expired`.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `cancelled`
+   */
   waitForEnd(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
 }
 
 /**
- * A phone made of a signer, a store, fetch and a clock. It runs wherever JavaScript does.
+ * Creates a phone from a signer, a store, fetch and a clock. It needs no Node and no DOM.
  *
  * @example
  * const phone = createPhone({ origin: 'https://bond.example', signer, sha256, store, fetch, clock, WebSocket })
@@ -146,7 +174,7 @@ export function createPhone(options: PhoneOptions): Phone {
   }
 }
 
-/** Runs acts one after the other, whatever became of the one before. */
+/** Runs acts one after the other. A failed act does not stop the next. */
 function queue(): <T>(act: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (act) => {

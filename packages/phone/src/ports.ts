@@ -5,7 +5,7 @@ import type { WebAuthnSigner } from './signers/webauthn.ts'
 /** SHA-256 of bytes: 32 bytes. */
 export type Sha256 = (bytes: Uint8Array) => Promise<Uint8Array> | Uint8Array
 
-/** A P-256 key that never leaves its keeper. One key serves one origin. */
+/** A P-256 key that cannot be exported. One key serves one origin. */
 export type Signer = SoftwareSigner | PlatformSigner | WebAuthnSigner
 
 /** A key without an attestation: it serves sandbox tenants only. */
@@ -21,15 +21,15 @@ export interface SoftwareSigner {
 export interface PlatformSigner {
   readonly format: 'apple-app-attest' | 'android-key'
   /**
-   * What registers the key beside its format and the challenge.
+   * The attestation of the key, for its registration.
    *
-   * @param challenge the 32 bytes that the service gave; App Attest takes their SHA-256
+   * @param challenge the 32 bytes of the service; App Attest signs their SHA-256
    */
   attest(challenge: Uint8Array): Promise<PlatformProof>
   /**
    * Signs a payload's SHA-256 as the format does (protocol 5).
    *
-   * @param nextCounter of the phone's store. App Attest counts by itself and does not ask.
+   * @param nextCounter of the phone's store. App Attest has its own counter and does not call it.
    */
   assert(
     clientDataHash: Uint8Array,
@@ -42,24 +42,24 @@ export type PlatformProof =
   | Omit<RegistrationOf<'apple-app-attest'>, 'format' | 'challenge'>
   | Omit<RegistrationOf<'android-key'>, 'format' | 'challenge'>
 
-/** What a phone keeps for one origin. */
+/** The storage of a phone for one origin. */
 export interface PhoneStore {
-  /** The device registered there, or undefined. */
+  /** The registered device, or undefined. */
   device(): Promise<PhoneDevice | undefined>
   /** Durable when it resolves. */
   keep(device: PhoneDevice): Promise<void>
   /**
-   * The next counter of the key: 1 first, then strictly rising. Durable **before** it resolves, and of two callers,
-   * in one process or in two, none gets the same number: a number that is lost costs nothing, one used twice makes
-   * the service suspect a copied key.
+   * The next counter of the key: 1 first, then strictly increasing. It is durable **before** it
+   * resolves, and no two callers, even in two processes, get the same number. A skipped number is
+   * harmless; a number used twice makes the service suspect a copied key.
    */
   nextCounter(): Promise<number>
 }
 
-/** Takes back what was scheduled. Calling it late or twice does nothing. */
+/** Cancels a scheduled act. Calling it late or twice does nothing. */
 export type Cancel = () => void
 
-/** A clock that only needs to run evenly; which time it shows does not matter (protocol 1). */
+/** A monotonic clock. It need not show the time of day (protocol 1). */
 export interface PhoneClock {
   /** Milliseconds since any moment, never going back. */
   now(): number
@@ -67,14 +67,14 @@ export interface PhoneClock {
   schedule(delayMs: number, act: () => void): Cancel
 }
 
-/** The part of an AbortSignal that is used. */
+/** The part of an AbortSignal that the phone needs. */
 export interface AbortSignalLike {
   readonly aborted: boolean
   addEventListener(type: 'abort', listener: () => void): void
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** The part of a request that is used. Redirects are refused: a token must not follow one. */
+/** The part of a request that the phone needs. A token must not follow a redirect. */
 export interface RequestLike {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
@@ -83,5 +83,5 @@ export interface RequestLike {
   readonly signal?: AbortSignalLike
 }
 
-/** fetch. It must reject by itself when no answer comes; 40 s leave room for the longest poll. */
+/** fetch. It must reject when no answer arrives. A timeout of 40 s allows the longest poll. */
 export type FetchLike = (url: string, request: RequestLike) => Promise<AnswerLike>

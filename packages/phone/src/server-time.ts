@@ -6,7 +6,7 @@ export interface ServerTime {
   readonly read_at_ms: number
 }
 
-/** Takes over the service's time. `serverTime` is a timestamp of the wire. */
+/** Synchronizes to a timestamp of the service. */
 export function syncTo(serverTime: string, clock: PhoneClock): ServerTime {
   return { server_ms: Date.parse(serverTime), read_at_ms: clock.now() }
 }

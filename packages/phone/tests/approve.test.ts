@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PhoneError, type SignalsAsked } from '../src/index.ts'
+import { PhoneError, type RequiredSignals } from '../src/index.ts'
 import { harness } from './harness.ts'
 
 const refused = (reason: string) => (error: unknown) =>
@@ -49,7 +49,7 @@ test('a session without a context is signed with null in its place', async () =>
 test('a step-up is answered with the step nonce and fresh evidence', async () => {
   const { service, phone, weak, strong } = harness()
   service.require = ['local_auth', 'sensor_continuity']
-  const asked: SignalsAsked[] = []
+  const asked: RequiredSignals[] = []
   const states: string[] = []
   const bonded = await phone.approve(await phone.claim(service.payload), {
     gather: (ask) => {
@@ -85,7 +85,7 @@ test('an unknown kind of step-up stops the phone before it signs anything more',
   }
 })
 
-test('the third answer that misses the policy is refused, and the phone does not try a fourth', async () => {
+test('stops after the third assertion that does not meet the policy', async () => {
   const { service, phone, weak } = harness()
   service.require = ['local_auth']
   await assert.rejects(

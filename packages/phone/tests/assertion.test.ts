@@ -14,7 +14,7 @@ const skip = existsSync(VECTORS) ? false : 'the shared vectors are not here'
 const vectors = () => JSON.parse(readFileSync(VECTORS, 'utf8'))
 const appIdHash = () => createHash('sha256').update('software').digest()
 
-test('the worked example of an assertion comes out byte by byte', { skip }, async () => {
+test('reproduces the worked example of an assertion byte for byte', { skip }, async () => {
   const { ids, nonces, context, context_hash, evidence, assertion } = vectors()
   assert.equal(await hashOf(sha256, context), context_hash)
   const payload = assertionPayload({
@@ -60,7 +60,7 @@ test('the worked example of an assertion comes out byte by byte', { skip }, asyn
   )
 })
 
-test('the worked example of an evidence request comes out byte by byte', { skip }, async () => {
+test('reproduces the worked example of an evidence request byte for byte', { skip }, async () => {
   const { ids, nonces, evidence_request } = vectors()
   const { tenant_id: _not, ...own } = ids
   const payload = evidenceRequestPayload({
@@ -87,7 +87,7 @@ test('authenticator data is 37 bytes that hold any UInt32 counter from 1, big-en
   )
 })
 
-test('a counter that a UInt32 cannot hold is refused', () => {
+test('rejects a counter outside the range of a UInt32', () => {
   for (const counter of [0, -1, 1.5, 0x1_0000_0000, Number.NaN])
     assert.throws(() => authenticatorData(appIdHash(), counter), { code: 'counter_exhausted' })
 })

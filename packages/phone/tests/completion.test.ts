@@ -67,7 +67,7 @@ test('reads the session when the channel reports the completion', async () => {
   assert.equal(socket?.closed, true)
 })
 
-test('a silent channel is not trusted for longer than half a minute', async () => {
+test('reads the session after half a minute of silence on the channel', async () => {
   const { opened, WebSocket } = fakeSockets()
   const clock = movedClock()
   const { service, phone, strong } = harness({ clock, WebSocket })
@@ -82,7 +82,7 @@ test('a silent channel is not trusted for longer than half a minute', async () =
   assert.equal(clock.scheduled, 0)
 })
 
-test('a closed channel is replaced by polls that are held until something changes', async () => {
+test('replaces a closed channel with long polls', async () => {
   const { opened, WebSocket } = fakeSockets()
   const { service, phone, strong } = harness({ clock: movedClock(), WebSocket })
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
@@ -109,14 +109,14 @@ test('after a step-up the phone still polls with the nonce it claimed', async ()
   assert.ok(polls(service).every((path) => path.includes(`nonce=${claimed.claimed_nonce}`)))
 })
 
-test('a platform whose WebSocket throws is polled', async () => {
+test('polls on a platform whose WebSocket throws', async () => {
   const { service, phone, strong } = harness({ clock: jumpingClock(), WebSocket: blockedSocket })
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   service.change({ state: 'expired' })
   assert.equal((await phone.waitForEnd(bonded)).session.state, 'expired')
 })
 
-test('a network that comes back within the session’s life is waited out', async () => {
+test('survives a network outage within the session’s lifetime', async () => {
   const { service, phone, strong } = harness()
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   service.fail(bonded.session.id, ...Array.from({ length: 9 }, () => 'unsent' as const))
@@ -124,7 +124,7 @@ test('a network that comes back within the session’s life is waited out', asyn
   assert.equal((await phone.waitForEnd(bonded)).session.state, 'completed')
 })
 
-test('a service that limits the polls is not asked before the time it names', async () => {
+test('waits as long as a rate-limited poll requests', async () => {
   const { service, phone, strong, clock } = harness()
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   const begin = clock.waits.length
@@ -138,7 +138,7 @@ test('a service that limits the polls is not asked before the time it names', as
   assert.deepEqual(clock.waits.slice(begin), [40_000, 5_000])
 })
 
-test('a service that asks for longer than the session can live is asked once more, at its end', async () => {
+test('polls once more at the session’s end when the service requests a longer wait', async () => {
   const { service, phone, strong, clock } = harness()
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   const begin = clock.waits.length
@@ -149,7 +149,7 @@ test('a service that asks for longer than the session can live is asked once mor
   assert.ok(waitedMs > 60_000 && waitedMs <= 300_000, `${waitedMs} ms`)
 })
 
-test('a network that stays away beyond the session’s life ends in unreachable', async () => {
+test('throws unreachable when an outage lasts beyond the session’s lifetime', async () => {
   const { service, phone, strong } = harness()
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   service.fail(bonded.session.id, ...Array.from({ length: 999 }, () => 'unsent' as const))
@@ -159,7 +159,7 @@ test('a network that stays away beyond the session’s life ends in unreachable'
   )
 })
 
-test('waiting is cancelled by its signal, on the channel and in a poll', async () => {
+test('stops waiting when its signal is aborted, on the channel and in a poll', async () => {
   for (const sockets of [fakeSockets(), undefined]) {
     const { service, phone, strong } = harness({
       clock: movedClock(),

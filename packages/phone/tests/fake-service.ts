@@ -49,13 +49,16 @@ interface Device {
   counter: number
 }
 
-/** What becomes of a request on its way. `unsent` is never done, `unanswered` is done and its answer lost. */
+/** A fault of one request. `unsent` never arrives; the answer to `unanswered` is lost. */
 export type Fault =
   | 'unsent'
   | 'unanswered'
   | { readonly status: number; readonly reason: Reason; readonly retry_after_s?: number }
 
-/** A service in memory, written from protocol.md, that verifies real signatures. Its clock and its faults are the test's. */
+/**
+ * A service in memory, written from protocol.md, that verifies real signatures. Its clock and its
+ * faults are the test's.
+ */
 export interface FakeService {
   readonly fetch: FetchLike
   /** Every request, in order of arrival, lost ones included. */
@@ -72,7 +75,7 @@ export interface FakeService {
   readonly payload: string
   readonly link: string
   nowMs: number
-  /** What the policy demands. */
+  /** The proofs that the policy requires. */
   require: readonly string[]
   evidenceTtlMs: number
   /** Members the evidence gains, as a newer node would add. */
@@ -82,7 +85,7 @@ export interface FakeService {
   change(next: Partial<PhoneSession>): void
   /** Answers are held for `wait_ms` until this is called or a change happens. */
   release(): void
-  forgetDevices(): void
+  deleteDevices(): void
 }
 
 export function nonceOf(seed: string): string {
@@ -549,6 +552,6 @@ export function fakeService(origin = ORIGIN): FakeService {
       for (const done of holding) done()
       holding = []
     },
-    forgetDevices: () => devices.clear(),
+    deleteDevices: () => devices.clear(),
   }
 }

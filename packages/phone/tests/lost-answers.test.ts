@@ -7,7 +7,7 @@ import { harness } from './harness.ts'
 const bodiesTo = (service: ReturnType<typeof harness>['service'], end: string) =>
   service.requests.filter(({ path }) => path.endsWith(end)).map(({ raw }) => raw)
 
-test('an assertion whose answer is lost is sent again byte by byte, and the replay is answered', async () => {
+test('repeats an assertion with the same bytes after a lost answer', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/attestations', 'unanswered', 'unanswered')
@@ -19,7 +19,7 @@ test('an assertion whose answer is lost is sent again byte by byte, and the repl
   assert.deepEqual(service.counters, [1, 2])
 })
 
-test('an assertion that never arrived bonds when it is sent again', async () => {
+test('bonds with the repetition of an assertion that never arrived', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/attestations', 'unsent')
@@ -27,7 +27,7 @@ test('an assertion that never arrived bonds when it is sent again', async () => 
   assert.equal(new Set(bodiesTo(service, '/attestations')).size, 1)
 })
 
-test('a lost answer that asked for a step-up is found out by reading the session', async () => {
+test('finds a step-up whose answer was lost by reading the session', async () => {
   const { service, phone, weak, strong } = harness()
   service.require = ['local_auth']
   const claimed = await phone.claim(service.payload)
@@ -47,7 +47,7 @@ test('repeats an evidence request whose answer was lost, with a new signature an
   assert.deepEqual(service.counters, [1, 2, 3])
 })
 
-test('a passport is read once for the session’s nonce, also when the answer is lost', async () => {
+test('reads a passport once for the session’s nonce, also after a lost answer', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/evidence', 'unanswered', 'unsent')
@@ -66,20 +66,20 @@ test('a passport is read once for the session’s nonce, also when the answer is
     assert.deepEqual(JSON.parse(body ?? '').signals.passport, { sod: 'AAAA', dg1: 'AAAA' })
 })
 
-test('a lost answer to a decline is found out by reading the session', async () => {
+test('finds a decline whose answer was lost by reading the session', async () => {
   const { service, phone } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/decline', 'unanswered')
   assert.equal((await phone.decline(claimed, { reason: 'user_declined' })).session.state, 'killed')
 })
 
-test('a lost claim is repeated', async () => {
+test('repeats a claim whose answer was lost', async () => {
   const { service, phone } = harness()
   service.fail('/claim', 'unanswered', 'unsent')
   assert.equal((await phone.claim(service.payload)).session.state, 'pending')
 })
 
-test('a network that stays away ends the call with unreachable after four tries', async () => {
+test('throws unreachable after four attempts without a network', async () => {
   const { service, phone, clock } = harness()
   service.fail('/claim', 'unsent', 'unsent', 'unsent', 'unsent')
   await assert.rejects(
@@ -89,7 +89,7 @@ test('a network that stays away ends the call with unreachable after four tries'
   assert.deepEqual(clock.waits, [250, 1_000, 3_000])
 })
 
-test('a busy service is asked again when it says so', async () => {
+test('retries after the wait that a busy service requests', async () => {
   const { service, phone, clock } = harness()
   service.fail(
     '/claim',
@@ -100,7 +100,7 @@ test('a busy service is asked again when it says so', async () => {
   assert.deepEqual(clock.waits, [4_000, 1_000])
 })
 
-test('a service that asks for a minute is not waited for', async () => {
+test('gives up when the service requests a wait of one minute', async () => {
   const { service, phone, clock } = harness()
   service.fail('/claim', { status: 429, reason: 'rate_limited', retry_after_s: 60 })
   await assert.rejects(
@@ -111,7 +111,7 @@ test('a service that asks for a minute is not waited for', async () => {
   assert.deepEqual(clock.waits, [])
 })
 
-test('a refusal is not repeated', async () => {
+test('does not repeat a rejected request', async () => {
   const { service, phone } = harness()
   service.fail('/claim', { status: 400, reason: 'session_claimed' })
   await assert.rejects(

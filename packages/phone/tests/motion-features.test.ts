@@ -82,7 +82,10 @@ test('returns no signal for less than a second', () => {
 })
 
 test('a second without gravity, in another unit or with hardly a reading is left out, and the others keep their times', () => {
-  const bent: Record<string, (sample: MotionSample, at: number) => MotionSample | undefined> = {
+  const tampered: Record<
+    string,
+    (sample: MotionSample, index: number) => MotionSample | undefined
+  > = {
     'without gravity': (sample) => ({ ...sample, acc: [0.1, 0, 0] }),
     'in g': (sample) => ({ ...sample, acc: [0, 0, 1] }),
     'thrown around': (sample) => ({ ...sample, acc: [0, 0, 40] }),
@@ -90,10 +93,10 @@ test('a second without gravity, in another unit or with hardly a reading is left
     'no numbers': (sample) => ({ ...sample, gyro: [Number.NaN, 0, 0] }),
     'going back in time': (sample) => ({ ...sample, t_ms: sample.t_ms - 5_000 }),
   }
-  for (const [name, bend] of Object.entries(bent)) {
+  for (const [name, tamper] of Object.entries(tampered)) {
     // Three seconds, so two whole ones wherever they are cut.
-    const samples = readings(10, () => ({})).flatMap((sample, at) =>
-      sample.t_ms >= 3_000 && sample.t_ms < 6_000 ? (bend(sample, at) ?? []) : sample,
+    const samples = readings(10, () => ({})).flatMap((sample, index) =>
+      sample.t_ms >= 3_000 && sample.t_ms < 6_000 ? (tamper(sample, index) ?? []) : sample,
     )
     const times = featuresOf({ samples })?.features.map(({ t_ms }) => t_ms) ?? []
     assert.ok(times.length >= 4 && times.length <= 8, `${name}: ${times.join()}`)
@@ -104,7 +107,7 @@ test('a second without gravity, in another unit or with hardly a reading is left
   }
 })
 
-test('a reading that comes late changes nothing', () => {
+test('ignores a reading that goes back in time', () => {
   const movement = (s: number) => ({ acc: [wave(1.3)(s), 0, 9.81] as const })
   const samples = readings(10, movement)
   const late = samples.toSpliced(400, 0, { t_ms: 2_010, acc: [0, 9, 0], gyro: [9, 9, 9] })
@@ -136,7 +139,8 @@ test('whatever the sensors say, the features are within the wire’s bounds', ()
   }
   const wild = fc.integer({ min: -100_000, max: 100_000 })
   const vector = fc.tuple(wild, wild, wild)
-  // As strong as a phone near the ground can be on average; otherwise there would be no entry to look at.
+  // As strong as a phone near the ground can be on average; otherwise there would be no entry to
+  // look at.
   const some = fc.integer({ min: -8, max: 8 })
   const quiet = fc.tuple(some, some, fc.integer({ min: 6, max: 9 }))
   fc.assert(

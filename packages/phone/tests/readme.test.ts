@@ -52,7 +52,7 @@ test('the README’s simulated phone shows the request, bonds and sees the compl
   assert.equal(printed[1], 'completed')
 })
 
-/** What the example hands to createPhone; the harness has made its phone already. */
+/** The options that the example passes to createPhone; the harness provides its own. */
 const unused = { origin: 0, signer: 0, sha256: 0, store: 0, fetch: 0, clock: 0, WebSocket: 0 }
 
 test('the README’s app claims, asks the user, approves and waits for the end', async () => {
@@ -68,7 +68,7 @@ test('the README’s app claims, asks the user, approves and waits for the end',
     }),
     ...unused,
     scannedText: service.link,
-    asksThePerson: async () => true,
+    userAgrees: async () => true,
     gather: strong,
     showEnd: (state: string) => ends.push(state),
   })

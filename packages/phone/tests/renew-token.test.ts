@@ -39,7 +39,7 @@ test('a new token that never came leaves the phone with its old one', async () =
   assert.equal((await phone.approve(claimed, { gather: strong })).session.state, 'bonded')
 })
 
-test('a phone whose clock stood still signs for its token by the time that the service tells', async () => {
+test('signs a rotation with the service’s time when the phone’s clock stopped', async () => {
   const { service, phone } = harness()
   const claimed = await phone.claim(service.payload)
   const behind = {

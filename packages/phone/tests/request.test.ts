@@ -6,7 +6,7 @@ import { fakeService } from './fake-service.ts'
 
 const session = fakeService().session
 
-test('describes which tenant asks, on which page as the browser reports it, and for what', () => {
+test('describes the tenant, the page that the browser reports, and the purpose', () => {
   assert.equal(
     describeRequest(session),
     [
@@ -20,7 +20,7 @@ test('describes which tenant asks, on which page as the browser reports it, and 
   )
 })
 
-test('says that the page is not known until one has shown itself', () => {
+test('describes the page as not known until one presents the watch token', () => {
   const bare = describeRequest({
     ...session,
     requesting_origin: null,

@@ -47,7 +47,7 @@ test('a key that was added at another service is not kept', async () => {
   )
 })
 
-test('an addition that was not sent is signed anew; after a lost answer only a new key helps', async () => {
+test('signs an unsent addition again, and needs a new key after a lost answer', async () => {
   const { service, phone } = harness()
   await phone.register()
   const second = secondPhone(service)

@@ -8,7 +8,7 @@ import { harness } from './harness.ts'
 const HOUR_MS = 3_600_000
 type Sent = { issued_at: string; signals?: { local_auth: { verified_at: string } } }
 
-test('times come from the service, however wrong the phone’s clock is', async () => {
+test('uses the service’s times with any error of the phone’s clock', async () => {
   for (const startMs of [0, -HOUR_MS * 24 * 365, Date.parse('2099-01-01T00:00:00Z'), 0.25]) {
     const { service, phone, strong } = harness({ clock: jumpingClock(startMs) })
     await phone.approve(await phone.claim(service.payload), { gather: strong })
@@ -46,7 +46,7 @@ test('a phone whose clock stood still takes the service’s time and signs anew,
   assert.deepEqual(service.counters, [2, 3])
 })
 
-test('evidence that is still current is kept when only the assertion’s time is refused', async () => {
+test('reuses current evidence when only the assertion’s time is rejected', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.evidenceTtlMs = 250_000
@@ -56,7 +56,7 @@ test('evidence that is still current is kept when only the assertion’s time is
   assert.deepEqual(service.counters, [1, 3])
 })
 
-test('a time that is refused twice is not signed a third time', async () => {
+test('signs at most two times after the service rejects the time', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   const no = { status: 400, reason: 'issued_at_out_of_range' } as const
@@ -92,8 +92,8 @@ test('a synchronised time runs as evenly as the phone’s clock', () => {
       anyMs,
       fc.nat(1e9),
       (serverMs, phoneMs, elapsed) => {
-        const told = new Date(serverMs).toISOString()
-        const time = syncTo(told, { now: () => phoneMs, schedule: () => () => {} })
+        const server_time = new Date(serverMs).toISOString()
+        const time = syncTo(server_time, { now: () => phoneMs, schedule: () => () => {} })
         assert.equal(serverMsAt(time, phoneMs + elapsed), serverMs + elapsed)
         assert.match(
           timestampAt(time, phoneMs + elapsed),

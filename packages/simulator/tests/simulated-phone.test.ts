@@ -152,7 +152,7 @@ test('signs nothing when onShow throws', async () => {
 test('registers a new key when the service no longer knows the device', async () => {
   const { service, phone } = simulated()
   await phone.register()
-  service.forgetDevices()
+  service.deleteDevices()
   assert.equal((await phone.run(service.payload, 'approve')).state, 'bonded')
 })
 

@@ -38,13 +38,15 @@ async function prebuilt(): Promise<string | undefined> {
 }
 
 /**
- * Imported here, so that a published package serves its prebuilt script without loading a bundler.
+ * Members that only the classes of uqr and the modules of the widget use on each other. Their long
+ * names would cost 250 B gzip. esbuild shortens them everywhere in the script, so none may be a
+ * member of a browser API, of the wire or of a stored value.
  */
-const UQR_INTERNALS =
-  /^(?:draw[A-Z]\w+|setFunctionModule|addEccAndInterleave|applyMask|getPenaltyScore|getAlignmentPatternPositions|finderPenalty\w+|numChars|bitData)$/
+const INTERNAL_MEMBERS =
+  /^(?:draw[A-Z]\w+|setFunctionModule|addEccAndInterleave|applyMask|getPenaltyScore|getAlignmentPatternPositions|finderPenalty\w+|numChars|bitData|onSnapshot|onUnavailable|retryAfterMs|rotatesAt|endedReason|isFailing|isLost|succeeded|firstMs|longestMs)$/
 
 async function bundle(version: string): Promise<string> {
-  // Here, not above: a published package serves its prebuilt script without loading a bundler.
+  // Imported here, so that a published package serves its prebuilt script without a bundler.
   const { build } = await import('esbuild')
   const root = fileURLToPath(new URL('..', import.meta.url))
   const { outputFiles } = await build({
@@ -56,7 +58,7 @@ async function bundle(version: string): Promise<string> {
     target: 'es2022',
     conditions: ['@bonded/source'],
     minify: true,
-    mangleProps: UQR_INTERNALS,
+    mangleProps: INTERNAL_MEMBERS,
     charset: 'utf8',
     legalComments: 'none',
     banner: {

@@ -37,7 +37,7 @@ export interface ChannelOptions {
   readonly schedule: (delayMs: number, act: () => void) => () => void
 }
 
-/** What a channel reports. After `closed`, and after the client closes it, it reports nothing. */
+/** The events of a channel. After `closed`, and after the client closes it, it reports nothing. */
 export interface ChannelEvents {
   readonly opened?: () => void
   /** A frame that {@link parseFrame} can read. */

@@ -20,7 +20,9 @@ export interface RequestParts {
 export type Answer =
   /** The status of the endpoint's success. `text` is the body, which 204 leaves empty. */
   | { readonly kind: 'accepted'; readonly text: string }
-  /** Any other status. One below 400 comes from a proxy, or from something else than the service. */
+  /**
+   * Any other status. One below 400 comes from a proxy, or from something else than the service.
+   */
   | {
       readonly kind: 'rejected'
       readonly status: number
@@ -47,7 +49,9 @@ export interface Exchange<Init extends object> {
   readonly nowMs?: number
 }
 
-/** Sends one request and classifies the answer by the endpoint's own success status. Never throws. */
+/**
+ * Sends one request and classifies the answer by the endpoint's own success status. Never throws.
+ */
 export async function exchange<Init extends object>(given: Exchange<Init>): Promise<Answer> {
   // In a page with a polluted `Object.prototype`, an omitted `body` must stay omitted.
   const request = bare(given)

@@ -44,7 +44,7 @@ export function nextDelayMs(
   return givesUp ? undefined : delayMs
 }
 
-/** What {@link withRetry} depends on. */
+/** The policy and the dependencies of {@link withRetry}. */
 export interface RetryOptions {
   readonly policy: RetryPolicy
   /** Milliseconds since any moment. */

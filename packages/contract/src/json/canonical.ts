@@ -7,7 +7,10 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json | undefined }
 
-/** Thrown for a value that has no canonical form: NaN, undefined, a lone surrogate, a function, a bigint. */
+/**
+ * Thrown for a value that has no canonical form: NaN, undefined, a lone surrogate, a function, a
+ * bigint.
+ */
 export class NotCanonicalError extends TypeError {
   readonly code = 'not_canonical'
 }
@@ -21,11 +24,11 @@ export class NotCanonicalError extends TypeError {
  * @example canonicalJson({ b: 1, a: [null] }) // '{"a":[null],"b":1}'
  */
 export function canonicalJson(value: unknown): string {
-  // What the wire brings mostly is in order already, and then V8's own writer gives the same text, many times faster.
+  // Most requests are in order already. JSON.stringify then writes the same text many times faster.
   return isInOrder(value) ? JSON.stringify(value) : written(value)
 }
 
-/** Whether this is a value, with all its members in order, that JSON.stringify writes as RFC 8785 wants it. */
+/** Whether JSON.stringify writes this value in the form of RFC 8785: every member is in order. */
 function isInOrder(value: unknown): boolean {
   switch (typeof value) {
     case 'string':
@@ -50,7 +53,7 @@ function isListInOrder(items: readonly unknown[]): boolean {
 function areMembersInOrder(value: object): boolean {
   if (!isPlain(value)) return false
   let before: string | undefined
-  // Not by its keys: nothing is made for each of the objects of a long list. What it inherits is nothing, being plain.
+  // `for in` allocates nothing for the objects of a long list. A plain object inherits no members.
   for (const name in value) {
     if (before !== undefined && name < before) return false
     if (!isInOrder(name) || !isInOrder((value as Record<string, unknown>)[name])) return false
@@ -84,7 +87,7 @@ function written(value: unknown): string {
 const PLAIN = /^[ !#-[\]-~]*$/
 
 function canonicalString(text: string): string {
-  // Most texts are plain ASCII without anything to escape; those need no second look.
+  // Most texts are plain ASCII without anything to escape; those need no second check.
   if (PLAIN.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new NotCanonicalError('a string holds a lone surrogate')
   return JSON.stringify(text)
@@ -92,7 +95,7 @@ function canonicalString(text: string): string {
 
 function canonicalArray(items: readonly unknown[]): string {
   let text = '['
-  // By index: a hole reads as undefined, which is refused; map would skip it.
+  // By index: a hole reads as undefined, which is rejected. `map` would skip it.
   for (let at = 0; at < items.length; at++)
     text += at === 0 ? written(items[at]) : `,${written(items[at])}`
   return `${text}]`
@@ -109,11 +112,11 @@ function canonicalObject(value: object): string {
 
 interface Member {
   readonly name: string
-  /** What stands before its value. */
+  /** The text before the member's value. */
   readonly lead: string
 }
 
-/** The objects of a list are named alike, so the order of the last one mostly is the order of the next. */
+/** The objects of a list usually have the same members, so the order of the last one is reused. */
 let last: { readonly names: readonly string[]; readonly order: readonly Member[] } = {
   names: [],
   order: [],

@@ -1,11 +1,11 @@
-/** Why a text is not JSON that we take. */
+/** Why a text is not acceptable JSON. */
 export type StrictJsonProblem =
   | 'malformed_json'
   | 'duplicate_member'
   | 'nesting_too_deep'
   | 'lone_surrogate'
 
-/** The parsed value, or why it is refused. */
+/** The parsed value, or the problem with the text. */
 export type StrictJsonResult =
   | { readonly value: unknown }
   | { readonly problem: StrictJsonProblem; readonly member?: string }
@@ -22,8 +22,8 @@ const COLON = 0x3a
 export const MAX_NESTING = 16
 
 /**
- * JSON.parse with the three things it lets through refused: a member named twice (two readers could
- * each believe another one), nesting deeper than 16, and strings that are not well-formed Unicode.
+ * JSON.parse that also rejects three things: a duplicate member, of which two readers could use
+ * different ones; nesting deeper than 16; and strings that are not well-formed Unicode.
  *
  * @example parseStrictJson('{"a":1,"a":2}') // { problem: 'duplicate_member', member: 'a' }
  */
@@ -35,15 +35,15 @@ export function parseStrictJson(text: string): StrictJsonResult {
     return { problem: 'malformed_json' }
   }
   if (isContainer(value) && nestsDeeper(value, MAX_NESTING)) return { problem: 'nesting_too_deep' }
-  // What is written again letter for letter was read whole. Most clients write as JSON.stringify does.
+  // A text that JSON.stringify reproduces exactly lost no member. Most clients write such a text.
   if (JSON.stringify(value) !== text) {
     const found = scan(text)
     // A member that JSON.parse dropped may have been deeper.
     if (found.depth > MAX_NESTING) return { problem: 'nesting_too_deep' }
-    // JSON.parse keeps the last of two members of one name: then it holds fewer than were written.
+    // JSON.parse drops the first of two equal members, so the value has fewer than the text.
     if (found.members !== countMembers(value)) return duplicateOf(text)
   }
-  // Only an escape can spell a surrogate on its own once the bytes were valid UTF-8.
+  // In valid UTF-8 only an escape can express a lone surrogate.
   if (text.includes('\\') && !isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
   return { value }
 }
@@ -57,7 +57,7 @@ function nestsDeeper(container: object, levels: number): boolean {
   if (levels === 0) return true
   if (Array.isArray(container))
     return container.some((item) => isContainer(item) && nestsDeeper(item, levels - 1))
-  // Not by its keys: nothing is made for each of the objects of a long list.
+  // `for in` allocates nothing for the objects of a long list.
   for (const name in container) {
     const member = (container as Record<string, unknown>)[name]
     if (isContainer(member) && nestsDeeper(member, levels - 1)) return true
@@ -65,7 +65,9 @@ function nestsDeeper(container: object, levels: number): boolean {
   return false
 }
 
-/** How deep a valid JSON text nests, and how many members are written in it: one for each colon outside of a string. */
+/**
+ * The depth and the number of members of a valid JSON text: one for each colon outside a string.
+ */
 function scan(text: string): { depth: number; members: number } {
   let open = 0
   let depth = 0
@@ -94,7 +96,7 @@ function countMembers(value: unknown): number {
   return count
 }
 
-/** Which member is there twice, in a text that is known to have one. */
+/** The duplicate member of a text that has one. */
 function duplicateOf(text: string): StrictJsonResult {
   // The names of each open object; nothing for an open array.
   const open: (Set<string> | undefined)[] = []

@@ -21,13 +21,13 @@ const envelope = {
 
 const { watch_token: _neverOnAFrame, ...publicView } = PublicSession.properties
 
-/** First frame: where the session stands. */
+/** The first frame: the whole session. */
 export const HelloFrame = closed({
   ...envelope,
   type: Type.Literal('hello'),
   data: closed({ ...publicView, heartbeat_ms: Milliseconds }),
 })
-/** The code to show has changed. */
+/** The QR code to show has changed. */
 export const ChallengeFrame = closed({
   ...envelope,
   type: Type.Literal('challenge'),
@@ -41,9 +41,9 @@ export const ChallengeFrame = closed({
     challenge_expires_in_ms: Milliseconds,
   }),
 })
-/** Something happened that is not a change of state. */
+/** Progress without a change of state. */
 export const HintFrame = closed({ ...envelope, type: Type.Literal('hint'), data: closed({}) })
-/** The session has moved. */
+/** The state of the session has changed. */
 export const StateFrame = closed({
   ...envelope,
   type: Type.Literal('state'),

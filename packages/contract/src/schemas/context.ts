@@ -14,8 +14,8 @@ function displayText(maxLength: number) {
 }
 
 /**
- * What the user is asked to approve. The backend makes it from its own record; the phone shows it and
- * signs its hash.
+ * The text that the user approves. The backend builds it from its own record. The phone shows it
+ * and signs its hash.
  */
 export const SessionContext = closed({
   display: Type.Array(closed({ label: displayText(64), value: displayText(256) }), {

@@ -2,7 +2,7 @@ import { type Static, Type } from './type.ts'
 import { AppAttest } from './evidence.ts'
 import { base64url, Bytes32, closed, id, nullable, Timestamp, word } from './primitives.ts'
 
-/** How a device proves its key. The verifier is chosen by the format stored at registration, never by a request. */
+/** The attestation format of a device. Each assertion is verified by the format stored with it. */
 export const DEVICE_FORMATS = ['apple-app-attest', 'android-key', 'webauthn', 'software'] as const
 export const DeviceFormat = word(DEVICE_FORMATS)
 export type DeviceFormat = Static<typeof DeviceFormat>
@@ -16,37 +16,41 @@ export type DeviceStanding = Static<typeof DeviceStanding>
 export const DeviceChallenge = closed({ challenge: Bytes32, expires_at: Timestamp })
 export type DeviceChallenge = Static<typeof DeviceChallenge>
 
-/** What an attestation object may have: 16 KiB, in base64url. */
+/** The limit of an attestation object: 16 KiB, in base64url characters. */
 const MAX_ATTESTATION_LENGTH = 21_846
-/** What a certificate may have: 8 KiB, in base64url. */
+/** The limit of a certificate: 8 KiB, in base64url characters. */
 const MAX_CERTIFICATE_LENGTH = 10_923
-/** Leaf and root, and what may stand between them. */
+/** The certificates of a chain: leaf, intermediates and root. */
 const MAX_CERTIFICATES = 7
 
-/** A key of iOS, as `DCAppAttestService.attestKey` gives it for SHA-256 of the challenge's bytes. */
+/** A key of iOS, attested by `DCAppAttestService.attestKey` over SHA-256 of the challenge. */
 const appleKey = {
   format: word(['apple-app-attest']),
   challenge: Bytes32,
   key_id: Type.String({
     pattern: '^([0-9A-Za-z_-]{43}|[0-9A-Za-z+/]{43}=)$',
     maxLength: 44,
-    description: 'In standard base64, as iOS gives it, or in base64url.',
+    description: 'In standard base64, as iOS returns it, or in base64url.',
   }),
   attestation_object: base64url({ min: 1, max: MAX_ATTESTATION_LENGTH }),
 }
 
-/** A key of the Android keystore, made with the challenge's bytes as its attestation challenge. */
+/** An Android Keystore key, generated with the challenge's bytes as attestation challenge. */
 const androidKey = {
   format: word(['android-key']),
   challenge: Bytes32,
   certificate_chain: Type.Array(base64url({ min: 1, max: MAX_CERTIFICATE_LENGTH }), {
     minItems: 1,
     maxItems: MAX_CERTIFICATES,
-    description: 'DER, the leaf first and the root last, as KeyStore.getCertificateChain gives it.',
+    description:
+      'DER, the leaf first and the root last, as KeyStore.getCertificateChain returns it.',
   }),
 }
 
-/** A key behind a browser: what `PublicKeyCredential.toJSON()` gives. Only id, type and the two named of the response are judged. */
+/**
+ * A WebAuthn key, as `PublicKeyCredential.toJSON()` returns it. The service evaluates the id, the
+ * type and the two named members of the response.
+ */
 const webauthnKey = {
   format: word(['webauthn']),
   challenge: Bytes32,
@@ -67,35 +71,37 @@ const webauthnKey = {
   }),
 }
 
-/** A key without hardware behind it: it serves sandbox tenants only. */
+/** A software key. Only sandbox tenants accept it. */
 const softwareKey = {
   format: word(['software']),
   challenge: Bytes32,
   public_key: base64url({ min: 80, max: 512 }),
 }
 
-/** What registers a key: format, challenge, and the members that the format takes. */
+/** The registration of a key: its format, the challenge, and the members of the format. */
 export type DeviceRegistration =
   | Static<ReturnType<typeof closed<typeof appleKey>>>
   | Static<ReturnType<typeof closed<typeof androidKey>>>
   | Static<ReturnType<typeof closed<typeof webauthnKey>>>
   | Static<ReturnType<typeof closed<typeof softwareKey>>>
 
-/** What registers a key of one format. */
+/** The registration of a key of one format. */
 export type RegistrationOf<Format extends DeviceFormat> = Extract<
   DeviceRegistration,
   { format: Format }
 >
 
-/** A registered key's assertion over `bonded-device-add/v1`. It goes with the token of that device. */
+/**
+ * A registered key's assertion over `bonded-device-add/v1`. It goes with the token of that device.
+ */
 export const KeyApproval = closed({ issued_at: Timestamp, app_attest: AppAttest })
 export type KeyApproval = Static<typeof KeyApproval>
 
 const approval = Type.Optional(KeyApproval)
 
 /**
- * Registers a key: the first one of a new subject, or, with a device token and `approval`, a further one of the
- * token's subject. The format decides which members it takes.
+ * Registers a key: the first one of a new subject, or, with a device token and `approval`, a
+ * further one of the token's subject. The format decides which members it takes.
  */
 export const RegisterDeviceRequest = Type.Unsafe<
   DeviceRegistration & { readonly approval?: KeyApproval }
@@ -165,7 +171,7 @@ export const DeviceRecord = closed({
     Type.String({
       format: 'date-time',
       description:
-        'When another key of the subject was last added or removed. Show the person the list of keys.',
+        'When another key of the subject was last added or removed. Show the user the list of keys.',
     }),
   ),
 })

@@ -14,12 +14,12 @@ import { DeviceStatus, PassportTier } from './verification.ts'
 export const LocalAuthMethod = word(['biometric', 'device_credential', 'passkey', 'none'])
 export type LocalAuthMethod = Static<typeof LocalAuthMethod>
 
-/** An assertion of the registered key. Which bytes are signed depends on the format stored with the device. */
+/** An assertion of the registered key. The device's stored format determines the signed bytes. */
 export const AppAttest = closed({
   key_id: Type.String({
     minLength: 1,
     maxLength: 1024,
-    description: 'As POST /devices answered it.',
+    description: 'The value that POST /devices returned.',
   }),
   client_data_hash: Bytes32,
   authenticator_data: base64url({ min: 50, max: 2048 }),
@@ -28,7 +28,7 @@ export const AppAttest = closed({
 })
 export type AppAttest = Static<typeof AppAttest>
 
-/** One second of carrying: variances of what the motion sensors saw, never the samples themselves. */
+/** One second of motion: variances of the sensor readings, never the readings themselves. */
 export const SensorFeature = closed({
   t_ms: Type.Integer({
     minimum: 0,
@@ -60,8 +60,9 @@ export const SensorSignal = closed({
 export type SensorSignal = Static<typeof SensorSignal>
 
 /**
- * What the phone read from a passport's chip: the files as they are, tag and length included. Pictures and fingerprints
- * are not taken. `active_authentication` is the chip's answer to the first 8 bytes of SHA-256("bond-aa/v1" + nonce).
+ * The files of a passport's chip, tag and length included, without pictures and fingerprints.
+ * `active_authentication` is the chip's signature over the first 8 bytes of
+ * SHA-256("bond-aa/v1" + nonce).
  */
 export const PassportSignal = closed({
   sod: base64url({ min: 4, max: 43_691 }),
@@ -72,7 +73,7 @@ export const PassportSignal = closed({
 })
 export type PassportSignal = Static<typeof PassportSignal>
 
-/** What the phone reports. The server judges it; nothing of it is believed because it was sent. */
+/** The signals that the phone reports. The service evaluates them and trusts none of them. */
 export const EvidenceSignals = closed({
   local_auth: closed({
     result: word(['verified', 'failed']),
@@ -134,7 +135,7 @@ export type VerifiedEvidence = Static<typeof VerifiedEvidence>
 export const EvidenceAnswer = closed({ verified_evidence: VerifiedEvidence })
 export type EvidenceAnswer = Static<typeof EvidenceAnswer>
 
-/** What the phone submits to bond a session. */
+/** The assertion that bonds a session. */
 export const BondedPairAssertion = closed({
   session_id: id('sess'),
   nonce: Bytes32,

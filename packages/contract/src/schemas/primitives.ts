@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from './type.ts'
 import { type IdPrefix, idPattern } from '../ids.ts'
 
-/** An object whose unknown members are refused (requests) or never written (responses). */
+/** An object without other members: requests reject them, and responses omit them. */
 export function closed<P extends Record<string, TSchema>>(
   properties: P,
   options: { $id?: string; description?: string } = {},
@@ -10,8 +10,8 @@ export function closed<P extends Record<string, TSchema>>(
 }
 
 /**
- * The same schema, or null. Written as `type: [T, "null"]`, not as a union: a union makes the serialiser
- * validate every reply to find its branch.
+ * The same schema, or null. It is written as `type: [T, "null"]`: for a union, the serializer would
+ * validate every response to find the branch.
  */
 export function nullable<S extends TSchema>(schema: S) {
   const plain = schema as unknown as { type: string; enum?: readonly unknown[] }
@@ -35,7 +35,7 @@ export function id(prefix: IdPrefix) {
   return Type.String({ pattern: idPattern(prefix) })
 }
 
-/** RFC 3339, UTC, milliseconds: the one spelling of a time on this wire. */
+/** RFC 3339, UTC, milliseconds: the only form of a time in this API. */
 export const Timestamp = Type.String({
   format: 'date-time',
   pattern:

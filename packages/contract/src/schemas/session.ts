@@ -23,7 +23,7 @@ export type EndedReason = Static<typeof EndedReason>
 export const PublicEndedReason = word(PUBLIC_ENDED_REASONS)
 export type PublicEndedReason = Static<typeof PublicEndedReason>
 
-/** What a step-up asks of the phone. A phone that does not know a kind must stop, not guess. */
+/** The proofs that a step-up requires of the phone. A phone stops at an unknown kind. */
 export const StepUp = closed({
   required: Type.Array(Type.String()),
   attempts_left: Type.Integer({ minimum: 0 }),
@@ -47,7 +47,7 @@ const described = {
 }
 
 /** Relative times: clients count these down, so a wrong clock on a phone or a PC breaks nothing. */
-/** What the QR code encodes: `qr_payload` or `universal_link`. */
+/** The content of the QR code: `qr_payload` or `universal_link`. */
 export const QR_CONTENTS = ['app_scheme', 'universal_link'] as const
 export const QrContent = word(QR_CONTENTS)
 export type QrContent = Static<typeof QrContent>
@@ -77,7 +77,7 @@ const full = {
   ended_reason: nullable(EndedReason),
 }
 
-/** What the tenant's backend reads. */
+/** The full view, for the tenant's backend. */
 export const FullSession = closed(full)
 export type FullSession = Static<typeof FullSession>
 
@@ -85,7 +85,7 @@ export type FullSession = Static<typeof FullSession>
 export const CreatedSession = closed({ ...full, completion_secret: Type.String() })
 export type CreatedSession = Static<typeof CreatedSession>
 
-/** What a browser reads. `verification` is always null: a page cannot be the judge of a bond. */
+/** The public view, for a browser. `verification` is always null: a page cannot verify a bond. */
 export const PublicSession = closed({
   ...described,
   ...countdown,
@@ -98,7 +98,7 @@ export const PublicSession = closed({
 })
 export type PublicSession = Static<typeof PublicSession>
 
-/** What the phone reads: who asks for what, on which page, and what will be signed. */
+/** The phone view: the tenant, the page, the request, and the values that the phone signs. */
 export const PhoneSession = closed({
   ...described,
   ...countdown,
@@ -159,7 +159,7 @@ export const TimelineEntry = closed({
   }),
   seq: nullable(Type.Integer()),
   reason: nullable(
-    Type.String({ description: 'The refusal, the ended reason, or what is noted.' }),
+    Type.String({ description: 'The reason of the rejection, the ended reason, or the note.' }),
   ),
   step: nullable(Type.String({ description: 'The exact check that refused.' })),
   request_id: nullable(

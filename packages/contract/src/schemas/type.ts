@@ -18,12 +18,12 @@ import type {
 /** Any keyword of JSON Schema beside `type`. */
 type Keywords = Readonly<Record<string, unknown>>
 
-/** Members that an object may lack. Kept beside the schemas, so that these stay plain JSON. */
+/** Optional members. They are recorded outside the schemas, so that these stay plain JSON. */
 const optional = new WeakSet<object>()
 
 /**
- * The few builders that the contract needs, typed as typebox types them. Importing typebox itself loads 370
- * modules, which took a fifth of the service's start; its types cost nothing at run time.
+ * The builders that the contract needs, with the types of typebox. Importing typebox itself would
+ * load 370 modules at startup. Its types cost nothing at run time.
  */
 export const Type = {
   String: (keywords: Keywords = {}) => ({ type: 'string', ...keywords }) as unknown as TString,
@@ -35,7 +35,7 @@ export const Type = {
     ({ type: typeof value, const: value }) as unknown as TLiteral<V>,
   Array: <S extends TSchema>(items: S, keywords: Keywords = {}) =>
     ({ type: 'array', items, ...keywords }) as unknown as TArray<S>,
-  /** A schema that says what it is; only its type is given. */
+  /** A literal JSON schema with a given type. */
   Unsafe: <T>(schema: object) => schema as unknown as TUnsafe<T>,
   Optional<S extends TSchema>(schema: S): TOptional<S> {
     const copy = { ...schema }

@@ -1,18 +1,18 @@
 import { type Static, Type } from './type.ts'
 import { closed, Score, word } from './primitives.ts'
 
-/** `low` < 0.55 ≤ `medium` < 0.80 ≤ `high`, of the number the integrator's rule reads. */
+/** The band of `assertion_confidence`: `low` < 0.55 ≤ `medium` < 0.80 ≤ `high`. */
 export const AssertionBand = word(['low', 'medium', 'high'])
 export type AssertionBand = Static<typeof AssertionBand>
 
 export const DeviceStatus = word(['active', 'inactive', 'unknown'], {
-  description: 'Whether the operator could reach the phone just now.',
+  description: 'Whether the carrier could reach the phone.',
 })
 
 export const PassportTier = word(['none', 'document', 'chip'])
 export type PassportTier = Static<typeof PassportTier>
 
-/** The bounded proof summary: what a bond proved, never the signals it was proved with. */
+/** The summary of the proofs of a bond. It contains no signals. */
 export const PulseVerification = closed({
   device_possession: Type.Boolean(),
   local_auth: word(['verified', 'failed']),

@@ -2,7 +2,7 @@ import { type Static, Type } from './type.ts'
 import { DeviceFormat } from './device.ts'
 import { closed, word } from './primitives.ts'
 
-/** What a workflow may demand of a bond. What is not demanded never blocks. */
+/** The proofs that a workflow can require of a bond. A proof that is not required never blocks. */
 export const REQUIREMENTS = [
   'local_auth',
   'carrier',
@@ -13,10 +13,10 @@ export const REQUIREMENTS = [
 export const Requirement = word(REQUIREMENTS)
 export type Requirement = Static<typeof Requirement>
 
-/** What a step-up can ask for: a requirement, or the passport's chip. */
+/** The kinds of proof that a step-up can require: a requirement, or the passport's chip. */
 export type StepUpKind = Requirement | 'passport_chip'
 
-/** A workflow as an operator writes it: its actions, and what a bond for it must prove. */
+/** A workflow as an operator defines it: its actions, and the proofs that a bond needs. */
 export const Workflow = closed({
   name: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
   actions: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), {

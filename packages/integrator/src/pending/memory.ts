@@ -1,6 +1,6 @@
 import { type PendingRow, type PendingStore, ROW_KEPT_AFTER_EXPIRY_MS } from './pending-store.ts'
 
-/** The transaction of the memory store: a list of what to undo. */
+/** The transaction of the memory store: a list of undo functions. */
 export interface MemoryTransaction {
   /** Runs when the transaction does not commit, last registered first. */
   onRollback(undo: () => void): void
@@ -27,12 +27,12 @@ export function memoryPendingStore(): PendingStore<MemoryTransaction> {
   return {
     async put(row) {
       if (rows.has(row.session_id)) return
-      // The oldest row tells cheaply whether there is anything to sweep.
+      // If the oldest row has not expired, there is nothing to purge.
       const [oldest] = rows.values()
-      const forgotten = new Date(
+      const purgeBefore = new Date(
         Date.parse(row.created_at) - ROW_KEPT_AFTER_EXPIRY_MS,
       ).toISOString()
-      if (oldest !== undefined && oldest.expires_at < forgotten) removeExpired(forgotten)
+      if (oldest !== undefined && oldest.expires_at < purgeBefore) removeExpired(purgeBefore)
       rows.set(row.session_id, row)
     },
 
@@ -51,7 +51,7 @@ export function memoryPendingStore(): PendingStore<MemoryTransaction> {
     },
 
     async use({ session_id, owner, used_at }, tx) {
-      // No await between the look and the change: that is the whole lock.
+      // Without an await between the check and the change, no other use can interleave.
       const row = rows.get(session_id)
       if (row === undefined || row.owner !== owner || row.used_at !== null) return false
       rows.set(session_id, { ...row, used_at })

@@ -1,6 +1,6 @@
 import type { Secret } from '@bonded/contract'
 
-/** The integrator's own row for a session it asked for. Times are RFC 3339 UTC, as on the wire. */
+/** The backend's own row for a session that it created. Times are RFC 3339 in UTC. */
 export interface PendingRow {
   readonly session_id: string
   readonly workflow: string
@@ -8,29 +8,34 @@ export interface PendingRow {
   /** The signed-in user or browser login that requested the bond. Other users cannot use it. */
   readonly owner: string
   readonly completion_secret: Secret
-  /** The digest that the session was bound to, if it was. */
+  /** The digest of the session's context, or null without one. */
   readonly context_digest: string | null
   /** The user whose phone must approve, if known. */
   readonly subject_ref: string | null
   readonly created_at: string
-  /** As create answered it. A bond moves the session's expiry forward: ask the service, not this. */
+  /**
+   * The value from create. A bond extends the session, so read its current expiry from the service.
+   */
   readonly expires_at: string
   /** Null until an action used the bond. */
   readonly used_at: string | null
 }
 
-/** Which row is used, by whom, when. */
+/** The row to use, its owner, and the time. */
 export interface PendingUse {
   readonly session_id: string
   readonly owner: string
   readonly used_at: string
 }
 
-/** The service moves an expiry forward by at most 15 minutes and repeats a completion for an hour; then a row is of no use. */
+/**
+ * The service extends a session by at most 15 minutes and repeats a completion for one hour. A row
+ * is useless after that.
+ */
 export const ROW_KEPT_AFTER_EXPIRY_MS = 2 * 60 * 60 * 1000
 
 /**
- * Where the gate keeps its rows. `Tx` is your database's transaction, handed to your action as it is.
+ * The gate's storage. `Tx` is your database's transaction, which your action receives unchanged.
  * Every adapter passes `tests/pending-store-suite.ts`.
  *
  * @example
@@ -38,13 +43,16 @@ export const ROW_KEPT_AFTER_EXPIRY_MS = 2 * 60 * 60 * 1000
  * // update bond set used_at = $3 where session_id = $1 and owner = $2 and used_at is null
  */
 export interface PendingStore<Tx = unknown> {
-  /** Durable when it resolves. Putting the same session again changes nothing: a use is never undone by it. */
+  /**
+   * Durable when it resolves. Putting the same session again changes nothing, so it never undoes a
+   * use.
+   */
   put(row: PendingRow): Promise<void>
-  /** The row as last committed; undefined when there is none. */
+  /** The committed row, or undefined. */
   find(session_id: string): Promise<PendingRow | undefined>
   /**
-   * Runs `work` in one transaction: committed and durable when the promise resolves, without a trace
-   * when `work` rejects. A transaction is never run twice by the store.
+   * Runs `work` in one transaction: committed and durable when the promise resolves, without a
+   * trace when `work` rejects. A transaction is never run twice by the store.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /**
@@ -53,6 +61,8 @@ export interface PendingStore<Tx = unknown> {
    * owner also gets false. When `tx` rolls back, the row is unused again.
    */
   use(use: PendingUse, tx: Tx): Promise<boolean>
-  /** Drops rows that expired before this time; a call now and then is enough. Returns how many. */
+  /**
+   * Deletes the rows that expired before this time and returns their number. Call it periodically.
+   */
   removeExpired(before: string): Promise<number>
 }

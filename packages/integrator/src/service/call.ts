@@ -15,7 +15,9 @@ import {
 import type { GateClock, RandomBytes } from '../clock.ts'
 import { GateError, type GateErrorCode } from '../errors.ts'
 
-/** The part of `fetch` that the gate needs. It must honor `signal`, which ends a hanging attempt. */
+/**
+ * The part of `fetch` that the gate needs. It must honor `signal`, which ends a hanging attempt.
+ */
 export type FetchLike = (
   url: string,
   init: RequestParts & { readonly redirect: 'manual'; readonly signal: AbortSignal },

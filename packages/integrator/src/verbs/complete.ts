@@ -3,7 +3,7 @@ import { GateError } from '../errors.ts'
 import { completeSession } from '../service/sessions.ts'
 import type { GateDependencies } from './dependencies.ts'
 
-/** Tells the service that the action is durable. Safe to repeat until it succeeds. */
+/** Completes the session once the action is durable. Safe to repeat until it succeeds. */
 export async function completeBond<Tx>(
   gate: GateDependencies<Tx>,
   session_id: string,
@@ -12,7 +12,7 @@ export async function completeBond<Tx>(
   const row = id && (await gate.store.find(id))
   if (id === undefined || row === undefined)
     throw new GateError('session_unknown', 'The pending store has no row for this session.')
-  // The phone shows success on completion: not before there is one.
+  // The phone shows success on completion, so the action must have succeeded.
   if (row.used_at === null)
     throw new GateError(
       'action_not_committed',

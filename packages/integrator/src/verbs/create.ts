@@ -9,18 +9,18 @@ import { GateError } from '../errors.ts'
 import { createSession } from '../service/sessions.ts'
 import type { GateDependencies } from './dependencies.ts'
 
-/** What to bond, and for whom. */
+/** The bond to create. */
 export interface CreateBond {
   readonly workflow: string
   readonly action: string
   /**
-   * The signed-in user or browser login that asks: a non-empty string. Only the same owner can use
+   * The signed-in user or the browser's login: a non-empty string. Only the same owner can use
    * the bond.
    */
   readonly owner: string
   /**
-   * What the phone shows and signs. Make it, and its digest, from your own record, never from what
-   * the browser calls context.
+   * The text that the phone shows and signs. Build it and its digest from your own record, never
+   * from the browser's context.
    */
   readonly context?: SessionContext
   /** Allows a context without a digest. Pass it to `verify` or `protect` too. */
@@ -34,23 +34,23 @@ export interface CreateBond {
   readonly publishableKey?: string
 }
 
-/** A created session without what the browser must not have. */
+/** A created session without its completion secret. */
 export type PublicCreatedSession = Omit<CreatedSession, 'completion_secret'>
 
 /** The random bytes of an Idempotency-Key: too many to guess, or to repeat by chance. */
 const IDEMPOTENCY_KEY_BYTES = 24
 
 /**
- * The create answer without its completion secret: what the browser may have.
+ * Removes the completion secret from the create answer. Send the result to the browser.
  *
  * @example 'completion_secret' in publicSession(created) // false
  */
 export function publicSession(created: CreatedSession): PublicCreatedSession {
-  const { completion_secret: _kept, ...session } = created
+  const { completion_secret: _secret, ...session } = created
   return session
 }
 
-/** Creates the session, stores the row, and returns what the browser may have. */
+/** Creates the session, stores the row, and returns the session for the browser. */
 export async function createBond<Tx>(
   gate: GateDependencies<Tx>,
   bond: CreateBond,

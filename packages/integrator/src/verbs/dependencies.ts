@@ -3,15 +3,19 @@ import type { PendingStore } from '../pending/pending-store.ts'
 import type { Service } from '../service/call.ts'
 import type { IssuedVerdicts } from './issued-verdicts.ts'
 
-/** What every check of this gate requires, in addition to the service's own workflow policy. */
+/**
+ * The requirements of every check of this gate, in addition to the service's own workflow policy.
+ */
 export interface GatePolicy {
   /** Your tenant id: a session of another tenant is rejected. */
   readonly tenant_id?: string
-  /** By workflow, the passport setting. `required` rejects a bond without the chip. Default `none`. */
+  /**
+   * By workflow, the passport setting. `required` rejects a bond without the chip. Default `none`.
+   */
   readonly passport?: { readonly [workflow: string]: 'none' | 'optional' | 'required' }
 }
 
-/** What the verbs work with. */
+/** The dependencies of the verbs. */
 export interface GateDependencies<Tx> {
   readonly service: Service
   readonly store: PendingStore<Tx>

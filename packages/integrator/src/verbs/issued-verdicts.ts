@@ -7,7 +7,7 @@ import type { AcceptVerdict, ReviewVerdict, Unissued } from './verdict.ts'
  */
 export const VERDICT_TTL_MS = 30_000
 
-/** What the gate itself knows of a verdict that it issued. */
+/** The gate's own record of a verdict that it issued. */
 export interface IssuedVerdict {
   readonly session_id: string
   readonly owner: string
@@ -24,8 +24,9 @@ export interface IssuedVerdicts {
 }
 
 /**
- * Keeps the facts of each verdict beside it, by identity. An object that was assembled, copied,
- * parsed, or issued by a gate with another policy has no facts here, so nothing can be used with it.
+ * Stores the facts of each verdict by identity. An object that was assembled, copied,
+ * parsed, or issued by a gate with another policy has no facts here, so nothing can be used with
+ * it.
  */
 export function issuedVerdicts(): IssuedVerdicts {
   const issued = new WeakMap<object, IssuedVerdict>()

@@ -7,7 +7,10 @@ import { useBond } from './use.ts'
 import { type AcceptVerdict, rejected, type ReviewVerdict, type Submit } from './verdict.ts'
 import { verifySubmit } from './verify.ts'
 
-/** A submit, and what to do with it. An action throws only when nothing of it is durable: then the bond is unused again. */
+/**
+ * A submit and its actions. An action may throw only if nothing of it is durable: the bond is then
+ * unused again.
+ */
 export interface ProtectedSubmit<Tx, T> extends Submit {
   /** The protected action. Runs at most once for a bond. */
   readonly accept: (tx: Tx, verdict: AcceptVerdict) => Promise<T>
@@ -18,7 +21,7 @@ export interface ProtectedSubmit<Tx, T> extends Submit {
   readonly review?: (tx: Tx, verdict: ReviewVerdict) => Promise<T>
 }
 
-/** What became of a protected submit. */
+/** The outcome of a protected submit. */
 export type ProtectOutcome<T> =
   | { readonly outcome: 'completed'; readonly decision: 'accept' | 'review'; readonly result: T }
   /**
@@ -31,7 +34,7 @@ export type ProtectOutcome<T> =
       readonly result: T
       readonly error: GateError
     }
-  /** Doubts, and no `review` was given. Nothing ran. */
+  /** The bond is weak, and no `review` action was passed. Nothing ran. */
   | {
       readonly outcome: 'review'
       readonly reasons: readonly ReviewReason[]
@@ -51,8 +54,8 @@ export async function protectSubmit<Tx, T>(
 ): Promise<ProtectOutcome<T>> {
   const verdict = await verifySubmit(gate, submit)
   if (verdict.decision === 'reject') {
-    const { decision: _said, ...refusal } = verdict
-    return { outcome: 'rejected', ...refusal }
+    const { decision: _decision, ...rejection } = verdict
+    return { outcome: 'rejected', ...rejection }
   }
   const action = actionFor(submit, verdict)
   if (action === undefined)
@@ -68,7 +71,7 @@ export async function protectSubmit<Tx, T>(
     await completeBond(gate, verdict.session_id)
     return { outcome: 'completed', ...done }
   } catch (cause) {
-    // The action is durable: from here on nothing may look like a failure of it.
+    // The action is durable, so an error from here on must not be reported as its failure.
     const error =
       cause instanceof GateError
         ? cause

@@ -5,22 +5,23 @@ import type { GateError } from '../errors.ts'
 /** In types only: `createGate` knows its verdicts by identity. */
 declare const issuedByGate: unique symbol
 
-/** A protected submit as it arrived, and what your endpoint protects. */
+/** A protected submit, and the workflow and action of your endpoint. */
 export interface Submit {
-  /** What the form carried. Anything but a string counts as missing. */
+  /** The session id of the form. Any value but a string counts as missing. */
   readonly session_id: string | undefined
   /**
-   * Who submits: the same non-empty string as at create, from your own sign-in, never from the form.
+   * Who submits: the same non-empty string as at create, from your own sign-in, never from the
+   * form.
    */
   readonly owner: string
-  /** Named by the endpoint that is protected: a bond for a lesser action must not open a greater one. */
+  /** Fixed by the endpoint: a bond for a lesser action must not authorize a greater one. */
   readonly workflow: string
   readonly action: string
   /** `bindingDigest` of the *submitted* form. Required where create was given a context. */
   readonly form_digest?: string
   /**
    * Accepts a session whose context has no digest, or a submit without one. The user's approval is
-   * then not bound to the submitted form, so use it only where the form cannot change what is done.
+   * then not bound to the submitted form, so use it only where the form cannot change the action.
    */
   readonly acceptAnyContext?: true
 }
@@ -35,18 +36,18 @@ interface Passed {
   readonly subject_ref: string | null
 }
 
-/** The bond is good: use it within `VERDICT_TTL_MS`, then complete it. Frozen; a copy is worthless. */
+/** The bond is valid. Use it within `VERDICT_TTL_MS`, then complete it. A copy is rejected. */
 export interface AcceptVerdict extends Passed {
   readonly decision: 'accept'
   readonly reasons: readonly []
   readonly advice: readonly []
 }
 
-/** The bond is good, with doubts: have it reviewed before the action takes effect. */
+/** The bond is valid but weak: have the request reviewed before the action takes effect. */
 export interface ReviewVerdict extends Passed {
   readonly decision: 'review'
   readonly reasons: readonly ReviewReason[]
-  /** A plain sentence for each reason. */
+  /** A sentence for each reason. */
   readonly advice: readonly string[]
 }
 
@@ -59,10 +60,10 @@ export type Unissued =
 export interface RejectVerdict {
   readonly decision: 'reject'
   readonly reasons: readonly RejectReason[]
-  /** A plain sentence for each reason: what the user can do. */
+  /** A sentence for each reason: what the user can do. */
   readonly advice: readonly string[]
   /**
-   * For your log, not for the user: why the service could not be asked, or what your call lacked.
+   * For your log, not for the user: the failed call to the service, or the missing argument.
    */
   readonly error?: GateError
 }

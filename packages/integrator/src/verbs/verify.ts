@@ -7,7 +7,7 @@ import { VERDICT_TTL_MS } from './issued-verdicts.ts'
 import type { GateDependencies } from './dependencies.ts'
 import { rejected, type Submit, type Unissued, type Verdict } from './verdict.ts'
 
-/** Judges a submit. Changes nothing; `use` makes the verdict count, once. */
+/** Verifies a submit. It changes nothing: `use` consumes the bond, once. */
 export async function verifySubmit<Tx>(
   gate: GateDependencies<Tx>,
   submit: Submit,
@@ -15,18 +15,18 @@ export async function verifySubmit<Tx>(
   const session_id = typeof submit.session_id === 'string' ? submit.session_id : ''
   if (session_id === '') return rejected('session_missing')
   if (!isOwner(submit.owner)) return rejected('session_not_ours', OWNER_MISSING)
-  // The row comes first: a guessed id costs no call, and only an id of ours becomes part of a path.
+  // The row comes first: a guessed id costs no call and never becomes part of a path.
   const id = parseId('sess', session_id)
   const row = id && (await gate.store.find(id))
   if (id === undefined || row === undefined || row.owner !== submit.owner)
     return rejected('session_not_ours')
   if (row.used_at !== null) return rejected('already_used')
 
-  // Before the call: the time that the answer travels must not lengthen the verdict's lifetime.
-  const askedAtMs = gate.clock.now()
+  // Before the call: the duration of the call must not extend the verdict's lifetime.
+  const startedAtMs = gate.clock.now()
   const session = await fetchSession(gate, id)
   if (session instanceof GateError) return rejected('session_unavailable', session)
-  return judge({ gate, submit, row, session, askedAtMs })
+  return judge({ gate, submit, row, session, startedAtMs })
 }
 
 const OWNER_MISSING = new GateError(
@@ -51,10 +51,10 @@ interface Facts<Tx> {
   readonly submit: Submit
   readonly row: PendingRow
   readonly session: FullSession
-  readonly askedAtMs: number
+  readonly startedAtMs: number
 }
 
-function judge<Tx>({ gate, submit, row, session, askedAtMs }: Facts<Tx>): Verdict {
+function judge<Tx>({ gate, submit, row, session, startedAtMs }: Facts<Tx>): Verdict {
   const { policy } = gate
   const passport = policy.passport?.[submit.workflow]
   // The service's own time, so that a wrong clock here neither ends a bond early nor prolongs it.
@@ -88,7 +88,7 @@ function judge<Tx>({ gate, submit, row, session, askedAtMs }: Facts<Tx>): Verdic
     verdict.decision === 'accept'
       ? { ...verdict, ...bond, advice: [] }
       : { ...verdict, ...bond, advice }
-  return gate.verdicts.issue(unissued, askedAtMs + leftMs)
+  return gate.verdicts.issue(unissued, startedAtMs + leftMs)
 }
 
 const DIGEST_MISSING = new GateError(

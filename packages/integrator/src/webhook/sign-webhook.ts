@@ -1,7 +1,7 @@
 import type { Secret } from '@bonded/contract'
 import { entryOf, keyOf, macOf } from './signature.ts'
 
-/** A delivery to be signed. */
+/** A delivery to sign. */
 export interface UnsignedWebhook {
   readonly id: string
   readonly sentAtMs: number
@@ -9,9 +9,9 @@ export interface UnsignedWebhook {
 }
 
 /**
- * The headers that the service sends with a delivery: for the tests of your own endpoint.
+ * Returns the headers of a signed delivery, for the tests of your endpoint.
  *
- * @throws {GateError} `invalid_configuration` where the secret is none
+ * @throws {GateError} `invalid_configuration` for a malformed secret
  * @example (await signWebhook({ id: 'evt_1', sentAtMs: 0, body: '{}' }, new Secret('whsec_…')))['webhook-id'] // 'evt_1'
  */
 export async function signWebhook({ id, sentAtMs, body }: UnsignedWebhook, secret: Secret) {

@@ -4,19 +4,19 @@ import { GateError } from '../errors.ts'
 const PREFIX = 'whsec_'
 const VERSION = 'v1'
 
-/** A secret of a webhook endpoint as a key. @throws {GateError} `invalid_configuration` where it is none */
+/** The key of an endpoint's secret. @throws {GateError} `invalid_configuration` if malformed */
 export async function keyOf(secret: string): Promise<CryptoKey> {
   const bytes = decodeBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret)
   if (bytes === undefined || bytes.length === 0) {
     throw new GateError(
       'invalid_configuration',
-      'A webhook secret is whsec_ and the base64 of its bytes: take the one that was shown when the endpoint was made.',
+      'The webhook secret is malformed. It is whsec_ and the base64 of its bytes: copy the one shown when the endpoint was created.',
     )
   }
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
 }
 
-/** What Standard Webhooks signs: the id, the seconds and the body as they are sent. */
+/** The MAC over the id, the timestamp and the body, as Standard Webhooks defines it. */
 export async function macOf(
   key: CryptoKey,
   { id, timestamp, body }: { id: string; timestamp: string; body: string | Uint8Array },
@@ -34,7 +34,7 @@ export function entryOf(mac: Uint8Array): string {
   return `${VERSION},${btoa(String.fromCharCode(...mac))}`
 }
 
-/** The signatures of a header that this version understands; others belong to other versions. */
+/** The `v1` signatures of a header. Other versions are ignored. */
 export function signaturesIn(header: string): readonly Uint8Array[] {
   return header.split(' ').flatMap((entry) => {
     const [version, text = ''] = entry.split(',', 2)
@@ -43,14 +43,14 @@ export function signaturesIn(header: string): readonly Uint8Array[] {
   })
 }
 
-/** Whether two MACs are equal, in a time that does not tell where they differ. */
+/** Compares two MACs in constant time. */
 export function sameMac(one: Uint8Array, other: Uint8Array): boolean {
   let difference = one.length ^ other.length
-  for (const [at, byte] of one.entries()) difference |= byte ^ (other[at] ?? 0)
+  for (const [index, byte] of one.entries()) difference |= byte ^ (other[index] ?? 0)
   return difference === 0
 }
 
-/** Padded base64 as an encoder writes it, or undefined: one value has one spelling. */
+/** The bytes of canonical padded base64, or undefined. */
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (text.length % 4 !== 0 || !/^[0-9A-Za-z+/]*={0,2}$/.test(text)) return undefined
   return decodeBase64url(text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, ''))

@@ -3,27 +3,30 @@ import { GateError } from '../errors.ts'
 import type { Secret } from '@bonded/contract'
 import { keyOf, macOf, sameMac, signaturesIn } from './signature.ts'
 
-/** Standard Webhooks: five minutes either way, so that a recorded delivery soon is worth nothing. */
+/** Standard Webhooks: five minutes in either direction limit the replay of a recorded delivery. */
 const TOLERANCE_MS = 300_000
 
-/** Headers as `fetch` gives them, or as Node does: a plain object with names in lower case. */
+/** The headers of `fetch`, or those of Node: a plain object with names in lower case. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** Why a delivery is none of ours. */
+/** Why a delivery is rejected. */
 export type WebhookRejectReason =
   | 'header_missing'
   | 'timestamp_malformed'
   | 'timestamp_out_of_range'
   | 'signature_mismatch'
 
-/** What {@link verifyWebhook} answers. `id` stays the same when a delivery is repeated: keep it, and act once. */
+/**
+ * The result of {@link verifyWebhook}. A repeated delivery has the same `id`: store it, and act
+ * once.
+ */
 export type WebhookVerdict =
   | { readonly decision: 'accept'; readonly id: string; readonly sentAtMs: number }
   | { readonly decision: 'reject'; readonly reason: WebhookRejectReason }
 
-/** One delivery, and what it is judged by. */
+/** One delivery and the inputs of its verification. */
 export interface WebhookDelivery {
   readonly headers: WebhookHeaders
   /** The raw body before any parser, because the signature covers its bytes. */
@@ -34,10 +37,10 @@ export interface WebhookDelivery {
 }
 
 /**
- * Whether a delivery was signed by the service, and lately (Standard Webhooks, `v1`). Answer 400 to what is rejected.
- * Parse the body only after it was accepted.
+ * Verifies that the service signed a delivery within the last five minutes (Standard Webhooks,
+ * `v1`). Return 400 for a rejected delivery, and parse the body only after it is accepted.
  *
- * @throws {GateError} `invalid_configuration` where a secret is none
+ * @throws {GateError} `invalid_configuration` for a malformed secret
  * @example (await verifyWebhook({ headers: request.headers, body: await request.text(), secret: new Secret('whsec_…') })).decision // 'accept'
  */
 export async function verifyWebhook({
@@ -58,7 +61,7 @@ export async function verifyWebhook({
 
   if (!/^\d{1,12}$/.test(timestamp)) return { decision: 'reject', reason: 'timestamp_malformed' }
   const sentAtMs = Number(timestamp) * 1_000
-  // The service writes whole seconds: the delivery of this second is not of the future.
+  // The timestamp has whole seconds, so the tolerance applies in both directions.
   if (Math.abs(clock.now() - sentAtMs) > TOLERANCE_MS)
     return { decision: 'reject', reason: 'timestamp_out_of_range' }
 

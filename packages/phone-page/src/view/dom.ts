@@ -1,6 +1,6 @@
 /**
- * An element with attributes and children. Text is inserted as text nodes only: nothing here is a sink that a
- * Content Security Policy or Trusted Types would have to stop.
+ * An element with attributes and children. Text is inserted as text nodes only: nothing here is a
+ * sink that a Content Security Policy or Trusted Types would have to stop.
  */
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,

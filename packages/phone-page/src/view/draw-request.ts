@@ -12,8 +12,8 @@ import {
 type RequestScreen = Extract<Screen, { name: 'request' }>
 
 /**
- * The request: who asks, from which page, what exactly. "Approve" and "This wasn't me" have the same size and
- * weight, so that a tired user does not approve by habit.
+ * The request: who asks, from which page, what exactly. "Approve" and "This wasn't me" have the
+ * same size and weight, so that a tired user does not approve by habit.
  */
 export function drawRequest(screen: RequestScreen, context: DrawingContext): DrawnScreen {
   const { messages, onChoice, motionAccess } = context

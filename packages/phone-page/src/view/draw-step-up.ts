@@ -12,7 +12,9 @@ import { icon } from './icon.ts'
 
 type StepUpScreen = Extract<Screen, { name: 'step_up' }>
 
-/** What a step-up needs. Progress is redrawn in place, so that focus and announcements stay calm. */
+/**
+ * What a step-up needs. Progress is redrawn in place, so that focus and announcements stay calm.
+ */
 export function drawStepUp(first: StepUpScreen, context: DrawingContext): DrawnScreen {
   const { messages, onChoice } = context
   const text = messages.stepUp

@@ -10,8 +10,8 @@ export interface View {
 }
 
 /**
- * Draws into an element of the document. A new screen moves the focus to its heading, so that a screen reader
- * announces it; a redraw of the same screen leaves the focus alone.
+ * Draws into an element of the document. A new screen moves the focus to its heading, so that a
+ * screen reader announces it; a redraw of the same screen leaves the focus alone.
  */
 export function createView(
   root: HTMLElement,

@@ -22,7 +22,8 @@ interface Waiting {
  * Rotates the device token and stores the new one. The old token works until the new one is first
  * used, so the phone repeats a request whose answer was lost, with a new signature.
  *
- * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+ * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
+ * `cancelled`
  */
 export function renewToken(
   phone: PhoneDependencies,

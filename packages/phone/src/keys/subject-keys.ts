@@ -29,7 +29,10 @@ export interface ListedKey extends SubjectKey {
   readonly own: boolean
 }
 
-/** A key that another phone has approved: all that its own phone has to keep. The token prints as `[secret]`. */
+/**
+ * A key that another phone has approved, for its own phone to store. The token prints as
+ * `[secret]`.
+ */
 export type AddedKey = Omit<PhoneDevice, 'format'>
 
 interface Waiting {
@@ -37,7 +40,8 @@ interface Waiting {
 }
 
 /**
- * The keys of the phone's subject, oldest first. Show them to the user: a key that the user does not know is a thief's.
+ * The keys of the phone's subject, oldest first. Show them to the user: an unknown key may be an
+ * attacker's.
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
  */
@@ -89,7 +93,7 @@ export async function addKey(
 }
 
 /**
- * What the key of this phone shows of itself for a phone that is registered already. It is valid for five minutes.
+ * The registration of this phone's key, for a registered phone to approve within five minutes.
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`
  */
@@ -98,7 +102,7 @@ export function proposeKey(phone: PhoneDependencies): Promise<DeviceRegistration
 }
 
 /**
- * Keeps the key that another phone has added for this one.
+ * Stores the key that another phone has added for this one.
  *
  * @throws {PhoneError} `origin_not_usable` where it was added at another service
  */
@@ -113,10 +117,10 @@ export async function acceptKey(
 }
 
 /**
- * Removes a key of the phone's subject for good. A phone that removes its own key must drop what its store keeps.
+ * Removes a key of the phone's subject. A phone that removes its own key must clear its store.
  *
- * @throws {PhoneError} `refused` (`device_not_found`, `device_not_usable`), `unreachable`, `answer_unreadable`,
- * `counter_exhausted`, `cancelled`
+ * @throws {PhoneError} `refused` (`device_not_found`, `device_not_usable`), `unreachable`,
+ * `answer_unreadable`, `counter_exhausted`, `cancelled`
  */
 export async function removeKey(
   phone: PhoneDependencies,

@@ -10,19 +10,22 @@ export interface MotionSample {
   readonly gyro: readonly [number, number, number]
 }
 
-/** What the phone's sensors saw until just now. */
+/** A recording of the phone's sensors up to now. */
 export interface MotionRecording {
   readonly samples: readonly MotionSample[]
   /** When the screen was touched, on the clock of the samples. */
   readonly touches_ms: readonly number[]
 }
 
-/** How much of the past a phone reports: twice what the service needs for a full score, and no more. */
+/** The reported period: twice as long as the service needs for a full score. */
 export const WINDOW_S = 60
-/** A second with fewer readings says too little of its variance. Phones read 50 to 200 times a second. */
+/** Fewer readings give no reliable variance. Phones read 50 to 200 times a second. */
 const MIN_SAMPLES_A_SECOND = 10
 const REST_MS2 = 9.81
-/** The mean pull in a second of a phone near the ground. Outside, gravity was left out, the unit is not m/s², or the values are made up. */
+/**
+ * The mean acceleration of a phone near the ground, over one second. Outside this range, gravity is
+ * missing, the unit is not m/s², or the values are fabricated.
+ */
 const GRAVITY_MS2 = [6, 15] as const
 /** A second in which the phone was turned by more than about 35 degrees counts as handling. */
 const TURN_RAD = 0.6
@@ -42,8 +45,8 @@ export function motionFeatures({ samples, touches_ms }: MotionRecording): Sensor
   const usable = forwardOnly(samples)
   const [first, last, jolt] = [usable[0], usable.at(-1), strongestOf(usable)]
   if (first === undefined || last === undefined || jolt === undefined) return undefined
-  // Where the seconds are cut follows from what was recorded, not from when it was read: the same movement, played into
-  // the sensors again, gives the same seconds, and the service knows them again.
+  // The seconds are aligned to the recording, not to the time of reading. A replayed movement then
+  // has the same features, and the service recognizes them.
   const end = last.t_ms - modulo(last.t_ms - jolt.t_ms - 500, 1_000)
   const seconds = Math.min(WINDOW_S, Math.floor((end - first.t_ms) / 1_000))
   if (seconds < 1) return undefined
@@ -54,7 +57,7 @@ export function motionFeatures({ samples, touches_ms }: MotionRecording): Sensor
   for (const sample of usable) read[secondOf(sample.t_ms)]?.push(sample)
   const touched = Array.from({ length: seconds }, () => 0)
   for (const t_ms of touches_ms) {
-    // The touch that approves is the last thing that happens; it belongs to the last whole second.
+    // The approving touch comes last and belongs to the last whole second.
     const second = t_ms <= last.t_ms ? Math.min(secondOf(t_ms), seconds - 1) : seconds
     if (second in touched) touched[second] = (touched[second] ?? 0) + 1
   }
@@ -81,7 +84,7 @@ function featureOf(
   }
 }
 
-/** The reading that is furthest from rest. */
+/** The reading that deviates most from rest. */
 function strongestOf(samples: readonly MotionSample[]): MotionSample | undefined {
   const jolt = ({ acc }: MotionSample) => Math.abs(lengthOf(acc) - REST_MS2)
   let strongest: MotionSample | undefined
@@ -106,7 +109,7 @@ function forwardOnly(samples: readonly MotionSample[]): readonly MotionSample[] 
   })
 }
 
-/** The variances of the three axes, added up. Gravity is in it on purpose: who turns a phone turns gravity in it. */
+/** The sum of the variances of the three axes. Gravity is included: it shows a turned phone. */
 function variance(samples: readonly MotionSample[], sensor: 'acc' | 'gyro'): number {
   let sum = 0
   for (const axis of [0, 1, 2] as const) {
@@ -118,7 +121,7 @@ function variance(samples: readonly MotionSample[], sensor: 'acc' | 'gyro'): num
   return sum
 }
 
-/** Four digits are more than a sensor knows, and keep the request small. */
+/** Four digits exceed a sensor's precision and keep the request small. */
 function bounded(value: number): number {
   return Math.min(MAX_VARIANCE, Number(value.toPrecision(4)))
 }

@@ -15,7 +15,7 @@ import { currentToken } from '../keys/current-token.ts'
 import type { AbortSignalLike, FetchLike, PhoneClock, PhoneStore } from '../ports.ts'
 import { withRetry } from './retry.ts'
 
-/** What a call to the service depends on. */
+/** The dependencies of a call to the service. */
 export interface CallDependencies {
   readonly origin: string
   readonly fetch: FetchLike

@@ -3,8 +3,8 @@ import type { PhoneClock } from '../ports.ts'
 import { type ServerTime, syncTo } from '../server-time.ts'
 
 /**
- * Runs an act that signs a time. Where the service rejects the time (the phone's clock stood still, say), its answer
- * has the right one, and the act runs once more by that.
+ * Runs an act that signs a time. When the service rejects the time, for example because the phone's
+ * clock stopped, the act runs once more with the time of the rejection.
  *
  * @throws what the act throws
  */

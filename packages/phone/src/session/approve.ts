@@ -3,7 +3,7 @@ import type { AbortSignalLike } from '../ports.ts'
 import { answerOnce } from './attest.ts'
 import type { ClaimedSession, PhoneDependencies } from './claimed-session.ts'
 import type { GatherSignals } from './signals.ts'
-import { demandAnswerable, signalsAsked } from './step-up.ts'
+import { requireAnswerable, requiredSignals } from './step-up.ts'
 
 /** Protocol 4: the third valid assertion that misses the policy ends the session. */
 const MAX_ANSWERS = 3
@@ -35,9 +35,9 @@ export async function approve(
 ): Promise<ClaimedSession> {
   let known = claimed
   for (let answers = 0; answers < MAX_ANSWERS; answers++) {
-    const asked = signalsAsked(known)
-    const signals = await gather(asked)
-    demandAnswerable(asked, signals)
+    const required = requiredSignals(known)
+    const signals = await gather(required)
+    requireAnswerable(required, signals)
     const before = known
     known = await oneAtATime(() => answerOnce(phone, before, { signals, signal }))
     onAnswer?.(known)

@@ -24,7 +24,8 @@ interface Answering {
  * Answers the session's nonce once: evidence, then the assertion over it. The result is bonded, or
  * requires a step-up.
  *
- * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+ * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
+ * `cancelled`
  */
 export async function answerOnce(
   phone: PhoneDependencies,
@@ -64,7 +65,8 @@ function submit(
     device: claimed.device,
     body: () => assertionOver(phone, gathered),
     read: (answer) => parseSession(phone, claimed, { answer, session_id }),
-    // The service rejects the repetition of an assertion that led to a step-up or ended the session.
+    // The service rejects the repetition of an assertion that led to a step-up or ended the
+    // session.
     async afterLostAnswer() {
       const current = await getSession(phone, claimed, { signal })
       const isUnchanged = current.session.nonce === nonce && current.session.state === state

@@ -12,7 +12,7 @@ import { type ServerTime, syncTo } from '../server-time.ts'
 import { call } from '../service/call.ts'
 import { readSession } from '../service/read-answer.ts'
 
-/** What the steps of a session depend on. */
+/** The dependencies of the steps of a session. */
 export interface PhoneDependencies extends RegistrationDependencies {
   readonly sha256: Sha256
   /** Without it, the phone polls for the completion. */
@@ -22,7 +22,9 @@ export interface PhoneDependencies extends RegistrationDependencies {
 /** A session that this phone has claimed, as last received. Each step returns a new one. */
 export interface ClaimedSession {
   readonly device: PhoneDevice
-  /** The nonce of the scanned QR code. It authorizes the phone view while the session can be read. */
+  /**
+   * The nonce of the scanned QR code. It authorizes the phone view while the session can be read.
+   */
   readonly claimed_nonce: string
   readonly session: PhoneSession
   readonly server_time: ServerTime
@@ -31,8 +33,9 @@ export interface ClaimedSession {
 /**
  * Claims a session for this phone. Safe to repeat.
  *
- * @throws {PhoneError} `refused` (`challenge_expired`, `session_claimed`, `nonce_mismatch`, `session_not_live`,
- * `device_not_usable`), `origin_not_usable`, `unreachable`, `answer_unreadable`, `cancelled`
+ * @throws {PhoneError} `refused` (`challenge_expired`, `session_claimed`, `nonce_mismatch`,
+ * `session_not_live`, `device_not_usable`), `origin_not_usable`, `unreachable`,
+ * `answer_unreadable`, `cancelled`
  */
 export function claim(
   phone: PhoneDependencies,
@@ -83,7 +86,8 @@ export function parseSession(
  * Reads a claimed session.
  *
  * @param wait_ms the service waits up to so long for a change after the last known `seq`
- * @throws {PhoneError} `refused` (`session_not_found`), `unreachable`, `answer_unreadable`, `cancelled`
+ * @throws {PhoneError} `refused` (`session_not_found`), `unreachable`, `answer_unreadable`,
+ * `cancelled`
  */
 export function getSession(
   phone: PhoneDependencies,

@@ -15,20 +15,21 @@ import { readEvidence } from '../service/read-answer.ts'
 import type { ClaimedSession, PhoneDependencies } from './claimed-session.ts'
 import { type PhoneSignals, toWire } from './signals.ts'
 
-/** Evidence this close to its end is fetched anew: the assertion still has to travel. */
+/** Evidence that expires sooner is fetched again: the assertion must arrive before that. */
 const EXPIRY_MARGIN_MS = 5_000
 
-/** A summary, and the session as it is known after fetching it. */
+/** An evidence summary, and the session after fetching it. */
 export interface Gathered {
   readonly claimed: ClaimedSession
   readonly evidence: VerifiedEvidence
 }
 
 /**
- * Has the service judge the signals. A repetition is signed anew, because the service may have counted the lost one:
- * the same counter again would be refused.
+ * Fetches an evidence summary of the signals. Each attempt has a new signature, because the service
+ * may have counted the lost one and rejects a repeated counter.
  *
- * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`, `cancelled`
+ * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
+ * `cancelled`
  */
 export async function fetchEvidence(
   phone: PhoneDependencies,
@@ -59,12 +60,12 @@ export function isCurrent(phone: PhoneDependencies, { claimed, evidence }: Gathe
   )
 }
 
-/** Protocol 7: what a passport's chip signs. */
+/** The challenge that a passport's chip signs (protocol 7). */
 async function challengeFor({ sha256 }: PhoneDependencies, nonce: string): Promise<Uint8Array> {
   return (await sha256(utf8(`bond-aa/v1${nonce}`))).slice(0, 8)
 }
 
-interface Found {
+interface GatheredSignals {
   readonly signals: PhoneSignals
   readonly passport: PassportSignal | undefined
 }
@@ -72,7 +73,7 @@ interface Found {
 async function signedRequest(
   phone: PhoneDependencies,
   known: ClaimedSession,
-  { signals, passport }: Found,
+  { signals, passport }: GatheredSignals,
 ): Promise<EvidenceRequest> {
   const { device, session, server_time } = known
   const { device_id, subject_id, key_id } = device
@@ -84,7 +85,8 @@ async function signedRequest(
     subject_id,
     issued_at: timestampAt(server_time, phone.clock.now()),
   }
-  // Protocol 7: one prompt per approval is enough, so a browser key does not sign its evidence request.
+  // Protocol 7: one prompt per approval is enough, so a browser key does not sign its evidence
+  // request.
   if (phone.signer.format === 'webauthn') return { ...fields, signals: wire }
   const payload = evidenceRequestPayload({ ...fields, signals: await hashOf(phone.sha256, wire) })
   return { ...fields, signals: wire, app_attest: await signPayload(phone, { payload, key_id }) }

@@ -1,12 +1,14 @@
 import { type PhoneSession, sanitizeDisplayText } from '@bonded/contract'
 
 /**
- * What the user decides on: which tenant asks, on which page, for what. Safe to show: each hidden
- * character reads U+FFFD.
+ * The request that the user decides on: tenant, page and purpose. It is safe to show: each hidden
+ * character is replaced by U+FFFD.
  */
 export interface ShownRequest {
   readonly tenant_name: string
-  /** The page's origin, as reported by the browser; null until a page has shown itself. */
+  /**
+   * The page's origin, as reported by the browser; null until a page has presented the watch token.
+   */
   readonly requesting_origin: string | null
   readonly workflow: string | null
   readonly action: string | null
@@ -16,8 +18,8 @@ export interface ShownRequest {
 }
 
 /**
- * What the session asks, for a screen. The service rejects hidden and stacked characters; the phone
- * replaces them too, so that what a user approves does not depend on the service alone.
+ * The request of a session, for a screen. The service rejects hidden and stacked characters. The
+ * phone replaces them too, so that the displayed text does not depend on the service alone.
  */
 export function requestOf(session: PhoneSession): ShownRequest {
   const { tenant_name, requesting_origin, workflow, action, context, expires_in_ms } = session

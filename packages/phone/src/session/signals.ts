@@ -7,17 +7,19 @@ import type {
 import { type ServerTime, timestampAt } from '../server-time.ts'
 
 /**
- * Reads the passport that is held to the phone. Its chip signs the challenge: the eight bytes are made from the
- * session's nonce, so what it answers serves this session only.
+ * Reads a passport by NFC. Its chip signs the challenge, eight bytes derived from the session's
+ * nonce, so that the signature is valid for this session only.
  */
 export type ReadPassport = (challenge: Uint8Array) => Promise<PassportSignal> | PassportSignal
 
-/** What the phone found out about its owner, with the moment on the phone's own clock. */
+/** The signals that the phone gathered. Times are of the phone's own clock. */
 export interface PhoneSignals {
   readonly local_auth: {
     readonly result: 'verified' | 'failed'
     readonly method: LocalAuthMethod
-    /** When, in milliseconds of the injected clock. It becomes `verified_at` in the service's time. */
+    /**
+     * When, in milliseconds of the injected clock. It becomes `verified_at` in the service's time.
+     */
     readonly at_ms: number
   }
   readonly sensor_continuity?: SensorSignal
@@ -29,19 +31,21 @@ export interface PhoneSignals {
   readonly passport?: ReadPassport
 }
 
-/** What is asked of the phone before it signs. */
-export interface SignalsAsked {
-  /** Kinds that a step-up demands; empty the first time. */
+/** The proofs that the session requires before the phone signs. */
+export interface RequiredSignals {
+  /** The kinds that a step-up requires; empty the first time. */
   readonly required: readonly string[]
   readonly reasons: readonly string[]
   /** Valid assertions left before the session ends; undefined the first time. */
   readonly attempts_left: number | undefined
 }
 
-/** Gathers signals: asks for a finger or a face, reads the sensors' last minute. */
-export type GatherSignals = (asked: SignalsAsked) => Promise<PhoneSignals> | PhoneSignals
+/** Gathers signals: verifies the user, and reads the last minute of the sensors. */
+export type GatherSignals = (required: RequiredSignals) => Promise<PhoneSignals> | PhoneSignals
 
-/** The signals as the wire has them. Times come from the service's clock, so a wrong one on the phone breaks nothing. */
+/**
+ * The signals in the form of the API. Times are the service's, so the phone's clock may be wrong.
+ */
 export function toWire(
   signals: PhoneSignals,
   { time, passport }: { time: ServerTime; passport: PassportSignal | undefined },

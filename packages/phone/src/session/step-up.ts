@@ -1,9 +1,11 @@
 import type { StepUpKind } from '@bonded/contract'
 import { PhoneError } from '../errors.ts'
 import type { ClaimedSession } from './claimed-session.ts'
-import type { PhoneSignals, SignalsAsked } from './signals.ts'
+import type { PhoneSignals, RequiredSignals } from './signals.ts'
 
-/** The kinds of proof this library can give. For `passport_chip` the app must bring a way to read one. */
+/**
+ * The kinds of proof that this library supports. `passport_chip` needs an app that can read one.
+ */
 export const ANSWERABLE_KINDS: readonly StepUpKind[] = [
   'local_auth',
   'sensor_continuity',
@@ -14,12 +16,12 @@ export const ANSWERABLE_KINDS: readonly StepUpKind[] = [
 ]
 
 /**
- * What the session asks of the phone now.
+ * The proofs that the session requires of the phone now.
  *
- * @throws {PhoneError} `step_up_unsupported` for a kind that this phone does not know: protocol 1 has it stop, not guess;
- * `not_awaiting` where the session waits for no phone
+ * @throws {PhoneError} `step_up_unsupported` for an unknown kind, at which a phone stops (protocol
+ * 1); `not_awaiting` when the session does not wait for a phone
  */
-export function signalsAsked({ session }: ClaimedSession): SignalsAsked {
+export function requiredSignals({ session }: ClaimedSession): RequiredSignals {
   const { state, step_up } = session
   if (state === 'pending') return { required: [], reasons: [], attempts_left: undefined }
   if (state !== 'step_up_required') throw new PhoneError('not_awaiting', { reason: state })
@@ -36,11 +38,12 @@ export function signalsAsked({ session }: ClaimedSession): SignalsAsked {
 }
 
 /**
- * Stops an answer that cannot meet what is asked: each one costs an attempt, and the third ends the session.
+ * Rejects signals that cannot meet the requirement. Each insufficient assertion costs an attempt,
+ * and the third one ends the session.
  *
  * @throws {PhoneError} `step_up_unsupported`
  */
-export function demandAnswerable({ required }: SignalsAsked, { passport }: PhoneSignals): void {
+export function requireAnswerable({ required }: RequiredSignals, { passport }: PhoneSignals): void {
   if (passport === undefined && required.includes('passport_chip'))
     throw new PhoneError('step_up_unsupported', { reason: 'passport_chip' })
 }

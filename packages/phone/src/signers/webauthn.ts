@@ -4,17 +4,17 @@ import { PhoneError } from '../errors.ts'
 /** The registration of a browser key, as `POST /devices` takes it. */
 export type WebAuthnRegistration = RegistrationOf<'webauthn'>['registration']
 
-/** Which attestation a registration asks for, in WebAuthn's words. */
+/** The attestation conveyance of a registration, as WebAuthn names it. */
 export type AttestationConveyance = 'direct' | 'none'
 
-/** A key behind WebAuthn: the browser asks the user to verify for each signature. */
+/** A key behind WebAuthn: the browser verifies the user for each signature. */
 export interface WebAuthnSigner {
   readonly format: 'webauthn'
   /**
    * Creates a key and returns its registration.
    *
    * @param challenge the 32 bytes from the service
-   * @param conveyance `direct` asks for the authenticator's attestation, `none` for a key without one
+   * @param conveyance `direct` requests the authenticator's attestation, `none` requests none
    * @throws {PhoneError} `user_verification_failed`, `authenticator_unusable`
    */
   register(challenge: Uint8Array, conveyance: AttestationConveyance): Promise<WebAuthnRegistration>
@@ -28,7 +28,7 @@ export interface WebAuthnSigner {
   assert(challenge: Uint8Array, keyId: string): Promise<WebAuthnAssertion>
 }
 
-/** What the authenticator returns for one assertion, as bytes. */
+/** The authenticator's assertion, as bytes. */
 export interface WebAuthnAssertion {
   readonly authenticatorData: Uint8Array
   readonly clientDataJson: Uint8Array
@@ -86,8 +86,8 @@ const TIMEOUT_MS = 60_000
 const USER_HANDLE_BYTES = 16
 
 /**
- * A signer on WebAuthn. It requires user verification, and asks for the authenticator's attestation: production
- * tenants accept keys without one only if their workflow permits it.
+ * A signer on WebAuthn. It requires user verification and requests the authenticator's attestation:
+ * production tenants accept keys without one only if their workflow permits it.
  *
  * @example
  * const signer = createWebAuthnSigner({
@@ -103,7 +103,7 @@ export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSi
   return {
     format: 'webauthn',
     async register(challenge, conveyance) {
-      const created = await asked(() =>
+      const created = await request(() =>
         credentials.create({
           publicKey: {
             challenge: Uint8Array.from(challenge),
@@ -133,7 +133,7 @@ export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSi
     async assert(challenge, keyId) {
       const id = decodeBase64url(keyId)
       if (id === undefined) throw new PhoneError('answer_unreadable', { reason: 'key_id' })
-      const signed = await asked(() =>
+      const signed = await request(() =>
         credentials.get({
           publicKey: {
             challenge: Uint8Array.from(challenge),
@@ -170,11 +170,14 @@ interface SignedCredential {
   }
 }
 
-/** Maps the DOM's errors. `NotAllowedError` is one answer on purpose: the browser hides why it was not allowed. */
-async function asked(ask: () => Promise<unknown>): Promise<unknown> {
+/**
+ * Maps the DOM's errors. `NotAllowedError` has one code, because the browser does not reveal its
+ * cause.
+ */
+async function request(send: () => Promise<unknown>): Promise<unknown> {
   let answer: unknown
   try {
-    answer = await ask()
+    answer = await send()
   } catch (cause) {
     const name = cause instanceof Error ? cause.name : 'Error'
     const denied = name === 'NotAllowedError' || name === 'AbortError'
