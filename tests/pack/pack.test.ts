@@ -37,6 +37,8 @@ for (const [name, command] of Object.entries(NODES))
     // The prebuilt script: a published package has no bundler.
     const script = await fetch(`${served.origin}/v1/pulse.js`)
     assert.match(await script.text(), /^\/\*! Pulse /)
+    const page = await fetch(`${served.origin}/bond`)
+    assert.match(await page.text(), /<script defer src="\/bond\/page-[0-9a-f]{16}\.js"/)
   })
 
 for (const [name, command] of Object.entries(OTHERS))
@@ -72,7 +74,7 @@ test('every package has its own tarball with its license', () => {
   for (const tarball of folder.tarballs) {
     const listed = succeed(folder.run(['tar', '-tzf', `tarballs/${tarball}`]))
     assert.match(listed, /^package\/LICENSE$/m, tarball)
-    assert.match(listed, /^package\/dist\/index\.d\.ts$|^package\/bin\/bonded\.js$/m, tarball)
+    assert.match(listed, /^package\/dist\/(?:index|bundle)\.d\.ts$|^package\/bin\/bonded\.js$/m, tarball)
     assert.doesNotMatch(listed, /^package\/(?:src|tests)\//m, tarball)
   }
 })
