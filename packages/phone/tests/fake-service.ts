@@ -1,20 +1,11 @@
-import {
-  createHash,
-  createHmac,
-  createPublicKey,
-  type KeyObject,
-  randomBytes,
-  verify,
-} from 'node:crypto'
+import { createHmac, createPublicKey, randomBytes } from 'node:crypto'
 import {
   type AppAttest,
   assertionPayload,
   type BondedPairAssertion,
-  canonicalJson,
   deviceAddPayload,
   deviceRemovePayload,
   deviceTokenPayload,
-  encodeBase62,
   evidenceMacInput,
   evidenceRequestPayload,
   type EvidenceRequest,
@@ -22,38 +13,27 @@ import {
   type Reason,
   type RegisterDeviceRequest,
   type RotateTokenRequest,
-  type SessionContext,
 } from '@bonded/contract'
-import type { AnswerLike, FetchLike, RequestLike } from '../src/index.ts'
+import type { FetchLike, RequestLike } from '../src/index.ts'
+import {
+  answerOf,
+  type Device,
+  type Fault,
+  newId,
+  newSession,
+  nonceOf,
+  ORIGIN,
+  Refused,
+  refusal,
+  sha,
+  statusOf,
+  summarize,
+  TOKEN_TTL_MS,
+  tokenTimes,
+  verifySignature,
+} from './fake-records.ts'
 
-export const ORIGIN = 'https://bond.example'
-/** How long a device token of this service is valid. */
-export const TOKEN_TTL_MS = 100 * 24 * 60 * 60_000
-export const CONTEXT: SessionContext = {
-  display: [
-    { label: 'Amount', value: '€ 12,500.00' },
-    { label: 'To', value: 'Café Ünïcode ✓' },
-  ],
-  digest: nonceOf('form'),
-}
-
-interface Device {
-  readonly device_id: string
-  readonly subject_id: string
-  readonly added_by: string | null
-  device_token: string
-  expires_ms: number
-  /** Waits to be used for the first time. */
-  offered_token: string | undefined
-  readonly key: KeyObject
-  counter: number
-}
-
-/** A fault of one request. `unsent` never arrives; the answer to `unanswered` is lost. */
-export type Fault =
-  | 'unsent'
-  | 'unanswered'
-  | { readonly status: number; readonly reason: Reason; readonly retry_after_s?: number }
+export { type Fault, ORIGIN, TOKEN_TTL_MS } from './fake-records.ts'
 
 /**
  * A service in memory, written from protocol.md, that verifies real signatures. Its clock and its
@@ -88,26 +68,6 @@ export interface FakeService {
   deleteDevices(): void
 }
 
-export function nonceOf(seed: string): string {
-  return createHash('sha256').update(seed).digest('base64url')
-}
-
-function sha(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('base64url')
-}
-
-function newId(prefix: string): string {
-  return `${prefix}_${encodeBase62(randomBytes(16), 22)}`
-}
-
-class Refused extends Error {
-  readonly reason: Reason
-  constructor(reason: Reason) {
-    super(reason)
-    this.reason = reason
-  }
-}
-
 export function fakeService(origin = ORIGIN): FakeService {
   const id = newId('sess')
   const nonce = nonceOf(id)
@@ -126,31 +86,7 @@ export function fakeService(origin = ORIGIN): FakeService {
     evidenceTtlMs: 120_000,
     evidenceExtra: {} as Record<string, unknown>,
   }
-  const stored: Omit<
-    PhoneSession,
-    'server_time' | 'expires_in_ms' | 'challenge_expires_in_ms' | 'challenge_rotates_in_ms'
-  > = {
-    id,
-    state: 'pending',
-    nonce,
-    qr_payload: `pulse://bond?session_id=${id}&nonce=${nonce}`,
-    universal_link: `${origin}/bond?session_id=${id}&nonce=${nonce}`,
-    api_base_url: origin,
-    websocket_url: `${origin.replace('http', 'ws')}/sessions/${id}`,
-    challenge_expires_at: new Date(nowMs + 120_000).toISOString(),
-    expires_at: new Date(nowMs + 300_000).toISOString(),
-    workflow: 'wire_transfer',
-    action: 'approve_wire',
-    tenant_id: newId('ten'),
-    verification: null,
-    tenant_name: 'Example Bank',
-    requesting_origin: 'https://bank.example',
-    context: CONTEXT,
-    created_at: new Date(nowMs).toISOString(),
-    step_up: null,
-    seq: 1,
-  }
-  let session = stored
+  let session = newSession({ id, nonce, origin, nowMs })
   const move = (next: Partial<PhoneSession>) => {
     session = { ...session, ...next, seq: session.seq + 1 }
     for (const release of holding) release()
@@ -191,26 +127,9 @@ export function fakeService(origin = ORIGIN): FakeService {
     const at = Date.parse(issued_at)
     if (at < nowMs - 120_000 || at > nowMs + 30_000) throw new Refused('issued_at_out_of_range')
   }
-  const verifySignature = (device: Device, payload: string, attest: AppAttest) => {
-    const hash = createHash('sha256').update(payload).digest()
-    const data = Buffer.from(attest.authenticator_data, 'base64url')
-    const app = createHash('sha256').update('software').digest()
-    const signed = verify(
-      'sha256',
-      Buffer.concat([data, hash]),
-      device.key,
-      Buffer.from(attest.signature, 'base64url'),
-    )
-    const counter = data.length === 37 ? data.readUInt32BE(33) : 0
-    const good =
-      signed &&
-      attest.client_data_hash === hash.toString('base64url') &&
-      app.equals(data.subarray(0, 32)) &&
-      attest.key_id === 'key' &&
-      data[32] === 5
-    if (!good || counter <= device.counter) throw new Refused('assertion_invalid')
-    device.counter = counter
-    counters.push(counter)
+  const verify = (device: Device, payload: string, attest: AppAttest) => {
+    verifySignature(device, { payload, attest })
+    counters.push(device.counter)
   }
   const mac = (device: Device, withNonce: string, evidence: object) =>
     createHmac('sha256', 'key')
@@ -232,36 +151,9 @@ export function fakeService(origin = ORIGIN): FakeService {
     admit(device, body)
     verifyTime(body.issued_at)
     if (body.app_attest === undefined) throw new Refused('missing_member')
-    verifySignature(
-      device,
-      evidenceRequestPayload({ ...body, signals: sha(body.signals) }),
-      body.app_attest,
-    )
-    const now = new Date(nowMs).toISOString()
-    const { local_auth, sensor_continuity } = body.signals
-    const age = Date.parse(body.issued_at) - Date.parse(local_auth.verified_at)
-    const verified = local_auth.result === 'verified' && age >= 0 && age <= 120_000
-    const unsigned = {
-      issued_at: now,
-      expires_at: new Date(nowMs + lastOf.evidenceTtlMs).toISOString(),
-      kid: 'k1',
-      local_auth: { ...local_auth, result: verified ? 'verified' : 'failed' },
-      carrier: {
-        number_verified: false,
-        sim_swap_recent: false,
-        device_status: 'unknown',
-        checked_at: now,
-        source: 'none',
-      },
-      sensor_continuity: {
-        motion_present: sensor_continuity !== undefined,
-        continuity_score: sensor_continuity ? 0.9 : 0,
-        window_ms: 0,
-        samples: 0,
-        model: 'v1',
-      },
-      ...lastOf.evidenceExtra,
-    }
+    verify(device, evidenceRequestPayload({ ...body, signals: sha(body.signals) }), body.app_attest)
+    const summary = summarize(body, { nowMs, ttlMs: lastOf.evidenceTtlMs })
+    const unsigned = { ...summary, ...lastOf.evidenceExtra }
     return { verified_evidence: { ...unsigned, signature: mac(device, body.nonce, unsigned) } }
   }
   const attest = (device: Device, body: BondedPairAssertion) => {
@@ -278,7 +170,7 @@ export function fakeService(origin = ORIGIN): FakeService {
     if (bondedWith === `${device.device_id} ${payload}`) return view()
     admit(device, body)
     verifyTime(body.issued_at)
-    verifySignature(device, payload, body.app_attest)
+    verify(device, payload, body.app_attest)
     if (mac(device, body.nonce, body.verified_evidence) !== body.verified_evidence.signature)
       throw new Refused('assertion_invalid')
     if (Date.parse(body.verified_evidence.expires_at) <= nowMs)
@@ -305,10 +197,6 @@ export function fakeService(origin = ORIGIN): FakeService {
     return view()
   }
 
-  const tokenTimes = () => ({
-    device_token_renew_at: new Date(nowMs + TOKEN_TTL_MS / 2).toISOString(),
-    device_token_expires_at: new Date(nowMs + TOKEN_TTL_MS).toISOString(),
-  })
   /** The device whose token came along; it must have signed the registration. */
   const approverOf = (request: RequestLike, body: Record<string, unknown>) => {
     if (request.headers.authorization === undefined) return undefined
@@ -326,7 +214,7 @@ export function fakeService(origin = ORIGIN): FakeService {
       issued_at: approval.issued_at,
       origin,
     })
-    verifySignature(device, payload, approval.app_attest)
+    verify(device, payload, approval.app_attest)
     return device
   }
   const listOf = ({ subject_id }: Device) => ({
@@ -358,7 +246,7 @@ export function fakeService(origin = ORIGIN): FakeService {
       issued_at,
       origin,
     })
-    verifySignature(device, payload, app_attest)
+    verify(device, payload, app_attest)
     devices.delete(found[0])
     return undefined
   }
@@ -406,7 +294,7 @@ export function fakeService(origin = ORIGIN): FakeService {
           device_id,
           subject_id,
           device_token,
-          ...tokenTimes(),
+          ...tokenTimes(nowMs),
           key_id: 'key',
           format,
           environment: 'sandbox',
@@ -426,13 +314,9 @@ export function fakeService(origin = ORIGIN): FakeService {
       const { issued_at, app_attest } = body as unknown as RotateTokenRequest
       verifyTime(issued_at)
       const { device_id, subject_id } = device
-      verifySignature(
-        device,
-        deviceTokenPayload({ device_id, subject_id, issued_at, origin }),
-        app_attest,
-      )
+      verify(device, deviceTokenPayload({ device_id, subject_id, issued_at, origin }), app_attest)
       device.offered_token = `dt_0123456789_${nonceOf(`${device_id} ${device.counter}`)}`
-      return ok({ device_id, device_token: device.offered_token, ...tokenTimes() }, 201)
+      return ok({ device_id, device_token: device.offered_token, ...tokenTimes(nowMs) }, 201)
     }
     if (!bare.startsWith(`/api/v1/sessions/${id}`)) throw new Refused('session_not_live')
     if (method === 'GET') {
@@ -453,40 +337,6 @@ export function fakeService(origin = ORIGIN): FakeService {
     return ok(view())
   }
 
-  const answerOf = (
-    status: number,
-    body: unknown,
-    headers: Record<string, string> = {},
-  ): AnswerLike => ({
-    status,
-    headers: { get: (name) => headers[name] ?? null },
-    text: async () => JSON.stringify(body),
-  })
-  const refusal = (status: number, reason: Reason, retry_after_s?: number) => {
-    const server_time =
-      reason === 'issued_at_out_of_range' || reason === 'device_token_expired'
-        ? { server_time: new Date(nowMs).toISOString() }
-        : {}
-    const error = {
-      code: 'invalid_request',
-      message: 'no',
-      requestId: newId('req'),
-      reason,
-      ...server_time,
-    }
-    return answerOf(
-      status,
-      { error },
-      retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) },
-    )
-  }
-  const statusOf = (reason: Reason) =>
-    reason === 'credential_invalid' || reason === 'device_token_expired'
-      ? 401
-      : reason === 'session_not_found'
-        ? 404
-        : 400
-
   return {
     async fetch(url, request) {
       const path = url.slice(origin.length)
@@ -504,11 +354,12 @@ export function fakeService(origin = ORIGIN): FakeService {
       const [found] = at < 0 ? [] : faults.splice(at, 1)
       if (found?.fault === 'unsent') throw new TypeError('fetch failed')
       if (typeof found?.fault === 'object')
-        return refusal(found.fault.status, found.fault.reason, found.fault.retry_after_s)
+        return refusal(found.fault.status, found.fault.reason, { ...found.fault, nowMs })
       const answer = await serve(request.method, path, request).then(
         ({ status, body }) => answerOf(status, body),
         (error: unknown) => {
-          if (error instanceof Refused) return refusal(statusOf(error.reason), error.reason)
+          if (error instanceof Refused)
+            return refusal(statusOf(error.reason), error.reason, { nowMs })
           throw error
         },
       )
