@@ -133,8 +133,8 @@ export const FORGED = against('forged', [
   [
     'one bit of a webhook signature is not compared',
     `${INTEGRATOR}/src/webhook/signature.ts`,
-    'difference |= byte ^ (other[at] ?? 0)',
-    'difference |= (byte ^ (other[at] ?? 0)) & 0xfe',
+    'difference |= byte ^ (other[index] ?? 0)',
+    'difference |= (byte ^ (other[index] ?? 0)) & 0xfe',
     `${INTEGRATOR}/tests/webhook.test.ts`,
   ],
 ])

@@ -10,7 +10,6 @@ import {
   evidenceRequestPayload,
   type EvidenceRequest,
   type PhoneSession,
-  type Reason,
   type RegisterDeviceRequest,
   type RotateTokenRequest,
 } from '@bonded/contract'
