@@ -159,14 +159,14 @@ const CROSS_TENANT = against('cross-tenant', [
     `${SERVICE}/src/domain/phone-rules.ts`,
     "tenant.environment === 'production' && device.environment === 'sandbox'",
     "tenant.environment === 'sandbox' && device.environment === 'production'",
-    `${SERVICE}/tests/operations/attest.test.ts`,
+    `${SERVICE}/tests/operations/attest-rules.test.ts`,
   ],
   [
     'a session for one user accepts the phone of another',
     `${SERVICE}/src/domain/phone-rules.ts`,
     'session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef',
     'session.subjectRef !== null && session.wantedSubjectRef !== subjectRef',
-    `${SERVICE}/tests/operations/attest.test.ts`,
+    `${SERVICE}/tests/operations/attest-rules.test.ts`,
   ],
 ])
 
@@ -197,7 +197,7 @@ const LEAKED = against('leaked', [
     `${SERVICE}/src/http/present.ts`,
     'subject_ref: proved ? session.subjectRef : null',
     'subject_ref: session.subjectRef ?? session.wantedSubjectRef',
-    `${SERVICE}/tests/operations/attest.test.ts`,
+    `${SERVICE}/tests/operations/attest-rules.test.ts`,
   ],
   [
     'a killed session shows its verification',
@@ -218,7 +218,7 @@ const LEAKED = against('leaked', [
     `${SERVICE}/src/operations/read-session.ts`,
     'if (session.deviceId !== null && session.deviceId !== device.id) return notFound',
     'if (session.deviceId === null && session.claimedNonce !== null) return notFound',
-    `${SERVICE}/tests/operations/attest.test.ts`,
+    `${SERVICE}/tests/operations/attest-rules.test.ts`,
   ],
   [
     'the watch token is derived like the completion secret',
