@@ -1,7 +1,7 @@
 import { hasEnded } from '@bonded/contract'
 import type { CheckedRequest, Setup } from './arguments.ts'
 import { breachOf, findContainer, settledBreachOf } from './container-contract.ts'
-import { UNAVAILABLE_SCREENS } from './messages.ts'
+import { UNAVAILABLE_SCREENS } from './ended-screens.ts'
 import { unavailable, type BondOutcome, type UnavailableReason } from './outcome.ts'
 import { plain, screenOf } from './screen.ts'
 import { findSession } from './session/find.ts'

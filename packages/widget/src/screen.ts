@@ -1,4 +1,4 @@
-import { ENDED_SCREENS } from './messages.ts'
+import { ENDED_SCREENS } from './ended-screens.ts'
 import type { Code, Instant, Snapshot } from './session/snapshot.ts'
 
 /** The screens of the widget. */

@@ -1,6 +1,6 @@
 import { bare } from '@bonded/contract'
 import { timeLeft } from '../countdown.ts'
-import { en, type Messages } from '../messages.ts'
+import { en, fill, type Messages } from '../messages/messages.ts'
 import type { Screen, ScreenName } from '../screen.ts'
 import { badge, toneOf } from './badge.ts'
 import { element } from './dom.ts'
@@ -90,7 +90,9 @@ function drawCard(messages: Messages): { card: HTMLElement } & View {
       timer.textContent =
         expiresAt === null
           ? ''
-          : messages.timeLeft(timeLeft({ until: expiresAt, now: performance.now() }))
+          : fill(messages.timeLeft, {
+              time: timeLeft({ until: expiresAt, now: performance.now() }),
+            })
       foot.hidden = expiresAt === null
     },
   }
