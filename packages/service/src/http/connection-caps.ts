@@ -85,6 +85,11 @@ export class ConnectionCaps {
     this.#join(connection, [this.#all])
   }
 
+  /** Whether a connection has presented a valid server credential. */
+  isBackend(socket: Duplex): boolean {
+    return this.#connections.get(socket)?.isBackend ?? false
+  }
+
   /** Whether a connection may become a channel. Anonymous channels never use the reserve. */
   admitsChannel(socket: Duplex): boolean {
     const connection = this.#connections.get(socket)

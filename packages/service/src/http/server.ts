@@ -16,6 +16,7 @@ import { serveAppLinks } from './app-links.ts'
 import { type ScriptSource, servePages } from './pages.ts'
 import { type LoadPhonePage, servePhonePage } from './phone-page.ts'
 import { Refused } from './refused.ts'
+import { queueRequests } from './request-queue.ts'
 import { requestIdOf, type LogRequest, logRequests } from './request-line.ts'
 import { ROUTES } from './routes/index.ts'
 import { answerUnmatched } from './unmatched.ts'
@@ -99,6 +100,7 @@ export function buildServer(
     // `answerBrokenRequests` answers these in the error shape. fastify would answer again.
     clientErrorHandler: () => {},
   }) as unknown as FastifyInstance
+  const requests = queueRequests(app.server, (socket) => caps.isBackend(socket))
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 
@@ -126,6 +128,7 @@ export function buildServer(
   // After the queue has captured the other listeners: a connection above the caps never waits.
   caps.watch(app.server)
   app.addHook('onClose', (_app, done) => {
+    requests[Symbol.dispose]()
     queue[Symbol.dispose]()
     guard[Symbol.dispose]()
     done()
