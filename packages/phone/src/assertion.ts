@@ -64,7 +64,11 @@ export async function signPayload(
   const { authenticatorData: data, signature } =
     'publicKey' in signer
       ? await assertInSoftware({ signer, sha256, store }, clientDataHash)
-      : await signer.assert(clientDataHash, () => store.nextCounter())
+      : await signer.assert({
+          payload,
+          clientDataHash,
+          nextCounter: () => store.nextCounter(),
+        })
   return {
     key_id,
     client_data_hash: encodeBase64url(clientDataHash),

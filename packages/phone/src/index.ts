@@ -15,6 +15,7 @@ export type {
   PlatformProof,
   PlatformSigner,
   Signer,
+  SigningRequest,
   SoftwareSigner,
 } from './ports.ts'
 export {

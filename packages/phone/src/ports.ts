@@ -23,18 +23,25 @@ export interface PlatformSigner {
   /**
    * The attestation of the key, for its registration.
    *
-   * @param challenge the 32 bytes of the service; App Attest signs their SHA-256
+   * @param challenge the 32 bytes of the service. App Attest signs their SHA-256, or that of their
+   * text in base64url
    */
   attest(challenge: Uint8Array): Promise<PlatformProof>
-  /**
-   * Signs a payload's SHA-256 as the format does (protocol 5).
-   *
-   * @param nextCounter of the phone's store. App Attest has its own counter and does not call it.
-   */
-  assert(
-    clientDataHash: Uint8Array,
-    nextCounter: () => Promise<number>,
-  ): Promise<{ authenticatorData: Uint8Array; signature: Uint8Array }>
+  /** Signs a payload's SHA-256 as the format does (protocol 5). */
+  assert(request: SigningRequest): Promise<{
+    readonly authenticatorData: Uint8Array
+    readonly signature: Uint8Array
+  }>
+}
+
+/** What a platform's key signs. */
+export interface SigningRequest {
+  /** The payload, for platform libraries that take a text and hash its UTF-8. */
+  readonly payload: string
+  /** SHA-256 of the payload in UTF-8: 32 bytes. */
+  readonly clientDataHash: Uint8Array
+  /** Of the phone's store. App Attest has its own counter and does not call it. */
+  readonly nextCounter: () => Promise<number>
 }
 
 /** The members of `POST /devices` by which a platform attests a key. */

@@ -28,7 +28,7 @@ export function appleSigner({ key, authority }: Keeper): PlatformSigner {
       const { keyId, attestationObject } = attestKey({ ...app, environment: 'production' }, of)
       return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }
     },
-    async assert(clientDataHash, nextCounter) {
+    async assert({ clientDataHash, nextCounter }) {
       return createAppAssertion(app, {
         privateKey: await key(),
         counter: await nextCounter(),
@@ -49,7 +49,7 @@ export function androidSigner({ key, authority }: Keeper): PlatformSigner {
       )
       return { certificate_chain: chain.map((certificate) => certificate.toString('base64url')) }
     },
-    async assert(clientDataHash, nextCounter) {
+    async assert({ clientDataHash, nextCounter }) {
       const data = authenticatorData(sha256(androidAppId(SIMULATED_APP)), await nextCounter())
       return {
         authenticatorData: data,

@@ -21,8 +21,16 @@ export function appleAttestationVerifier(
     const challenge = decodeBase64url(request.challenge)
     if (keyId === undefined || attestationObject === undefined || challenge === undefined)
       return { result: refuse('attestation_invalid', { step: 'encoding' }), serials: NO_SERIALS }
-    const clientDataHash = hash('sha256', challenge, 'buffer')
-    const attested = verifyAppAttestation({ attestationObject, keyId, clientDataHash, now }, trust)
+    const verifyOver = (signed: Uint8Array | string) =>
+      verifyAppAttestation(
+        { attestationObject, keyId, clientDataHash: hash('sha256', signed, 'buffer'), now },
+        trust,
+      )
+    const overBytes = verifyOver(challenge)
+    // Some app libraries take the challenge as text and hash that. The text has one spelling, so it
+    // names the same challenge.
+    const isOfOtherHash = !overBytes.ok && overBytes.step === 'nonce'
+    const attested = isOfOtherHash ? verifyOver(request.challenge) : overBytes
     if (!attested.ok) return { result: refusalOf(attested), serials: NO_SERIALS }
     const { publicKey, appId, environment, category, bundleVersion, receipt } = attested.value
     const result = accept({
