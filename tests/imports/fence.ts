@@ -20,8 +20,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/attestation/src': ['cborg', 'node:buffer', 'node:crypto'],
   'packages/phone/src': ['@bonded/contract'],
   'packages/integrator/src': ['@bonded/contract'],
-  'packages/widget/src': ['@bonded/contract', 'uqr'],
-  'packages/widget/build': ['esbuild', 'node:crypto', 'node:fs/promises', 'node:url'],
+  'packages/widget/src': ['@bonded/contract'],
+  'packages/widget/build': ['esbuild', 'node:crypto', 'node:fs/promises', 'node:url', 'terser'],
   'packages/phone-page/src': ['@bonded/contract', '@bonded/phone', 'uqr'],
   'packages/phone-page/build': [
     'esbuild',

@@ -37,20 +37,11 @@ async function prebuilt(): Promise<string | undefined> {
   }
 }
 
-/**
- * Members that only the classes of uqr and the modules of the widget use on each other. Their long
- * names would cost 250 B gzip. esbuild shortens them everywhere in the script, so none may be a
- * member of a browser API, of the wire or of a stored value.
- */
-const INTERNAL_MEMBERS =
-  /^(?:draw[A-Z]\w+|setFunctionModule|addEccAndInterleave|applyMask|getPenaltyScore|getAlignmentPatternPositions|finderPenalty\w+|numChars|bitData|onSnapshot|onUnavailable|retryAfterMs|rotatesAt|endedReason|isFailing|isLost|succeeded|firstMs|longestMs)$/
-
 async function bundle(version: string): Promise<string> {
-  // Imported here, so that a published package serves its prebuilt script without a bundler.
-  const { build } = await import('esbuild')
-  const root = fileURLToPath(new URL('..', import.meta.url))
+  // Imported here, so that a published package serves its prebuilt script without these tools.
+  const [{ build }, { minify }] = await Promise.all([import('esbuild'), import('terser')])
   const { outputFiles } = await build({
-    absWorkingDir: root,
+    absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
     entryPoints: ['src/entry.ts'],
     bundle: true,
     write: false,
@@ -58,14 +49,13 @@ async function bundle(version: string): Promise<string> {
     target: 'es2022',
     conditions: ['@bonded/source'],
     minify: true,
-    mangleProps: INTERNAL_MEMBERS,
     charset: 'utf8',
     legalComments: 'none',
-    banner: {
-      js: `/*! Pulse ${version}, Apache-2.0. QR code: uqr, MIT, Copyright (c) Project Nayuki, Anthony Fu. */`,
-    },
     define: { PULSE_VERSION: JSON.stringify(version) },
     tsconfigRaw: {},
   })
-  return outputFiles[0]!.text
+  // Terser inlines small functions across modules, which esbuild does not: 3 % less after gzip.
+  const { code } = await minify(outputFiles[0]!.text, { ecma: 2020 })
+  const notice = `/*! Pulse ${version}, Apache-2.0. QR code after Project Nayuki, MIT. */`
+  return `${notice}\n${code}\n`
 }

@@ -1,5 +1,5 @@
 import { ownMembers } from '@bonded/contract'
-import { isWebAddress, readAddress, type SessionAddress } from './snapshot.ts'
+import { readAddress, type SessionAddress } from './snapshot.ts'
 
 interface Purpose {
   readonly workflow: string
@@ -16,7 +16,15 @@ export function saveAddress(purpose: Purpose, address: SessionAddress): void {
   inStorage((storage) =>
     storage.setItem(
       key(purpose),
-      JSON.stringify({ ...address, context: fingerprint(purpose.context) }),
+      // In the names of the wire, which no change of this code renames.
+      JSON.stringify({
+        id: address.id,
+        watch_token: address.watchToken,
+        api_base_url: address.apiBaseUrl,
+        websocket_url: address.websocketUrl,
+        tenant_id: address.tenantId,
+        context: fingerprint(purpose.context),
+      }),
     ),
   )
 }
@@ -28,19 +36,7 @@ export function saveAddress(purpose: Purpose, address: SessionAddress): void {
 export function loadAddress(purpose: Purpose): SessionAddress | undefined {
   return inStorage((storage) => {
     const stored = ownMembers(JSON.parse(storage.getItem(key(purpose)) ?? 'null'))
-    if (
-      stored === undefined ||
-      stored['context'] !== fingerprint(purpose.context) ||
-      !isWebAddress(stored['apiBaseUrl'])
-    )
-      return undefined
-    return readAddress({
-      id: stored['id'],
-      watch_token: stored['watchToken'],
-      api_base_url: stored['apiBaseUrl'],
-      websocket_url: stored['websocketUrl'],
-      tenant_id: stored['tenantId'],
-    })
+    return stored?.['context'] === fingerprint(purpose.context) ? readAddress(stored) : undefined
   })
 }
 

@@ -1,5 +1,4 @@
-import { bare } from '@bonded/contract'
-import { encode } from 'uqr'
+import { encodeQr } from '../qr/encode.ts'
 import { drawing } from './dom.ts'
 
 /**
@@ -34,10 +33,11 @@ export function qrCode(label: string): QrCode {
     draw(payload) {
       if (payload === drawn) return
       drawn = payload
-      const { size, data } = encode(payload, bare({ ecc: 'M' as const, border: QUIET_ZONE }))
-      node.setAttribute('viewBox', `0 0 ${size} ${size}`)
-      ground.setAttribute('d', `M0 0h${size}v${size}H0z`)
-      modules.setAttribute('d', data.map(rowPath).join(''))
+      const rows = encodeQr(payload)
+      const size = rows.length + 2 * QUIET_ZONE
+      node.setAttribute('viewBox', `${-QUIET_ZONE} ${-QUIET_ZONE} ${size} ${size}`)
+      ground.setAttribute('d', `M${-QUIET_ZONE} ${-QUIET_ZONE}h${size}v${size}h-${size}z`)
+      modules.setAttribute('d', rows.map(rowPath).join(''))
     },
   }
 }

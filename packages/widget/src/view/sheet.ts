@@ -1,12 +1,13 @@
 /**
  * The styles. Sizes are in em from the reader's default size (`font: medium`), so that text zoom
  * works and the page's root size has no effect. The color scheme is the one that the page declares:
- * a page that declares none is light, whatever the system prefers, and gets a light widget.
+ * a page that declares none is light, whatever the system prefers, and gets a light widget. A color
+ * for both schemes reads `light/dark`.
  *
  * On a screen without a QR code the picture comes first. While the phone is busy, the card keeps
  * the height that it had with the QR code.
  */
-const CSS = `
+const STYLES = `
 :host{display:block;min-height:168px;max-width:360px}
 *{box-sizing:border-box}
 [hidden]{display:none!important}
@@ -14,19 +15,11 @@ const CSS = `
   width:100%;max-width:360px;min-height:288px;padding:24px 20px 0;border:1px solid var(--line);border-radius:14px;
   background:var(--surface);color:var(--ink);font:medium/1.45 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
   text-align:center;overflow-wrap:anywhere;-webkit-text-size-adjust:100%;
-  --surface:#fff;--ink:#15202b;--muted:#51606f;--line:#d8dee6;--link:#0b57d0;--onlink:#fff;--tone:#0b57d0;--tint:#eaf1fd}
-.card[data-tone=good]{--tone:#11692f;--tint:#e4f4e9}
-.card[data-tone=calm]{--tone:#4a5967;--tint:#edf1f5}
-.card[data-tone=warn]{--tone:#8a4b00;--tint:#fdf1de}
-.card[data-tone=stop]{--tone:#b3261e;--tint:#fdeceb}
-@supports (color:light-dark(#000,#fff)){
-.card{--surface:light-dark(#fff,#161c23);--ink:light-dark(#15202b,#e9eef3);--muted:light-dark(#51606f,#a8b4c1);--line:light-dark(#d8dee6,#37424e);
-  --link:light-dark(#0b57d0,#8ab4f8);--onlink:light-dark(#fff,#0c1a30);--tone:light-dark(#0b57d0,#8ab4f8);--tint:light-dark(#eaf1fd,#1c2a40)}
-.card[data-tone=good]{--tone:light-dark(#11692f,#81c995);--tint:light-dark(#e4f4e9,#1a3325)}
-.card[data-tone=calm]{--tone:light-dark(#4a5967,#b7c2cd);--tint:light-dark(#edf1f5,#252e38)}
-.card[data-tone=warn]{--tone:light-dark(#8a4b00,#f5c26b);--tint:light-dark(#fdf1de,#392d17)}
-.card[data-tone=stop]{--tone:light-dark(#b3261e,#f2a7a0);--tint:light-dark(#fdeceb,#3d2321)}
-}
+  --surface:#fff/#161c23;--ink:#15202b/#e9eef3;--muted:#51606f/#a8b4c1;--line:#d8dee6/#37424e;--link:#0b57d0/#8ab4f8;--onlink:#fff/#0c1a30;--tone:#0b57d0/#8ab4f8;--tint:#eaf1fd/#1c2a40}
+.card[data-tone=good]{--tone:#11692f/#81c995;--tint:#e4f4e9/#1a3325}
+.card[data-tone=calm]{--tone:#4a5967/#b7c2cd;--tint:#edf1f5/#252e38}
+.card[data-tone=warn]{--tone:#8a4b00/#f5c26b;--tint:#fdf1de/#392d17}
+.card[data-tone=stop]{--tone:#b3261e/#f2a7a0;--tint:#fdeceb/#3d2321}
 .card:not([data-screen=waiting]){justify-content:center;padding-bottom:24px}
 .card:not([data-screen=waiting]) .stage{order:-1;min-height:0;padding-top:8px}
 .card[data-tone=busy]{min-height:398px}
@@ -60,9 +53,18 @@ p{margin:0}
 @media (forced-colors:active){.button,.badge{border:1px solid currentColor}}
 `
 
+/**
+ * Browsers before 2024 do not know `light-dark()` and would drop the colors. There the widget is
+ * light.
+ */
+function themed(css: string): string {
+  const knowsBoth = CSS.supports('color:light-dark(red,red)')
+  return css.replace(/(#\w+)\/(#\w+)/g, knowsBoth ? 'light-dark($1,$2)' : '$1')
+}
+
 /** One sheet for all widgets of the page; constructed, so that no style-src is needed. */
 export function sheet(): CSSStyleSheet {
   const made = new CSSStyleSheet()
-  made.replaceSync(CSS)
+  made.replaceSync(themed(STYLES))
   return made
 }
