@@ -10,4 +10,10 @@ export const AFTER_PREFIX = 'after.'
 export const FRAME_VERSION = 1
 
 /** Close codes of the channel. */
-export const CLOSE = { ended: 1000, restarting: 1012, badFrame: 4400, superseded: 4429 } as const
+export const CLOSE = {
+  ended: 1000,
+  restarting: 1012,
+  badFrame: 4400,
+  unauthorized: 4401,
+  superseded: 4429,
+} as const

@@ -9,7 +9,7 @@ import {
   WATCH_PREFIX,
 } from '@bonded/contract'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type Refusal, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
 import type { ConnectionCaps } from '../http/connection-caps.ts'
 import { rejectOnSocket } from '../http/raw-response.ts'
@@ -19,10 +19,10 @@ import { authenticateChannel } from '../operations/authenticate.ts'
 import type { Service } from '../operations/service.ts'
 import { type Watched, watchSession } from '../operations/watch-session.ts'
 import type { Cancel } from '../ports/clock.ts'
-import type { StoredEvent } from '../ports/store.ts'
 import { closeChannel } from './close-channel.ts'
 import { countUpgrade } from './count-upgrade.ts'
 import { challengeFrame, eventFrame, HEARTBEAT_MS, helloFrame } from './frames.ts'
+import { PageRecheck } from './page-recheck.ts'
 import { SessionBroadcaster } from './session-broadcaster.ts'
 
 /** Clients send no messages. This bounds what the service reads before it closes the channel. */
@@ -54,11 +54,17 @@ interface Offer {
   readonly after: number | undefined
 }
 
+/** An admitted client. `page` is what a browser presented, and undefined for a phone. */
+interface Admitted extends Watched {
+  readonly page: { readonly key: string; readonly origin: string } | undefined
+}
+
 /** The real-time channel (protocol 9). */
 export class Channel implements AsyncDisposable {
   readonly #service: Service
   readonly #sockets = new Map<WebSocket, { missed: number }>()
   readonly #broadcasters = new Map<SessionId, SessionBroadcaster>()
+  readonly #recheck: PageRecheck
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -74,6 +80,7 @@ export class Channel implements AsyncDisposable {
     { http, logRequest, caps }: { http: Server; logRequest: LogRequest; caps: ConnectionCaps },
   ) {
     this.#service = service
+    this.#recheck = new PageRecheck(service)
     this.#cancelHeartbeat = this.#scheduleHeartbeat()
     // `reject` answers failed upgrades in the error shape. Without a listener ws would answer
     // itself.
@@ -109,13 +116,13 @@ export class Channel implements AsyncDisposable {
         (admitted) => {
           if (this.#draining) return reject({ reason: 'overloaded' })
           if (!admitted.ok) return reject(admitted.refusal)
-          const { session, events } = admitted.value
+          const { session } = admitted.value
           // Sends the upgrade response and the first frames in one packet.
           socket.cork()
           let upgraded = false
           this.#server.handleUpgrade(request, socket, head, (webSocket) => {
             upgraded = true
-            this.#open(webSocket, session, events)
+            this.#open(webSocket, admitted.value)
           })
           socket.uncork()
           if (upgraded)
@@ -142,6 +149,7 @@ export class Channel implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#draining = true
     this.#cancelHeartbeat()
+    this.#recheck[Symbol.dispose]()
     const closed = [...this.#sockets.keys()].map((socket) => {
       const { promise, resolve } = Promise.withResolvers<void>()
       socket.once('close', () => resolve())
@@ -157,7 +165,7 @@ export class Channel implements AsyncDisposable {
     this.#server.close()
   }
 
-  async #admit(request: IncomingMessage): Promise<Result<Watched>> {
+  async #admit(request: IncomingMessage): Promise<Result<Admitted>> {
     const offer = parseOffer(request.headers['sec-websocket-protocol'])
     if (offer === undefined) return refuse('credential_missing')
     const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
@@ -168,10 +176,13 @@ export class Channel implements AsyncDisposable {
     const { origin } = request.headers
     const caller = await authenticateChannel(this.#service, { key: offer.key, origin })
     if (!caller.ok) return caller
-    return watchSession(this.#service, caller.value, { ...offer, id })
+    const watched = await watchSession(this.#service, caller.value, { ...offer, id })
+    if (!watched.ok) return watched
+    const page = caller.value && { key: caller.value.key.key, origin: caller.value.origin }
+    return accept({ ...watched.value, page: page ?? undefined })
   }
 
-  #open(socket: WebSocket, session: Session, events: readonly StoredEvent[] | undefined): void {
+  #open(socket: WebSocket, { session, events, page }: Admitted): void {
     this.#sockets.set(socket, { missed: 0 })
     socket.on('error', () => socket.terminate())
     socket.on('pong', () => this.#sockets.set(socket, { missed: 0 }))
@@ -187,6 +198,7 @@ export class Channel implements AsyncDisposable {
         socket.send(JSON.stringify(challengeFrame(this.#service, session)))
     }
     this.#broadcasterOf(session).join(socket, session)
+    if (page !== undefined) this.#recheck.add(socket, page)
   }
 
   #broadcasterOf(session: Session): SessionBroadcaster {

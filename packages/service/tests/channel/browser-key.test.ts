@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { type ChannelOptions, openChannel } from '../harness/channel.ts'
 import { harness, SHOP_ORIGIN } from '../harness/harness.ts'
@@ -59,4 +60,62 @@ test('selects bonded.v1 and never echoes the key or the token', async () => {
   await channel.next()
   assert.equal(channel.socket.protocol, 'bonded.v1')
   channel.socket.close()
+})
+
+/** Opens a browser's channel and waits for its first frame. */
+async function opened(options: ChannelOptions) {
+  const channel = openChannel(h.running.port, await h.create(), options)
+  await channel.next()
+  return channel
+}
+
+test('closes the channels of a revoked publishable key with 4401 within a second, and no others', async () => {
+  const { publishable } = await h.addKeys(h.shop.tenant, null)
+  const channels = await Promise.all([
+    opened({ key: publishable }),
+    opened({ key: publishable }),
+    opened({ key: h.shop.publishable }),
+    opened({}),
+  ])
+  await h.service.store.write((tables) => tables.tenants.revoke(publishable, h.clock.now()))
+  h.clock.advance(1_000)
+  const [first, second, ...others] = channels
+  assert.deepEqual(await Promise.all([first?.closed, second?.closed]), [4401, 4401])
+  assert.ok(others.every(({ socket }) => socket.readyState === socket.OPEN))
+  for (const { socket } of others) socket.close()
+})
+
+test('keeps a channel open until the instant at which its key ends', async () => {
+  const { publishable } = await h.addKeys(h.shop.tenant, null)
+  const { socket, closed } = await opened({ key: publishable })
+  const endsAt = h.clock.now() + 3_000
+  await h.service.store.write((tables) => tables.tenants.revoke(publishable, endsAt))
+  for (let second = 1; second < 3; second++) {
+    h.clock.advance(1_000)
+    // The answer to a ping arrives after everything that the service sent before it.
+    socket.ping()
+    await once(socket, 'pong')
+    assert.equal(socket.readyState, socket.OPEN)
+  }
+  h.clock.advance(1_000)
+  assert.equal(await closed, 4401)
+})
+
+test('closes the channels from an origin that an operator has removed from the tenant', async () => {
+  const [removed, remaining] = ['https://one.example', 'https://two.example'] as const
+  const keys = await h.addTenant({ name: 'Two origins', origins: [removed, remaining] })
+  const openFrom = async (origin: string) => {
+    const session = await h.create(undefined, keys)
+    const channel = openChannel(h.running.port, session, { key: keys.publishable, origin })
+    await channel.next()
+    return channel
+  }
+  const [first, second] = [await openFrom(removed), await openFrom(remaining)]
+  await h.service.store.write((tables) =>
+    tables.tenants.update(keys.tenant, { ...keys.tenant, origins: [remaining] }),
+  )
+  h.clock.advance(1_000)
+  assert.equal(await first.closed, 4401)
+  assert.equal(second.socket.readyState, second.socket.OPEN)
+  second.socket.close()
 })

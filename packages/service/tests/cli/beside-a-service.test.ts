@@ -124,6 +124,21 @@ test('notifies the channel within a second when the command line kills a session
   )
 })
 
+test('closes the channels of a publishable key that the command line revokes', async () => {
+  const issue = ['key', 'issue', '--tenant', tenant.tenant_id, '--kind', 'publishable']
+  const { key } = m.json(...issue)
+  const session = await create()
+  const socket = new WebSocket(
+    `${service.origin.replace('http', 'ws')}/sessions/${session.id}`,
+    ['bonded.v1', `watch.${session.watch_token}`, `key.${key}`],
+    { origin: 'https://a.example' },
+  )
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+  await new Promise((resolve) => socket.once('message', resolve))
+  await m.jsonMeanwhile('key', 'revoke', key)
+  assert.equal(await closed, 4401)
+})
+
 test('answers a waiting poll when the command line kills its session', async () => {
   const session = await create()
   const poll = call(
