@@ -93,11 +93,20 @@ export async function closeService({
 
 /**
  * How many new connections the system queues while the service is busy. Beyond it a client tries
- * again after a second, so a short queue would let a flood of connections delay everybody.
+ * again after a second, so a short queue would let a flood of connections delay other clients.
  */
 const ACCEPT_BACKLOG = 4_096
 
-/** How long requests in progress may take on shutdown. A waiting poll is closed, and its client retries. */
+/**
+ * For the name `localhost`, fastify would add a second server at ::1. That server would have none of
+ * the connection limits and guards, so the service listens at one address only.
+ */
+const LOCALHOST_ADDRESS = '127.0.0.1'
+
+/**
+ * How long requests in progress may take on shutdown. A waiting poll is closed, and its client
+ * retries.
+ */
 const DRAIN_MS = 2_000
 
 /** A listening service. */
@@ -107,7 +116,10 @@ export interface RunningService extends AsyncDisposable {
   readonly port: number
 }
 
-/** Starts listening and the background work. Disposing it drains the channels, then closes the store. */
+/**
+ * Starts listening and the scheduled maintenance. Disposing the result drains the channels, then
+ * closes the store.
+ */
 export async function startService(
   service: Service,
   options: {
@@ -116,7 +128,7 @@ export async function startService(
     log: Logger
     script: ScriptSource
     phonePage: LoadPhonePage
-    /** What all request bodies in flight may hold in memory; 64 MiB unless set. */
+    /** The memory budget of all request bodies in flight. Default: 64 MiB. */
     bodyBudgetBytes?: number
   },
 ): Promise<RunningService> {
@@ -139,10 +151,11 @@ export async function startService(
     bodyBudgetBytes,
   })
   const channel = new Channel(service, { http: app.server, logRequest, caps })
-  service.meter.watch({ openChannels: () => channel.size })
+  service.meter.watch({ openChannels: () => channel.size, connections: () => caps.counts })
   const stopBackground = startMaintenance(service, log)
   try {
-    await app.listen({ host: options.host, port: options.port, backlog: ACCEPT_BACKLOG })
+    const host = options.host === 'localhost' ? LOCALHOST_ADDRESS : options.host
+    await app.listen({ host, port: options.port, backlog: ACCEPT_BACKLOG })
   } catch (failure) {
     stopBackground()
     await channel[Symbol.asyncDispose]()

@@ -28,7 +28,7 @@ export const SETTINGS = [
     key: 'host',
     about: 'Address to listen on',
     fallback: '127.0.0.1',
-    expects: 'an IP address or host name of this machine',
+    expects: 'an IP address or host name of this machine; localhost is 127.0.0.1',
     secret: false,
   },
   {

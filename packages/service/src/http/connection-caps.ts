@@ -3,6 +3,7 @@ import { type BlockList, isIPv4, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionLimits } from '../domain/connection-limits.ts'
 import { networksOf } from '../domain/network.ts'
+import type { ConnectionCounts } from '../ports/meter.ts'
 import {
   bareAddress,
   clientAddress,
@@ -18,15 +19,6 @@ declare module 'fastify' {
   interface FastifyInstance {
     readonly connectionCaps: ConnectionCaps
   }
-}
-
-/** The number of open connections, and the totals that the caps closed. */
-export interface ConnectionCounts {
-  readonly open: number
-  /** Closed as soon as they were opened. */
-  readonly rejected: number
-  /** Closed in favor of a newer connection. */
-  readonly evicted: number
 }
 
 export interface ConnectionCapsOptions {
@@ -64,6 +56,7 @@ export class ConnectionCaps {
     this.#anonymous = new ConnectionGroup(total - reserve)
   }
 
+  /** The open connections, and the totals that the caps closed. */
   get counts(): ConnectionCounts {
     return { open: this.#connections.size, rejected: this.#rejected, evicted: this.#evicted }
   }

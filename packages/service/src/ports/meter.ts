@@ -19,7 +19,7 @@ export const OTHER_ROUTES = [
 export type RouteName = EndpointName | (typeof OTHER_ROUTES)[number]
 
 /** Scheduled maintenance: expiry of sessions, external changes, and purges. */
-export type BackgroundWork = 'expire' | 'tell_foreign' | 'forget'
+export type BackgroundWork = 'expire' | 'publish_external' | 'purge'
 
 /**
  * Counts what the service does. Every label is from a closed set, so no caller can make it grow. It
@@ -41,7 +41,22 @@ export interface Meter {
   /** Counts a finished batch of maintenance. */
   worked(work: BackgroundWork, done: number): void
   /** Registers the sources that are read only when metrics are collected. */
-  watch(sources: { readonly openChannels: () => number }): void
+  watch(sources: MeterSources): void
+}
+
+/** The connections of the process: those open now, and the totals that its limits closed. */
+export interface ConnectionCounts {
+  readonly open: number
+  /** Closed as soon as they were opened. */
+  readonly rejected: number
+  /** Closed in favor of a newer connection. */
+  readonly evicted: number
+}
+
+/** Figures that a meter reads when metrics are collected. */
+export interface MeterSources {
+  readonly openChannels: () => number
+  readonly connections: () => ConnectionCounts
 }
 
 /** A meter that counts nothing, for a service without metrics. */

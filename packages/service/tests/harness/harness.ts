@@ -66,6 +66,8 @@ export interface HarnessOptions {
   readonly environment?: Tenant['environment']
   /** For a real browser: the port to listen on, which the public origin names, and the widget. */
   readonly hosting?: { readonly port: number; readonly script: ScriptSource }
+  /** The address to listen on; 127.0.0.1 by default. */
+  readonly host?: string
   /** Off by default: the test clock does not run, so no bucket would refill. */
   readonly limits?: Limits | 'off'
   readonly trustedProxies?: TrustedProxies
@@ -131,7 +133,7 @@ export async function harness(options: HarnessOptions = {}) {
     load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }),
   }
   const running = await startService(service, {
-    host: '127.0.0.1',
+    host: options.host ?? '127.0.0.1',
     port: hosting?.port ?? 0,
     log,
     script,

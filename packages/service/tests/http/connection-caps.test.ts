@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import dns from 'node:dns'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
@@ -179,4 +180,20 @@ test('closes the idle connection of a client before that of a backend', async ()
   assert.match(await client.send(ALIVE), /^keep-alive: timeout=1\r$/im)
   await client.closed
   assert.equal(statusOf(await backend.send(createRequest(h))), 201)
+})
+
+test('listens on one address for localhost, so that each connection passes the limits', async ({
+  mock,
+}) => {
+  // A machine with two loopback addresses. Most have 127.0.0.1 and ::1.
+  const answer = (host: string, _options: object, done: (error: null, found: object[]) => void) => {
+    const found = host === 'localhost' ? ['127.0.0.1', '127.0.0.2'] : [host]
+    const addresses = found.map((address) => ({ address, family: 4 }))
+    setImmediate(() => done(null, addresses))
+  }
+  mock.method(dns, 'lookup', answer as never)
+  await using h = await harness({ host: 'localhost' })
+  assert.deepEqual(h.running.app.addresses(), [
+    { address: '127.0.0.1', family: 'IPv4', port: h.running.port },
+  ])
 })

@@ -1,7 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { ENDPOINTS, type EndpointName, REASON_NAMES, type Reason } from '@bonded/contract'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { type BackgroundWork, type Meter, OTHER_ROUTES, type RouteName } from '../../ports/meter.ts'
+import {
+  type BackgroundWork,
+  type Meter,
+  type MeterSources,
+  OTHER_ROUTES,
+  type RouteName,
+} from '../../ports/meter.ts'
 
 /** From a read out of memory to a request whose caller has timed out. */
 const LATENCY_BUCKETS_SECONDS = [
@@ -18,7 +24,7 @@ const ROUTE_NAMES: readonly RouteName[] = [
   ...(Object.keys(ENDPOINTS) as EndpointName[]),
   ...OTHER_ROUTES,
 ]
-const WORK: readonly BackgroundWork[] = ['expire', 'forget']
+const WORK: readonly BackgroundWork[] = ['expire', 'purge']
 
 /** A meter that exports its metrics in the text format of Prometheus. */
 export interface PrometheusMeter extends Meter, Disposable {
@@ -82,7 +88,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     registers,
   })
 
-  let openChannels = () => 0
+  let sources: MeterSources | undefined
   const gauge = (figure: {
     name: string
     help: string
@@ -93,7 +99,26 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     name: 'bonded_open_channels',
     help: 'Open channels.',
     collect() {
-      this.set(openChannels())
+      this.set(sources?.openChannels() ?? 0)
+    },
+  })
+  gauge({
+    name: 'bonded_open_connections',
+    help: 'Open connections.',
+    collect() {
+      this.set(sources?.connections().open ?? 0)
+    },
+  })
+  const closedByLimits = ['rejected', 'evicted'] as const
+  new Counter({
+    name: 'bonded_connections_closed_total',
+    help: 'Connections closed by the connection limits: new ones, or idle ones in favor of new ones.',
+    labelNames: ['how'],
+    registers,
+    collect() {
+      // The limits count the totals themselves, so each scrape copies them.
+      this.reset()
+      for (const how of closedByLimits) this.inc({ how }, sources?.connections()[how] ?? 0)
     },
   })
   const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
@@ -149,8 +174,8 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     committed: (units) => commits.observe(units),
     commitFailed: () => commitFailures.inc(),
     worked: (work, done) => workedBy.get(work)?.inc(done),
-    watch(sources) {
-      openChannels = sources.openChannels
+    watch(given) {
+      sources = given
     },
     [Symbol.dispose]: () => void lag.disable(),
   }

@@ -37,7 +37,7 @@ async function added(work: () => Promise<unknown>): Promise<Record<string, numbe
     value - (before.get(name) ?? 0),
   ])
   return Object.fromEntries(
-    changed.filter(([name, by]) => by !== 0 && !/_bucket|_sum|lag/.test(name)),
+    changed.filter(([name, by]) => by !== 0 && !/_bucket|_sum|lag|open_/.test(name)),
   )
 }
 
@@ -107,6 +107,29 @@ test('counts a channel while it is open', async () => {
   await new Promise((resolve) => socket.once('close', resolve))
   // The service processes the close in a later turn than the client.
   while ((await open()) !== 0) await new Promise(setImmediate)
+})
+
+test('counts open connections, and those that the connection limits closed', async () => {
+  using own = prometheusMeter({ version: '9.8.7' })
+  await using capped = await harness({ meter: own, connections: { network: 1 } })
+  const connections = async () =>
+    (await own.read()).split('\n').filter((line) => /^bonded_(open_)?connections/.test(line))
+  const closed = (how: string, count: number) =>
+    `bonded_connections_closed_total{how="${how}"} ${count}`
+  assert.deepEqual(await connections(), [
+    'bonded_open_connections 0',
+    closed('rejected', 0),
+    closed('evicted', 0),
+  ])
+  using idle = await rawClient(capped.running.port)
+  using newer = await rawClient(capped.running.port)
+  await idle.closed
+  assert.deepEqual(await connections(), [
+    'bonded_open_connections 1',
+    closed('rejected', 0),
+    closed('evicted', 1),
+  ])
+  newer.send('GET /api/v1/sessions/x?wait_ms=20000 HTTP/1.1\r\n')
 })
 
 test('creates no series from paths, methods, hosts, ids or reasons of callers', async () => {

@@ -162,7 +162,7 @@ test('keeps an Idempotency-Key that a newer session uses when the older one is p
 test('purges a large backlog in bounded batches over later turns', async () => {
   const worked: number[] = []
   await using h = await harness({
-    meter: { ...noMeter, worked: (work, done) => void (work === 'forget' && worked.push(done)) },
+    meter: { ...noMeter, worked: (work, done) => void (work === 'purge' && worked.push(done)) },
   })
   const { body: session } = await h.api('POST', '/sessions', {
     token: h.shop.server,
@@ -192,9 +192,9 @@ test('purges a large backlog in bounded batches over later turns', async () => {
   const told = h.lines.slice(lines).map((line) => JSON.parse(line) as Record<string, unknown>)
   assert.deepEqual(
     told
-      .filter(({ work }) => work !== 'tell_foreign')
+      .filter(({ work }) => work !== 'publish_external')
       .map(({ msg, work, sessions, batches }) => [msg, work, sessions, batches]),
-    [['background', 'forget', backlog, 5]],
+    [['background', 'purge', backlog, 5]],
   )
 })
 
