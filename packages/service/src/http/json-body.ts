@@ -39,7 +39,9 @@ export function acceptStrictJson(
 ): void {
   const takeTurn = tickThrottle({ maxWaiting: MAX_WAITING })
   const reader = bodyReader(bodyBudget(budgetBytes))
-  const cutting = setInterval(reader.cutSlow, CUT_SLOW_EVERY_MS).unref()
+  // After a pause of the process, the timer fires before the bytes of the meantime are read. The
+  // check runs after them, so a body that arrived during the pause is not slow.
+  const cutting = setInterval(() => setImmediate(reader.cutSlow), CUT_SLOW_EVERY_MS).unref()
   app.addHook('onClose', (_app, done) => {
     clearInterval(cutting)
     done()

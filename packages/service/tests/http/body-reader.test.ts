@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { bodyBudget } from '../../src/http/body-budget.ts'
 import { type BodyRequest, bodyReader } from '../../src/http/body-reader.ts'
+import { harness } from '../harness/harness.ts'
 import { type RawClient, rawClient, rawRequest } from '../harness/raw-http.ts'
 
 type Result = Parameters<BodyRequest['done']>[0]
@@ -158,4 +159,29 @@ test('releases the reservation of an upload whose client disconnects', async () 
   client[Symbol.dispose]()
   while (s.results.length === 0) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual([failureOf(s.results[0]), s.budget.reserved()], ['aborted', 0])
+})
+
+test('accepts a body that arrived while the process was paused for longer than the limit', async ({
+  mock,
+}) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  await using h = await harness()
+  const body = JSON.stringify({ workflow: 'credit_application' })
+  using client = await rawClient(h.running.port)
+  const headers = {
+    Authorization: `Bearer ${h.shop.server}`,
+    'Content-Type': 'application/json',
+    'Content-Length': body.length,
+    Expect: '100-continue',
+  }
+  client.send(rawRequest('POST /api/v1/sessions', headers))
+  await client.until('100 Continue')
+  const resumedMs = performance.now() + 3_000
+  mock.method(performance, 'now', () => resumedMs)
+  // A process that resumes runs its timers first, and reads its sockets after them.
+  setTimeout(() => {
+    client.send(body)
+    mock.timers.tick(500)
+  })
+  await client.until('\r\n\r\nHTTP/1.1 201')
 })
