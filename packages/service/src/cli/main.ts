@@ -1,6 +1,3 @@
-import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
-import { dirname, join } from 'node:path'
 import { CommanderError } from 'commander'
 import { helpArguments } from './help.ts'
 import { bondedProgram } from './program.ts'
@@ -10,7 +7,6 @@ const EXIT = { failed: 1, usage: 2 } as const
 
 // A closed reader (`| head`) or a log on a full disk must not end a running service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-enableSharedCompileCache()
 
 const words = process.argv.slice(2)
 try {
@@ -37,16 +33,4 @@ function withoutPrefix({ code, message }: CommanderError): string {
 
 function printJsonError(error: { readonly code: string; readonly message: string }): void {
   if (words.includes('--json')) process.stdout.write(`${JSON.stringify({ error })}\n`)
-}
-
-/**
- * Stores compiled code beside the packages it came from, so that the next start is faster. An
- * account that can write there can change the code itself. Without write access nothing is stored.
- */
-function enableSharedCompileCache(): void {
-  let folder = import.meta.dirname
-  for (; dirname(folder) !== folder; folder = dirname(folder)) {
-    const modules = join(folder, 'node_modules')
-    if (existsSync(modules)) return void enableCompileCache(join(modules, '.cache/bonded'))
-  }
 }
