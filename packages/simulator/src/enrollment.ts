@@ -12,7 +12,7 @@ export interface Enrollment {
   readonly signer: Signer
   readonly store: PhoneStore
   /** Deletes the device and replaces its key, for a service that no longer knows them. */
-  forget(): Promise<void>
+  reset(): Promise<void>
 }
 
 type Format = Exclude<PhoneDevice['format'], 'webauthn'>
@@ -79,7 +79,7 @@ export function openEnrollment(
       nextCounter: async () =>
         (await change((now) => ({ ...now, counter: now.counter + 1 }))).counter,
     },
-    async forget() {
+    async reset() {
       await state.change((all) => ({ ...all, [origin]: newEnrollment() }))
     },
   }

@@ -86,6 +86,13 @@ export interface SimulatedPhone {
    */
   library(origin?: string): Promise<Phone>
   /**
+   * Deletes the device and replaces the key for the given origin, or that of the options. The phone
+   * registers again at its next use.
+   *
+   * @throws {PhoneError} `origin_not_usable`
+   */
+  reset(origin?: string): Promise<void>
+  /**
    * Reads a QR code or link, claims its session and plays the outcome. A refusal is part of the
    * result.
    *
@@ -163,6 +170,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       return renewing(() => phone.register(), enrolled)
     },
     library: async (origin) => (await ownAt(originOf({ origin }, own))).phone,
+    reset: async (origin) => (await ownAt(originOf({ origin }, own))).enrolled.reset(),
     async run(input, outcome, { onShow, waitForCompletion, signal } = {}) {
       const handoff = readHandoff(input)
       const origin = originOf(handoff, own)
@@ -212,7 +220,7 @@ async function renewing<T>(act: () => Promise<T>, enrolled: Enrollment): Promise
   } catch (error) {
     if (!isRefusal(error, 'credential_invalid') && !isRefusal(error, 'key_already_registered'))
       throw error
-    await enrolled.forget()
+    await enrolled.reset()
     return act()
   }
 }

@@ -10,6 +10,10 @@ export function explainPhone({ code, reason }: PhoneError): string {
     case 'unreachable':
       return 'The service did not answer. Check that it is running, and name its address with --origin.'
     default:
+      if (reason === 'credential_invalid')
+        return 'The service does not know the key of this phone. Usually another phone has removed it. Delete phone.json in the data folder of the phone, which then registers a new key.'
+      if (reason === 'key_already_registered')
+        return 'The key of the second phone is registered already. Name an empty or new folder with --new-phone.'
       if (reason === 'format_not_enabled' || reason === 'attestation_invalid')
         return `The service rejected the key of this phone (${reason}). Start a sandbox service with BONDED_TEST_ROOTS set to the phone’s test-roots.json, or use --format software.`
       return `The phone could not continue: ${reason ?? code}.`

@@ -16,13 +16,12 @@ import { readConfig, type SettingFlags } from '../config.ts'
 import { OperatorError } from '../operations/admin/operator-error.ts'
 import { jsonOption } from './arguments.ts'
 import { describeRejection, describeRun } from './describe-run.ts'
-import type { Options } from './open.ts'
 import { fields, print } from './output.ts'
+import { keyCommands, type PhoneOptions } from './phone-keys.ts'
 
-interface RunOptions extends Options {
+interface RunOptions extends PhoneOptions {
   readonly qr: string
   readonly as?: Outcome
-  readonly origin?: string
   readonly wait: boolean
 }
 
@@ -68,12 +67,14 @@ export function phoneCommand(): Command {
       ),
     )
     .addOption(jsonOption())
-    .action(async (options: Options & { origin?: string; format?: PhoneFormat }) => {
+    .action(async (options: PhoneOptions & { format?: PhoneFormat }) => {
       const { device_id, subject_id, format } = await phoneAt(options).register()
       const document = { device_id, subject_id, format }
       print(options, document, fields(document))
     })
   for (const run of RUNS) command.addCommand(runCommand(run))
+  for (const keyCommand of keyCommands(phoneAt))
+    command.addCommand(keyCommand.addOption(originOption()))
   return command
 }
 
@@ -114,20 +115,24 @@ function originOption(): Option {
 }
 
 /**
- * The phone whose keys are in the data folder. With a service that trusts the folder's test roots it
- * is an iPhone unless the options say otherwise.
+ * Opens the phone whose keys are in `folder`, by default the data folder. With a service that trusts
+ * the data folder's test roots it is an iPhone unless the options name another format.
  */
 export function phoneAt(
-  options: SettingFlags & { readonly origin?: string; readonly format?: PhoneFormat },
+  options: SettingFlags & {
+    readonly origin?: string
+    readonly format?: PhoneFormat
+    readonly folder?: string
+  },
 ): SimulatedPhone {
   const { publicOrigin, dataDir } = readConfig(process.env, options)
-  const { origin, format } = options
+  const { origin, format, folder = dataDir } = options
   // Even where no service runs yet: it may be started with these roots next.
   if (format !== undefined && format !== 'software') loadTestAuthority(dataDir)
   const besideItsService = origin === undefined && findTestRoots(dataDir) !== undefined
   return createSimulatedPhone({
     origin: origin ?? publicOrigin,
-    stateFile: join(dataDir, 'phone.json'),
+    stateFile: join(folder, 'phone.json'),
     authorityFolder: dataDir,
     format,
     formatOfNewKeys: besideItsService ? 'apple-app-attest' : 'software',

@@ -11,7 +11,7 @@ const RELIED_ON = [
   'dev|serve|doctor|completion|migrate up|migrate status|config check|config print',
   'tenant create|tenant update|tenant limits|tenant list|tenant show|session list',
   'key issue|key roll|key revoke|key list|device list|device show|device timeline|device block|device unblock|device remove',
-  'session show|session timeline|session kill|phone register|phone approve|phone decline',
+  'session show|session timeline|session kill|phone register|phone approve|phone decline|phone list-keys|phone add-key|phone remove-key',
 ].flatMap((line) => line.split('|'))
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
