@@ -128,9 +128,9 @@ class Stored implements AsyncDisposable {
     })
   }
 
-  #purge(limit: number): Promise<number> {
+  async #purge(limit: number): Promise<number> {
     const endedBy = this.#now
-    return this.#store.write((tables) => tables.sessions.purge(endedBy, limit))
+    return (await this.#store.write((tables) => tables.sessions.purge(endedBy, limit))).length
   }
 }
 

@@ -14,7 +14,7 @@ export async function purgeSessions(service: Service): Promise<Batch> {
   const now = service.clock.now()
   return service.store.write(function* (tables) {
     const challenges = yield* tables.devices.purgeChallenges(now, BATCH_CHALLENGES)
-    const done = yield* tables.sessions.purge(now - KEPT_AFTER_END_MS, BATCH_SESSIONS)
+    const { length: done } = yield* tables.sessions.purge(now - KEPT_AFTER_END_MS, BATCH_SESSIONS)
     return { done, more: done === BATCH_SESSIONS || challenges === BATCH_CHALLENGES }
   })
 }

@@ -191,10 +191,11 @@ export interface SessionTable {
   /** Live sessions that have reached their expiry, oldest first. */
   overdue(now: Instant, limit: number): Work<readonly Session[]>
   /**
-   * Deletes sessions that ended by the instant, with their dependent rows, earliest end first, at
-   * most `limit`. @returns how many
+   * Deletes sessions that ended by the instant, with their dependent rows, earliest end first.
+   *
+   * @returns the ids of the deleted sessions, at most `limit`
    */
-  purge(endedBy: Instant, limit: number): Work<number>
+  purge(endedBy: Instant, limit: number): Work<readonly SessionId[]>
   /** The live session that expires last; undefined if none is live. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The live sessions that are pinned to a device. */

@@ -1,21 +1,16 @@
 import type { DeviceId } from '@bonded/contract'
 import type { DeviceChange } from '../../domain/device-moves.ts'
-import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device } from '../../domain/session.ts'
-import type { DeviceTable, DeviceToken, Work } from '../../ports/store.ts'
+import type { DeviceByToken, DeviceTable, DeviceToken, Work } from '../../ports/store.ts'
 import type { Writing } from './event-publisher.ts'
-import type { CachedDevice, RowCaches } from './row-cache.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
 import { changed, type Row, row, rows } from './statement.ts'
 
 /** Events stored per device: more than a phone causes in years, and a bound on storage. */
 const MAX_EVENTS = 200
 
-/** The registered devices, and the pairwise references of their subjects for each tenant. */
-export function deviceTable(
-  { requestId }: Pick<Writing, 'requestId'>,
-  kept: Pick<RowCaches, 'devices' | 'deviceTokens' | 'motions'>,
-): DeviceTable {
+/** The SQL of the devices and of each subject's reference at a tenant. */
+export function deviceTable({ requestId }: Pick<Writing, 'requestId'>): DeviceTable {
   return {
     *register(device, token) {
       return yield* insertDevice(device, { token, guard: 'where true', guardValues: [] })
@@ -41,20 +36,16 @@ export function deviceTable(
     },
 
     *find(id) {
-      return (yield* load(kept, 'id', id))?.device
+      const found = yield* row(`${SELECT_DEVICE} where id = $1`, [id])
+      return found && deviceFromRow(found)
     },
 
     *findByToken(tokenId) {
-      const known = kept.deviceTokens.get(tokenId)
-      const found =
-        known === undefined
-          ? ((yield* load(kept, 'token_id', tokenId)) ??
-            (yield* load(kept, 'offered_token_id', tokenId)))
-          : yield* load(kept, 'id', known)
-      if (found === undefined) return undefined
-      const { device, token, offered } = found
-      if (token.id === tokenId) return { device, token, offered: false }
-      return offered?.id === tokenId ? { device, token: offered, offered: true } : undefined
+      for (const column of TOKEN_COLUMNS) {
+        const found = yield* row(`${SELECT_DEVICE} where ${column.id} = $1`, [tokenId])
+        if (found !== undefined) return deviceByToken(found, column)
+      }
+      return undefined
     },
 
     *raiseCounter(id, counter, issuedAt) {
@@ -65,16 +56,10 @@ export function deviceTable(
          where id = $1 and (counter < $2 or (format = 'webauthn' and counter = 0 and $2 = 0)) and status in ('active', 'suspect')`,
         [id, counter, issuedAt],
       )
-      const known = kept.devices.get(id)
-      if (raised === 1 && known !== undefined) {
-        const lastIssuedAt = Math.max(known.device.lastIssuedAt ?? issuedAt, issuedAt)
-        kept.devices.set(id, { ...known, device: { ...known.device, counter, lastIssuedAt } })
-      }
       return raised === 1
     },
 
     *useRequest(id, counter, issuedAt) {
-      kept.devices.delete(id)
       const used = yield* changed(
         `update device set counter = $2,
            last_issued_at = case when last_issued_at > $3 then last_issued_at else $3 end,
@@ -89,7 +74,6 @@ export function deviceTable(
     },
 
     *suspect(id, issuedAt) {
-      kept.devices.delete(id)
       return (
         (yield* changed(
           `update device set status = 'suspect' where id = $1 and status = 'active' and last_issued_at < $2`,
@@ -99,11 +83,9 @@ export function deviceTable(
     },
 
     *move(id, { from, to }) {
-      kept.devices.delete(id)
       if (to === 'removed') {
         yield* changed('delete from device_receipt where device_id = $1', [id])
         yield* changed('delete from device_motion where device_id = $1', [id])
-        kept.motions.delete(id)
       }
       const states = from.map((status) => `'${status}'`).join(', ')
       return (
@@ -148,7 +130,6 @@ export function deviceTable(
     },
 
     *offerToken(id, token) {
-      kept.devices.delete(id)
       yield* changed(
         'update device set offered_token_id = $2, offered_token_hash = $3, offered_token_issued_at = $4 where id = $1',
         [id, token.id, token.hash, token.issuedAt],
@@ -156,7 +137,6 @@ export function deviceTable(
     },
 
     *useToken(id, tokenId) {
-      kept.devices.delete(id)
       const begun = yield* changed(
         `update device set token_id = offered_token_id, token_hash = offered_token_hash,
            token_issued_at = offered_token_issued_at,
@@ -165,7 +145,8 @@ export function deviceTable(
         [id, tokenId],
       )
       if (begun === 1) return 'now'
-      return (yield* load(kept, 'id', id))?.token.id === tokenId ? 'before' : 'never'
+      const current = yield* row('select token_id from device where id = $1', [id])
+      return current?.token_id === tokenId ? 'before' : 'never'
     },
 
     *recent({ status, subjectId, limit }) {
@@ -192,19 +173,15 @@ export function deviceTable(
     },
 
     *motion(id) {
-      const known = kept.motions.get(id)
-      if (known !== undefined) return known
       const found = yield* row(
         'select root_key_id, windows from device_motion where device_id = $1',
         [id],
       )
       if (found === undefined) return undefined
-      const memory: MotionMemory = {
+      return {
         keyId: String(found.root_key_id),
         windows: windowsFromBytes(found.windows as Uint8Array),
       }
-      kept.motions.set(id, memory)
-      return memory
     },
 
     *storeMotion(id, memory) {
@@ -214,7 +191,6 @@ export function deviceTable(
          on conflict (device_id) do update set root_key_id = excluded.root_key_id, windows = excluded.windows`,
         [id, keyId, windowsToBytes(windows)],
       )
-      kept.motions.set(id, memory)
     },
 
     *pairwise({ tenantId, subjectId, subjectRef }) {
@@ -266,32 +242,24 @@ function* insertDevice(
   return registered !== undefined
 }
 
-function* load(
-  kept: Pick<RowCaches, 'devices' | 'deviceTokens'>,
-  by: 'id' | 'token_id' | 'offered_token_id',
-  value: string,
-): Work<CachedDevice | undefined> {
-  const cached = by === 'id' ? kept.devices.get(value as DeviceId) : undefined
-  if (cached !== undefined) return cached
-  const found = yield* row(`${SELECT_DEVICE} where ${by} = $1`, [value])
-  if (found === undefined) return undefined
-  const device = deviceFromRow(found)
-  const offered =
-    found.offered_token_id === null
-      ? undefined
-      : tokenOf(found.offered_token_id, found.offered_token_hash, found.offered_token_issued_at)
-  const token = tokenOf(found.token_id, found.token_hash, found.token_issued_at)
-  const loaded = { device, token, offered }
-  kept.devices.set(device.id, loaded)
-  for (const known of [token, offered])
-    if (known !== undefined) kept.deviceTokens.set(known.id, device.id)
-  return loaded
-}
+/** The columns of the token in use and of the token that is offered beside it. */
+const TOKEN_COLUMNS = [
+  { id: 'token_id', hash: 'token_hash', issuedAt: 'token_issued_at', offered: false },
+  {
+    id: 'offered_token_id',
+    hash: 'offered_token_hash',
+    issuedAt: 'offered_token_issued_at',
+    offered: true,
+  },
+] as const
 
-type Column = Row[string] | undefined
-
-function tokenOf(id: Column, hash: Column, issuedAt: Column): DeviceToken {
-  return { id: id as string, hash: hash as Uint8Array, issuedAt: Number(issuedAt) }
+function deviceByToken(found: Row, column: (typeof TOKEN_COLUMNS)[number]): DeviceByToken {
+  const token = {
+    id: found[column.id] as string,
+    hash: found[column.hash] as Uint8Array,
+    issuedAt: Number(found[column.issuedAt]),
+  }
+  return { device: deviceFromRow(found), token, offered: column.offered }
 }
 
 /** Selects devices with the block of their subject, which applies to all of the subject's devices. */

@@ -2,58 +2,63 @@ import type { DeviceId, SessionId } from '@bonded/contract'
 import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device, Session } from '../../domain/session.ts'
 import type { Tenant } from '../../domain/tenant.ts'
-import type { PublishableKey, ServerCredential } from '../../ports/store.ts'
-import type { DeviceToken } from '../../ports/store.ts'
+import type { DeviceByToken, PublishableKey, ServerCredential } from '../../ports/store.ts'
 import { GenerationCache } from '../cache/generation-cache.ts'
 
-/** Sessions live a few minutes; the cached ones are those that calls will read again. */
+/** Bounds the sessions in use: a session lives a few minutes. */
 const MAX_SESSIONS = 4_096
 const MAX_DEVICES = 4_096
 /** About 4 KB each. */
 const MAX_MOTIONS = 1_024
-/** A bound on memory: far more keys than the tenants of one node have. */
+/** Bounds the tenants and keys. One service has far fewer. */
 const MAX_TENANT_ROWS = 10_000
 
 /**
- * In-memory caches of committed rows. A group of units runs synchronously up to its commit, so the
- * caches match the database. The store clears them after a rollback and after a commit of another
- * process.
+ * In-memory caches of committed rows. A unit of work runs without a pause, and no other unit runs
+ * between it and its commit. The store clears the caches when a unit is undone and when another
+ * process has committed.
  */
 export interface RowCaches {
   readonly sessions: GenerationCache<SessionId, Session>
-  /** For each session, the failures of each device. */
-  readonly failures: GenerationCache<SessionId, ReadonlyMap<DeviceId, number>>
-  readonly bonds: GenerationCache<string, CachedBonds>
+  readonly failures: GenerationCache<SessionId, CachedFailures>
+  /** By tenant and device. */
+  readonly bonds: GenerationCache<string, CachedBond>
   readonly devices: GenerationCache<DeviceId, CachedDevice>
-  /** The device of each token, in use or offered. */
+  /** The device that has or had a token. The device's own entry decides whether the token is known. */
   readonly deviceTokens: GenerationCache<string, DeviceId>
   readonly motions: GenerationCache<DeviceId, MotionMemory>
   readonly tenants: GenerationCache<string, Tenant>
   readonly serverCredentials: GenerationCache<string, ServerCredential>
   readonly publishableKeys: GenerationCache<string, PublishableKey>
-  /** Origins that belong to a tenant. */
+  /** The origins that any tenant has. */
   readonly origins: GenerationCache<string, true>
   clear(): void
 }
 
-/** A device's history with one tenant: the reference of its subject, and its decayed continuity. */
-export interface CachedBonds {
+/** How often devices have failed on a session. */
+export interface CachedFailures {
+  /** True if this process created the session: a device without an entry has not failed. */
+  readonly complete: boolean
+  readonly counts: Map<DeviceId, number>
+}
+
+/** The subject's reference at one tenant, and the decayed continuity of the device's bonds there. */
+export interface CachedBond {
   readonly subjectRef: string
   readonly continuity: number
 }
 
+/** A device with those of its tokens that were looked up. */
 export interface CachedDevice {
   readonly device: Device
-  readonly token: DeviceToken
-  /** The token that is offered and not yet used. */
-  readonly offered: DeviceToken | undefined
+  readonly tokens: readonly Omit<DeviceByToken, 'device'>[]
 }
 
 export function rowCaches(): RowCaches {
   const rows = {
     sessions: new GenerationCache<SessionId, Session>(MAX_SESSIONS),
-    failures: new GenerationCache<SessionId, ReadonlyMap<DeviceId, number>>(MAX_SESSIONS),
-    bonds: new GenerationCache<string, CachedBonds>(MAX_DEVICES),
+    failures: new GenerationCache<SessionId, CachedFailures>(MAX_SESSIONS),
+    bonds: new GenerationCache<string, CachedBond>(MAX_DEVICES),
     devices: new GenerationCache<DeviceId, CachedDevice>(MAX_DEVICES),
     deviceTokens: new GenerationCache<string, DeviceId>(MAX_DEVICES),
     motions: new GenerationCache<DeviceId, MotionMemory>(MAX_MOTIONS),

@@ -1,9 +1,8 @@
-import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
-import type { Device, Session } from '../../domain/session.ts'
+import type { SessionId } from '@bonded/contract'
+import type { Session } from '../../domain/session.ts'
 import { claimed, hinted, missed, moved } from '../../domain/changes.ts'
 import type { SessionTable, Work } from '../../ports/store.ts'
 import type { Writing } from './event-publisher.ts'
-import type { CachedBonds, RowCaches } from './row-cache.ts'
 import { listStatement } from './session-list.ts'
 import {
   columnsOf,
@@ -30,20 +29,17 @@ const INSERT_EVENT = `insert into session_event (session_id, session_began_at, s
 const OF_SESSION =
   'session_id = $1 and session_began_at = (select created_at from session where id = $1)'
 
-const BONDS = `select
+const DEVICE_STATS = `select
+    (select failures from session_device where session_id = $4 and device_id = $3) as failures,
     (select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2) as subject_ref,
     (select mean from device_continuity where tenant_id = $1 and device_id = $3) as mean`
 
 /**
- * The sessions, their events and their timeline.
+ * The SQL of the sessions, their events and their timeline.
  *
- * @param writing context of the running unit of work
- * @param caches caches of committed rows, which the store clears when they may be stale
+ * @param writing.requestId returns the request of the current unit of work, or null without one
  */
-export function sessionTable(
-  { announce, requestId }: Writing,
-  { sessions: kept, failures, bonds }: Pick<RowCaches, 'sessions' | 'failures' | 'bonds'>,
-): SessionTable {
+export function sessionTable({ announce, requestId }: Writing): SessionTable {
   function* event(
     session: Session,
     { at, kind, reason }: { at: number; kind: string; reason?: string | null },
@@ -64,73 +60,25 @@ export function sessionTable(
   }
 
   /**
-   * Stores a change only if the session is unchanged since `before` was read. If another unit was
-   * faster, it returns false and drops the cached session.
+   * Stores a change only if the session is unchanged since `before` was read. Returns false if
+   * another unit was faster.
    */
   function* replace(before: Session, after: Session): Work<boolean> {
     const { columns, values } = differenceOf(before, after)
     if (values.length === 0) return true
-    const replaced = yield* changed(updateStatement(columns), [
-      before.id,
-      before.seq,
-      before.validAssertions,
-      ...values,
-    ])
-    if (replaced === 1) kept.set(after.id, after)
-    else kept.delete(before.id)
-    return replaced === 1
-  }
-
-  function* failuresOn(id: SessionId): Work<ReadonlyMap<DeviceId, number>> {
-    const known = failures.get(id)
-    if (known !== undefined) return known
-    const found = yield* rows(
-      'select device_id, failures from session_device where session_id = $1',
-      [id],
-    )
-    const counted = new Map(
-      found.map((line) => [line.device_id as DeviceId, Number(line.failures)]),
-    )
-    failures.set(id, counted)
-    return counted
-  }
-
-  function* bondsOf(
-    tenantId: TenantId,
-    { id, subjectId }: Pick<Device, 'id' | 'subjectId'>,
-  ): Work<Partial<CachedBonds>> {
-    const key = bondsKey(tenantId, id)
-    const known = bonds.get(key)
-    if (known !== undefined) return known
-    const found = yield* row(BONDS, [tenantId, subjectId, id])
-    const subjectRef = (found?.subject_ref as string | null) ?? undefined
-    const continuity = found?.mean == null ? undefined : Number(found.mean)
-    // A missing value can be added by any device of the subject, so only complete bonds are cached. The
-    // reference never changes, and only storeContinuity changes the rest.
-    if (subjectRef !== undefined && continuity !== undefined)
-      bonds.set(key, { subjectRef, continuity })
-    return {
-      ...(subjectRef === undefined ? {} : { subjectRef }),
-      ...(continuity === undefined ? {} : { continuity }),
-    }
+    const guard = [before.id, before.seq, before.validAssertions]
+    return (yield* changed(updateStatement(columns), [...guard, ...values])) === 1
   }
 
   return {
     *create(session) {
       yield* changed(INSERT_SESSION, columnsOf(session))
-      kept.set(session.id, session)
-      failures.set(session.id, new Map())
       yield* event(session, { at: session.createdAt, kind: 'created' })
     },
 
     *find(id) {
-      const known = kept.get(id)
-      if (known !== undefined) return known
       const found = yield* row('select * from session where id = $1', [id])
-      if (found === undefined) return undefined
-      const session = sessionFromRow(found)
-      kept.set(id, session)
-      return session
+      return found && sessionFromRow(found)
     },
 
     *move(session, move, { now, set }) {
@@ -168,7 +116,6 @@ export function sessionTable(
         'update session set requesting_origin = $2 where id = $1 and requesting_origin is null',
         [id, origin],
       )
-      kept.delete(id)
     },
 
     *note(id, note) {
@@ -206,7 +153,6 @@ export function sessionTable(
     },
 
     *countFailure(id, deviceId) {
-      failures.delete(id)
       const counted = yield* row(
         `insert into session_device (session_id, device_id, failures) values ($1, $2, 1)
          on conflict (session_id, device_id) do update set failures = session_device.failures + 1 returning failures`,
@@ -216,8 +162,12 @@ export function sessionTable(
     },
 
     *deviceStats({ id, tenantId }, device) {
-      const { subjectRef, continuity } = yield* bondsOf(tenantId, device)
-      return { failures: (yield* failuresOn(id)).get(device.id) ?? 0, subjectRef, continuity }
+      const found = yield* row(DEVICE_STATS, [tenantId, device.subjectId, device.id, id])
+      return {
+        failures: Number(found?.failures ?? 0),
+        subjectRef: (found?.subject_ref as string | null) ?? undefined,
+        continuity: found?.mean == null ? undefined : Number(found.mean),
+      }
     },
 
     *overdue(now, limit) {
@@ -233,7 +183,7 @@ export function sessionTable(
         'select id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2',
         [endedBy, limit],
       )
-      if (doomed.length === 0) return 0
+      if (doomed.length === 0) return []
       const ids = doomed.map((found) => found.id as SessionId)
       // The list always has `limit` ids, some of them repeated, so that the statement is prepared once.
       const values = Array.from({ length: limit }, (_, at) => ids[at % ids.length] as SessionId)
@@ -243,11 +193,7 @@ export function sessionTable(
       yield* changed(`delete from session_device where session_id ${among}`, values)
       yield* changed(`delete from idempotency where ${ofThem}`, values)
       yield* changed(`delete from session where id ${among}`, values)
-      for (const id of ids) {
-        kept.delete(id)
-        failures.delete(id)
-      }
-      return ids.length
+      return ids
     },
 
     *latest() {
@@ -274,9 +220,6 @@ export function sessionTable(
     },
 
     *storeContinuity({ tenantId, deviceId, mean, now }) {
-      const key = bondsKey(tenantId, deviceId)
-      const known = bonds.get(key)
-      if (known !== undefined) bonds.set(key, { ...known, continuity: mean })
       yield* row(
         `insert into device_continuity (tenant_id, device_id, mean, updated_at) values ($1, $2, $3, $4)
          on conflict (tenant_id, device_id) do update set mean = excluded.mean, updated_at = excluded.updated_at`,
@@ -284,10 +227,6 @@ export function sessionTable(
       )
     },
   }
-}
-
-function bondsKey(tenantId: TenantId, deviceId: DeviceId): string {
-  return `${tenantId} ${deviceId}`
 }
 
 const updates = new Map<string, string>()

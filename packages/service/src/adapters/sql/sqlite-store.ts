@@ -7,18 +7,13 @@ import type { Announcement, Bus } from '../../ports/bus.ts'
 import { type Meter, noMeter } from '../../ports/meter.ts'
 import { type Store, StoreError, type Tables, type Unit, type Work } from '../../ports/store.ts'
 import type { Writing } from './event-publisher.ts'
-import { deviceTable } from './device-table.ts'
 import { ExternalChanges } from './external-changes.ts'
-import { idempotencyTable } from './idempotency-table.ts'
-import { type RowCaches, rowCaches } from './row-cache.ts'
+import { rowCaches } from './row-cache.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { sessionTable } from './session-table.ts'
 import type { Row, SqlValue, Statement } from './statement.ts'
 import { StoreDuringRequest } from './store-during-request.ts'
-import { subjectTable } from './subject-table.ts'
-import { tenantCache } from './tenant-cache.ts'
-import { tenantTable } from './tenant-table.ts'
 import { asStoreError } from './sqlite-errors.ts'
+import { cachedTables, sqlTables } from './tables.ts'
 
 /** A waiting writer blocks the event loop, so a write soon fails with 503 instead. */
 const WAIT_FOR_LOCK_MS = 250
@@ -99,14 +94,14 @@ export class SqliteStore implements Store {
     } catch (cause) {
       throw asStoreError(cause, { to: 'open', where: file })
     }
-    this.#tables = tables(this.#caches, {
+    this.#tables = this.#cachedTables({
       announce: (announcement) => this.#announcements.push(announcement),
       requestId: () => this.#requestId,
     })
     const announce = () => {
       throw new StoreError('a unit that only reads has changed a session')
     }
-    this.#readOnlyTables = tables(this.#caches, { announce, requestId: () => null })
+    this.#readOnlyTables = this.#cachedTables({ announce, requestId: () => null })
   }
 
   write<T>(unit: Unit<T>, requestId: RequestId | null = null): Promise<T> {
@@ -171,6 +166,10 @@ export class SqliteStore implements Store {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#commitGroup()
     this.#database.close()
+  }
+
+  #cachedTables(writing: Writing): Tables {
+    return cachedTables(sqlTables(writing), this.#caches)
   }
 
   /** Writes a page without meaning, which needs the same space and permission as a change. */
@@ -260,16 +259,6 @@ export class SqliteStore implements Store {
 async function freeBytesOf(file: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(file))
   return bavail * bsize
-}
-
-function tables(kept: RowCaches, writing: Writing): Tables {
-  return {
-    sessions: sessionTable(writing, kept),
-    devices: deviceTable(writing, kept),
-    subjects: subjectTable(kept),
-    tenants: tenantCache(tenantTable, kept),
-    idempotency: idempotencyTable,
-  }
 }
 
 interface Prepared {

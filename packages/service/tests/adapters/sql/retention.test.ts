@@ -6,7 +6,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
 import { deviceTable } from '../../../src/adapters/sql/device-table.ts'
-import { rowCaches } from '../../../src/adapters/sql/row-cache.ts'
 import { migrate } from '../../../src/adapters/sql/migrate.ts'
 import { sessionTable } from '../../../src/adapters/sql/session-table.ts'
 import type { Statement } from '../../../src/adapters/sql/statement.ts'
@@ -248,8 +247,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
   const file = join(mkdtempSync(join(tmpdir(), 'bonded-plan-')), 'b.db')
   migrate(file, 0)
   using database = new DatabaseSync(file)
-  const kept = rowCaches()
-  const sessions = sessionTable({ announce: () => {}, requestId: () => null }, kept)
+  const sessions = sessionTable({ announce: () => {}, requestId: () => null })
   const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
     const plans: string[] = []
     for (let step = work.next(); step.done !== true; step = work.next(answer)) {
@@ -274,7 +272,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
     overdue: plansOf(sessions.overdue(0, 1), ids),
     expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
     forget: plansOf(sessions.purge(0, 1), ids),
-    challenges: plansOf(deviceTable({ requestId: () => null }, kept).purgeChallenges(0, 1), 1),
+    challenges: plansOf(deviceTable({ requestId: () => null }).purgeChallenges(0, 1), 1),
     latest: plansOf(sessions.latest(), []),
   }
   for (const [name, plans] of Object.entries(planned)) {

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { RequestId } from '@bonded/contract'
+import { migrate } from '../../../src/adapters/sql/migrate.ts'
+import { SqliteStore } from '../../../src/adapters/sql/sqlite-store.ts'
+import type { Row, SqlValue, Statement } from '../../../src/adapters/sql/statement.ts'
+import { sqlTables } from '../../../src/adapters/sql/tables.ts'
+import type { Unit } from '../../../src/ports/store.ts'
+import { localBus } from '../../../src/adapters/bus/local-bus.ts'
+
+/** Runs units of work over the SQL tables or over the cached ones. */
+export interface TableDriver extends AsyncDisposable {
+  /** Runs a unit and commits. With `failingEvents`, each insert of an event fails. */
+  write<T>(unit: Unit<T>, failing?: { failingEvents: boolean }): Promise<T>
+  /** Runs a unit that only reads, after the commits of other connections are noticed. */
+  read<T>(unit: Unit<T>): Promise<T>
+  /** Runs a unit, undoes it, and returns what it returned. */
+  undo<T>(unit: Unit<T>): Promise<T>
+  /** Commits SQL on another connection. */
+  writeOutside(sql: string): Promise<void>
+}
+
+/** A value that SQLite cannot bind, so an event that carries it cannot be stored. */
+const UNBINDABLE = {} as unknown as RequestId
+
+/** The SQL tables by themselves: nothing is remembered between two statements. */
+export function sqlDriver(): TableDriver {
+  const { file, remove } = newFile()
+  const database = new DatabaseSync(file)
+  database.exec('pragma synchronous = off')
+  let requestId: RequestId | null = null
+  const tables = sqlTables({ announce: () => {}, requestId: () => requestId })
+
+  const drive = <T>(unit: Unit<T>): T => {
+    const work = unit(tables)
+    let step = work.next()
+    while (step.done !== true) {
+      let answer: readonly Row[] | number
+      try {
+        answer = run(database, step.value as Statement)
+      } catch (failure) {
+        step = work.throw(failure)
+        continue
+      }
+      step = work.next(answer)
+    }
+    return step.value
+  }
+  const transaction = <T>(unit: Unit<T>, end: 'commit' | 'rollback'): T => {
+    database.exec('begin')
+    const value = drive(unit)
+    database.exec(end)
+    return value
+  }
+  return {
+    async write(unit, { failingEvents = false } = { failingEvents: false }) {
+      requestId = failingEvents ? UNBINDABLE : null
+      const value = transaction(unit, 'commit')
+      requestId = null
+      return value
+    },
+    read: async (unit) => drive(unit),
+    undo: async (unit) => transaction(unit, 'rollback'),
+    writeOutside: async (sql) => database.exec(sql),
+    async [Symbol.asyncDispose]() {
+      database.close()
+      remove()
+    },
+  }
+}
+
+/** The tables of the real store, with their caches. */
+export function cachedDriver(): TableDriver {
+  const { file, remove } = newFile()
+  const store = new SqliteStore(file, { bus: localBus() })
+  const outside = new DatabaseSync(file)
+  outside.exec('pragma synchronous = off')
+  return {
+    write: (unit, { failingEvents = false } = { failingEvents: false }) =>
+      store.write(unit, failingEvents ? UNBINDABLE : null),
+    async read(unit) {
+      await store.externalChanges()
+      return store.read(unit)
+    },
+    async undo<T>(unit: Unit<T>) {
+      const undone = new Error('undone')
+      const answers: T[] = []
+      const written = store.write(function* (tables) {
+        answers.push(yield* unit(tables))
+        throw undone
+      })
+      await written.catch((cause) => {
+        if (cause !== undone) throw cause
+      })
+      return answers[0] as T
+    },
+    writeOutside: async (sql) => outside.exec(sql),
+    async [Symbol.asyncDispose]() {
+      outside.close()
+      await store[Symbol.asyncDispose]()
+      remove()
+    },
+  }
+}
+
+function newFile(): { file: string; remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-tables-'))
+  const file = join(folder, 'bonded.db')
+  migrate(file, 0)
+  return { file, remove: () => rmSync(folder, { recursive: true }) }
+}
+
+function run(database: DatabaseSync, { text, values, counts }: Statement): readonly Row[] | number {
+  if (values.includes(undefined as never)) throw new TypeError('a value is missing')
+  const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]))
+  const statement = database.prepare(text)
+  if (counts) return Number(statement.run(named as Record<string, SqlValue>).changes)
+  return statement.all(named as Record<string, SqlValue>) as Row[]
+}
