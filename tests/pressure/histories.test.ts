@@ -56,6 +56,7 @@ const TASKS: readonly (readonly [weight: number, task: Task])[] = [
   [3, (recorded) => recorded.complete()],
   [1, (recorded) => recorded.complete('wrong')],
   [1, (recorded) => recorded.kill()],
+  [1, (recorded) => recorded.cancel()],
   [3, (recorded) => recorded.read('backend')],
   [2, (recorded) => recorded.read('browser')],
   [1, (recorded) => recorded.read('create')],

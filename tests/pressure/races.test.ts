@@ -85,6 +85,7 @@ const RACERS: readonly Racer[] = [
     wants: 'bonded',
   },
   { name: 'DELETE', call: ({ recorded }) => recorded.kill(), evidence: 0 },
+  { name: 'cancel', call: ({ recorded }) => recorded.cancel(), evidence: 0 },
   {
     name: 'create with the same key',
     call: ({ recorded }) => recorded.read('create'),

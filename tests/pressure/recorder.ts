@@ -157,6 +157,14 @@ export class RecordedSession {
     await this.#record({ do: 'kill' }, bareAnswer, () => this.#asBackend('DELETE', ''))
   }
 
+  async cancel(): Promise<void> {
+    const { exchange, shop } = this.#wire
+    const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': this.session.watch_token }
+    await this.#record({ do: 'cancel' }, viewAnswer, () =>
+      exchange('POST', `/sessions/${this.session.id}/cancel`, { token: shop.publishable, headers }),
+    )
+  }
+
   /** Every reader must receive the state that is stored. */
   async read(as: 'backend' | 'browser' | 'create'): Promise<void> {
     const { exchange, shop } = this.#wire

@@ -52,6 +52,7 @@ export type Call =
     }
   | { readonly do: 'complete'; readonly secret: 'right' | 'wrong' }
   | { readonly do: 'kill' }
+  | { readonly do: 'cancel' }
   | { readonly do: 'read'; readonly as: 'backend' | 'browser' | 'create' }
   | { readonly do: 'read'; readonly as: 'phone'; readonly phone: string }
   /** The clock reaches a time. */
@@ -112,6 +113,8 @@ function apply(session: Modelled, call: Call): Step {
       return complete(session, call)
     case 'kill':
       return kill(session)
+    case 'cancel':
+      return cancel(session)
     case 'read':
       return [session, read(session, call)]
   }
@@ -206,7 +209,18 @@ function evidence(session: Modelled, call: Call & { do: 'evidence' }): Step {
   return [session.written === 'pending' ? hinted(counted, 'evaluating') : counted, {}]
 }
 
+/** A rejected assertion of the phone that holds the session ends its evaluation. */
 function attest(session: Modelled, call: Call & { do: 'attest' }): Step {
+  const [after, answer] = judge(session, call)
+  const isReset =
+    answer.refused !== undefined &&
+    stateOf(after) === 'pending' &&
+    after.pinned === call.phone &&
+    after.hint === 'evaluating'
+  return [isReset ? hinted(after, 'scanned') : after, answer]
+}
+
+function judge(session: Modelled, call: Call & { do: 'attest' }): Step {
   const state = stateOf(session)
   if ((state === 'bonded' || state === 'completed') && session.bondedBy === call.assertion)
     return [session, view(session)]
@@ -252,6 +266,14 @@ function kill(session: Modelled): Step {
   if (state === 'completed' || state === 'expired')
     return [session, { refused: 'session_not_found' }]
   return [state === 'killed' ? session : moved(session, 'killed', 'killed_by_tenant'), {}]
+}
+
+/** Only while a phone can answer. The answer is the session as it is afterwards. */
+function cancel(session: Modelled): Step {
+  const state = stateOf(session)
+  const isWaiting = state === 'pending' || state === 'step_up_required'
+  const after = isWaiting ? moved(session, 'killed', 'canceled') : session
+  return [after, read(after, { do: 'read', as: 'browser' })]
 }
 
 function read(session: Modelled, call: Call & { do: 'read' }): Answer {

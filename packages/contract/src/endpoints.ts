@@ -155,6 +155,17 @@ export const ENDPOINTS = {
     params: session,
     refusals: ['session_not_found'],
   }),
+  cancelSession: define({
+    ...routes.CANCEL_SESSION,
+    summary:
+      'Cancels a session that still waits for the phone, and returns it. Check `state`: if the phone was faster, the session is as the phone left it.',
+    callers: ['browser'],
+    limits: ['get'],
+    params: session,
+    headers: Type.Object({ 'x-bond-watch': Type.Optional(Type.String({ maxLength: 64 })) }),
+    answers: { public: PublicSession },
+    refusals: ['session_not_found'],
+  }),
   completeSession: define({
     ...routes.COMPLETE_SESSION,
     summary:

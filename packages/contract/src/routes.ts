@@ -49,6 +49,14 @@ export const DELETE_SESSION = {
   retry: 'reread',
 } as const satisfies Route
 
+/** Answers with the session as it is: a phone may have been faster. */
+export const CANCEL_SESSION = {
+  method: 'POST',
+  path: '/api/v1/sessions/{session_id}/cancel',
+  status: 200,
+  retry: 'repeat',
+} as const satisfies Route
+
 export const COMPLETE_SESSION = {
   method: 'POST',
   path: '/api/v1/sessions/{session_id}/form-completed',

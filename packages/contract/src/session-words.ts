@@ -16,6 +16,7 @@ export const SESSION_HINTS = ['waiting_for_scan', 'scanned', 'evaluating', 'step
 export const ENDED_REASONS = [
   'user_declined',
   'user_unexpected',
+  'canceled',
   'policy_not_met',
   'too_many_attempts',
   'killed_by_tenant',
@@ -26,6 +27,7 @@ export const ENDED_REASONS = [
 export const PUBLIC_ENDED_REASONS = [
   'user_declined',
   'user_unexpected',
+  'canceled',
   'not_verified',
   'killed',
 ] as const

@@ -6,6 +6,7 @@ import type { ScreenName } from './screen.ts'
 export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   user_declined: 'declined',
   user_unexpected: 'unexpected',
+  canceled: 'killed',
   not_verified: 'not_verified',
   killed: 'killed',
 }

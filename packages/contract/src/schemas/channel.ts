@@ -41,6 +41,12 @@ export const ChallengeFrame = closed({
     challenge_expires_in_ms: Milliseconds,
   }),
 })
+/** Nothing has changed. A browser sees no pings, and notices by the absence of frames. */
+export const HeartbeatFrame = closed({
+  ...envelope,
+  type: Type.Literal('heartbeat'),
+  data: closed({}),
+})
 /** Progress without a change of state. */
 export const HintFrame = closed({ ...envelope, type: Type.Literal('hint'), data: closed({}) })
 /** The state of the session has changed. */
@@ -57,9 +63,11 @@ export const StateFrame = closed({
 export type ServerFrame =
   | Static<typeof HelloFrame>
   | Static<typeof ChallengeFrame>
+  | Static<typeof HeartbeatFrame>
   | Static<typeof HintFrame>
   | Static<typeof StateFrame>
 export type HelloFrame = Static<typeof HelloFrame>
 export type ChallengeFrame = Static<typeof ChallengeFrame>
+export type HeartbeatFrame = Static<typeof HeartbeatFrame>
 export type HintFrame = Static<typeof HintFrame>
 export type StateFrame = Static<typeof StateFrame>

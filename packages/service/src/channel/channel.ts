@@ -21,7 +21,7 @@ import { type Watched, watchSession } from '../operations/watch-session.ts'
 import type { Cancel } from '../ports/clock.ts'
 import { closeChannel } from './close-channel.ts'
 import { countUpgrade } from './count-upgrade.ts'
-import { challengeFrame, eventFrame, HEARTBEAT_MS, helloFrame } from './frames.ts'
+import { challengeFrame, eventFrame, helloFrame } from './frames.ts'
 import { PageRecheck } from './page-recheck.ts'
 import { SessionBroadcaster } from './session-broadcaster.ts'
 
@@ -32,6 +32,8 @@ const SWITCHING_PROTOCOLS = 101
 /** RFC 6455, section 4.4: a rejection of another version names the supported one. */
 const SUPPORTED_VERSION = { 'Sec-WebSocket-Version': '13' }
 const PATH = /^\/sessions\/([^/?]+)$/
+/** The interval of pings. They detect clients that have disappeared. */
+export const PING_MS = 25_000
 /** The service terminates a client that missed this many pings. */
 export const MAX_MISSED_PINGS = 2
 
@@ -72,7 +74,7 @@ export class Channel implements AsyncDisposable {
     maxPayload: MAX_PAYLOAD_BYTES,
     handleProtocols: () => CHANNEL_PROTOCOL,
   })
-  #cancelHeartbeat: Cancel
+  #cancelPings: Cancel
   #draining = false
 
   constructor(
@@ -81,7 +83,7 @@ export class Channel implements AsyncDisposable {
   ) {
     this.#service = service
     this.#recheck = new PageRecheck(service)
-    this.#cancelHeartbeat = this.#scheduleHeartbeat()
+    this.#cancelPings = this.#schedulePings()
     // `reject` answers failed upgrades in the error shape. Without a listener ws would answer
     // itself.
     this.#server.on('wsClientError', () => {})
@@ -148,7 +150,7 @@ export class Channel implements AsyncDisposable {
   /** Closes every channel with a code that asks its client to reconnect, and waits up to 2 s. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#draining = true
-    this.#cancelHeartbeat()
+    this.#cancelPings()
     this.#recheck[Symbol.dispose]()
     const closed = [...this.#sockets.keys()].map((socket) => {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -211,9 +213,9 @@ export class Channel implements AsyncDisposable {
     return broadcaster
   }
 
-  #scheduleHeartbeat(): Cancel {
+  #schedulePings(): Cancel {
     const { clock } = this.#service
-    return clock.schedule(clock.now() + HEARTBEAT_MS, () => {
+    return clock.schedule(clock.now() + PING_MS, () => {
       for (const [socket, { missed }] of this.#sockets) {
         if (missed >= MAX_MISSED_PINGS) {
           socket.terminate()
@@ -222,7 +224,7 @@ export class Channel implements AsyncDisposable {
         this.#sockets.set(socket, { missed: missed + 1 })
         socket.ping()
       }
-      this.#cancelHeartbeat = this.#scheduleHeartbeat()
+      this.#cancelPings = this.#schedulePings()
     })
   }
 }

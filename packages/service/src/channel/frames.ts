@@ -1,5 +1,6 @@
 import {
   type ChallengeFrame,
+  type HeartbeatFrame,
   type HelloFrame,
   type HintFrame,
   SESSION_HINTS,
@@ -13,8 +14,11 @@ import { presentPublic, publicReason, qrPayload, qrSvgUrl, universalLink } from 
 import { noncesOf, type Service } from '../operations/service.ts'
 import type { StoredEvent } from '../ports/store.ts'
 
-/** The interval of pings (protocol 9). The service terminates a client that misses two. */
-export const HEARTBEAT_MS = 25_000
+/**
+ * The interval of heartbeat frames (protocol 9). A page shows a lost connection after 5 s, which
+ * leaves a frame 2 s to arrive.
+ */
+export const HEARTBEAT_MS = 3_000
 
 /** Builds the first frame of a channel: the current state of the session. */
 export function helloFrame(service: Service, session: Session): HelloFrame {
@@ -44,6 +48,11 @@ export function challengeFrame(service: Service, session: Session): ChallengeFra
       challenge_expires_in_ms: Math.max(0, shown.expiresAt - now),
     },
   }
+}
+
+/** Builds the frame that shows a client that its channel works. */
+export function heartbeatFrame(service: Service, session: Session): HeartbeatFrame {
+  return { ...envelope(service, session), type: 'heartbeat', data: {} }
 }
 
 /** Builds the frame of a stored event, with the state at the time of the event. */

@@ -9,7 +9,7 @@ import type { Announcement } from '../ports/bus.ts'
 import type { Cancel } from '../ports/clock.ts'
 import type { StoredEvent } from '../ports/store.ts'
 import { closeChannel } from './close-channel.ts'
-import { challengeFrame, eventFrame } from './frames.ts'
+import { challengeFrame, eventFrame, heartbeatFrame, HEARTBEAT_MS } from './frames.ts'
 
 /**
  * Sends the events of one session to its channels: stored events in order of `seq`, and each new
@@ -26,6 +26,7 @@ export class SessionBroadcaster implements Disposable {
   readonly #empty: () => void
   #session: Session
   #cancelTimer: Cancel = () => {}
+  #cancelHeartbeat: Cancel = () => {}
   #reading = false
   #readAgain = false
 
@@ -38,6 +39,7 @@ export class SessionBroadcaster implements Disposable {
       this.#onAnnouncement(announcement),
     )
     this.#scheduleTimer()
+    this.#scheduleHeartbeat()
   }
 
   /** Adds a channel that has received all events up to `session.seq`. */
@@ -52,6 +54,7 @@ export class SessionBroadcaster implements Disposable {
 
   [Symbol.dispose](): void {
     this.#cancelTimer()
+    this.#cancelHeartbeat()
     this.#unsubscribe()
     this.#empty()
   }
@@ -81,6 +84,15 @@ export class SessionBroadcaster implements Disposable {
   #send(frame: ServerFrame): void {
     const text = JSON.stringify(frame)
     for (const socket of this.#sockets.keys()) socket.send(text)
+  }
+
+  /** Each session has its own timer, so that the frames of many sessions are spread over time. */
+  #scheduleHeartbeat(): void {
+    const { clock } = this.#service
+    this.#cancelHeartbeat = clock.schedule(clock.now() + HEARTBEAT_MS, () => {
+      this.#send(heartbeatFrame(this.#service, this.#session))
+      this.#scheduleHeartbeat()
+    })
   }
 
   /** Schedules the next change that causes no stored event: a new challenge, or the expiry. */

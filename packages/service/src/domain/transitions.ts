@@ -27,6 +27,7 @@ export const MOVES = {
     to: 'killed',
     endedReason: 'user_unexpected',
   },
+  cancel: { from: ['pending', 'step_up_required'], to: 'killed', endedReason: 'canceled' },
   kill: {
     from: ['pending', 'step_up_required', 'bonded'],
     to: 'killed',

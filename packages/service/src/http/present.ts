@@ -89,6 +89,7 @@ export function publicReason(reason: EndedReason | null): PublicSession['ended_r
       return null
     case 'user_declined':
     case 'user_unexpected':
+    case 'canceled':
       return reason
     case 'policy_not_met':
     case 'too_many_attempts':

@@ -23,6 +23,7 @@ import type { Tables, Work } from '../ports/store.ts'
 import { findKeptSession } from './find-session.ts'
 import type { PhoneReading } from './read-session.ts'
 import {
+  endEvaluation,
   loadAttempt,
   noteInvalidAssertion,
   noteNetwork,
@@ -41,7 +42,6 @@ export async function attest(
   caller: PhoneCaller | BackendCaller,
   { request, address }: { request: BondedPairAssertion; address: string },
 ): Promise<Result<PhoneReading>> {
-  const { nonce } = request
   const id = request.session_id as SessionId
 
   // The device and the subject of the body must be those of the device token.
@@ -57,73 +57,93 @@ export async function attest(
       const own = yield* findKeptSession(tables, { id, key: caller.credential })
       if (!own.ok) return refuse('session_not_live')
     }
-    const first = yield* loadAttempt(service, tables, { id, device, nonce })
-    if (first === undefined) return refuse('session_not_live')
+    const attested = yield* judge(service, tables, { caller, request, device, address })
+    if (!attested.ok) yield* endEvaluation(tables, { id, deviceId: device.id, now })
+    return attested
+  })
+}
 
-    const payload = rebuildPayload(service, first.session, request)
-    const digest = service.keys.sha256(payload)
-    const issuedAt = Date.parse(request.issued_at)
-    let raised = false
-    // Each pass evaluates the stored data. A pass is repeated only if another call changed the
-    // session in between.
-    for (
-      let attempt: PhoneAttempt | undefined = first;
-      attempt !== undefined;
-      attempt = yield* loadAttempt(service, tables, { id, device, nonce })
-    ) {
-      const { session, tenant } = attempt
-      // A replay of the bonding assertion is answered before any check of time, so that a lost
-      // response costs nothing.
-      if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
+/** Runs the checks in order, and moves the session if all of them pass. */
+function* judge(
+  service: Service,
+  tables: Tables,
+  of: {
+    readonly caller: PhoneCaller | BackendCaller
+    readonly request: BondedPairAssertion
+    readonly device: Device
+    readonly address: string
+  },
+): Work<Result<PhoneReading>> {
+  const { caller, request, device, address } = of
+  const { nonce } = request
+  const id = request.session_id as SessionId
+  const now = service.clock.now()
+  const first = yield* loadAttempt(service, tables, { id, device, nonce })
+  if (first === undefined) return refuse('session_not_live')
 
-      // Live, nonce, device and issued_at; then signature and counter, which are checked once.
-      const early = checkPhone(attempt, now)
-      const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
-      if (!verdict.ok)
-        return yield* refuseNoted(tables, id, {
-          refusal: verdict.refusal,
-          deviceId: device.id,
-          now,
-        })
-      const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
-      if (!verified.ok) {
-        yield* noteInvalidAssertion(tables, {
-          id,
-          deviceId: device.id,
-          refusal: verified.refusal,
-          now,
-        })
-        return verified
-      }
-      // Lock order: the device's row, then the session's. The counter stays raised whatever
-      // follows.
-      if (!raised) {
-        const counted = yield* raiseCounter(tables, {
-          id,
-          device,
-          counter: verified.value.counter,
-          issuedAt,
-          now,
-        })
-        if (!counted.ok) return counted
-        raised = true
-      }
-      const settled = yield* settle(service, tables, {
-        attempt,
-        request,
-        verified: verified.value,
-        digest,
+  const payload = rebuildPayload(service, first.session, request)
+  const digest = service.keys.sha256(payload)
+  const issuedAt = Date.parse(request.issued_at)
+  let raised = false
+  // Each pass evaluates the stored data. A pass is repeated only if another call changed the
+  // session in between.
+  for (
+    let attempt: PhoneAttempt | undefined = first;
+    attempt !== undefined;
+    attempt = yield* loadAttempt(service, tables, { id, device, nonce })
+  ) {
+    const { session, tenant } = attempt
+    // A replay of the bonding assertion is answered before any check of time, so that a lost
+    // response costs nothing.
+    if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
+
+    // Live, nonce, device and issued_at; then signature and counter, which are checked once.
+    const early = checkPhone(attempt, now)
+    const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
+    if (!verdict.ok)
+      return yield* refuseNoted(tables, id, {
+        refusal: verdict.refusal,
+        deviceId: device.id,
         now,
       })
-      if (settled === undefined) continue
-      // Backends that relay an assertion call from their own network, which says nothing about the
-      // phone.
-      if (settled.ok && caller.kind === 'phone')
-        yield* noteNetwork(tables, session, { address, deviceId: device.id, now })
-      return settled
+    const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
+    if (!verified.ok) {
+      yield* noteInvalidAssertion(tables, {
+        id,
+        deviceId: device.id,
+        refusal: verified.refusal,
+        now,
+      })
+      return verified
     }
-    return refuse('session_not_live')
-  })
+    // Lock order: the device's row, then the session's. The counter stays raised whatever
+    // follows.
+    if (!raised) {
+      const counted = yield* raiseCounter(tables, {
+        id,
+        device,
+        counter: verified.value.counter,
+        issuedAt,
+        now,
+      })
+      if (!counted.ok) return counted
+      raised = true
+    }
+    const settled = yield* settle(service, tables, {
+      attempt,
+      request,
+      verified: verified.value,
+      digest,
+      now,
+    })
+    if (settled === undefined) continue
+    // Backends that relay an assertion call from their own network, which says nothing about the
+    // phone.
+    if (settled.ok && caller.kind === 'phone')
+      yield* noteNetwork(tables, session, { address, deviceId: device.id, now })
+    return settled
+  }
+  return refuse('session_not_live')
 }
 
 interface Valid {

@@ -12,7 +12,7 @@ import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
 import { updateContinuity } from './update-continuity.ts'
 import { evaluatePassport } from './evaluate-passport.ts'
-import { loadAttempt, raiseCounter, refuseNoted } from './phone-attempt.ts'
+import { endEvaluation, loadAttempt, raiseCounter, refuseNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
@@ -101,7 +101,11 @@ export async function fetchEvidence(
       tables.sessions.note(session.id, { at: service.clock.now(), kind: 'carrier', reason: note }),
     )
   }
-  if (!passport.ok) return passport
+  if (!passport.ok) {
+    const of = { id, deviceId: device.id, now: service.clock.now() }
+    await service.store.write((tables) => endEvaluation(tables, of))
+    return passport
+  }
   const unsigned = summarise(
     {
       signals: isPage

@@ -117,6 +117,20 @@ export function* raiseCounter(
   return refused
 }
 
+/**
+ * Resets the hint after a rejected assertion or an evaluation that failed: the page then shows
+ * “Check your phone” again. Only the phone that holds the session does so, so that another one
+ * cannot fill the timeline.
+ */
+export function* endEvaluation(
+  tables: Tables,
+  { id, deviceId, now }: { id: SessionId; deviceId: DeviceId; now: number },
+): Work<void> {
+  const session = yield* tables.sessions.find(id)
+  if (session?.deviceId === deviceId && session.hint === 'evaluating')
+    yield* tables.sessions.hint(session, 'scanned', now)
+}
+
 /** The checks that only a forger fails. They count towards the five failures (protocol 4). */
 const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_id', 'evidence_mac']
 

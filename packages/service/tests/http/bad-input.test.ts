@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { BODY_LIMITS, ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
-import { harness, PUBLIC_ORIGIN, type Reply } from '../harness/harness.ts'
+import { harness, PUBLIC_ORIGIN, type Reply, SHOP_ORIGIN } from '../harness/harness.ts'
 import {
   attestation,
   carriedSignals,
@@ -43,7 +43,9 @@ const tokenFor = (endpoint: Endpoint) =>
     ? phone.device_token
     : endpoint.callers.includes('backend')
       ? h.shop.server
-      : undefined
+      : endpoint.callers.includes('browser')
+        ? h.shop.publishable
+        : undefined
 const pathOf = (endpoint: Endpoint) =>
   endpoint.path.replace('{session_id}', session.id).replace('{device_id}', phone.device_id)
 
@@ -53,7 +55,9 @@ async function send(
   headers: Record<string, string> = {},
 ): Promise<Reply> {
   const endpoint: Endpoint = ENDPOINTS[name]
-  return h.call(endpoint.method, pathOf(endpoint), { token: tokenFor(endpoint), raw, headers })
+  const token = tokenFor(endpoint)
+  const from: Record<string, string> = token === h.shop.publishable ? { origin: SHOP_ORIGIN } : {}
+  return h.call(endpoint.method, pathOf(endpoint), { token, raw, headers: { ...from, ...headers } })
 }
 function assertRejected(reply: Reply, status: number, reason: string, what: string): void {
   assert.deepEqual(

@@ -155,6 +155,7 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
   test(`${endpoint.method} ${endpoint.path} answers every credential and every Origin as protocol 3 requires`, async () => {
     const changes = [
       'deleteSession',
+      'cancelSession',
       'declineSession',
       'attest',
       'removeDevice',
@@ -175,7 +176,8 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
         const headers: Record<string, string> = {}
         const from = ORIGINS[origin]
         if (from !== undefined) headers.origin = from
-        if (name === 'getSession') headers['x-bond-watch'] = session.watch_token
+        if (name === 'getSession' || name === 'cancelSession')
+          headers['x-bond-watch'] = session.watch_token
         if (name === 'completeSession')
           headers['x-bond-completion-secret'] = session.completion_secret ?? ''
         const reply = await h.call(endpoint.method, path + query, {

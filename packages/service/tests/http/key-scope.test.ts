@@ -48,6 +48,10 @@ function requestsOf(session: Session, assertion: object): Partial<Record<Endpoin
       (id, { server }) =>
         h.api('POST', '/attestations', { token: server, body: { ...assertion, session_id: id } }),
     ],
+    cancelSession: [
+      (id, { publishable }) =>
+        h.api('POST', `/sessions/${id}/cancel`, { token: publishable, headers: watch }),
+    ],
     deleteSession: [(id, { server }) => h.api('DELETE', `/sessions/${id}`, { token: server })],
   }
 }

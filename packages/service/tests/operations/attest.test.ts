@@ -317,3 +317,26 @@ test('rejects an assertion from another tenant’s backend without revealing the
   assert.equal(reply.body.error.reason, 'session_not_live')
   assert.equal((await h.get(session)).body.state, 'pending')
 })
+
+test('resets the hint to scanned when the service rejects an assertion of the phone that claimed', async () => {
+  const { session, phone, view, verified_evidence } = await ready()
+  const hint = async () => (await h.get(session)).body.hint
+  const stranger = await h.register()
+  await submit(stranger, attestation(stranger, view, verified_evidence, h.now()))
+  assert.equal(await hint(), 'evaluating', 'a stranger changes nothing')
+  const tampered = attestation(phone, view, verified_evidence, h.now(), { appId: 'another app' })
+  assert.equal((await submit(phone, tampered)).body.error.reason, 'assertion_invalid')
+  assert.equal(await hint(), 'scanned')
+  const { seq } = (await h.get(session)).body
+  await submit(phone, tampered)
+  assert.equal((await h.get(session)).body.seq, seq, 'a second rejection adds no event')
+  assert.equal((await h.attest(phone, view)).body.state, 'bonded')
+})
+
+test('keeps the hint when another tenant’s backend submits an assertion', async () => {
+  const { session, phone, view, verified_evidence } = await ready()
+  const other = await h.addTenant({ name: 'Elsewhere', origins: ['https://elsewhere.example'] })
+  const body = attestation(phone, view, verified_evidence, h.now(), { appId: 'another app' })
+  await h.api('POST', '/attestations', { token: other.server, body })
+  assert.equal((await h.get(session)).body.hint, 'evaluating')
+})

@@ -25,6 +25,11 @@ interface Row {
   >
 }
 
+const cancel = (session: CreatedSession) =>
+  h.api('POST', `/sessions/${session.id}/cancel`, {
+    token: h.shop.publishable,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+  })
 const okTo = (next: State, status = 200) => [status, null, next] as const
 const no = (state: State, reason: string, status = 400) => [status, reason, state] as const
 const notLive = {
@@ -93,6 +98,18 @@ const TABLE: readonly Row[] = [
     },
   },
   {
+    call: 'a cancel by the page',
+    run: (session) => cancel(session),
+    answers: {
+      pending: okTo('killed'),
+      step_up_required: okTo('killed'),
+      bonded: okTo('bonded'),
+      completed: okTo('completed'),
+      killed: okTo('killed'),
+      expired: okTo('expired'),
+    },
+  },
+  {
     call: 'the end of its time',
     run: async (session) => {
       h.clock.advance(300_000)
@@ -135,6 +152,11 @@ test('reports each end reason to the backend, and to the browser without the fai
   assert.equal((await h.get(session)).body.ended_reason, 'user_unexpected')
   const killed = await h.reach('killed')
   assert.equal((await h.get(killed.session)).body.ended_reason, 'killed_by_tenant')
+  const left = await h.reach('pending')
+  const { state, ended_reason, verification, context } = (await cancel(left.session)).body
+  assert.deepEqual([state, ended_reason], ['killed', 'canceled'])
+  assert.deepEqual([verification, context], [null, undefined], 'the public view')
+  assert.equal((await h.get(left.session)).body.ended_reason, 'canceled')
 })
 
 test('does not reveal to a browser which proof failed', async () => {

@@ -1,5 +1,6 @@
 import type { Route } from '../serve.ts'
 import { attestRoute } from './attest.ts'
+import { cancelSessionRoute } from './cancel-session.ts'
 import { checkPublishableKeyRoute } from './check-publishable-key.ts'
 import { claimSessionRoute } from './claim-session.ts'
 import { completeSessionRoute } from './complete-session.ts'
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   createSessionRoute,
   getSessionRoute,
   deleteSessionRoute,
+  cancelSessionRoute,
   completeSessionRoute,
   readTimelineRoute,
   checkPublishableKeyRoute,

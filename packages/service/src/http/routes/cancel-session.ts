@@ -1,0 +1,16 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '../../domain/refusal.ts'
+import { cancelSession } from '../../operations/cancel-session.ts'
+import { presentPublic } from '../present.ts'
+import { serve } from '../serve.ts'
+
+export const cancelSessionRoute = serve(
+  ENDPOINTS.cancelSession,
+  async ({ service, caller, params, headers }) => {
+    const canceled = await cancelSession(service, caller, {
+      id: parseId('sess', params.session_id ?? ''),
+      watchToken: headers['x-bond-watch'],
+    })
+    return canceled.ok ? accept(['public', presentPublic(service, canceled.value)]) : canceled
+  },
+)

@@ -1,0 +1,37 @@
+import type { SessionId } from '@bonded/contract'
+import { accept, type Result } from '../domain/refusal.ts'
+import { mayMove, type Session } from '../domain/session.ts'
+import { MOVES } from '../domain/transitions.ts'
+import type { Tables, Work } from '../ports/store.ts'
+import { findWatchedSession } from './find-session.ts'
+import type { BrowserCaller, Service } from './service.ts'
+
+/**
+ * Cancels a session for a page that presents its watch token, while the phone can still answer.
+ * Returns the session as it is afterwards: of a cancel and an approval, exactly one takes effect,
+ * and the caller reads which.
+ *
+ * A page cannot cancel a bond. The backend may already have acted on it, and the phone would show
+ * its user that nothing was approved.
+ */
+export async function cancelSession(
+  service: Service,
+  { key }: Pick<BrowserCaller, 'key'>,
+  { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
+): Promise<Result<Session>> {
+  const find = function* (tables: Tables): Work<Result<Session>> {
+    return yield* findWatchedSession(service, tables, { id, key, watchToken, now: now() })
+  }
+  const now = () => service.clock.now()
+  // Publishable keys are public, so a caller without a watch token must not occupy the writer.
+  const seen = await service.store.read(find)
+  if (!seen.ok || !mayMove(seen.value, MOVES.cancel, now())) return seen
+  return service.store.write(function* (tables) {
+    for (;;) {
+      const found = yield* find(tables)
+      if (!found.ok || !mayMove(found.value, MOVES.cancel, now())) return found
+      const canceled = yield* tables.sessions.move(found.value, MOVES.cancel, { now: now() })
+      if (canceled !== undefined) return accept(canceled)
+    }
+  })
+}
