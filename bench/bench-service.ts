@@ -14,6 +14,7 @@ import { createTenant } from '../packages/service/src/operations/admin/tenants.t
 import { NO_APP_LINKS } from '../packages/service/src/operations/service.ts'
 import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { startService, composeService } from '../packages/service/src/compose.ts'
+import { NO_SCRIPT } from '../packages/service/tests/harness/no-script.ts'
 import { answerQuestions, type Ready, workFolder } from './process.ts'
 
 export const BENCH_ORIGIN = 'https://bond.example'
@@ -76,7 +77,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     port: 0,
     log,
     phonePage: loadPhonePage,
-    script: { version: 'bench', load: async () => ({ source: '', integrity: '' }) },
+    script: NO_SCRIPT,
   })
   answerQuestions(
     { port: running.port, credential: serverCredential.reveal() } satisfies Ready,

@@ -84,11 +84,13 @@ function nameCompiledTypes(dist: string): void {
   }
 }
 
-/** A published service serves this file, and needs no bundler. */
+/** A published service serves these files, and needs no bundler. */
 async function writePulseScript(dist: string): Promise<void> {
   const { loadPulseScript } = await import('../packages/widget/build/bundle.ts')
-  const { source } = await loadPulseScript()
+  const { source, sourceMap, files } = await loadPulseScript()
   writeFileSync(join(dist, 'pulse.js'), source)
+  writeFileSync(join(dist, 'pulse.js.map'), sourceMap)
+  writeFileSync(join(dist, 'languages.json'), JSON.stringify(files))
 }
 
 async function writePhonePage(dist: string): Promise<void> {

@@ -53,8 +53,8 @@ const sites = () => {
 before(async () => {
   if (browserMissing) return
   await new Promise<void>((done) => site.listen(0, '0.0.0.0', done))
-  const { source, integrity, version } = await loadPulseScript()
-  const script = { version, load: () => Promise.resolve({ source, integrity }) }
+  const loaded = await loadPulseScript()
+  const script = { version: loaded.version, load: () => Promise.resolve(loaded) }
   h = await harness({ hosting: { port: await freePort(), script } })
   shop = await h.addTenant({ name: 'Shop', origins: [sites().own] })
   foreign = await h.addTenant({ name: 'Other', origins: [sites().own, sites().foreign] })

@@ -24,6 +24,7 @@ import {
   composeService,
 } from '../../packages/service/src/compose.ts'
 import { newKey, type TestPhone } from '../../packages/service/tests/harness/phone.ts'
+import { NO_SCRIPT } from '../../packages/service/tests/harness/no-script.ts'
 import type { Exchange } from './exchange.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
 
@@ -95,12 +96,11 @@ export function run({
     }),
   )
   const log = pino({ level: 'info' }, { write: () => {} })
-  const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
   return startService(service, {
     host: '127.0.0.1',
     port: 0,
     log,
-    script,
+    script: NO_SCRIPT,
     phonePage: loadPhonePage,
   })
 }

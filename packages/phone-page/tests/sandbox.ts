@@ -16,6 +16,7 @@ import { composeService, type RunningService, startService } from '../../service
 import { listDevices, moveDevice } from '../../service/src/operations/admin/devices.ts'
 import { createTenant } from '../../service/src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../../service/src/operations/service.ts'
+import { NO_SCRIPT } from '../../service/tests/harness/no-script.ts'
 
 /** A phone's screen, with touch. */
 const PHONE = {
@@ -103,7 +104,7 @@ export class Sandbox implements AsyncDisposable {
       port,
       log: pino({ level: 'silent' }),
       phonePage: loadPhonePage,
-      script: { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) },
+      script: NO_SCRIPT,
     })
     const { serverCredential } = await createTenant(service, {
       name: 'Harbour Bank',

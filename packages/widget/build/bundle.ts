@@ -1,6 +1,18 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type LanguageFiles, readLanguages } from './languages.ts'
+
+/** A file that the script loads. Its content never changes at this path. */
+export interface PulseFile {
+  /** Relative to the service's origin, such as `/v1/lang/…/de.json`. */
+  readonly path: string
+  /** UTF-8 JSON. */
+  readonly source: string
+  /** `sha384-…` */
+  readonly integrity: string
+}
 
 /**
  * The hosted script, ready for the service to serve as `/v1/pulse.js` and `/v1/pulse-<version>.js`.
@@ -11,6 +23,17 @@ export interface PulseScript {
   /** For `integrity=` of the pinned address: `sha384-…`. */
   readonly integrity: string
   readonly version: string
+  /** The source map, as JSON. */
+  readonly sourceMap: string
+  /** The languages and their index. The script contains English and the integrity of the index. */
+  readonly files: readonly PulseFile[]
+}
+
+/** The parts of a script that a published package contains as files. */
+export interface BuiltScript {
+  readonly source: string
+  readonly sourceMap: string
+  readonly files: readonly PulseFile[]
 }
 
 /**
@@ -23,39 +46,64 @@ export async function loadPulseScript(): Promise<PulseScript> {
   const { version }: { version: string } = JSON.parse(
     await readFile(new URL('../package.json', import.meta.url), 'utf8'),
   )
-  const source = (await prebuilt()) ?? (await bundle(version))
-  const integrity = `sha384-${createHash('sha384').update(source).digest('base64')}`
-  return { source, integrity, version }
+  const built = (await prebuilt()) ?? (await bundle(version))
+  return { ...built, integrity: integrityOf(built.source), version }
 }
 
-async function prebuilt(): Promise<string | undefined> {
+async function prebuilt(): Promise<BuiltScript | undefined> {
   try {
-    return await readFile(new URL('./pulse.js', import.meta.url), 'utf8')
+    return {
+      source: await readFile(new URL('./pulse.js', import.meta.url), 'utf8'),
+      sourceMap: await readFile(new URL('./pulse.js.map', import.meta.url), 'utf8'),
+      files: JSON.parse(await readFile(new URL('./languages.json', import.meta.url), 'utf8')),
+    }
   } catch {
     // The repository has no prebuilt script.
     return undefined
   }
 }
 
-async function bundle(version: string): Promise<string> {
+async function bundle(version: string): Promise<BuiltScript> {
   // Imported here, so that a published package serves its prebuilt script without these tools.
   const [{ build }, { minify }] = await Promise.all([import('esbuild'), import('terser')])
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const languages = await readLanguages(join(root, 'src/messages'), integrityOf)
   const { outputFiles } = await build({
-    absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
+    absWorkingDir: root,
     entryPoints: ['src/entry.ts'],
+    outfile: 'pulse.js',
     bundle: true,
     write: false,
     format: 'iife',
     target: 'es2022',
     conditions: ['@bonded/source'],
     minify: true,
+    sourcemap: 'external',
     charset: 'utf8',
     legalComments: 'none',
-    define: { PULSE_VERSION: JSON.stringify(version) },
+    define: { PULSE_VERSION: JSON.stringify(version), ...definitionsOf(languages) },
     tsconfigRaw: {},
   })
-  // Terser inlines small functions across modules, which esbuild does not: 3 % less after gzip.
-  const { code } = await minify(outputFiles[0]!.text, { ecma: 2020 })
+  const [map = '', source = ''] = ['.map', '.js'].map(
+    (end) => outputFiles.find(({ path }) => path.endsWith(end))?.text,
+  )
   const notice = `/*! Pulse ${version}, Apache-2.0. QR code after Project Nayuki, MIT. */`
-  return `${notice}\n${code}\n`
+  // Terser inlines small functions across modules, which esbuild does not: 3 % less after gzip.
+  const minified = await minify(
+    { 'pulse.js': source },
+    { ecma: 2020, format: { preamble: notice }, sourceMap: { content: map, asObject: false } },
+  )
+  return { source: minified.code!, sourceMap: String(minified.map), files: languages.files }
+}
+
+/** What the script knows about the languages at its start. */
+function definitionsOf({ folder, integrity }: LanguageFiles): Record<string, string> {
+  return {
+    PULSE_LANGUAGES_PATH: JSON.stringify(folder),
+    PULSE_LANGUAGES_INTEGRITY: JSON.stringify(integrity),
+  }
+}
+
+function integrityOf(text: string): string {
+  return `sha384-${createHash('sha384').update(text, 'utf8').digest('base64')}`
 }

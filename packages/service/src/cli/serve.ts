@@ -10,7 +10,7 @@ import {
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
 import { type Config, readConfig } from '../config.ts'
-import type { HostedScript, ScriptSource } from '../http/pages.ts'
+import type { HostedScript, ScriptSource } from '../http/hosted-script.ts'
 import type { LoadPhonePage } from '../http/phone-page.ts'
 import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'

@@ -1,90 +1,37 @@
 import { parseId } from '@bonded/contract'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import encodeQr from 'qr'
 import { acceptedIndex } from '../domain/challenge.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
 import { APPLE_ASSOCIATION_PATH, ASSET_LINKS_PATH } from './app-links.ts'
+import { SCRIPT_PATHS } from './hosted-script.ts'
 import { limitPage } from './page-limits.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
 import { qrText } from './present.ts'
 import { Refused } from './refused.ts'
 
-/** The hosted script, as the widget package builds it. */
-export interface HostedScript {
-  readonly source: string
-  /** `sha384-…`, the integrity value for pages that pin the version. */
-  readonly integrity: string
-}
-
-/**
- * The version of the script and its loader. Bundling takes longer than starting the service, so the
- * service bundles the script at the first request.
- */
-export interface ScriptSource {
-  readonly version: string
-  readonly load: () => Promise<HostedScript>
-}
-
 const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
-const SCRIPT_PATH = '/v1/pulse.js'
 
 /** The paths that are not part of the JSON API. */
 export const PAGE_PATHS = [
   QR_PATH,
-  SCRIPT_PATH,
+  ...SCRIPT_PATHS,
   PHONE_PAGE_PATH,
   APPLE_ASSOCIATION_PATH,
   ASSET_LINKS_PATH,
 ]
 
-/** Five minutes, the longest time until a new script reaches every page. */
-const SCRIPT_MAX_AGE_SECONDS = 300
-const ONE_YEAR_SECONDS = 31_536_000
-
-/** Serves the hosted script and the QR code image. */
-export function servePages(app: FastifyInstance, service: Service, script: ScriptSource): void {
-  const limited = (routeName: 'script' | 'qr') => limitPage(service, routeName)
-  const bytes = scriptBytes(script)
-  app.get(SCRIPT_PATH, limited('script'), (_request, reply) =>
-    sendScript(reply, bytes, `public, max-age=${SCRIPT_MAX_AGE_SECONDS}`),
-  )
-  app.get(`/v1/pulse-${script.version}.js`, limited('script'), (_request, reply) =>
-    sendScript(reply, bytes, `public, max-age=${ONE_YEAR_SECONDS}, immutable`),
-  )
-
+/** Serves the QR code image. */
+export function serveQrImage(app: FastifyInstance, service: Service): void {
   app.get<{ Params: { session_id: string }; Querystring: Record<string, unknown> }>(
     QR_PATH.replace('{session_id}', ':session_id'),
-    limited('qr'),
+    limitPage(service, 'qr'),
     async (request, reply) => {
       const image = await qrSvg(service, request.params.session_id, request.query.nonce)
       if (image === undefined) throw new Refused({ reason: 'session_not_found' })
       return reply.type('image/svg+xml; charset=utf-8').send(image)
     },
   )
-}
-
-/** Returns the script as bytes that all answers share. */
-function scriptBytes(script: ScriptSource): () => Promise<Buffer> {
-  let latest: { readonly of: HostedScript; readonly bytes: Buffer } | undefined
-  return async () => {
-    const loaded = await script.load()
-    if (latest?.of !== loaded) latest = { of: loaded, bytes: Buffer.from(loaded.source) }
-    return latest.bytes
-  }
-}
-
-async function sendScript(
-  reply: FastifyReply,
-  bytes: () => Promise<Buffer>,
-  cacheControl: string,
-): Promise<FastifyReply> {
-  const source = await bytes()
-  // Any origin may load the script. With CORS, a page can also pin it by an integrity attribute.
-  return reply
-    .type('text/javascript; charset=utf-8')
-    .header('cache-control', cacheControl)
-    .header('access-control-allow-origin', '*')
-    .send(source)
 }
 
 /** Draws the QR code if the session still accepts the nonce. Returns undefined otherwise. */

@@ -11,9 +11,10 @@ import { CONTRACT_RULES } from './contract-rules.ts'
 import { answerExpectations } from './expectations.ts'
 import { answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
+import { type ScriptSource, serveHostedScript } from './hosted-script.ts'
 import { acceptStrictJson } from './json-body.ts'
 import { serveAppLinks } from './app-links.ts'
-import { type ScriptSource, servePages } from './pages.ts'
+import { serveQrImage } from './pages.ts'
 import { type LoadPhonePage, servePhonePage } from './phone-page.ts'
 import { Refused } from './refused.ts'
 import { queueRequests } from './request-queue.ts'
@@ -117,7 +118,8 @@ export function buildServer(
   answerFailures(app, { service, log })
   answerUnmatched(app, service)
   for (const route of ROUTES) route(app, service)
-  servePages(app, service, script)
+  serveHostedScript(app, service, script)
+  serveQrImage(app, service)
   servePhonePage(app, { service, load: phonePage })
   serveAppLinks(app, service)
 

@@ -26,7 +26,7 @@ import { type AppLinks, NO_APP_LINKS } from '../../src/operations/service.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { Meter } from '../../src/ports/meter.ts'
 import { parseAddresses, type TrustedProxies } from '../../src/http/client-address.ts'
-import type { ScriptSource } from '../../src/http/pages.ts'
+import type { ScriptSource } from '../../src/http/hosted-script.ts'
 import type { CarrierProvider } from '../../src/ports/carrier.ts'
 import type { PassportVerifier } from '../../src/ports/passports.ts'
 import { composeService, startService } from '../../src/compose.ts'
@@ -46,6 +46,7 @@ import {
 } from './phone.ts'
 import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
 import { TestClock } from './test-clock.ts'
+import { NO_SCRIPT } from './no-script.ts'
 
 export type { Reply } from './client.ts'
 export { SHOP_ORIGIN, type TenantKeys, WORKFLOWS } from './tenants.ts'
@@ -128,15 +129,11 @@ export async function harness(options: HarnessOptions = {}) {
     ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
   })
   const service = options.passports ? { ...wired, passports: options.passports } : wired
-  const script = hosting?.script ?? {
-    version: '0.0.0',
-    load: async () => ({ source: '"use strict";', integrity: 'sha384-x' }),
-  }
   const running = await startService(service, {
     host: options.host ?? '127.0.0.1',
     port: hosting?.port ?? 0,
     log,
-    script,
+    script: hosting?.script ?? NO_SCRIPT,
     phonePage: loadPhonePage,
   })
   const shop = await addTenant(running, {

@@ -21,6 +21,7 @@ import { createTenant } from '../../src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../../src/operations/service.ts'
 import { startService, composeService } from '../../src/compose.ts'
 import { MANY_CONNECTIONS } from '../harness/harness.ts'
+import { NO_SCRIPT } from '../harness/no-script.ts'
 
 /** A service that trusts the test roots in its data folder, and the phone that keeps its keys there. */
 async function besideEachOther(environment: 'sandbox' | 'production') {
@@ -55,12 +56,11 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
       fetch: () => Promise.reject(new Error('a test asks nobody outside')),
     }),
   })
-  const script = { version: '0.0.0', load: async () => ({ source: '', integrity: '' }) }
   const running = await startService(service, {
     host: '127.0.0.1',
     port,
     log: pino({ level: 'silent' }),
-    script,
+    script: NO_SCRIPT,
     phonePage: loadPhonePage,
   })
   const workflows = [{ name: 'w', actions: ['a'], require: ['local_auth' as const] }]

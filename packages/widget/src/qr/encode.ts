@@ -67,8 +67,8 @@ function functionPatterns(version: Version['number']): Patterns {
   for (let i = 0; i < size; i += 1) patterns[6]![i] = patterns[i]![6] = i % 2 === 0
   const positions = alignmentPositions(version)
   const lastPosition = size - 7
+  // Finder patterns occupy the other three corners.
   for (const x of positions)
-    // Finder patterns occupy the other three corners.
     for (const y of positions)
       if ((x > 6 && y > 6) || (x !== y && x + y !== lastPosition + 6))
         squares({ x, y, colors: [1, 0, 1] })

@@ -1,0 +1,62 @@
+import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+type Encoding = 'br' | 'gzip' | 'identity'
+
+/** A file that is the same for every client, compressed once. */
+export interface StaticFile {
+  readonly type: string
+  /** Weak, because all encodings of the file share it. */
+  readonly etag: string
+  readonly bodies: Readonly<Record<Encoding, Buffer>>
+}
+
+/** Compresses a text as far as the formats allow. It is served many times. */
+export async function staticFile(text: string, type: string): Promise<StaticFile> {
+  const identity = Buffer.from(text)
+  const [br, zipped] = await Promise.all([
+    promisify(brotliCompress)(identity, {
+      params: { [constants.BROTLI_PARAM_SIZE_HINT]: identity.length },
+    }),
+    promisify(gzip)(identity, { level: constants.Z_BEST_COMPRESSION }),
+  ])
+  const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22)
+  return { type, etag: `W/"${hash}"`, bodies: { br, gzip: zipped, identity } }
+}
+
+/** Sends the file in the best encoding that the client accepts, or 304 if the client has it. */
+export function sendStaticFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { file, cacheControl }: { readonly file: StaticFile; readonly cacheControl: string },
+): FastifyReply {
+  // Any page may load the file. With CORS, it can also check the integrity.
+  reply
+    .header('access-control-allow-origin', '*')
+    .header('cache-control', cacheControl)
+    .header('etag', file.etag)
+    .header('vary', 'Accept-Encoding')
+  if (hasEtag(request.headers['if-none-match'], file.etag)) return reply.code(304).send()
+  const encoding = encodingFor(request.headers['accept-encoding'])
+  if (encoding !== 'identity') reply.header('content-encoding', encoding)
+  return reply.type(file.type).send(file.bodies[encoding])
+}
+
+/** Compares as RFC 9110 requires for a GET: the weakness of a tag does not matter. */
+function hasEtag(header: string | undefined, etag: string): boolean {
+  const known = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return known.includes('*') || known.includes(etag.slice(2))
+}
+
+/** A coding with the weight 0 is not acceptable. The other weights do not change the choice. */
+function encodingFor(header = ''): Encoding {
+  const accepted = header
+    .toLowerCase()
+    .split(',')
+    .filter((coding) => !/;\s*q=0(?:\.0*)?\s*$/.test(coding))
+    .map((coding) => coding.split(';', 1)[0]!.trim())
+  return (['br', 'gzip'] as const).find((coding) => accepted.includes(coding)) ?? 'identity'
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { PulseFile } from './bundle.ts'
+
+/** The languages beside English, and the index that the script loads first. */
+export interface LanguageFiles {
+  /** The path of all files, which names the content of the index: `/v1/lang/<hash>/`. */
+  readonly folder: string
+  /** `sha384-…` of the index. */
+  readonly integrity: string
+  /** The index first. */
+  readonly files: readonly PulseFile[]
+}
+
+/**
+ * Reads the languages: each `<tag>.json` beside `en.json`. The index lists their integrity values by
+ * lower-case tag, so that the script contains one integrity value instead of forty.
+ */
+export async function readLanguages(
+  folder: string,
+  integrityOf: (text: string) => string,
+): Promise<LanguageFiles> {
+  const names = (await readdir(folder))
+    .filter((name) => name.endsWith('.json') && name !== 'en.json')
+    .toSorted()
+  const languages = await Promise.all(
+    names.map(async (name) => {
+      const source = minified(await readFile(join(folder, name), 'utf8'))
+      return { name: name.toLowerCase(), source, integrity: integrityOf(source) }
+    }),
+  )
+  const index = JSON.stringify(
+    Object.fromEntries(
+      languages.map(({ name, integrity }) => [name.slice(0, -'.json'.length), integrity]),
+    ),
+  )
+  const hash = createHash('sha256').update(index).digest('hex').slice(0, 16)
+  const path = `/v1/lang/${hash}/`
+  const integrity = integrityOf(index)
+  return {
+    folder: path,
+    integrity,
+    files: [
+      { path: `${path}index.json`, source: index, integrity },
+      ...languages.map(({ name, ...file }) => ({ path: path + name, ...file })),
+    ],
+  }
+}
+
+function minified(json: string): string {
+  return JSON.stringify(JSON.parse(json))
+}

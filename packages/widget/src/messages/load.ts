@@ -1,0 +1,70 @@
+import { bare, type Members, ownMembers } from '@bonded/contract'
+import { en, type Messages } from './messages.ts'
+
+/** Where the service serves the languages, inserted by the bundler. */
+declare const PULSE_LANGUAGES_PATH: string
+/** The integrity of the index of the languages, inserted by the bundler. */
+declare const PULSE_LANGUAGES_INTEGRITY: string
+
+/** A user waits in English rather than for a slow language. */
+const ANSWER_LIMIT_MS = 5_000
+
+/** The texts of a language, with its tag. */
+export interface LoadedMessages {
+  /** A tag of BCP 47 in lower case, such as `pt-br`. */
+  readonly tag: string
+  readonly messages: Messages
+}
+
+/**
+ * The texts for the first of these languages that the widget has, from the service. English is in
+ * the script, and the answer where a language is unknown or cannot be loaded. Each tag also matches
+ * its shorter forms: `de-AT` finds `de`.
+ *
+ * @param origin the origin of the service, from which the script was loaded
+ * @example await loadMessages(['de-AT', 'en'], origin) // { tag: 'de', messages }
+ */
+export async function loadMessages(
+  wanted: readonly string[],
+  origin: string,
+): Promise<LoadedMessages> {
+  const tags = wanted.flatMap(withShorterForms)
+  const english = tags.indexOf('en')
+  // A language after English is never the better one.
+  const others = english < 0 ? tags : tags.slice(0, english).filter((tag) => !tag.startsWith('en-'))
+  try {
+    if (others.length > 0) {
+      const load = (name: string, integrity: string) =>
+        loadFile(new URL(PULSE_LANGUAGES_PATH + name, origin), integrity)
+      const index = await load('index.json', PULSE_LANGUAGES_INTEGRITY)
+      const tag = others.find((other) => typeof index[other] === 'string')
+      if (tag !== undefined) {
+        const messages = await load(`${tag}.json`, index[tag] as string)
+        return { tag, messages: messages as unknown as Messages }
+      }
+    }
+  } catch (cause) {
+    console.warn('Pulse: the language could not be loaded.', cause)
+  }
+  return { tag: 'en', messages: en }
+}
+
+/** `zh-Hant-TW` gives `zh-hant-tw`, `zh-hant` and `zh`. */
+function withShorterForms(tag: string): string[] {
+  const parts = tag.toLowerCase().split('-')
+  return parts.map((_, i) => parts.slice(0, parts.length - i).join('-'))
+}
+
+/** The browser rejects a file whose content differs from the one that this script was built with. */
+async function loadFile(url: URL, integrity: string): Promise<Members> {
+  const response = await fetch(
+    url,
+    bare({
+      integrity,
+      credentials: 'omit',
+      referrerPolicy: 'no-referrer',
+      signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+    } satisfies RequestInit),
+  )
+  return ownMembers(await response.json())!
+}

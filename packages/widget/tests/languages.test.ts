@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, beforeEach, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { loadPulseScript, type PulseFile } from '../build/bundle.ts'
+import { readLanguages } from '../build/languages.ts'
+import { loadMessages } from '../src/messages/load.ts'
+import { en } from '../src/messages/messages.ts'
+
+/** The size of a language as the service sends it. */
+const BUDGET_BYTES = 1_200
+const ENGLISH = { tag: 'en', messages: en }
+
+/** The files of the service, which a test may replace, and the requests for them. */
+const served = new Map<string, string>()
+const requested: string[] = []
+const service = createServer((request, response) => {
+  requested.push(request.url ?? '')
+  const text = served.get(request.url ?? '')
+  response.writeHead(text === undefined ? 404 : 200).end(text)
+})
+let folder: string
+let origin: string
+let files: readonly PulseFile[]
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pulse-languages-'))
+  for (const tag of ['de', 'en', 'zh-Hant'])
+    await writeFile(join(folder, `${tag}.json`), `{ "label": "${tag}" }\n`)
+  const languages = await readLanguages(folder, integrityOf)
+  files = languages.files
+  // The bundler replaces these names in the script.
+  Object.assign(globalThis, {
+    PULSE_LANGUAGES_PATH: languages.folder,
+    PULSE_LANGUAGES_INTEGRITY: languages.integrity,
+  })
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+})
+after(async () => {
+  service.close()
+  await rm(folder, { recursive: true })
+})
+beforeEach((t) => {
+  requested.length = 0
+  served.clear()
+  for (const { path, source } of files) served.set(path, source)
+  if ('mock' in t) t.mock.method(console, 'warn', () => {})
+})
+
+function integrityOf(text: string): string {
+  return `sha384-${createHash('sha384').update(text).digest('base64')}`
+}
+
+/** The tag that was loaded, and the label in its file. */
+async function loaded(...wanted: string[]): Promise<readonly string[]> {
+  const { tag, messages } = await loadMessages(wanted, origin)
+  return [tag, messages.label]
+}
+
+test('loads the first wanted language that exists, also by a shorter tag', async () => {
+  assert.deepEqual(await loaded('de'), ['de', 'de'])
+  assert.deepEqual(await loaded('de-AT'), ['de', 'de'])
+  assert.deepEqual(await loaded('ZH-hant-TW', 'de'), ['zh-hant', 'zh-Hant'])
+  assert.deepEqual(await loaded('xx', 'de'), ['de', 'de'])
+})
+
+test('loads one language and the index, and nothing for English', async () => {
+  await loaded('de')
+  assert.deepEqual(
+    requested.map((path) => path.split('/').at(-1)),
+    ['index.json', 'de.json'],
+  )
+  requested.length = 0
+  for (const wanted of [[], ['en'], ['en-GB', 'de'], ['EN', 'de']])
+    assert.deepEqual(await loadMessages(wanted, origin), ENGLISH)
+  assert.deepEqual(requested, [])
+})
+
+test('keeps English for a language that does not exist, or that comes after English', async () => {
+  assert.deepEqual(await loadMessages(['xx', 'constructor', '__proto__', ''], origin), ENGLISH)
+  assert.deepEqual(await loadMessages(['xx', 'en', 'de'], origin), ENGLISH)
+})
+
+test('keeps English when a file is missing, changed, or cannot be loaded', async () => {
+  const [index, german] = files as [PulseFile, PulseFile]
+  for (const { path } of [index, german]) {
+    const source = served.get(path)!
+    for (const changed of [undefined, source.replace('de', 'xx'), '', '<html>']) {
+      served.clear()
+      for (const file of files) served.set(file.path, file.source)
+      if (changed === undefined) served.delete(path)
+      else served.set(path, changed)
+      assert.deepEqual(await loadMessages(['de'], origin), ENGLISH, `${path}: ${changed}`)
+    }
+  }
+  assert.deepEqual(await loadMessages(['de'], 'http://127.0.0.1:1'), ENGLISH)
+})
+
+test('names every file by a path that changes with the content', async () => {
+  const [index] = files
+  await writeFile(join(folder, 'de.json'), '{ "label": "neu" }')
+  const changed = await readLanguages(folder, integrityOf)
+  assert.notEqual(changed.files[0]?.path, index?.path)
+  assert.match(changed.folder, /^\/v1\/lang\/[0-9a-f]{16}\/$/)
+})
+
+test('each language has at most 1.2 kB gzip, and its integrity in the index', async () => {
+  const {
+    files: [index, ...languages],
+  } = await loadPulseScript()
+  const listed: Record<string, string> = JSON.parse(index!.source)
+  assert.deepEqual(
+    Object.values(listed),
+    languages.map(({ integrity }) => integrity),
+  )
+  for (const { path, source, integrity } of [index!, ...languages]) {
+    assert.equal(integrity, integrityOf(source))
+    if (path !== index!.path) assert.ok(gzipSync(source, { level: 9 }).length <= BUDGET_BYTES, path)
+  }
+})
