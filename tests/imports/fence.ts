@@ -124,6 +124,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   [`${SERVICE}/cli`]: [
     '@bonded/contract',
     '@bonded/example-bank',
+    '@bonded/example-demo',
     '@bonded/phone-page',
     '@bonded/simulator',
     '@bonded/widget',
@@ -158,6 +159,20 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'node:net',
   ],
   'examples/bank/browser': [],
+  'examples/demo/src': [
+    '@bonded/contract',
+    '@bonded/phone',
+    '@bonded/simulator',
+    'examples/demo/browser',
+    'node:buffer',
+    'node:crypto',
+    'node:fs/promises',
+    'node:http',
+    'node:net',
+    'node:stream',
+    'ws',
+  ],
+  'examples/demo/browser': [],
 }
 
 /** Tests, benchmarks and scripts may import every folder, but only declared packages. */

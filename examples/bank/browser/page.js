@@ -41,6 +41,7 @@ async function apply() {
     block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest',
   })
   const bond = await approve()
+  if (bond.reason === 'user_unexpected') return reported()
   if (bond.state !== 'bonded' || !bond.sessionId) {
     lock(false)
     say('')
@@ -52,7 +53,7 @@ async function apply() {
 
 /** @returns {Promise<Bond>} */
 async function approve() {
-  const pulse = /** @type {{ Pulse?: Pulse }} */ (globalThis).Pulse
+  const pulse = await loadedWidget()
   if (!pulse) return { state: 'unavailable', reason: 'sdk_not_loaded' }
   try {
     if (!isReady) {
@@ -71,6 +72,42 @@ async function approve() {
     console.error(error)
     return { state: 'unavailable' }
   }
+}
+
+/**
+ * Loads the widget's script again if it failed to load with the page.
+ * @returns {Promise<Pulse | undefined>}
+ */
+async function loadedWidget() {
+  const widget = () => /** @type {{ Pulse?: Pulse }} */ (globalThis).Pulse
+  const failed = /** @type {HTMLScriptElement | null} */ (
+    document.querySelector('script[src*="/v1/"]')
+  )
+  if (widget() || !failed) return widget()
+  await new Promise((resolve) => {
+    const script = document.createElement('script')
+    script.src = failed.src
+    script.addEventListener('load', resolve)
+    script.addEventListener('error', resolve)
+    document.head.append(script)
+  })
+  return widget()
+}
+
+/** The phone answered "This wasn't me". The bank checks that, and ends this browser's login. */
+async function reported() {
+  say('')
+  const answer = await post('/reports', {})
+  const number = answer.body.report?.number
+  const done = number
+    ? `We have deleted this form, recorded report ${number}, and ended this login.`
+    : 'Close this page.'
+  showResult({
+    outcome: 'reported',
+    title: 'Stopped: your phone says this was not you',
+    text: `Nothing was sent. ${done} If someone asked you to scan the QR code, call us on the number on your card, not on one from a message or a call.`,
+    actions: [linkTo('/', 'It was me: start over')],
+  })
 }
 
 /** @param {Record<string, FormDataEntryValue>} application */
@@ -128,8 +165,7 @@ function sentenceOf({ body }) {
 
 /** @param {Bond} bond */
 function sentenceFor({ state, reason }) {
-  if (reason === 'user_declined' || reason === 'user_unexpected')
-    return 'You declined on your phone. Nothing was sent.'
+  if (reason === 'user_declined') return 'You declined on your phone. Nothing was sent.'
   if (reason === 'not_verified')
     return 'Your phone could not confirm that it was you. Nothing was sent. Continue again to try once more.'
   if (state === 'expired')

@@ -6,7 +6,9 @@ import {
   type ReviewReason,
 } from '@bonded/integrator'
 import type { LoanRequest } from './loan-form.ts'
+import type { BankDemo } from './demo.ts'
 import { createLogins, type Logins } from './logins.ts'
+import type { Report } from './reports.ts'
 
 export const WORKFLOW = 'credit_application'
 export const ACTION = 'submit_application'
@@ -31,6 +33,8 @@ export interface BankOptions {
   readonly publishableKey: string
   readonly tenantId?: string
   readonly log?: Log
+  /** Shows a simulated phone beside the form. For a sandbox only. */
+  readonly demo?: BankDemo
 }
 
 /** What the routes work with. */
@@ -38,6 +42,10 @@ export interface Bank {
   readonly gate: Gate<MemoryTransaction>
   readonly logins: Logins
   readonly applications: Application[]
+  readonly reports: Report[]
+  /** Reads from the service why a session was killed. Undefined if it was not, or on a failure. */
+  readonly endedReasonOf: (session_id: string) => Promise<string | undefined>
+  readonly demo: BankDemo | undefined
   readonly serviceOrigin: string
   readonly publishableKey: string
   readonly log: Log
@@ -45,7 +53,8 @@ export interface Bank {
 
 /** The bank without its HTTP server: a gate, its browsers, its applications. */
 export function openBank(options: BankOptions): Bank {
-  const { serviceOrigin, serverCredential, publishableKey, tenantId, log = () => {} } = options
+  const { serviceOrigin, serverCredential, publishableKey, tenantId, demo } = options
+  const { log = () => {} } = options
   const gate = createGate({
     baseUrl: `${serviceOrigin}/api/v1`,
     serverCredential,
@@ -54,5 +63,35 @@ export function openBank(options: BankOptions): Bank {
     store: memoryPendingStore(),
     ...(tenantId !== undefined && { policy: { tenant_id: tenantId } }),
   })
-  return { gate, logins: createLogins(), applications: [], serviceOrigin, publishableKey, log }
+  return {
+    gate,
+    logins: createLogins(),
+    applications: [],
+    reports: [],
+    endedReasonOf: (session_id) => endedReason({ serviceOrigin, serverCredential, session_id }),
+    demo,
+    serviceOrigin,
+    publishableKey,
+    log,
+  }
+}
+
+const READ_TIMEOUT_MS = 5_000
+
+async function endedReason(facts: {
+  serviceOrigin: string
+  serverCredential: string
+  session_id: string
+}): Promise<string | undefined> {
+  const { serviceOrigin, serverCredential, session_id } = facts
+  try {
+    const answer = await fetch(`${serviceOrigin}/api/v1/sessions/${session_id}`, {
+      headers: { authorization: `Bearer ${serverCredential}` },
+      signal: AbortSignal.timeout(READ_TIMEOUT_MS),
+    })
+    if (!answer.ok) return undefined
+    return ((await answer.json()) as { ended_reason?: string | null }).ended_reason ?? undefined
+  } catch {
+    return undefined
+  }
 }

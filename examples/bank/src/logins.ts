@@ -11,11 +11,15 @@ export interface Login {
    * a phone signs.
    */
   draft: LoanRequest | undefined
+  /** The workflow of each session that this login started lately, by session id. */
+  readonly sessions: Map<string, string>
 }
 
 const COOKIE = 'bank_login'
 /** A limit, because opening the page is free and memory is not. The bank drops the oldest first. */
 const MAX_LOGINS = 10_000
+/** More than a browser has open. */
+const MAX_SESSIONS = 20
 
 /** Creates the store of browser logins. */
 export function createLogins() {
@@ -36,9 +40,23 @@ export function createLogins() {
         id: `login_${randomBytes(12).toString('hex')}`,
         cookie: randomBytes(32).toString('base64url'),
         draft: undefined,
+        sessions: new Map<string, string>(),
       }
       byCookie.set(login.cookie, login)
       return login
+    },
+
+    /** Stores that a login started a session. */
+    addSession(login: Login, session: { readonly id: string; readonly workflow: string }): void {
+      login.sessions.set(session.id, session.workflow)
+      const [oldest] = login.sessions.keys()
+      if (oldest !== undefined && login.sessions.size > MAX_SESSIONS) login.sessions.delete(oldest)
+    },
+
+    /** Ends a login and deletes its form. Its cookie is unknown from now on. */
+    end(login: Login): void {
+      login.draft = undefined
+      byCookie.delete(login.cookie)
     },
   }
 }

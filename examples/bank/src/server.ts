@@ -8,9 +8,11 @@ import { messagePage } from './pages/message-page.ts'
 import { submitApplication } from './routes/applications.ts'
 import { bondSession } from './routes/bond-session.ts'
 import { saveDraft } from './routes/drafts.ts'
+import { reportUnexpected } from './routes/reports.ts'
 import { home } from './routes/home.ts'
 
 export type { Application } from './bank.ts'
+export type { BankDemo, DemoScenario } from './demo.ts'
 
 export interface StartBankOptions extends BankOptions {
   /** 0 selects a free port. */
@@ -37,7 +39,7 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   const { port, host = '127.0.0.1' } = options
   const bank = openBank({ ...options, serviceOrigin: new URL(options.serviceOrigin).origin })
   const files = await readFiles()
-  const securityPolicy = contentSecurityPolicy(bank.serviceOrigin)
+  const securityPolicy = contentSecurityPolicy(bank.serviceOrigin, bank.demo?.phoneOrigin)
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const reply = await answer(bank, files, request).catch((error: unknown) => {
       // A browser that disconnected is not an error of the bank.
@@ -70,14 +72,17 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   }
 }
 
+/** What pages send. Everything else is read only. */
+const FORM_PATHS = ['/drafts', '/bond-session', '/applications', '/reports']
+
 async function answer(
   bank: Bank,
   files: ReadonlyMap<string, Reply>,
   request: IncomingMessage,
 ): Promise<Reply> {
   const { method = '', url = '/' } = request
-  const [path = '/'] = url.split('?')
-  const isForm = path === '/drafts' || path === '/bond-session' || path === '/applications'
+  const [path = '/', query = ''] = url.split('?')
+  const isForm = FORM_PATHS.includes(path)
   const file = files.get(path)
   if (!isForm && !file && path !== '/') return refuse(404, 'not_found', 'This page does not exist.')
   const allowed = isForm ? ['POST'] : ['GET', 'HEAD']
@@ -86,7 +91,7 @@ async function answer(
     return { ...refusal, headers: { ...refusal.headers, allow: allowed.join(', ') } }
   }
   const login = bank.logins.find(request.headers.cookie)
-  if (!isForm) return file ?? home(bank, login)
+  if (!isForm) return file ?? home(bank, login, new URLSearchParams(query).get('scenario'))
   return isCrossSite(request)
     ? refuse(403, 'cross_site', 'Send this form from the bank’s own page.')
     : takeForm({ bank, login, path, request })
@@ -116,6 +121,7 @@ async function takeForm(facts: {
       form,
       address: request.socket.remoteAddress?.replace(/^::ffff:/, ''),
     })
+  if (path === '/reports') return reportUnexpected(bank, login)
   return pageIfWanted(await submitApplication(bank, login, form), form.wantsPage)
 }
 
@@ -141,15 +147,10 @@ function isCrossSite({ headers }: IncomingMessage): boolean {
 
 async function readFiles(): Promise<ReadonlyMap<string, Reply>> {
   const read = (name: string) => readFile(new URL(`../browser/${name}`, import.meta.url), 'utf8')
-  const [script, style] = await Promise.all([read('page.js'), read('page.css')])
-  return new Map([
-    [
-      '/page.js',
-      { status: 200, headers: { 'content-type': 'text/javascript; charset=utf-8' }, body: script },
-    ],
-    [
-      '/page.css',
-      { status: 200, headers: { 'content-type': 'text/css; charset=utf-8' }, body: style },
-    ],
-  ])
+  const type = (name: string) => (name.endsWith('.js') ? 'text/javascript' : 'text/css')
+  const files = ['page.js', 'page.css', 'demo.css'].map(async (name): Promise<[string, Reply]> => {
+    const headers = { 'content-type': `${type(name)}; charset=utf-8` }
+    return [`/${name}`, { status: 200, headers, body: await read(name) }]
+  })
+  return new Map(await Promise.all(files))
 }

@@ -14,6 +14,11 @@ export const LOG_OPTIONS = {
  * Secrets are `Secret` objects, which print as `[secret]`. No header, body or query is logged.
  */
 export function openLog(level: 'info' | 'error', to: 'stdout' | 'stderr' = 'stdout'): Logger {
+  return pino({ ...LOG_OPTIONS, level }, logStream(to))
+}
+
+/** Where the log goes: JSON lines, or short lines on a terminal. */
+export function logStream(to: 'stdout' | 'stderr') {
   const stream = to === 'stderr' ? process.stderr : process.stdout
-  return pino({ ...LOG_OPTIONS, level }, stream.isTTY ? terminalLines(stream) : stream)
+  return stream.isTTY ? terminalLines(stream) : stream
 }

@@ -25,7 +25,9 @@ export { describeRequest } from '@bonded/phone'
 export { PhoneError } from '@bonded/phone'
 export { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
 export { type Outcome, OUTCOMES, type Step } from './outcomes.ts'
+export { EVIDENCE_PROFILES, type EvidenceProfile } from './evidence.ts'
 export { type HandoffInput, readHandoff } from './read-handoff.ts'
+export { type ScannedRequest, type ShownSession } from './scanned-request.ts'
 export { simulateCarriedPhone, type Random } from './sensors.ts'
 export {
   createSimulatedPhone,

@@ -1,11 +1,9 @@
 import type { PhoneError } from '@bonded/phone'
 import type { Phone } from '@bonded/phone'
-import type { AbortSignalLike, PhoneClock } from '@bonded/phone'
+import type { AbortSignalLike } from '@bonded/phone'
 import type { ClaimedSession } from '@bonded/phone'
 import type { GatherSignals } from '@bonded/phone'
-import type { SimulatedPassport } from './passport/document.ts'
-import { passportReader } from './passport/reader.ts'
-import { simulateCarriedPhone, type Random } from './sensors.ts'
+import { type EvidenceProfile, type EvidenceSources, simulateEvidence } from './evidence.ts'
 
 /** What a simulated phone can do with a session. */
 export const OUTCOMES = [
@@ -32,13 +30,9 @@ export interface Step {
 }
 
 /** The inputs of an outcome. */
-export interface Scene {
+export interface Scene extends EvidenceSources {
   readonly phone: Phone
   readonly claimed: ClaimedSession
-  readonly clock: PhoneClock
-  readonly random: Random
-  /** The user's passport, if there is one. */
-  readonly passport: SimulatedPassport | undefined
   readonly note: (step: Step) => void
   readonly signal: AbortSignalLike | undefined
   /** Sends the last assertion again, byte for byte. */
@@ -106,17 +100,14 @@ async function declineWith(
   return ended
 }
 
-function strong({ clock, random, passport }: Scene): GatherSignals {
-  return ({ required }) => ({
-    local_auth: { result: 'verified', method: 'biometric', at_ms: clock.now() },
-    sensor_continuity: simulateCarriedPhone(random),
-    // The user presents the passport only if a step-up requires it.
-    ...(passport !== undefined && required.includes('passport_chip')
-      ? { passport: passportReader(passport) }
-      : {}),
-  })
+function strong(scene: Scene): GatherSignals {
+  return withProfile(scene, 'carried')
 }
 
-function weak({ clock }: Scene): GatherSignals {
-  return () => ({ local_auth: { result: 'failed', method: 'none', at_ms: clock.now() } })
+function weak(scene: Scene): GatherSignals {
+  return withProfile(scene, 'locked')
+}
+
+function withProfile(scene: Scene, profile: EvidenceProfile): GatherSignals {
+  return ({ required }) => simulateEvidence(profile, scene, required)
 }

@@ -32,6 +32,19 @@ export function simulateCarriedPhone(random: Random): SensorSignal {
   }
 }
 
+/** Simulates one minute of a phone on a table: only the noise of its sensors. */
+export function simulateRestingPhone(random: Random): SensorSignal {
+  return {
+    window_ms: WINDOW_S * 1_000,
+    features: Array.from({ length: WINDOW_S }, (_, second) => ({
+      t_ms: second * 1_000,
+      acc_var: between(random, [0.000_1, 0.000_5]),
+      gyro_var: between(random, [0.000_01, 0.000_05]),
+      handling: 0,
+    })),
+  }
+}
+
 interface Phase {
   readonly acc: readonly [number, number]
   readonly gyro: readonly [number, number]

@@ -11,6 +11,12 @@ import { type Outcome, PLAY, refusedStep, type Step } from './outcomes.ts'
 import { type HandoffInput, readHandoff } from './read-handoff.ts'
 import type { SimulatedPassport } from './passport/document.ts'
 import { rememberAssertion } from './remember-assertion.ts'
+import {
+  type ScannedRequest,
+  scannedRequest,
+  type ShownSession,
+  shownSession,
+} from './scanned-request.ts'
 import type { Random } from './sensors.ts'
 import { sha256 } from './software-key.ts'
 import { fileStateStore, memoryStateStore } from './state-file.ts'
@@ -60,7 +66,7 @@ export interface RunResult {
   /** The last known state. Undefined if the claim failed. */
   readonly state: string | undefined
   /** The claimed session without its watch token. Undefined if the claim failed. */
-  readonly shown: Omit<PhoneSession, 'watch_token'> | undefined
+  readonly shown: ShownSession | undefined
   readonly steps: readonly Step[]
   readonly completed: boolean
   /** The refusal by the service or by this phone. Attacks end with one. */
@@ -100,6 +106,13 @@ export interface SimulatedPhone {
    * `answer_unreadable`, `cancelled`
    */
   run(handoff: HandoffInput, outcome: Outcome, options?: RunOptions): Promise<RunResult>
+  /**
+   * Reads a QR code or link and claims its session. A screen then decides step by step.
+   *
+   * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `refused`, `unreachable`,
+   * `answer_unreadable`, `cancelled`
+   */
+  scan(handoff: HandoffInput, signal?: AbortSignalLike): Promise<ScannedRequest>
 }
 
 /**
@@ -168,6 +181,12 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
     async register(origin) {
       const { enrolled, phone } = await ownAt(originOf({ origin }, own))
       return renewing(() => phone.register(), enrolled)
+    },
+    async scan(input, signal) {
+      const handoff = readHandoff(input)
+      const { enrolled, phone } = await ownAt(originOf(handoff, own))
+      const claimed = await renewing(() => phone.claim(handoff, { signal }), enrolled)
+      return scannedRequest(phone, claimed, { clock, random, passport: options.passport })
     },
     library: async (origin) => (await ownAt(originOf({ origin }, own))).phone,
     reset: async (origin) => (await ownAt(originOf({ origin }, own))).enrolled.reset(),
@@ -243,12 +262,11 @@ function resultOf(run: {
 }): RunResult {
   const { outcome, session_id, known, refusal, steps } = run
   const state = known?.session.state
-  const { watch_token: _secret, ...shown } = known?.session ?? { watch_token: undefined }
   return {
     outcome,
     session_id,
     state,
-    shown: known === undefined ? undefined : (shown as Omit<PhoneSession, 'watch_token'>),
+    shown: known && shownSession(known),
     steps,
     completed: state === 'completed',
     ...(refusal === undefined

@@ -239,3 +239,31 @@ test('simulates a carried phone for any random source', () => {
     ),
   )
 })
+
+test('lets a screen decide about a scanned request, step by step', async () => {
+  const { service, phone } = simulated()
+  service.require = ['local_auth']
+  const scanned = await phone.scan(service.payload)
+  assert.equal('watch_token' in scanned.session(), false)
+  const asked: string[][] = []
+  const states: string[] = []
+  const bonded = await scanned.approve({
+    evidence: (required) => {
+      asked.push([...required])
+      return required.length === 0 ? 'locked' : 'carried'
+    },
+    onAnswer: ({ state }) => void states.push(state),
+  })
+  assert.deepEqual(asked, [[], ['local_auth']])
+  assert.deepEqual(states, ['step_up_required', 'bonded'])
+  assert.equal(bonded.state, 'bonded')
+  assert.equal(scanned.session().state, 'bonded')
+})
+
+test('declines a scanned request with the reason of the user', async () => {
+  const { service, phone } = simulated()
+  const scanned = await phone.scan(service.payload)
+  const ended = await scanned.decline('user_unexpected')
+  assert.equal(ended.state, 'killed')
+  assert.equal((await scanned.waitForEnd()).state, 'killed')
+})

@@ -24,8 +24,8 @@ export function refuse(status: number, code: string, message: string, more: obje
   return json(status, { error: { code, message, ...more } })
 }
 
-/** Allows only the page's own files and the hosted widget. */
-export function contentSecurityPolicy(serviceOrigin: string): string {
+/** Allows only the page's own files, the hosted widget, and the frames of a demo. */
+export function contentSecurityPolicy(serviceOrigin: string, demoOrigin?: string): string {
   const socketOrigin = serviceOrigin.replace(/^http/, 'ws')
   return [
     `default-src 'none'`,
@@ -34,6 +34,7 @@ export function contentSecurityPolicy(serviceOrigin: string): string {
     `img-src ${serviceOrigin} data:`,
     `style-src 'self'`,
     `form-action 'self'`,
+    ...(demoOrigin === undefined ? [] : [`frame-src ${demoOrigin}`]),
     `base-uri 'none'`,
     `frame-ancestors 'none'`,
   ].join('; ')

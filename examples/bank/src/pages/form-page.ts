@@ -1,4 +1,5 @@
 import { ACTION, type Application, type Bank, WORKFLOW } from '../bank.ts'
+import { type DemoScenario, EXAMPLE_REQUEST } from '../demo.ts'
 import {
   AMOUNT_EUR,
   type FieldName,
@@ -15,8 +16,11 @@ export function formPage(facts: {
   bank: Bank
   draft: LoanRequest | undefined
   applications: readonly Application[]
+  /** In a demo only. */
+  scenario: DemoScenario | undefined
 }): string {
-  const { bank, draft, applications } = facts
+  const { bank, applications, scenario } = facts
+  const draft = facts.draft ?? (scenario && EXAMPLE_REQUEST)
   // The script must come from the service's origin, never from a copy. page.js runs after it.
   const head = markup`<script src="${bank.serviceOrigin}/v1/pulse.js" defer></script>
 <script type="module" src="/page.js"></script>`
@@ -28,17 +32,19 @@ export function formPage(facts: {
   <p id="result-actions"></p>
 </section>
 <div class="columns">
-${form(bank, draft)}
+${form({ bank, draft, workflow: scenario?.workflow ?? WORKFLOW })}
 ${approval}
 </div>
 ${applications.length > 0 && sent(applications)}`
-  return layout('Personal loan', { head, main })
+  const frame = bank.demo && scenario && { demo: bank.demo, scenario }
+  return layout('Personal loan', { head, main, frame })
 }
 
-function form(bank: Bank, draft: LoanRequest | undefined): Markup {
+function form(facts: { bank: Bank; draft: LoanRequest | undefined; workflow: string }): Markup {
+  const { bank, draft, workflow } = facts
   const { publishableKey } = bank
   return markup`<form id="application-form" class="card" method="post" action="/applications" novalidate
-  data-publishable-key="${publishableKey}" data-workflow="${WORKFLOW}" data-action="${ACTION}">
+  data-publishable-key="${publishableKey}" data-workflow="${workflow}" data-action="${ACTION}">
 <h2><span class="step" aria-hidden="true">1</span>Your loan</h2>
 <div id="error-summary" class="error-summary" role="alert" tabindex="-1" hidden></div>
 <fieldset id="fields">

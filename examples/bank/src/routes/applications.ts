@@ -9,6 +9,7 @@ import type { FormBody } from '../http/body.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
 import { parseLoanForm } from '../loan-form.ts'
 import type { Login } from '../logins.ts'
+import { recordReport } from '../reports.ts'
 
 /** POST /applications: the protected action. */
 export async function submitApplication(
@@ -29,7 +30,8 @@ export async function submitApplication(
   const outcome = await bank.gate.protect<Application>({
     session_id,
     owner: login.id,
-    workflow: WORKFLOW,
+    // The bank's own record of what this session is for.
+    workflow: login.sessions.get(session_id) ?? WORKFLOW,
     action: ACTION,
     // The digest of the form as sent now. A field changed after the approval changes the digest.
     form_digest: await bindingDigest(request),
@@ -39,6 +41,8 @@ export async function submitApplication(
   bank.log({ event: 'application', session_id, ...summaryOf(outcome) })
   // The bank clears the draft once the form is submitted.
   if ('result' in outcome) login.draft = undefined
+  // A login that sends an application after its phone reported it cannot try again.
+  else await recordReport(bank, login, session_id)
   return replyTo(bank, session_id, outcome)
 }
 
@@ -82,7 +86,14 @@ function notApproved(message: string, reason: string, status = 403): Reply {
 function summaryOf(outcome: ProtectOutcome<Application>): object {
   const error = 'error' in outcome ? outcome.error : undefined
   const reasons = 'reasons' in outcome ? outcome.reasons : undefined
-  return { outcome: outcome.outcome, reasons, error: error?.code, requestId: error?.requestId }
+  const decision = 'decision' in outcome ? outcome.decision : undefined
+  return {
+    outcome: outcome.outcome,
+    decision,
+    reasons,
+    error: error?.code,
+    requestId: error?.requestId,
+  }
 }
 
 /** Four more attempts, well within the lifetime of a bond. A real bank has a job queue for this. */

@@ -17,7 +17,7 @@ export async function bondSession(facts: {
 }): Promise<Reply> {
   const { bank, login, form, address } = facts
   const { workflow = WORKFLOW, action = ACTION } = form.fields
-  if (workflow !== WORKFLOW || action !== ACTION)
+  if (!isOffered(bank, workflow) || action !== ACTION)
     return refuse(400, 'not_offered', 'This page is for loan applications only.')
   const { draft } = login
   if (draft === undefined)
@@ -28,13 +28,14 @@ export async function bondSession(facts: {
     )
   try {
     const { session } = await bank.gate.create({
-      workflow: WORKFLOW,
+      workflow,
       action: ACTION,
       owner: login.id,
       context: { display: displayOf(draft), digest: await bindingDigest(draft) },
       publishableKey: bank.publishableKey,
       ...(address !== undefined && { end_user_address: address }),
     })
+    bank.logins.addSession(login, { id: session.id, workflow })
     return json(201, session)
   } catch (error) {
     if (!(error instanceof GateError)) throw error
@@ -50,4 +51,10 @@ export async function bondSession(facts: {
       'Approving by phone does not work just now. Nothing was sent. Try again in a minute.',
     )
   }
+}
+
+/** The bank's workflow, and those of the demo's scenarios. */
+function isOffered({ demo }: Bank, workflow: unknown): workflow is string {
+  const offered = [WORKFLOW, ...(demo?.scenarios ?? []).map((scenario) => scenario.workflow)]
+  return typeof workflow === 'string' && offered.includes(workflow)
 }

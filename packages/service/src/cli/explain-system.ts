@@ -37,6 +37,7 @@ function explainListening({ code, port, address }: SystemFailure): string | unde
 
 function settingOfPort(port: string): string {
   if (port === process.env.BONDED_METRICS_PORT) return 'BONDED_METRICS_PORT'
+  if (port === (process.env.DEMO_PORT ?? '8789')) return 'DEMO_PORT'
   return port === (process.env.BANK_PORT ?? '8788') ? 'BANK_PORT' : 'BONDED_PORT'
 }
 

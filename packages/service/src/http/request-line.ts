@@ -30,6 +30,8 @@ export interface RequestLine {
   readonly status: number
   readonly refusal?: Refusal | undefined
   readonly ms: number
+  /** Who called; absent without a valid credential. */
+  readonly caller?: Caller['kind'] | undefined
   readonly tenantId?: TenantId | undefined
   readonly sessionId?: SessionId | undefined
 }
@@ -39,7 +41,7 @@ export type LogRequest = (line: RequestLine, name: RouteName) => void
 
 export function requestLogger(log: Logger, meter: Meter): LogRequest {
   return (
-    { requestId, traceId, method, route, status, refusal, ms, tenantId, sessionId },
+    { requestId, traceId, method, route, status, refusal, ms, caller, tenantId, sessionId },
     name,
   ) => {
     // An explicit list is faster than a spread at every request. pino omits undefined members.
@@ -49,6 +51,7 @@ export function requestLogger(log: Logger, meter: Meter): LogRequest {
       method,
       route,
       status,
+      caller,
       tenantId,
       sessionId,
       ms: Math.round(ms * 10) / 10,
@@ -95,6 +98,7 @@ export function logRequests(app: FastifyInstance, logRequest: LogRequest): void 
       status: reply.statusCode,
       refusal: request.refusal,
       ms: reply.elapsedTime,
+      caller: request.caller?.kind,
       tenantId: request.tenantId,
       sessionId: request.sessionId,
     }

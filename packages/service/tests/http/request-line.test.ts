@@ -21,7 +21,7 @@ async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unk
   return h.lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-test('logs one line for each request: id, route, status, duration, tenant and session', async () => {
+test('logs one line for each request: id, route, status, duration, caller, tenant and session', async () => {
   const session = await h.create()
   const [line, ...more] = await linesOf(() => h.get(session))
   assert.deepEqual(more, [])
@@ -33,6 +33,7 @@ test('logs one line for each request: id, route, status, duration, tenant and se
     method: 'GET',
     route: '/api/v1/sessions/:session_id',
     status: 200,
+    caller: 'backend',
     tenantId: h.shop.tenant.id,
     sessionId: session.id,
     msg: 'request',

@@ -1,0 +1,135 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { randomBytes } from 'node:crypto'
+import type { SimulatedPhone } from '@bonded/simulator'
+import type { Activity } from './activity/activity.ts'
+import { entryOfBank } from './activity/bank-events.ts'
+import { createHandler } from './handler.ts'
+import type { Site } from './http/guard.ts'
+import { serveLive } from './http/live.ts'
+import { readFiles } from './pages/files.ts'
+import { DemoPhone } from './phone/demo-phone.ts'
+import { Attacker } from './relay/attacker.ts'
+import { type Sandbox } from './sandbox.ts'
+import { type Scenario, SCENARIOS } from './scenarios.ts'
+import { createStage } from './stage.ts'
+
+/** Only this machine can connect. */
+const HOST = '127.0.0.1'
+
+export interface DemoOptions {
+  /** 0 selects a free port. */
+  readonly port: number
+  readonly bankOrigin: string
+  readonly serviceOrigin: string
+  readonly publishableKey: string
+  readonly workflow: string
+  readonly action: string
+  readonly phone: Pick<SimulatedPhone, 'scan'>
+  readonly sandbox: Sandbox
+  readonly activity: Activity
+}
+
+/** What the bank shows around its page. */
+export interface DemoForBank {
+  readonly phoneOrigin: string
+  readonly scenarios: readonly [ScenarioLink, ...ScenarioLink[]]
+}
+
+interface ScenarioLink {
+  readonly name: string
+  readonly title: string
+  readonly watch: string
+  readonly workflow?: string
+  readonly url?: string
+}
+
+/** The phone pane, the activity strip, and the relaying page. */
+export interface RunningDemo extends AsyncDisposable {
+  /** The origin of the phone pane and of the strip. */
+  readonly phoneOrigin: string
+  /** The origin of the relaying page. */
+  readonly relayOrigin: string
+  readonly forBank: DemoForBank
+  /** Adds an event of the bank's log to the activity. */
+  addBankEvent(event: Readonly<Record<string, unknown>>): void
+}
+
+/**
+ * Starts the demo around a sandbox. It listens on the loopback address only: the phone at
+ * `localhost`, and the relaying page at `127.0.0.1`, which browsers treat as another origin.
+ *
+ * @throws the error of `listen`, such as `EADDRINUSE`
+ */
+export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
+  const { port, sandbox, activity, phone } = options
+  const files = await readFiles()
+  const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 1_000 })
+  await new Promise<void>((resolve, reject) =>
+    server.once('error', reject).listen(port, HOST, resolve),
+  )
+  const { port: actualPort } = server.address() as AddressInfo
+  const phoneSite = siteAt(`localhost:${actualPort}`)
+  const relaySite = siteAt(`${HOST}:${actualPort}`)
+  let publish = () => {}
+  const onChange = () => publish()
+  const attacker = new Attacker({ ...options, onChange })
+  const demoPhone = new DemoPhone({ phone, newestCode: () => sandbox.newestCode(), onChange })
+  const stage = createStage({ sandbox, activity, phone: demoPhone, onChange })
+  const live = serveLive(server, {
+    sites: [phoneSite, relaySite],
+    snapshot: (site) =>
+      site === relaySite
+        ? { relay: attacker.view }
+        : {
+            phone: demoPhone.view,
+            activity: activity.entries(),
+            isServiceRunning: sandbox.isServiceRunning(),
+          },
+  })
+  publish = () => live.publish()
+  const stopListening = activity.onChange(onChange)
+  server.on(
+    'request',
+    createHandler({ ...options, files, phoneSite, relaySite, attacker, phone: demoPhone, stage }),
+  )
+  return {
+    phoneOrigin: phoneSite.origin,
+    relayOrigin: relaySite.origin,
+    forBank: { phoneOrigin: phoneSite.origin, scenarios: linksOf(relaySite.origin) },
+    addBankEvent: (event) => {
+      const entry = entryOfBank(event)
+      if (entry !== undefined) activity.add(entry)
+    },
+    async [Symbol.asyncDispose]() {
+      stopListening()
+      live[Symbol.dispose]()
+      stage[Symbol.dispose]()
+      demoPhone[Symbol.dispose]()
+      attacker[Symbol.dispose]()
+      await new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      })
+    },
+  }
+}
+
+function siteAt(host: string): Site {
+  return { host, origin: `http://${host}`, token: randomBytes(32).toString('base64url') }
+}
+
+function linksOf(relayOrigin: string): readonly [ScenarioLink, ...ScenarioLink[]] {
+  const link = (scenario: Scenario): ScenarioLink => {
+    const { name, title, watch, workflow, isRelayed } = scenario
+    return {
+      name,
+      title,
+      watch,
+      ...(workflow !== undefined && { workflow }),
+      ...(isRelayed === true && { url: `${relayOrigin}/` }),
+    }
+  }
+  const [first, ...others] = SCENARIOS
+  return [link(first), ...others.map(link)]
+}

@@ -1,0 +1,189 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { DemoOptions } from './demo.ts'
+import { readFields } from './http/body.ts'
+import { crossSiteRefusal, type Site, siteOf } from './http/guard.ts'
+import { html, json, type Reply, refuse, send } from './http/reply.ts'
+import { activityPage } from './pages/activity-page.ts'
+import { phonePage } from './pages/phone-page.ts'
+import { relayPage } from './pages/relay-page.ts'
+import type { DemoPhone } from './phone/demo-phone.ts'
+import { PHONE_ACTIONS } from './phone/phone-view.ts'
+import type { Attacker } from './relay/attacker.ts'
+import { findScenario } from './scenarios.ts'
+import type { Stage } from './stage.ts'
+
+export interface HandlerOptions extends Omit<DemoOptions, 'phone'> {
+  readonly files: ReadonlyMap<string, Reply>
+  readonly phoneSite: Site
+  readonly relaySite: Site
+  readonly phone: DemoPhone
+  readonly attacker: Attacker
+  readonly stage: Stage
+}
+
+type Fields = Readonly<Record<string, unknown>>
+type Post = (fields: Fields) => Promise<Reply> | Reply
+
+const DONE = json(200, {})
+const NOT_FOUND = refuse(404, 'not_found', 'This page does not exist.')
+const UNKNOWN_NAME = refuse(400, 'name_unknown', 'Send the name of a scenario.')
+/** A name as the bank accepts it at most. */
+const MAX_NAME_LENGTH = 80
+
+/** Creates the request listener of the demo. */
+export function createHandler(options: HandlerOptions) {
+  const { phoneSite, relaySite } = options
+  const policies = new Map([
+    [phoneSite, phonePolicy(options)],
+    [relaySite, relayPolicy(options)],
+  ])
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const site = siteOf(request, [phoneSite, relaySite])
+    const reply = 'token' in site ? answer(options, site, request) : Promise.resolve(site)
+    const policy = ('token' in site && policies.get(site)) || `default-src 'none'`
+    reply
+      .catch(() => refuse(500, 'failed', 'The demo failed. Reload the page.'))
+      .then((answered) => {
+        if (!request.complete) response.setHeader('connection', 'close')
+        send(response, answered, policy)
+        request.resume()
+      })
+      // A browser that disconnected needs no answer.
+      .catch(() => response.destroy())
+  }
+}
+
+async function answer(
+  options: HandlerOptions,
+  site: Site,
+  request: IncomingMessage,
+): Promise<Reply> {
+  const [path = '/'] = (request.url ?? '/').split('?')
+  const isRelay = site === options.relaySite
+  if (request.method === 'GET' || request.method === 'HEAD')
+    return (await (isRelay ? relayGet(options, path) : phoneGet(options, path))) ?? NOT_FOUND
+  const post = isRelay ? relayPost(options, path) : phonePost(options, path)
+  if (post === undefined) return NOT_FOUND
+  if (request.method !== 'POST') return refuse(405, 'method_not_allowed', 'Use POST here.')
+  const refusal = crossSiteRefusal(request, site)
+  if (refusal !== undefined) return refusal
+  const body = await readFields(request)
+  return 'fields' in body ? post(body.fields) : body
+}
+
+function phoneGet({ files, phoneSite }: HandlerOptions, path: string): Reply | undefined {
+  if (path === '/' || path === '/phone') return html(phonePage(phoneSite))
+  if (path === '/activity') return html(activityPage(phoneSite))
+  return path.startsWith('/relay') ? undefined : files.get(path)
+}
+
+function phonePost({ phone, stage }: HandlerOptions, path: string): Post | undefined {
+  const action = PHONE_ACTIONS.find((name) => path === `/phone/${name}`)
+  if (action !== undefined)
+    return () =>
+      phone.press(action) ? DONE : refuse(409, 'not_offered', 'The phone does not offer this now.')
+  switch (path) {
+    case '/scenario':
+      return async ({ name }) => {
+        const scenario = findScenario(name)
+        if (scenario === undefined) return UNKNOWN_NAME
+        await stage.choose(scenario)
+        return DONE
+      }
+    case '/service/stop':
+      return async () => {
+        await stage.stopService()
+        return DONE
+      }
+    case '/service/start':
+      return async () => {
+        await stage.startService()
+        return DONE
+      }
+    default:
+      return undefined
+  }
+}
+
+async function relayGet(options: HandlerOptions, path: string): Promise<Reply | undefined> {
+  const { attacker, files, bankOrigin, phoneSite, relaySite } = options
+  switch (path) {
+    case '/':
+      return html(
+        relayPage({
+          ...options,
+          token: relaySite.token,
+          phoneOrigin: phoneSite.origin,
+          relayOrigin: relaySite.origin,
+        }),
+      )
+    case '/relay/qr.svg': {
+      const picture = await attacker.picture()
+      return picture === undefined
+        ? undefined
+        : { status: 200, type: 'image/svg+xml; charset=utf-8', body: picture }
+    }
+    case '/page.css':
+    case '/demo.css': {
+      // A relaying page looks like the bank because it serves the bank's own styles.
+      const copied = await fetch(bankOrigin + path, { signal: AbortSignal.timeout(5_000) })
+      return { status: copied.status, type: 'text/css; charset=utf-8', body: await copied.text() }
+    }
+    case '/relay.css':
+    case '/relay.js':
+    case '/live.js':
+      return files.get(path)
+    default:
+      return undefined
+  }
+}
+
+function relayPost({ attacker }: HandlerOptions, path: string): Post | undefined {
+  switch (path) {
+    case '/relay/start':
+      return async ({ name }) => {
+        const isName = typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH
+        const session = await attacker.start(isName ? name : 'Ada Lovelace')
+        return session === undefined
+          ? refuse(503, 'bank_unavailable', 'The attacker could not apply at the bank.')
+          : json(200, { session })
+      }
+    case '/relay/refused':
+      return ({ reason }) => {
+        attacker.noteRefusedWidget(typeof reason === 'string' ? reason.slice(0, 64) : 'unknown')
+        return DONE
+      }
+    default:
+      return undefined
+  }
+}
+
+/** The phone pane and the strip may be framed by the two pages that show them. */
+function phonePolicy({ phoneSite, relaySite, bankOrigin }: HandlerOptions): string {
+  return [
+    `default-src 'none'`,
+    `script-src 'self'`,
+    `style-src 'self'`,
+    `img-src data:`,
+    `connect-src 'self' ws://${phoneSite.host}`,
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors ${bankOrigin} ${relaySite.origin}`,
+    `require-trusted-types-for 'script'`,
+    `trusted-types 'none'`,
+  ].join('; ')
+}
+
+function relayPolicy({ phoneSite, relaySite, serviceOrigin }: HandlerOptions): string {
+  return [
+    `default-src 'none'`,
+    `script-src 'self' ${serviceOrigin}`,
+    `style-src 'self'`,
+    `img-src 'self' ${serviceOrigin} data:`,
+    `connect-src 'self' ws://${relaySite.host} ${serviceOrigin} ${serviceOrigin.replace(/^http/, 'ws')}`,
+    `frame-src ${phoneSite.origin}`,
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors 'none'`,
+  ].join('; ')
+}

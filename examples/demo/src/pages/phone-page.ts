@@ -1,0 +1,16 @@
+import { layout } from './markup.ts'
+
+/** The phone in its frame. Its script draws the screen. */
+export function phonePage({ token }: { readonly token: string }): string {
+  return layout({
+    title: 'Simulated phone',
+    token,
+    head: `<link rel="stylesheet" href="/phone.css">
+<script type="module" src="/phone.js"></script>`,
+    body: `<main class="phone">
+<div class="bar"><span>Simulated phone</span><span class="signal" aria-hidden="true"></span></div>
+<p id="spoken" class="unseen" role="status"></p>
+<article id="screen" data-screen="loading"></article>
+</main>`,
+  })
+}

@@ -1,0 +1,81 @@
+import { SCENARIOS } from '../scenarios.ts'
+import { escape, layout } from './markup.ts'
+
+/** The bank's mark, copied like everything else. */
+const BRAND =
+  '<svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true"><path d="M3 17c2 0 2-1.6 4.5-1.6S10 17 12 17s2.2-1.6 4.5-1.6S19 17 21 17M12 3v9m0-9 6 9H6z" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linejoin="round" stroke-linecap="round"/></svg>'
+
+/** The page of the attacker: a copy of the bank’s, at another address. */
+export function relayPage(facts: {
+  readonly token: string
+  readonly bankOrigin: string
+  readonly phoneOrigin: string
+  readonly relayOrigin: string
+  readonly serviceOrigin: string
+  readonly publishableKey: string
+  readonly workflow: string
+  readonly action: string
+}): string {
+  const { token, bankOrigin, phoneOrigin, relayOrigin, serviceOrigin } = facts
+  return layout({
+    title: 'Personal loan · Harbour Bank (fake)',
+    token,
+    head: `<link rel="stylesheet" href="/page.css">
+<link rel="stylesheet" href="/demo.css">
+<link rel="stylesheet" href="/relay.css">
+<script src="${escape(serviceOrigin)}/v1/pulse.js" defer></script>
+<script type="module" src="/relay.js"></script>`,
+    body: `${scenarioBar(bankOrigin)}
+<div class="demo-stage">
+<div class="demo-page">
+<header class="bank"><span class="brand">${BRAND}Harbour Bank</span><span class="fake">Fake page at ${escape(relayOrigin)}</span></header>
+<main>
+<h1>Apply for a personal loan</h1>
+<p class="lead">This page copies the bank’s. Its server relays what you do to the real bank at ${escape(bankOrigin)}.</p>
+<section id="result" class="card" tabindex="-1" aria-labelledby="result-title" hidden>
+  <h2 id="result-title"></h2>
+  <p id="result-text"></p>
+</section>
+<div class="columns">
+<form id="application-form" class="card" novalidate data-publishable-key="${escape(facts.publishableKey)}" data-workflow="${escape(facts.workflow)}" data-action="${escape(facts.action)}">
+  <h2><span class="step" aria-hidden="true">1</span>Your loan</h2>
+  <div class="field"><label for="name">Full name</label><input id="name" name="name" autocomplete="off" required maxlength="80" value="Ada Lovelace"></div>
+  <div class="field"><label for="amount">Amount in euros</label><input id="amount" name="amount" inputmode="numeric" value="12500"></div>
+  <button id="continue" class="button" type="submit">Continue to approval</button>
+</form>
+<section id="approval" class="card approval" aria-labelledby="approval-title">
+  <h2 id="approval-title"><span class="step" aria-hidden="true">2</span>Approve with your phone</h2>
+  <div id="bond-container" data-pulse-widget><p class="placeholder">Your code appears here when the form is ready.</p></div>
+  <figure id="copied" hidden><img id="qr" alt="QR code that the attacker copied from the bank" width="220" height="220"><figcaption>Copied by the attacker from its own request at the bank.</figcaption></figure>
+  <p id="status" role="status">The attacker asks for €50,000 instead. Your phone will show that amount.</p>
+</section>
+</div>
+<section class="card honest" aria-labelledby="honest-title">
+  <h2 id="honest-title">What is detected, and what is not</h2>
+  <ol id="attempts" hidden></ol>
+  <ul>
+    <li><strong>Detected:</strong> the bank’s widget on another address. The service refuses it and draws no QR code.</li>
+    <li><strong>Detected:</strong> an application that differs from what the phone showed. The bank’s gate refuses it.</li>
+    <li><strong>Up to you:</strong> the phone shows the amount and the bank’s address ${escape(bankOrigin)}. Here the address bar shows ${escape(relayOrigin)}.</li>
+    <li><strong>Not detected:</strong> a copied QR code that you approve without comparing. A bond does not prove which page you looked at.</li>
+  </ul>
+</section>
+</main>
+</div>
+<aside class="demo-phone" aria-label="Simulated phone"><iframe src="${escape(phoneOrigin)}/phone?scenario=relay" title="Simulated phone"></iframe></aside>
+</div>
+<section class="demo-strip" aria-label="Activity"><iframe src="${escape(phoneOrigin)}/activity" title="Activity of browser, bank, phone, and service"></iframe></section>`,
+  })
+}
+
+/** The links of the bank’s page, here with the attack as the current one. */
+function scenarioBar(bankOrigin: string): string {
+  const links = SCENARIOS.map(({ name, title }) =>
+    name === 'relay'
+      ? `<li><a href="/" aria-current="page">${escape(title)}</a></li>`
+      : `<li><a href="${escape(bankOrigin)}/?scenario=${name}">${escape(title)}</a></li>`,
+  )
+  const watch = SCENARIOS.find(({ name }) => name === 'relay')?.watch ?? ''
+  return `<nav class="demo-bar" aria-label="Scenarios"><p class="demo-name">Scenario</p><ul>${links.join('')}</ul>
+<p class="demo-watch">${escape(watch)}</p></nav>`
+}

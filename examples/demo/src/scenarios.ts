@@ -1,0 +1,89 @@
+import type { EvidenceProfile } from '@bonded/simulator'
+
+/** One way a request can go. A link on the bank's page starts it. */
+export interface Scenario {
+  readonly name: string
+  /** The text of the link. */
+  readonly title: string
+  /** One sentence: what to do, and what to watch. */
+  readonly watch: string
+  /** The evidence of the phone’s first approval. */
+  readonly evidence: EvidenceProfile
+  /** The workflow of the bank’s session, where it differs. */
+  readonly workflow?: string
+  /** The service stops as soon as a page shows a QR code. */
+  readonly stopsService?: true
+  /** The page is not the bank’s. */
+  readonly isRelayed?: true
+}
+
+/** The workflow whose sessions last one minute. */
+export const ONE_MINUTE_WORKFLOW = 'credit_application_one_minute'
+
+/** The scenarios, in the order of their links. The first one is the bank’s start page. */
+export const SCENARIOS = [
+  {
+    name: 'normal',
+    title: 'Normal',
+    watch:
+      'Choose Continue to approval, scan the QR code with the phone, compare, and approve. The bank then accepts the application.',
+    evidence: 'carried',
+  },
+  {
+    name: 'review',
+    title: 'Review',
+    watch:
+      'This phone lay on a table, so its motion proves little. Approve: the bond holds, but the bank’s gate sends the application to an employee.',
+    evidence: 'resting',
+  },
+  {
+    name: 'step-up',
+    title: 'Step-up',
+    watch:
+      'The phone is not unlocked at first, and the bank’s policy requires that. Approve, and the service asks the phone to confirm once more.',
+    evidence: 'locked',
+  },
+  {
+    name: 'declined',
+    title: 'Declined',
+    watch:
+      'Scan, then choose Decline on the phone. The page ends at once, and the bank stores nothing.',
+    evidence: 'carried',
+  },
+  {
+    name: 'not-me',
+    title: 'Not me',
+    watch:
+      'Scan, then choose This wasn’t me. The bank deletes the form, records a report, and ends this browser’s login.',
+    evidence: 'carried',
+  },
+  {
+    name: 'expired',
+    title: 'Expired',
+    watch:
+      'This request lasts one minute. Choose Continue to approval and leave the phone alone: the QR code disappears, and nothing can be approved any more.',
+    evidence: 'carried',
+    workflow: ONE_MINUTE_WORKFLOW,
+  },
+  {
+    name: 'relay',
+    title: 'Attacked by a relaying page',
+    watch:
+      'You are on a fake copy of the bank. Choose Continue to approval, scan, and compare the amount on the phone with the one that you entered.',
+    evidence: 'carried',
+    isRelayed: true,
+  },
+  {
+    name: 'server-down',
+    title: 'Service down',
+    watch:
+      'The service stops when the QR code appears. Nothing can be approved, and the bank accepts nothing. Start the service again below, and the same request goes on.',
+    evidence: 'carried',
+    stopsService: true,
+  },
+] as const satisfies readonly Scenario[]
+
+/** Finds a scenario by its name. */
+export function findScenario(name: unknown): Scenario | undefined {
+  return SCENARIOS.find((scenario) => scenario.name === name)
+}

@@ -1,0 +1,75 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const ROOT = resolve(import.meta.dirname, '..')
+/** The time that the README promises a newcomer. The test asserts the ready line, not its time. */
+const START_TIMEOUT_MS = 60_000
+
+/** What `npm start` gives a newcomer: a bank to open and a service behind it. */
+export async function npmStart() {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-start-'))
+  const [servicePort, bankPort] = await freePorts()
+  const env = {
+    ...process.env,
+    BONDED_PORT: String(servicePort),
+    BANK_PORT: String(bankPort),
+    DEMO_PORT: '0',
+    BONDED_DATA_DIR: join(folder, '.bonded'),
+  }
+  const child = spawn('npm', ['start'], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  const printed = await until(child, /Stop {7}/)
+  const bank = /Bank +(\S+)/.exec(printed)?.[1] ?? ''
+  const phone = /Phone +(\S+)/.exec(printed)?.[1] ?? ''
+  const service = /Service +(\S+)/.exec(printed)?.[1] ?? ''
+  const bonded = (...args: string[]) =>
+    promisify(execFile)('npx', ['bonded', ...args], { cwd: ROOT, env })
+  return {
+    folder,
+    bank,
+    phone,
+    service,
+    bonded,
+    demoFile: join(folder, '.bonded/demo.json'),
+    async [Symbol.asyncDispose]() {
+      const ended = new Promise((done) => child.once('exit', done))
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function until(child: ChildProcess, ready: RegExp): Promise<string> {
+  const { promise, resolve: done, reject } = Promise.withResolvers<string>()
+  let printed = ''
+  child.stdout?.on('data', (chunk) => {
+    printed += String(chunk)
+    if (ready.test(printed)) done(printed)
+  })
+  child.once('exit', (code) => reject(new Error(`npm start ended with ${code} after: ${printed}`)))
+  const timer = setTimeout(
+    () => reject(new Error(`npm start is not ready: ${printed}`)),
+    START_TIMEOUT_MS,
+  )
+  return promise.finally(() => clearTimeout(timer))
+}
+
+/** Two free ports. Both are bound before either is released, so that they differ. */
+export async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer(), createServer()]
+  await Promise.all(
+    servers.map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))),
+  )
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+  return ports as [number, number]
+}
