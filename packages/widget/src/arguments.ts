@@ -1,34 +1,7 @@
 import { type Members, NO_MEMBERS, ownMembers } from '@bonded/contract'
+import { PulseError } from './pulse-error.ts'
 import { isWebAddress } from './session/snapshot.ts'
-
-/** The codes that a page's code can branch on after a wrong call of `Pulse`. */
-export type PulseErrorCode =
-  | 'not_initialised'
-  | 'publishable_key_invalid'
-  | 'server_credential_exposed'
-  | 'workflow_invalid'
-  | 'container_id_invalid'
-  | 'session_endpoint_invalid'
-  | 'action_invalid'
-  | 'session_invalid'
-  | 'session_mismatch'
-  | 'completion_secret_exposed'
-  | 'context_invalid'
-
-/**
- * The error of a wrong call, thrown at once. Branch on `code`; the message names the fix.
- *
- * @example new PulseError('action_invalid', 'Pass `action`.').code // 'action_invalid'
- */
-export class PulseError extends Error {
-  override readonly name = 'PulseError'
-  readonly code: PulseErrorCode
-
-  constructor(code: PulseErrorCode, message: string) {
-    super(message)
-    this.code = code
-  }
-}
+import { type Appearance, checkAppearance, type Look } from './view/appearance.ts'
 
 /** The options of `Pulse.init`. */
 export interface Setup {
@@ -39,6 +12,17 @@ export interface Setup {
   readonly containerId?: string | undefined
   /** The address on your own backend that creates a session and returns its public form. */
   readonly sessionEndpoint?: string | undefined
+  readonly appearance?: Appearance | undefined
+  /**
+   * The language of the widget as BCP 47, such as `pt-BR`. By default the `lang` of the page, then
+   * the languages of the browser.
+   */
+  readonly locale?: string | undefined
+}
+
+/** A checked setup, with the appearance that was checked: the page may change its object later. */
+export interface CheckedSetup extends Setup {
+  readonly look: Look
 }
 
 /** The options of `Pulse.requireBond`. */
@@ -67,8 +51,9 @@ const SENDABLE_KEY = /^pk_beta_[0-9A-Za-z]+$/
  *
  * @throws PulseError for a wrong option
  */
-export function checkSetup(setup: Setup): Setup {
-  const { publishableKey, workflow, containerId, sessionEndpoint } = ownMembers(setup) ?? NO_MEMBERS
+export function checkSetup(setup: Setup): CheckedSetup {
+  const { publishableKey, workflow, containerId, sessionEndpoint, appearance, locale } =
+    ownMembers(setup) ?? NO_MEMBERS
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
     throw new PulseError(
       'server_credential_exposed',
@@ -94,7 +79,16 @@ export function checkSetup(setup: Setup): Setup {
       'session_endpoint_invalid',
       'Pass `sessionEndpoint`: the address on your own backend that creates a session, such as /bond-session.',
     )
-  return { publishableKey, workflow, containerId, sessionEndpoint }
+  if (locale !== undefined && !isName(locale))
+    throw new PulseError('locale_invalid', 'Pass `locale`: a language tag, such as de or pt-BR.')
+  return {
+    publishableKey,
+    workflow,
+    containerId,
+    sessionEndpoint,
+    look: checkAppearance(appearance),
+    locale,
+  }
 }
 
 /** A checked request. Its session contains own members only. */

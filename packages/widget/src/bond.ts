@@ -1,5 +1,5 @@
 import { hasEnded } from '@bonded/contract'
-import type { CheckedRequest, Setup } from './arguments.ts'
+import type { CheckedRequest, CheckedSetup } from './arguments.ts'
 import { breachOf, findContainer, settledBreachOf } from './container-contract.ts'
 import { UNAVAILABLE_SCREENS } from './ended-screens.ts'
 import { unavailable, type BondOutcome, type UnavailableReason } from './outcome.ts'
@@ -8,6 +8,7 @@ import { findSession } from './session/find.ts'
 import { deleteAddress, saveAddress } from './session/resume.ts'
 import type { Snapshot } from './session/snapshot.ts'
 import { watch } from './session/watch.ts'
+import { readPairs } from './view/pairs.ts'
 import { openView, type View } from './view/view.ts'
 
 /** How often the widget checks the container and draws the countdown. */
@@ -23,10 +24,10 @@ export interface Bond {
 }
 
 /** Starts a bond. Its outcome always resolves and never rejects. */
-export function startBond(setup: Setup, request: CheckedRequest): Bond {
+export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   const purpose = { workflow: setup.workflow, ...request }
   const container = findContainer(setup.containerId)
-  const view = container && openView(container)
+  const view = container && openView(container, setup.look)
   let isSettled = false
   let resolveOutcome!: (outcome: BondOutcome) => void
   const outcome = new Promise<BondOutcome>((resolve) => (resolveOutcome = resolve))
@@ -49,6 +50,8 @@ export function startBond(setup: Setup, request: CheckedRequest): Bond {
 
   const run = async (on: HTMLElement, shown: View) => {
     shown.show(plain('starting'))
+    // The user has just pressed a button of the page, and the work continues in the widget.
+    if (navigator.userActivation?.isActive) shown.focus()
     const breach = await settledBreachOf(on)
     if (isSettled) return
     if (breach) return closeForBreach(breach)
@@ -56,13 +59,14 @@ export function startBond(setup: Setup, request: CheckedRequest): Bond {
     if (isSettled) return
     if (found.kind === 'none') return close(found.reason)
     saveAddress(purpose, found.address)
+    shown.compare(found.pairs.length > 0 ? found.pairs : readPairs(request.context))
     // The widget draws no QR code from data of the page or its backend. It draws one once the
     // service has shown this session to this page's key.
     let snapshot = found.confirmed ? found.snapshot : undefined
     const draw = () =>
       shown.show(snapshot ? screenOf(snapshot, performance.now()) : plain('starting'))
     const tick = () => {
-      const broken = isSettled ? undefined : breachOf(on)
+      const broken = isSettled ? undefined : (breachOf(on) ?? (shown.isCut() && 'too_small'))
       if (broken) closeForBreach(broken)
       else draw()
     }

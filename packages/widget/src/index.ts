@@ -3,6 +3,8 @@
  *
  * @example <script src="https://{worker_origin}/v1/pulse.js"></script>
  */
-export type { BondRequest, PulseError, PulseErrorCode, Setup } from './arguments.ts'
+export type { BondRequest, Setup } from './arguments.ts'
 export type { BondOutcome, UnavailableReason } from './outcome.ts'
 export type { Pulse } from './pulse.ts'
+export type { PulseError, PulseErrorCode } from './pulse-error.ts'
+export type { Appearance } from './view/appearance.ts'

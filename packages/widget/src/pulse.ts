@@ -1,4 +1,10 @@
-import { checkRequest, checkSetup, type BondRequest, type Setup } from './arguments.ts'
+import {
+  type BondRequest,
+  type CheckedSetup,
+  checkRequest,
+  checkSetup,
+  type Setup,
+} from './arguments.ts'
 import { startBond, type Bond } from './bond.ts'
 import type { BondOutcome } from './outcome.ts'
 
@@ -24,7 +30,7 @@ export interface Pulse {
 
 /** Creates the API of one page. It draws one widget at a time. */
 export function makePulse(version: string): Pulse {
-  let setup: Setup | undefined
+  let setup: CheckedSetup | undefined
   let current: { readonly bond: Bond; readonly request: string } | undefined
 
   return Object.freeze({
@@ -38,7 +44,7 @@ export function makePulse(version: string): Pulse {
       const same = JSON.stringify([setup, request.action, request.context, request.session?.['id']])
       if (current?.request === same) return current.bond.outcome
       current?.bond.supersede()
-      const bond = startBond(setup as Setup, request)
+      const bond = startBond(setup as CheckedSetup, request)
       const mine = { bond, request: same }
       current = mine
       const outcome = await bond.outcome

@@ -12,6 +12,8 @@ const PHONE = {
   isMobile: true,
   deviceScaleFactor: 2,
 }
+/** A box with room for the regular layout. */
+const REGULAR = '<div data-pulse-widget style="display:block;min-height:440px"></div>'
 let h: Harness
 before(async () => {
   if (!noBrowser) h = await Harness.start()
@@ -71,7 +73,7 @@ test(
 )
 
 test('shows the link before the QR code on a touch device', browserTest, async () => {
-  const page = await h.waiting(PHONE)
+  const page = await h.waiting({ ...PHONE, body: REGULAR })
   const link = await page.getByRole('link', { name: 'Continue on this phone' }).boundingBox()
   const code = await page
     .getByRole('img', { name: 'QR code to scan with your phone' })

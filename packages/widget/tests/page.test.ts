@@ -156,6 +156,12 @@ test('rejects wrong arguments at once, with a code', browserTest, async () => {
     [{ workflow: '' }, 'workflow_invalid'],
     [{ containerId: 7 }, 'container_id_invalid'],
     [{ sessionEndpoint: 'javascript:alert(1)' }, 'session_endpoint_invalid'],
+    [{ appearance: 'dark' }, 'appearance_invalid'],
+    [{ appearance: { theme: 'blue' } }, 'appearance_invalid'],
+    [{ appearance: { accent: 'red;background:url(//x)' } }, 'appearance_invalid'],
+    [{ appearance: { radius: -1 } }, 'appearance_invalid'],
+    [{ appearance: { font: 'x;}:host{display:none' } }, 'appearance_invalid'],
+    [{ locale: 7 }, 'locale_invalid'],
   ] as const)
     assert.equal(await refusal(page, 'init', { ...good, ...spoil }), code)
   await init(page, { sessionEndpoint: undefined })

@@ -20,6 +20,8 @@ export interface Messages {
   readonly otherPhone: string
   readonly cannotScan: string
   readonly renewing: string
+  /** Above the pairs of the context. The phone's words are the ones that count. */
+  readonly same: string
   readonly timeLeft: string
 }
 

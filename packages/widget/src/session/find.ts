@@ -3,6 +3,7 @@ import { isFor, type CheckedRequest, type Setup } from '../arguments.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import { getSession } from './get-session.ts'
 import { loadAddress } from './resume.ts'
+import { type Pair, readPairs } from '../view/pairs.ts'
 import { readAddress, readSnapshot, type SessionAddress, type Snapshot } from './snapshot.ts'
 
 /** A backend that takes longer to create a session counts as failed. */
@@ -17,6 +18,8 @@ export interface FoundSession {
   readonly snapshot: Snapshot
   /** Whether the service itself has shown this session to this page's key. */
   readonly confirmed: boolean
+  /** The context that the backend gave the page with the session; empty if it gave none. */
+  readonly pairs: readonly Pair[]
 }
 
 /**
@@ -38,7 +41,7 @@ async function resumed(
   const answer = await getSession({ address, publishableKey, wait: null, signal: null })
   if (answer.kind !== 'snapshot' || hasEnded(answer.snapshot.state)) return undefined
   return isFor(answer.view, { workflow, action })
-    ? { kind: 'session', address, snapshot: answer.snapshot, confirmed: true }
+    ? { kind: 'session', address, snapshot: answer.snapshot, confirmed: true, pairs: [] }
     : undefined
 }
 
@@ -93,7 +96,7 @@ function parseSession(view: Members): Found {
   const address = readAddress(view)
   const snapshot = readSnapshot(view, performance.now())
   return address && snapshot
-    ? { kind: 'session', address, snapshot, confirmed: false }
+    ? { kind: 'session', address, snapshot, confirmed: false, pairs: readPairs(view['context']) }
     : failed(
         'unknown_answer',
         'The session lacks members. Send the create answer without completion_secret.',

@@ -1,11 +1,22 @@
 import { bare } from '@bonded/contract'
 import { timeLeft } from '../countdown.ts'
-import { en, fill, type Messages } from '../messages/messages.ts'
-import type { Screen, ScreenName } from '../screen.ts'
+import { directionOf, ENGLISH, type Language } from '../messages/language.ts'
+import { fill } from '../messages/messages.ts'
+import type { Screen } from '../screen.ts'
+import type { Look } from './appearance.ts'
 import { badge, toneOf } from './badge.ts'
 import { element } from './dom.ts'
+import { fitIn } from './fit.ts'
+import { type Pair, pairRows } from './pairs.ts'
 import { qrCode } from './qr.ts'
 import { sheet } from './sheet.ts'
+
+/** The tenant as its record describes it. */
+export interface Tenant {
+  readonly name: string
+  /** An address at the service's origin, or null. */
+  readonly logo: string | null
+}
 
 /** The widget on the page. */
 export interface View {
@@ -14,86 +25,151 @@ export interface View {
    * focused link stays focused.
    */
   readonly show: (screen: Screen) => void
+  /** Writes the texts in another language. */
+  readonly speak: (language: Language) => void
+  /** Shows who asks. */
+  readonly identify: (tenant: Tenant) => void
+  /** Shows what the page says is being approved, to compare with the phone. */
+  readonly compare: (pairs: readonly Pair[]) => void
+  /** Moves the focus to the widget: the user's work continues there. */
+  readonly focus: () => void
+  /** Whether the reserved box is too small for the widget. */
+  readonly isCut: () => boolean
 }
 
 /** Draws in the container's shadow root; undefined when the container cannot have one. */
-export function openView(container: HTMLElement, messages: Messages = en): View | undefined {
+export function openView(container: HTMLElement, look: Look): View | undefined {
   try {
     const root = container.shadowRoot ?? container.attachShadow(bare({ mode: 'open' }))
-    root.adoptedStyleSheets = [sheet()]
-    const { card, show } = drawCard(messages)
+    const sizing = sheet('')
+    root.adoptedStyleSheets = [sheet(), sizing]
+    const { card, redraw, ...view } = drawCard()
+    for (const [name, value] of look) card.style.setProperty(`--${name}`, value)
     root.replaceChildren(card)
-    return { show }
+    const { fit, isCut } = fitIn(container, card, sizing)
+    redraw(fit)
+    new ResizeObserver(fit).observe(container)
+    return { ...view, isCut }
   } catch (cause) {
     console.error('Pulse: the container cannot carry the widget. Use a plain <div>.', cause)
     return undefined
   }
 }
 
-function drawCard(messages: Messages): { card: HTMLElement } & View {
+function drawCard() {
   // A phone cannot scan its own screen, so the link comes first there.
   const touch = matchMedia('(pointer: coarse)').matches
-  const title = element('p', { class: 'title' })
-  const body = element('p', { class: 'body' })
+  let language = ENGLISH
+  let fit = () => {}
+  const text = (tag: 'h2' | 'p', look: string) => element(tag, { class: look })
+  const link = (look: string) =>
+    element('a', { class: look, target: '_blank', rel: 'noopener noreferrer' })
+
+  const brand = element('div', { class: 'brand' })
+  const title = text('h2', 'title')
+  const body = text('p', 'body')
   // Empty when it enters the page, so that screen readers announce only changes of the screen.
-  const message = element('div', { role: 'status' }, title, body)
-  const qr = qrCode(messages.codeLabel)
-  const link = (text: string, look: string) =>
-    element('a', { class: look, target: '_blank', rel: 'noopener noreferrer' }, text)
-  const handoff = link(messages.handoff, 'button')
-  const cannotScan = link(messages.cannotScan, 'link')
-  const touchFirst = element('div', {}, handoff, element('p', { class: 'or' }, messages.otherPhone))
+  const message = element('div', { class: 'message', role: 'status' }, title, body)
+  const handoff = link('button')
+  const or = text('p', 'or')
+  const touchFirst = element('div', { class: 'touch' }, handoff, or)
+  const compare = text('p', '')
+  const pairs = element('dl', { class: 'pairs' })
+  const same = element('div', { class: 'same' }, compare, pairs)
+  const qr = qrCode('')
   const stage = element('div', { class: 'stage' })
   const timer = element('span', { role: 'timer' })
+  const cannotScan = link('link')
   const foot = element('div', { class: 'foot' }, timer, cannotScan)
-  const card = element(
-    'section',
-    { class: 'card', 'aria-label': messages.label },
-    message,
-    touchFirst,
-    stage,
-    foot,
-  )
+  const side = element('div', { class: 'side' }, brand, message, touchFirst, same, foot)
+  const card = element('section', { class: 'card', tabindex: '-1' }, side, stage)
+  brand.hidden = true
 
-  let shown: ScreenName | undefined
-  let hadCode: boolean | undefined
-  const rename = (name: ScreenName) => {
-    const text = messages.screens[name]
+  let shown: Screen | undefined
+  const write = ({ name, code }: Screen) => {
+    const { screens, touchBody, renewing } = language.messages
     card.dataset['screen'] = name
     card.dataset['tone'] = toneOf(name)
-    title.textContent = text.title
-    body.textContent = name === 'waiting' && touch ? messages.touchBody : text.body
-  }
-  const fillStage = (name: ScreenName, hasCode: boolean) => {
-    if (hasCode) return stage.replaceChildren(qr.node)
+    title.textContent = screens[name].title
+    body.textContent = name === 'waiting' && touch ? touchBody : screens[name].body
     stage.replaceChildren(
-      badge(name),
-      ...(name === 'waiting' ? [element('p', { class: 'note' }, messages.renewing)] : []),
+      ...(code
+        ? [qr.node]
+        : [
+            badge(name),
+            ...(name === 'waiting' ? [element('p', { class: 'note' }, renewing)] : []),
+          ]),
     )
   }
+  const hideRest = ({ name, code, expiresAt }: Screen) => {
+    touchFirst.hidden = !(touch && code)
+    cannotScan.hidden = touch || !code
+    foot.hidden = expiresAt === null
+    same.hidden = !pairs.firstChild || toneOf(name) !== 'busy'
+  }
+  const keepFocus = (change: () => void) => {
+    const root = card.getRootNode() as ShadowRoot
+    const focused = root.activeElement
+    change()
+    // A focused link that has gone would leave the focus to the start of the page.
+    if (focused && focused.getClientRects().length === 0) card.focus()
+  }
+
+  const show = (screen: Screen) => {
+    const { name, code, expiresAt } = screen
+    if (code) {
+      qr.draw(code.payload)
+      for (const anchor of [handoff, cannotScan])
+        if (anchor.getAttribute('href') !== code.link) anchor.href = code.link
+    }
+    timer.textContent =
+      expiresAt === null
+        ? ''
+        : fill(language.messages.timeLeft, {
+            time: timeLeft({ until: expiresAt, now: performance.now() }),
+          })
+    const isSame = name === shown?.name && !code === !shown.code
+    shown = screen
+    if (isSame) return
+    keepFocus(() => {
+      write(screen)
+      hideRest(screen)
+    })
+    fit()
+  }
+  const speak = (chosen: Language) => {
+    language = chosen
+    const { code, messages } = language
+    card.lang = code
+    card.dir = directionOf(code)
+    card.setAttribute('aria-label', messages.label)
+    qr.node.setAttribute('aria-label', messages.codeLabel)
+    handoff.textContent = messages.handoff
+    or.textContent = messages.otherPhone
+    cannotScan.textContent = messages.cannotScan
+    compare.textContent = messages.same
+    if (shown) write(shown)
+    fit()
+  }
+  speak(language)
 
   return {
     card,
-    show({ name, code, expiresAt }) {
-      const hasCode = code !== null
-      if (code) {
-        qr.draw(code.payload)
-        for (const anchor of [handoff, cannotScan])
-          if (anchor.getAttribute('href') !== code.link) anchor.href = code.link
-      }
-      if (name !== shown) rename(name)
-      if (name !== shown || hasCode !== hadCode) fillStage(name, hasCode)
-      shown = name
-      hadCode = hasCode
-      touchFirst.hidden = !(touch && hasCode)
-      cannotScan.hidden = touch || !hasCode
-      timer.textContent =
-        expiresAt === null
-          ? ''
-          : fill(messages.timeLeft, {
-              time: timeLeft({ until: expiresAt, now: performance.now() }),
-            })
-      foot.hidden = expiresAt === null
+    redraw: (draw: () => void) => (fit = draw),
+    show,
+    speak,
+    identify({ name, logo }: Tenant) {
+      const image = element('img', { class: 'logo', alt: '', ...(logo ? { src: logo } : {}) })
+      image.addEventListener('error', () => image.remove())
+      brand.replaceChildren(...(logo ? [image] : []), element('bdi', {}, name))
+      brand.hidden = false
+      fit()
     },
+    compare(given: readonly Pair[]) {
+      pairs.replaceChildren(...pairRows(given))
+      if (shown) hideRest(shown)
+      fit()
+    },
+    focus: () => card.focus(),
   }
 }

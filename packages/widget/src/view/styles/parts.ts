@@ -1,0 +1,43 @@
+/**
+ * The parts of the card. Sizes are in em from the reader's default size (`font: medium`), so that
+ * text zoom works and the page's root size has no effect.
+ */
+export const PARTS = `
+*{box-sizing:border-box}
+[hidden]{display:none!important}
+h2,p,dl,dd{margin:0;font:inherit}
+.brand{display:flex;gap:.5em;align-items:center;font-size:.875em;color:var(--muted)}
+.logo{height:1.5em;max-width:6em;object-fit:contain}
+.title{font-size:1.1875em;font-weight:650;line-height:1.25}
+.body{margin-top:.25em;font-size:.9375em;color:var(--muted);text-wrap:pretty}
+.same,.or,.note,.foot{font-size:.875em;color:var(--muted)}
+.same{text-align:start}
+.pairs div{display:flex;flex-wrap:wrap;gap:0 .75em;justify-content:space-between}
+dd{font-weight:600;color:var(--ink)}
+.button{display:block;width:100%;padding:.7em 1em;border:0;border-radius:calc(var(--round)*.7);
+  background:var(--link);color:var(--surface);font:inherit;font-weight:600;text-align:center;
+  text-decoration:none;cursor:pointer}
+.button:hover{box-shadow:0 0 0 3px var(--tint)}
+.or{margin-top:1em}
+.stage{display:flex;flex-direction:column;gap:12px;align-items:center;justify-content:center}
+.qr{display:block;width:100%;background:#fff;forced-color-adjust:none}
+.badge{display:grid;place-items:center;width:5.5em;height:5.5em;border-radius:50%;
+  background:var(--tint);color:var(--tone)}
+.badge svg{width:50%;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;
+  stroke-linejoin:round}
+.foot{display:flex;flex-wrap:wrap;gap:0 16px;justify-content:space-between;align-items:center;
+  font-variant-numeric:tabular-nums}
+.link{padding:.25em 0;border:0;background:none;color:var(--link);font:inherit;
+  text-decoration:underline;text-underline-offset:.2em;cursor:pointer}
+:focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:6px}
+.card:focus{outline:0}
+.card:focus-visible{outline:2px solid var(--link);outline-offset:-2px;border-radius:var(--round)}
+.phone{animation:breathe 2.4s ease-in-out infinite}
+.spinner svg{animation:turn 1.1s linear infinite}
+.check path{stroke-dasharray:24;animation:draw .45s ease-out}
+@keyframes turn{to{transform:rotate(1turn)}}
+@keyframes breathe{50%{box-shadow:0 0 0 .6em var(--tint)}}
+@keyframes draw{from{stroke-dashoffset:24}}
+@media (prefers-reduced-motion:reduce){
+  .phone,.check path{animation:none}.spinner svg{animation-duration:6s}}
+`
