@@ -20,6 +20,21 @@ export interface Messages {
   readonly otherPhone: string
   readonly cannotScan: string
   readonly renewing: string
+  /** The actions of the widget, and that the link was copied. */
+  readonly cancel: string
+  readonly again: string
+  readonly newCode: string
+  readonly back: string
+  readonly copyLink: string
+  readonly linkCopied: string
+  readonly openHere: string
+  /** While the connection to the service is lost. */
+  readonly reconnecting: string
+  /** The help of “Can’t scan?”: two questions with their answers. */
+  readonly whatTitle: string
+  readonly whatBody: string
+  readonly noAppTitle: string
+  readonly noAppBody: string
   /** Above the pairs of the context. The phone's words are the ones that count. */
   readonly same: string
   readonly timeLeft: string
