@@ -294,7 +294,7 @@ test('rejects an oversized passport file as invalid_member before it verifies an
 })
 
 /** Two running verifications and a full queue. */
-const ROOM = 50
+const CAPACITY = 50
 
 test('rejects a passport as overloaded when the queue is full, serves requests without one, and replaces a hung worker', async () => {
   const clock = new TestClock()
@@ -306,7 +306,7 @@ test('rejects a passport as overloaded when the queue is full, serves requests w
   })
   await using busy = await harness({ workflows: WORKFLOWS, passports: verifier })
   const one = { passport: signalOf(rsa, 'n'), nonce: 'n', environment: 'sandbox' } as const
-  const waiting = Array.from({ length: ROOM }, () => verifier.verify(one))
+  const waiting = Array.from({ length: CAPACITY }, () => verifier.verify(one))
 
   const { seen, evidence } = await begin('optional', busy)
   const refused = await evidence(signalOf(rsa, seen.nonce))
@@ -316,10 +316,15 @@ test('rejects a passport as overloaded when the queue is full, serves requests w
   )
   assert.equal((await evidence()).status, 200)
 
-  // Each deadline ends two tasks, and the next two start.
-  for (let left = ROOM; left > 0; left -= 2) clock.advance(3_000)
-  for (const result of await Promise.all(waiting))
-    assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'timed_out' } })
+  // Each deadline ends two tasks, and the next two start on new workers.
+  for (const round of [waiting.slice(0, 2), waiting.slice(2, 4)]) {
+    clock.advance(3_000)
+    for (const result of await Promise.all(round))
+      assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'timed_out' } })
+  }
+  await verifier[Symbol.asyncDispose]()
+  for (const result of await Promise.all(waiting.slice(4)))
+    assert.deepEqual(result, { ok: true, value: { tier: 'none', note: 'failed' } })
 })
 
 test('stores and logs no data of the holder', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -63,13 +64,17 @@ test('rejects a registration as overloaded when the queue is full, and registers
   )
   await h.register()
 
-  for (let left = CAPACITY; left > 0; left--) h.clock.advance(3_000)
-  for (const result of await Promise.all(waiting)) {
-    assert.deepEqual(result, {
+  // Each deadline ends one registration and starts the next one on a new worker.
+  for (const registration of waiting.slice(0, 3)) {
+    h.clock.advance(3_000)
+    assert.deepEqual(await registration, {
       ok: false,
       refusal: { reason: 'attestation_invalid', step: 'timed_out' },
     })
   }
+  await h.running.service.attestationVerifiers[Symbol.asyncDispose]()
+  const rest = await Promise.all(waiting.slice(3))
+  assert.ok(rest.every((result) => !result.ok && result.refusal.reason === 'overloaded'))
 })
 
 test('rejects a registration as overloaded when the worker crashes', async () => {
@@ -155,16 +160,18 @@ test('queries the revocation list for a valid chain and never for an invalid one
   assert.equal(await register(), 'ok')
 })
 
+/** The lowest priority of Linux. A test run can itself have a low one. */
+const LOWEST = 19
+const lowered = (priority: number) => Math.min(priority + 10, LOWEST)
+
 test('runs worker threads at a lower priority than the event loop on Linux', {
   skip: process.platform !== 'linux' && 'only Linux has thread priorities',
 }, async () => {
   const before = getPriority()
   const worker = new Worker(new URL('../../workers/priority-worker.ts', import.meta.url))
-  const [workerPriority] = await new Promise<[number]>((resolve) =>
-    worker.once('message', (message: number) => resolve([message])),
-  )
+  const [workerPriority] = await once(worker, 'message')
   await worker.terminate()
-  assert.ok(workerPriority > before, `${workerPriority} is not a lower priority than ${before}`)
+  assert.equal(workerPriority, lowered(before))
   assert.equal(getPriority(), before)
 })
 
@@ -173,11 +180,10 @@ test('lowers worker priority relative to a service that was started at a low pri
 }, () => {
   const worker = join(import.meta.dirname, '../../workers/priority-worker.ts')
   const start = `new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}).once('message', (priority) => console.log(os.getPriority(), priority))`
-  for (const [nice, expected] of [
-    [15, 19],
-    [19, 19],
-  ]) {
+  for (const nice of [5, 15, 19]) {
     const args = ['-n', String(nice), process.execPath, '--conditions=@bonded/source', '-e', start]
-    assert.equal(spawnSync('nice', args, { encoding: 'utf8' }).stdout.trim(), `${nice} ${expected}`)
+    const priority = Math.min(getPriority() + nice, LOWEST)
+    const { stdout } = spawnSync('nice', args, { encoding: 'utf8' })
+    assert.equal(stdout.trim(), `${priority} ${lowered(priority)}`)
   }
 })
