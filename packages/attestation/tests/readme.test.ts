@@ -26,7 +26,7 @@ test('the README has an example for each of its four parts', () => {
 })
 
 for (const [, title = '', code = ''] of examples) {
-  test(`the example of "${title}" runs and prints what it says`, () => {
+  test(`the example of "${title}" runs and prints the output in its comments`, () => {
     const path = join(folder, `${title.replaceAll(' ', '-')}.ts`)
     writeFileSync(path, code)
     const args = ['--conditions=@bonded/source', path]

@@ -8,7 +8,7 @@ import { GOOGLE_ROOTS } from '../../src/android/policy.ts'
 import { readStatusList } from '../../src/android/status-list.ts'
 import { attest, certificatesOf, trustAt, wordOf } from './trust.ts'
 import { fuzz, FUZZ_TIMEOUT_MS as timeout } from '../harness/fuzz.ts'
-import { bent, flipped, seeded } from '../harness/seeded.ts'
+import { flipped, seeded, tamper } from '../harness/seeded.ts'
 
 /** Within the validity of every recorded chain of its device. */
 const RECORDED_AT: Readonly<Record<string, string>> = {
@@ -36,7 +36,7 @@ function honestChain(): Buffer[] {
   )
 }
 
-test('recorded chains with a bit of any byte flipped are refused', {
+test('rejects recorded chains with a flipped bit in any byte', {
   skip: vectorsMissing,
 }, async () => {
   const next = seeded(1)
@@ -68,7 +68,7 @@ test('recorded chains with a bit of any byte flipped are refused', {
   assert.ok(seen.size > 20)
 })
 
-test('a chain with any single bit flipped registers no key', async () => {
+test('rejects a chain with any single bit flipped', async () => {
   const chain = honestChain()
   assert.equal(wordOf(await attest(chain, CHALLENGE, TRUST)), 'ok')
   const questions = chain.flatMap((certificate, at) =>
@@ -88,10 +88,10 @@ test('a chain with any single bit flipped registers no key', async () => {
   })
 })
 
-test('whatever is sent as a chain is refused, and never throws', { timeout }, async (t) => {
+test('rejects any altered chain and never throws', { timeout }, async (t) => {
   const chain = honestChain()
   const at = seeded(2)
-  const told = await fuzz(chain, async (input) => {
+  const summary = await fuzz(chain, async (input) => {
     // Replaces a certificate, is inserted beside one, or is the whole chain.
     const changed = [
       chain.with(at(chain.length), input),
@@ -105,15 +105,15 @@ test('whatever is sent as a chain is refused, and never throws', { timeout }, as
       assert.equal((await attest(sent, CHALLENGE, TRUST)).ok, same)
     }
   })
-  t.diagnostic(told)
+  t.diagnostic(summary)
 })
 
-test('whatever is published as a list of revoked certificates is read or refused, and never throws', () => {
+test('reads or rejects any altered revocation list and never throws', () => {
   const next = seeded(3)
   const list = Buffer.from(
     '{"entries":{"c35747a084470c3135aeefe2b8d40cd6":{"status":"REVOKED","reason":"KEY_COMPROMISE"},"7":{"status":"SUSPENDED"}}}',
   )
-  for (let count = 0; count < 20_000; count++) readStatusList(bent(list, next).toString())
+  for (let count = 0; count < 20_000; count++) readStatusList(tamper(list, next).toString())
 })
 
 async function inTurns<T>(

@@ -58,7 +58,7 @@ const recordings =
 
 for (const path of recordings) {
   const name = path.slice(0, -'.pem'.length)
-  test(`recorded: ${name} gives its verdicts at its own time`, async () => {
+  test(`recorded: returns the expected verdicts for ${name} at its own time`, async () => {
     const chain = certificatesOf(readVector('android-key', 'testdata', path).toString())
     const said = recordedDescription(name)
     const now = Number(said?.softwareEnforced?.creationDateTime ?? Date.parse('2024-10-01'))
@@ -73,7 +73,7 @@ for (const path of recordings) {
     if (registration !== undefined) assert.equal(wordOf(registered), registration)
   })
 
-  test(`recorded: ${name} says what its description says`, () => {
+  test(`recorded: reads the description of ${name}`, () => {
     const [leaf] = certificatesOf(readVector('android-key', 'testdata', path).toString()).map(
       (one) => readCertificate(one),
     )
@@ -88,7 +88,7 @@ for (const path of recordings) {
   })
 }
 
-test('recordings: the folder is not empty', { skip: vectorsMissing }, () => {
+test('the folder of recordings is not empty', { skip: vectorsMissing }, () => {
   assert.ok(recordings.length >= 18)
 })
 

@@ -28,7 +28,7 @@ function tamperedDescription(tamper: (parts: readonly Buffer[]) => readonly Uint
   return der.sequence(...tamper(parts))
 }
 
-test('android-key: a description that says more, or less, or of a level below software, is refused', async () => {
+test('android-key: rejects a description with extra or missing members, or a level below software', async () => {
   const level = der.element(0x0a, Buffer.of(0xff))
   assert.equal(wordOf(await register(chainWith(tamperedDescription((parts) => parts)))), 'ok')
   assert.equal(
@@ -76,7 +76,7 @@ test('android-key: accepts a chain of three to seven certificates, and rejects t
   assert.equal(wordOf(verifyAndroidChain([], { roots, now: NOW })), 'chain_length')
 })
 
-test('android-key: of two authorities between leaf and root each is held to its dates and rights, whichever stands above', async () => {
+test('android-key: verifies dates and rights of both intermediate authorities, in either order', async () => {
   const past = { notAfter: new Date('2026-11-21T09:29:59Z') }
   const now = { notBefore: new Date(NOW) }
   const onlySigns = { extensions: [{ id: '2.5.29.15', value: der.bits(Buffer.of(0x80), 7) }] }

@@ -25,7 +25,7 @@ import { wordOf } from './trust.ts'
 
 const { integer, nothing } = der
 
-test('android-key: a key under a test root is a sandbox device, whatever it says', async () => {
+test('android-key: returns sandbox for a key under a test root, whatever its description', async () => {
   const { publicKey } = newKey()
   const registered = await register(AUTHORITY.attest(publicKey, describe()), {
     testRoots: new Set([AUTHORITY.rootKeyDigest]),
@@ -44,12 +44,12 @@ test('android-key: trusts only Google’s roots without configuration', async ()
   )
 })
 
-test('android-key: an RSA key that is described as P-256 is refused', async () => {
+test('android-key: rejects an RSA key that is described as P-256', async () => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   assert.equal(wordOf(await register(AUTHORITY.attest(publicKey, describe()))), 'key_algorithm')
 })
 
-test('android-key: descriptions with tags out of order, twice, or padded are refused', async () => {
+test('android-key: rejects descriptions with unordered, repeated, or padded tags', async () => {
   const honest = encodeKeyDescription(describe())
   const swap = (one: Buffer, other: Buffer) => {
     const at = honest.indexOf(Buffer.concat([one, other]))
@@ -75,7 +75,7 @@ test('android-key: descriptions with tags out of order, twice, or padded are ref
   }
 })
 
-test('android-key: a genuine chain that an attacker extends with a key of his own is refused', async () => {
+test('android-key: rejects a genuine chain that an attacker extended with another key', async () => {
   const { root, attestation, leaf, key } = chainKeys()
   const genuine = certify({ ...leaf, extensions: [honestExtension] })
   const mine = newKey()
@@ -104,7 +104,7 @@ test('android-key: a genuine chain that an attacker extends with a key of his ow
   )
 })
 
-test('android-key: certificates put in at the factory outlive their dates, remotely provisioned ones do not', async () => {
+test('android-key: ignores the dates of factory certificates, and enforces those of remotely provisioned ones', async () => {
   const expired = { notAfter: new Date('2026-11-21T09:29:59Z') }
   const remote = [
     ['organization', 'Google LLC'],
@@ -181,7 +181,7 @@ test('android-key: accepts a factory attestation key without the authority flag 
   assert.equal(wordOf(await register([below, above, attestation, root])), 'issuer_not_ca')
 })
 
-test('android-key: a chain below an authority that may have none below it is refused', async () => {
+test('android-key: rejects a chain below an authority whose path length is 0', async () => {
   const key = newKey().privateKey
   const name = [['commonName', 'shallow root']] as const
   const common = {
@@ -207,7 +207,7 @@ test('android-key: a chain below an authority that may have none below it is ref
   )
 })
 
-test('android-key: a signature under another name than the issuer’s is refused', async () => {
+test('android-key: rejects a signature under another name than the issuer’s', async () => {
   const { root, attestation, leaf } = chainKeys()
   const misnamed = certify({
     ...leaf,
@@ -217,27 +217,27 @@ test('android-key: a signature under another name than the issuer’s is refused
   assert.equal(wordOf(await register([misnamed, attestation, root])), 'issuer_name')
 })
 
-test('android-key: swapped, cut, doubled, reordered and lengthened chains are refused', async () => {
+test('android-key: rejects swapped, truncated, doubled, reordered, and extended chains', async () => {
   const chain = AUTHORITY.attest(newKey().publicKey, describe())
-  const stranger = createAndroidAuthority().attest(newKey().publicKey, describe())
+  const unrelated = createAndroidAuthority().attest(newKey().publicKey, describe())
   assert.equal(wordOf(await register(chain)), 'ok')
   const orders = permutations([0, 1, 2, 3]).filter((order) => order.join() !== '0,1,2,3')
-  const bent = [
+  const tampered = [
     [],
     ...chain.map((_, at) => chain.slice(0, at)),
     ...chain.map((_, at) => chain.toSpliced(at, 1)),
     ...chain.map((one, at) => chain.toSpliced(at, 0, one)),
-    ...chain.map((_, at) => chain.with(at, stranger[at] ?? Buffer.alloc(0))),
-    ...chain.map((_, at) => chain.toSpliced(at, 0, stranger[at] ?? Buffer.alloc(0))),
+    ...chain.map((_, at) => chain.with(at, unrelated[at] ?? Buffer.alloc(0))),
+    ...chain.map((_, at) => chain.toSpliced(at, 0, unrelated[at] ?? Buffer.alloc(0))),
     ...chain.map((one, at) => chain.with(at, Buffer.concat([one, Buffer.of(0)]))),
     ...orders.map((order) => order.map((at) => chain[at] ?? Buffer.alloc(0))),
-    [...chain, ...stranger],
+    [...chain, ...unrelated],
     [...chain, chain[3] ?? Buffer.alloc(0), chain[3] ?? Buffer.alloc(0)],
   ]
-  for (const one of bent) assert.notEqual(wordOf(await register(one)), 'ok')
+  for (const altered of tampered) assert.notEqual(wordOf(await register(altered)), 'ok')
 })
 
-test('android-key: the serial numbers of the chain come back for the revocation check, but for those under a test root', async () => {
+test('android-key: returns the serial numbers of the chain, and none under a test root', async () => {
   const chain = AUTHORITY.attest(newKey().publicKey, describe())
   const registered = await register(chain)
   assert.deepEqual(registered.ok && registered.value.serials, ['1', '3', '2', '1'])

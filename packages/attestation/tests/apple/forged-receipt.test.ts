@@ -9,7 +9,7 @@ import {
   MINUTE_MS,
   DATA,
   otherAuthority,
-  stranger,
+  unrelated,
   byRoot,
   byIssuer,
   rootCertificate,
@@ -49,7 +49,7 @@ const FORGED: readonly (readonly [change: string, tampered: Tampered, step: stri
   ['no signer', { data: { signers: [] } }, 'structure'],
   [
     'a second signer',
-    { data: { signers: [HONEST, { signerId: signerIdOf(SIGNER), key: stranger.privateKey }] } },
+    { data: { signers: [HONEST, { signerId: signerIdOf(SIGNER), key: unrelated.privateKey }] } },
     'structure',
   ],
   [
@@ -176,10 +176,10 @@ const FORGED: readonly (readonly [change: string, tampered: Tampered, step: stri
     under({ signer: limited() }),
     'certificate_chain',
   ],
-  ['a signer that is an App Attest key of the same issuer', byKey(stranger), 'signer'],
+  ['a signer that is an App Attest key of the same issuer', byKey(unrelated), 'signer'],
 
   // The signature.
-  ['a signature by another key', { signer: { key: stranger.privateKey } }, 'signature'],
+  ['a signature by another key', { signer: { key: unrelated.privateKey } }, 'signature'],
   [
     'a signature over another content',
     { signer: { over: contentOf({ 2: 'TEAM123456.example.other' }) } },
@@ -233,7 +233,7 @@ const FORGED: readonly (readonly [change: string, tampered: Tampered, step: stri
   ['an expired receipt', { content: contentOf({ 21: iso(NOW) }) }, 'time'],
   [
     'a receipt of another key',
-    { content: contentOf({ 3: keyCertificate(stranger.publicKey) }) },
+    { content: contentOf({ 3: keyCertificate(unrelated.publicKey) }) },
     'public_key',
   ],
   ['a key instead of a certificate', { content: contentOf({ 3: FACTS.publicKey }) }, 'public_key'],

@@ -30,7 +30,7 @@ export const MARK: CertificateExtension = { id: RECEIPT_SIGNER, value: nothing()
 export const keys = (namedCurve: 'P-256' | 'P-384' = 'P-256') =>
   generateKeyPairSync('ec', { namedCurve })
 export const [root, issuer, otherAuthority] = [keys('P-384'), keys('P-384'), keys('P-384')]
-export const [signer, phone, stranger] = [keys(), keys(), keys()]
+export const [signer, phone, unrelated] = [keys(), keys(), keys()]
 
 export const [byRoot, byIssuer] = [
   { name: 'Root', privateKey: root.privateKey },

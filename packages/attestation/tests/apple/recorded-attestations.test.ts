@@ -33,7 +33,7 @@ const verdictOf = async (facts: RecordedAttestation, trust = trustFor(facts)) =>
 }
 
 for (const [name, environment, age] of VERDICTS) {
-  test(`recorded: ${name} is the key of a ${environment} phone, and its receipt verifies`, {
+  test(`recorded: returns ${environment} for ${name}, and verifies its receipt`, {
     skip,
   }, async () => {
     const recorded = attestations.find((one) => one.name === name)
@@ -52,7 +52,7 @@ for (const [name, environment, age] of VERDICTS) {
   })
 }
 
-test('every recording is accepted at its own time, for the key, the app and the extensions it states', {
+test('accepts every recording at its own time, for its key, app, and extensions', {
   skip,
 }, async () => {
   for (const recorded of attestations) {
@@ -65,7 +65,7 @@ test('every recording is accepted at its own time, for the key, the app and the 
   }
 })
 
-test('another app, environment, key or challenge is refused, each at its own step', {
+test('rejects another app, environment, key, or challenge, each at its own step', {
   skip,
 }, async () => {
   for (const recorded of attestations) {
@@ -97,7 +97,7 @@ test('another app, environment, key or challenge is refused, each at its own ste
   }
 })
 
-test('a certificate that is not yet or no longer valid is refused, to the millisecond', {
+test('rejects a certificate outside its validity, to the millisecond', {
   skip,
 }, async () => {
   for (const recorded of attestations) {
@@ -113,7 +113,7 @@ test('a certificate that is not yet or no longer valid is refused, to the millis
   }
 })
 
-test('an object cut off anywhere, continued, doubled or put together otherwise is refused', {
+test('rejects an object that is truncated anywhere, extended, doubled, or recombined', {
   skip,
 }, async () => {
   for (const recorded of attestations) {
@@ -153,7 +153,7 @@ test('an object cut off anywhere, continued, doubled or put together otherwise i
   }
 })
 
-test('any bit changed outside the receipt is refused', {
+test('rejects any flipped bit outside the receipt', {
   skip,
   timeout: 10 * MINUTE_MS,
 }, async () => {
@@ -183,7 +183,7 @@ test('any bit changed outside the receipt is refused', {
   }
 })
 
-test('the roots that are shipped are the recorded ones, with the fingerprints they state', {
+test('ships the recorded roots with their published fingerprints', {
   skip,
 }, () => {
   assert.equal(

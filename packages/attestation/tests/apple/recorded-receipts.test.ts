@@ -29,7 +29,7 @@ const stepOf = async (...given: Parameters<typeof judge>) => {
   return finding.ok ? 'verified' : finding.step
 }
 
-test('a receipt of another app, environment, key, challenge or time is not taken for this one', {
+test('rejects a receipt of another app, environment, key, challenge, or time', {
   skip,
 }, async () => {
   for (const recorded of attestations) {
@@ -60,7 +60,7 @@ test('a receipt of another app, environment, key, challenge or time is not taken
   }
 })
 
-test('a receipt is fresh for five minutes', { skip }, async () => {
+test('returns a receipt as fresh for five minutes', { skip }, async () => {
   for (const recorded of attestations) {
     const finding = await judge(recorded)
     assert.ok(finding.ok)
@@ -77,7 +77,7 @@ test('a receipt is fresh for five minutes', { skip }, async () => {
   }
 })
 
-test('a bit changed in a receipt makes it worthless, or nothing of what it says', {
+test('rejects a receipt with a flipped bit, or returns the same fields', {
   skip,
 }, async () => {
   const [recorded] = attestations
@@ -101,7 +101,7 @@ test('a bit changed in a receipt makes it worthless, or nothing of what it says'
   }
 })
 
-test('a receipt cut off anywhere is none', { skip }, async () => {
+test('rejects a receipt that is truncated anywhere', { skip }, async () => {
   const [recorded] = attestations
   assert.ok(recorded)
   const receipt = receiptOf(recorded)

@@ -53,12 +53,12 @@ for (const [name, counter] of VERDICTS) {
   })
 }
 
-test('every recording verifies with the counter it states', { skip }, () => {
+test('verifies every recording and returns its counter', { skip }, () => {
   for (const recorded of assertions)
     assert.equal(verdictOf(recorded), `counter ${recorded.counter}`, recorded.name)
 })
 
-test('another key, app or payload is refused, each at its own step', { skip }, () => {
+test('rejects another key, app, or payload, each at its own step', { skip }, () => {
   for (const recorded of assertions) {
     const other = assertions.find(({ publicKeyPem }) => publicKeyPem !== recorded.publicKeyPem)
     assert.ok(other)
@@ -69,7 +69,7 @@ test('another key, app or payload is refused, each at its own step', { skip }, (
   }
 })
 
-test('any bit changed in authenticator data, signature or payload hash is refused', {
+test('rejects any flipped bit in authenticator data, signature, or payload hash', {
   skip,
 }, () => {
   for (const recorded of assertions) {
@@ -82,7 +82,7 @@ test('any bit changed in authenticator data, signature or payload hash is refuse
   }
 })
 
-test('cut off, continued, doubled or exchanged parts are refused', { skip }, () => {
+test('rejects truncated, extended, doubled, and swapped members', { skip }, () => {
   for (const recorded of assertions) {
     const { authenticatorData, signature } = recorded
     for (const change of [
@@ -102,7 +102,7 @@ test('cut off, continued, doubled or exchanged parts are refused', { skip }, () 
   }
 })
 
-test('a counter is 32 bits without a sign', () => {
+test('reads the counter as an unsigned 32-bit integer', () => {
   for (const counter of [0, 1, 2 ** 31, 2 ** 32 - 1]) {
     const asserted = createAppAssertion(
       { appId: APP_ID, extensions: undefined },
@@ -118,7 +118,7 @@ test('a counter is 32 bits without a sign', () => {
   }
 })
 
-test('where the app came from must be one of the categories taken; before iOS 27 the setting says', () => {
+test('rejects an app category outside the policy; before iOS 27, the setting decides', () => {
   for (const category of [1, 2, 3, 4, 5, 6, 7, 10, 2 ** 32 - 1]) {
     assert.equal(
       judge({ ...STORE, category }, { categories: [4] }),
@@ -130,7 +130,7 @@ test('where the app came from must be one of the categories taken; before iOS 27
   assert.equal(judge(STORE, { categories: [] }), 'validation_category')
 })
 
-test('builds of the app are taken by list or from a version on', () => {
+test('accepts builds of the app by list or from a minimum version', () => {
   const judged = (bundleVersion: string, bundleVersions: AppleApp['bundleVersions']) =>
     judge({ category: 4, bundleVersion }, { bundleVersions })
   assert.equal(judged('7.1', { listed: ['7', '7.1'] }), 'accepted')
@@ -148,19 +148,19 @@ test('builds of the app are taken by list or from a version on', () => {
   )
 })
 
-test('the map of iOS 27 is found where it stands, whatever the flags say', () => {
+test('finds the map of iOS 27 at its position, whatever the flags', () => {
   const { authenticatorData } = createAppAssertion(
     { appId: APP_ID, extensions: STORE },
     { privateKey, counter: 1, clientDataHash },
   )
   for (const flags of [0x00, 0x40, 0x80, 0xc0, 0xff]) {
-    const bent = Buffer.from(authenticatorData)
-    bent[32] = flags
-    assert.deepEqual(signed(bent), { ok: true, value: { counter: 1, ...STORE } })
+    const tampered = Buffer.from(authenticatorData)
+    tampered[32] = flags
+    assert.deepEqual(signed(tampered), { ok: true, value: { counter: 1, ...STORE } })
   }
 })
 
-test('what follows must be exactly one map that says what Apple’s says', () => {
+test('rejects anything after the header except one map with Apple’s members', () => {
   const header = createAppAssertion(
     { appId: APP_ID, extensions: undefined },
     { privateKey, counter: 1, clientDataHash },
@@ -200,7 +200,7 @@ test('what follows must be exactly one map that says what Apple’s says', () =>
   }
 })
 
-test('an assertion may carry unknown extension members of any CBOR type, within size and depth limits', () => {
+test('accepts unknown extension members of any CBOR type, within size and depth limits', () => {
   const header = createAppAssertion(
     { appId: APP_ID, extensions: undefined },
     { privateKey, counter: 1, clientDataHash },
@@ -254,12 +254,12 @@ test('an assertion may carry unknown extension members of any CBOR type, within 
     `${text('apple_bundle_version_01')}f93c00`, // and with another value
   ])
     assert.equal(read(known, refused), 'authenticator_data', refused)
-  // A known name in a longer spelling is not another member.
-  const respelled = `7817${Buffer.from('apple_bundle_version_01').toString('hex')}6131`
-  assert.equal(read(respelled), 'authenticator_data')
+  // A known name with a longer head is not another member.
+  const reencoded = `7817${Buffer.from('apple_bundle_version_01').toString('hex')}6131`
+  assert.equal(read(reencoded), 'authenticator_data')
 })
 
-test('what is too long or too short to be an assertion is not verified', () => {
+test('rejects an assertion that is too long or too short', () => {
   const stepOf = (change: { readonly authenticatorData?: Buffer; readonly signature?: Buffer }) => {
     const asserted = createAppAssertion(
       { appId: APP_ID, extensions: STORE },
@@ -301,7 +301,7 @@ test('what is too long or too short to be an assertion is not verified', () => {
     assert.equal(stepOf({ signature: Buffer.alloc(length, 0x30) }), step, `${length} bytes`)
 })
 
-test('a key that Node cannot verify with rejects the assertion', () => {
+test('rejects an assertion by a key that Node cannot verify with', () => {
   const { publicKey: unfit } = generateKeyPairSync('x25519')
   const asserted = createAppAssertion(
     { appId: APP_ID, extensions: STORE },

@@ -59,7 +59,7 @@ const ACCEPTED: readonly (readonly [string, Tampered])[] = [
 for (const [what, tampered] of ACCEPTED)
   test(`accepts a receipt with ${what}`, () => assert.equal(stepOf(tampered), 'verified'))
 
-test('a receipt is fresh for five minutes', () => {
+test('returns a receipt as fresh for five minutes', () => {
   for (const [age, fresh] of [
     [5 * MINUTE_MS, true],
     [5 * MINUTE_MS + 1, false],

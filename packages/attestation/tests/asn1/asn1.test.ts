@@ -122,7 +122,7 @@ const SPELLINGS: readonly Spelling[] = [
 ]
 
 for (const [what, hex, read, by] of SPELLINGS) {
-  test(`der: ${what} is read ${by.length === 0 ? 'by no reader' : `as ${by.join(', ')}`}`, () => {
+  test(`der: ${what} is read as ${by.join(', ') || 'nothing'}`, () => {
     const readers = ENCODINGS.filter(
       (encoding) =>
         unlessMalformed(() => read(readTlv(Buffer.from(hex, 'hex'), encoding))) !== undefined,
@@ -131,19 +131,19 @@ for (const [what, hex, read, by] of SPELLINGS) {
   })
 }
 
-test('der: two digits of a year are of the century that RFC 5280 says', () => {
+test('der: reads a two-digit year in the century of RFC 5280', () => {
   const read = (hex: string) => new Date(readTime(readTlv(Buffer.from(hex, 'hex')))).toISOString()
   assert.equal(read(timeOf('500101000000Z')), '1950-01-01T00:00:00.000Z')
   assert.equal(read(timeOf('491231235959Z')), '2049-12-31T23:59:59.000Z')
   assert.equal(read(longTimeOf('20500101000000Z')), '2050-01-01T00:00:00.000Z')
 })
 
-test('der: BER written anew has short lengths and the members of a SET in order', () => {
+test('der: re-encodes BER with short lengths and the members of a SET in order', () => {
   const ber = Buffer.from('3180020107028101050000', 'hex')
   assert.equal(toDer(readTlv(ber, 'ber')).toString('hex'), '3106020105020107')
 })
 
-test('der: what nests deeper than a reader looks is not written anew', () => {
+test('der: does not re-encode BER that nests deeper than the limit', () => {
   const nested = (levels: number) =>
     Array.from({ length: levels }).reduce<Buffer>((inner) => der.sequence(inner), der.nothing())
   const rewritten = (levels: number) => toDer(readTlv(nested(levels), 'ber'))

@@ -6,7 +6,7 @@ import { bytesOf, decodeCbor, decodeFirstCbor, membersOf } from '../../src/cbor/
 
 const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex')
 
-/** What is written in its one spelling, and what it says. */
+/** Values in their only permitted encoding, and what they decode to. */
 const VALUES: readonly (readonly [hex: string, value: unknown])[] = [
   ['00', 0],
   ['1818', 24],
@@ -61,7 +61,7 @@ const MISSPELLED: readonly (readonly [what: string, hex: string])[] = [
 ]
 
 for (const [hex, value] of VALUES) {
-  test(`cbor: ${hex} is read, and says the same whatever follows`, () => {
+  test(`cbor: reads ${hex}, and the same value if more bytes follow`, () => {
     assert.deepEqual(decodeCbor(bytes(hex)), value)
     assert.deepEqual(decodeFirstCbor(bytes(`${hex}00ff`)), { value, rest: bytes('00ff') })
     assert.equal(decodeCbor(bytes(`${hex}00`)), undefined)
@@ -69,14 +69,14 @@ for (const [hex, value] of VALUES) {
 }
 
 for (const [what, hex] of MISSPELLED) {
-  test(`cbor: ${what} is not read, neither alone nor in a list`, () => {
+  test(`cbor: rejects ${what}, alone and in a list`, () => {
     assert.equal(decodeCbor(bytes(hex)), undefined)
     assert.equal(decodeFirstCbor(bytes(hex)), undefined)
     assert.equal(decodeCbor(bytes(`81${hex}`)), undefined)
   })
 }
 
-test('cbor: members are those with these text keys in this order, and no key that only turns into such a text', () => {
+test('cbor: reads members by exact text keys in order, and no key that converts to such a text', () => {
   const read = (hex: string) => membersOf(decodeCbor(bytes(hex)), ['x5c', 'a'])
   assert.deepEqual(read('a2 63783563 01 6161 02'), { x5c: 1, a: 2 })
   for (const [what, hex] of [
@@ -116,7 +116,7 @@ const keyOf = (tamper: { readonly [L in Label]?: string | undefined } = {}) => {
   )
 }
 
-test('cose: a key is the key that it says, as Node knows it', () => {
+test('cose: reads the same public key as Node', () => {
   assert.ok(readCoseKey(keyOf())?.equals(publicKey))
   assert.equal(pointOf(decodeCbor(keyOf()))?.toString('hex'), `04${X}${Y}`)
 })
@@ -135,7 +135,7 @@ for (const [what, tamper] of [
   ['with the sign of a coordinate in its place', { '-3': 'f5' }],
   ['with its private half', { '-4': `5820${'01'.repeat(32)}` }],
 ] as const) {
-  test(`cose: a key ${what} is none`, () => {
+  test(`cose: rejects a key ${what}`, () => {
     assert.equal(pointOf(decodeCbor(keyOf(tamper))), undefined)
     assert.equal(readCoseKey(keyOf(tamper)), undefined)
   })

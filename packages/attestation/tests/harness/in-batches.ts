@@ -1,13 +1,13 @@
-/** Few enough to keep memory small. */
-const AT_ONCE = 64
+/** A small number, because each task holds its input in memory. */
+const BATCH_SIZE = 64
 
-/** Does the work for each item, some at a time, and answers in their order. */
-export async function inBatches<Item, Answer>(
+/** Runs the work for each item in batches, and returns the results in order. */
+export async function inBatches<Item, Result>(
   items: readonly Item[],
-  work: (item: Item) => Promise<Answer>,
-): Promise<Answer[]> {
-  const answers: Answer[] = []
-  for (let at = 0; at < items.length; at += AT_ONCE)
-    answers.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(work))))
-  return answers
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (let index = 0; index < items.length; index += BATCH_SIZE)
+    results.push(...(await Promise.all(items.slice(index, index + BATCH_SIZE).map(work))))
+  return results
 }

@@ -1,14 +1,14 @@
-/** Where the changed inputs begin. */
+/** A sample to alter. */
 export type Bytes = Buffer
 
-/** What parsers stumble over: ends of ranges, heads of CBOR and DER, indefinite lengths. */
+/** Bytes that break parsers: ends of ranges, heads of CBOR and DER, indefinite lengths. */
 const HEADS = [
   0x00, 0x01, 0x7f, 0x80, 0xff, 0x1b, 0x3b, 0x59, 0x5a, 0x5b, 0x5f, 0x78, 0x81, 0x9f, 0xa0, 0xa1,
   0xbb, 0xbf, 0xc2, 0xf6, 0xf9, 0xfb, 0x30, 0x31, 0x24, 0x04, 0x82, 0x84,
 ]
 const MAX_INPUT_BYTES = 20_000
 
-/** Changed copies of the samples, one after another, the same for the same seed. */
+/** Returns altered copies of the samples, the same ones for the same seed. */
 export function mutator(samples: readonly Bytes[], seed: number): () => Buffer {
   const below = randomOf(seed)
   const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item
@@ -38,7 +38,7 @@ function splice(bytes: Buffer, at: number, remove: number, insert: Buffer): Buff
   return Buffer.concat([bytes.subarray(0, at), insert, bytes.subarray(at + remove)])
 }
 
-/** Mulberry32: small, and good enough to hit every byte. */
+/** Mulberry32: small, and random enough to hit every byte. */
 function randomOf(seed: number): (limit: number) => number {
   let state = seed
   return (limit) => {

@@ -1,6 +1,4 @@
-/**
- * Numbers that look random and are the same in each run: a failure can be repeated from its seed.
- */
+/** Pseudo-random numbers. The same seed repeats a failure. */
 export function seeded(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -23,7 +21,7 @@ export function flipped(bytes: Uint8Array, at: number, bit: number): Buffer {
  * Tampers with the bytes in one of the ways that break parsers: flips, cuts, repetitions,
  * insertions, large lengths.
  */
-export function bent(bytes: Uint8Array, next: (below: number) => number): Buffer {
+export function tamper(bytes: Uint8Array, next: (below: number) => number): Buffer {
   const at = next(bytes.length + 1)
   const until = Math.min(bytes.length, at + 1 + next(40))
   const [head, middle, tail] = [

@@ -113,7 +113,7 @@ const CASES: readonly (readonly [string, Proof, string])[] = [
     'aa_algorithm',
   ],
   ['another version of it', dg14(info(PLAIN_ECDSA_SHA256, 2)), 'aa_algorithm'],
-  ['an algorithm that nobody knows', dg14(info('1.2.3.4')), 'aa_algorithm'],
+  ['an unknown algorithm', dg14(info('1.2.3.4')), 'aa_algorithm'],
   ['an algorithm that is not the chip’s', dg14(info('1.2.840.10045.4.3.2')), 'aa_algorithm'],
   ['an RSA algorithm', dg14(info('1.2.840.113549.1.1.11')), 'aa_algorithm'],
   [

@@ -31,7 +31,7 @@ export const CHALLENGE = Buffer.from('a1b2c3d4e5f60718', 'hex')
 export const LDS = '2.23.136.1.1.1'
 
 export const { state, signer, stateWith, signerWith } = createTestState(NOW)
-export const stranger = newKeys()
+export const unrelated = newKeys()
 export const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
 export const DG1 = dg1With(createMrz())
 export const chip = createPassportChip({ kind: 'ecdsa' })
@@ -126,10 +126,13 @@ export function onCurve(curve: string): Tampered {
  * the certificate of the state.
  */
 export function withUnidentifiedSigner(): Tampered {
-  const certificate = signerWith({ publicKey: stranger.publicKey, issuerKey: stranger.privateKey })
+  const certificate = signerWith({
+    publicKey: unrelated.publicKey,
+    issuerKey: unrelated.privateKey,
+  })
   return {
     data: { certificates: [SIGNER, certificate] },
-    signer: { signerId: signerIdOf(SIGNER), key: stranger.privateKey },
+    signer: { signerId: signerIdOf(SIGNER), key: unrelated.privateKey },
   }
 }
 

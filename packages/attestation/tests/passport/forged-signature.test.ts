@@ -4,7 +4,7 @@ import { keyIdOf } from './test-state.ts'
 import {
   signer,
   signerWith,
-  stranger,
+  unrelated,
   SIGNER,
   CONTENT,
   TYPE,
@@ -31,7 +31,7 @@ testCases([
   ],
   [
     'a signature by an unrelated key',
-    { signer: { key: stranger.privateKey } },
+    { signer: { key: unrelated.privateKey } },
     'none sod_signature',
   ],
   ['a signature over other attributes', { signer: { over: setOf(TYPE) } }, 'none sod_signature'],

@@ -8,7 +8,7 @@ import {
   DAY_MS,
   state,
   stateWith,
-  stranger,
+  unrelated,
   COUNTRY,
   resultOf,
   signedWith,
@@ -28,7 +28,7 @@ testCases([
   ],
   [
     'a signer that an unrelated key certified in the name of the state',
-    signedWith({ issuerKey: stranger.privateKey }),
+    signedWith({ issuerKey: unrelated.privateKey }),
     'none dsc_signature',
   ],
   [

@@ -32,7 +32,7 @@ function signed({
 }
 const taken = (signature: Buffer) => isRecoverySignature(CHALLENGE, { signature, key: publicKey })
 
-test('the header of partial recovery is taken, also filled up; that of full recovery is not: it would cover no challenge', () => {
+test('accepts the header of partial recovery, also padded, and rejects full recovery, which covers no challenge', () => {
   assert.ok(taken(signed({})))
   assert.ok(taken(signed({ header: [0x6b, 0xba] })))
   assert.ok(taken(signed({ header: [0x6b, 0xbb, 0xbb, 0xba] })))
@@ -51,7 +51,7 @@ test('the header of partial recovery is taken, also filled up; that of full reco
   }
 })
 
-test('each trailer selects its digest, and no other', () => {
+test('selects exactly one digest for each trailer', () => {
   const trailers = {
     sha1: [0xbc],
     sha224: [0x38, 0xcc],
@@ -66,7 +66,7 @@ test('each trailer selects its digest, and no other', () => {
   assert.ok(!taken(signed({ digest: 'ripemd160', trailer: [0x31, 0xcc] })))
 })
 
-test('the other one of the two signatures, n - s, is taken as the same', () => {
+test('accepts n - s as the same signature', () => {
   const modulus = BigInt(
     `0x${Buffer.from(publicKey.export({ format: 'jwk' }).n ?? '', 'base64url').toString('hex')}`,
   )
@@ -74,7 +74,7 @@ test('the other one of the two signatures, n - s, is taken as the same', () => {
   assert.ok(taken(Buffer.from(other.toString(16).padStart(BLOCK_BYTES * 2, '0'), 'hex')))
 })
 
-test('a signature over another challenge, of another length or not below the modulus is refused', () => {
+test('rejects a signature over another challenge, of another length, or not below the modulus', () => {
   assert.ok(!taken(signed({ over: Buffer.alloc(8) })))
   assert.ok(!taken(signed({ over: Buffer.concat([CHALLENGE, Buffer.of(0)]) })))
   for (const bytes of [
@@ -86,7 +86,7 @@ test('a signature over another challenge, of another length or not below the mod
     assert.ok(!taken(bytes))
 })
 
-test('a block that is too short for its digest is refused', () => {
+test('rejects a block that is too short for its digest', () => {
   const short = generateKeyPairSync('rsa', { modulusLength: 512 })
   const block = Buffer.concat([Buffer.of(0x6a), Buffer.alloc(61), Buffer.of(0x35, 0xcc)])
   const signature = privateEncrypt(

@@ -27,10 +27,10 @@ const DAY_MS = 86_400_000
 const MASTER_LIST = '2.23.136.1.1.2'
 
 const { signer, stateWith, signerWith } = createTestState(NOW, { purposes: ['2.23.136.1.1.3'] })
-const stranger = newKeys()
+const unrelated = newKeys()
 const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
 /** What a forger would have on the list. */
-const FORGED_STATE = stateWith({ publicKey: stranger.publicKey, issuerKey: stranger.privateKey })
+const FORGED_STATE = stateWith({ publicKey: unrelated.publicKey, issuerKey: unrelated.privateKey })
 const listOf = (...entries: readonly Uint8Array[]) => sequence(integer(0), setOf(...entries))
 
 interface Tampered {
@@ -88,14 +88,14 @@ const CASES: readonly (readonly [string, Tampered, string])[] = [
     },
     'message_digest',
   ],
-  ['a stranger’s signature', { signer: { key: stranger.privateKey } }, 'signature'],
+  ['a signature by an unrelated key', { signer: { key: unrelated.privateKey } }, 'signature'],
   ['no certificate', { data: { certificates: [] } }, 'signature'],
   ['a signer that may sign documents only', by({ purposes: undefined }), 'signer_usage'],
   ['a signer with another purpose', by({ purposes: ['2.23.136.1.1.8'] }), 'signer_usage'],
   ['a signer that certifies as well', by({ usage: USAGE.both }), 'signer_usage'],
   ['a signer that enciphers', by({ usage: USAGE.enciphers }), 'signer_usage'],
   [
-    'a signer with limits that nobody understands',
+    'a signer with an unknown critical extension',
     by({ more: [{ id: '1.2.3.4', critical: true, value: nothing() }] }),
     'signer_usage',
   ],
@@ -106,8 +106,8 @@ const CASES: readonly (readonly [string, Tampered, string])[] = [
     'signer_unknown',
   ],
   [
-    'a signer that a stranger certified in the state’s name',
-    by({ issuerKey: stranger.privateKey }),
+    'a forged signer in the state’s name',
+    by({ issuerKey: unrelated.privateKey }),
     'signer_unknown',
   ],
   ['a forged root sent along', { ...forgedRoot() }, 'signer_unknown'],
@@ -143,7 +143,7 @@ const CASES: readonly (readonly [string, Tampered, string])[] = [
 
 /** A list under the forger’s own state, whose certificate comes along. */
 function forgedRoot(): Tampered {
-  const own = signerWith({ issuerKey: stranger.privateKey })
+  const own = signerWith({ issuerKey: unrelated.privateKey })
   return {
     certificate: own,
     data: { certificates: [own, FORGED_STATE] },
@@ -151,5 +151,5 @@ function forgedRoot(): Tampered {
   }
 }
 
-for (const [what, bent, expected] of CASES)
-  test(`a master list with ${what}: ${expected}`, () => assert.equal(short(bent), expected))
+for (const [what, tampered, expected] of CASES)
+  test(`a master list with ${what}: ${expected}`, () => assert.equal(short(tampered), expected))

@@ -65,7 +65,7 @@ const SIGNATURES: readonly PassportSignatureOptions[] = [
   { scheme: 'ecdsa-plain', digest: 'sha256', bare: true },
 ]
 
-test('every signature scheme, digest and curve of Doc 9303-12 is taken, and its signature over one other bit is not', () => {
+test('accepts each signature scheme, digest, and curve of Doc 9303-12, and rejects a flipped bit', () => {
   for (const documentSignature of SIGNATURES) {
     const state = createPassportAuthority(NOW, { documentSignature })
     const { sod, dg1 } = createPassport(state)
@@ -84,7 +84,7 @@ test('every signature scheme, digest and curve of Doc 9303-12 is taken, and its 
   }
 })
 
-test('a country may sign its signers in every scheme too', () => {
+test('accepts signer certificates in each scheme', () => {
   for (const countrySignature of SIGNATURES.filter(({ bare }) => bare !== true)) {
     const state = createPassportAuthority(NOW, { countrySignature })
     assert.equal(
@@ -95,7 +95,7 @@ test('a country may sign its signers in every scheme too', () => {
   }
 })
 
-test('a chip’s signature over the session’s challenge gives the tier chip: RSA with each trailer, ECDSA with each digest, in both of its encodings', () => {
+test('returns the tier chip for a signature over the challenge: RSA with each trailer, ECDSA with each digest and encoding', () => {
   for (const digest of DIGESTS) {
     const chips = [
       { kind: 'rsa', digest },
@@ -190,7 +190,7 @@ test('rejects a swapped data group, a changed one and one of another passport', 
   assert.equal(short({ ...proof, dg15: undefined }), 'document dg15_not_listed')
 })
 
-test('a check digit that does not hold is refused, though the state has signed it', () => {
+test('rejects a wrong check digit, although the state has signed it', () => {
   const right = createPassport(authority)
   const zone = right.dg1.subarray(5).toString('latin1')
   // Number, birth, expiry, personal number and all of them: the digits of TD3.
@@ -211,7 +211,7 @@ function resigned(dg1: Buffer): Buffer {
   return createPassport(authority, { dg1 }).sod
 }
 
-test('a signer of another state, of no state, for other purposes, or out of date is refused', () => {
+test('rejects a signer of another state, of no state, for other purposes, or out of date', () => {
   const foreign = createPassportAuthority(NOW, { country: 'AT' })
   assert.equal(short(proofOf(createPassport(foreign))), 'none csca_unknown')
   assert.equal(short(proofOf(createPassport(foreign)), trustIn(foreign)), 'none country')
@@ -255,7 +255,7 @@ test('a signer of another state, of no state, for other purposes, or out of date
   assert.equal(short(proofOf(createPassport(authority)), trustIn(below)), 'none csca_unknown')
 })
 
-test('every single bit of what was read from the chip, flipped, gives tier none, but for the words that name the signer', () => {
+test('returns none for each flipped bit of the chip’s files, except in the signer’s name', () => {
   const passport = createPassport(authority, { chip: ecdsaChip, signingTime: NOW - 1_000 })
   const proof = { ...proofOf(passport), activeAuthentication: undefined }
   const survived: number[] = []
@@ -279,7 +279,7 @@ test('every single bit of what was read from the chip, flipped, gives tier none,
   )
 })
 
-test('every single bit of a chip’s answer, flipped, leaves tier document', () => {
+test('returns document for each flipped bit of the chip’s answer', () => {
   for (const chip of [rsaChip, ecdsaChip, derChip]) {
     const proof = proofOf(createPassport(authority, { chip }))
     const answer = Buffer.from(proof.activeAuthentication ?? [])
@@ -302,8 +302,8 @@ test('every single bit of a chip’s answer, flipped, leaves tier document', () 
   }
 })
 
-test('a master list is taken from a root that is trusted, whole, and signed by a signer of lists', () => {
-  const [listed, stranger] = [
+test('accepts only a complete master list of a trusted root, signed by a signer of lists', () => {
+  const [listed, unrelated] = [
     createPassportAuthority(NOW, { country: 'AT' }),
     createPassportAuthority(NOW, { country: 'CH' }),
   ]
@@ -317,7 +317,7 @@ test('a master list is taken from a root that is trusted, whole, and signed by a
     return result.ok ? result.value.certificates.length : result.step
   }
   assert.equal(read(list), 2)
-  assert.equal(read(list, stranger), 'signer_unknown')
+  assert.equal(read(list, unrelated), 'signer_unknown')
   assert.equal(
     read(createMasterList(authority, { ...options, purposes: ['2.23.136.1.1.8'] })),
     'signer_usage',

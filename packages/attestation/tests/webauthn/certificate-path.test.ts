@@ -26,19 +26,19 @@ const { bits, boolean, nothing, octets, oid, sequence } = der
 const SECOND_MS = 1_000
 const MODEL: Name = [
   ['country', 'AA'],
-  ['organization', 'Maker'],
+  ['organization', 'Manufacturer'],
   ['unit', 'Authenticator Attestation'],
   ['commonName', 'Model'],
 ]
 
-/** A certificate, and the key it is about: what can issue the next one below it. */
+/** A certificate and its private key, which can issue the next one below it. */
 interface Link {
   readonly name: Name
   readonly key: KeyObject
   readonly certificate: Buffer
 }
 
-/** How a certificate is signed: the name of the algorithm, and what is done. */
+/** How a certificate is signed: the algorithm that it names, and the digest that is used. */
 interface Signing {
   readonly algorithm: Buffer
   readonly digest: string
@@ -106,7 +106,7 @@ const EXPIRED_ROOT = issuing('itself', 'expired root', {
   notAfter: NOW - SECOND_MS,
 })
 const TRUSTED = [ROOT, OTHER_ROOT, SHALLOW_ROOT, EXPIRED_ROOT]
-const STRANGER = issuing('itself', 'root')
+const UNTRUSTED = issuing('itself', 'root')
 
 const AUTHORITY = issuing(ROOT, 'authority')
 const LEAF = leafOf(AUTHORITY)
@@ -116,7 +116,7 @@ const FOURTH = issuing(THIRD, 'fourth authority')
 const SHALLOW = issuing(ROOT, 'shallow', { extensions: [authority(0)] })
 const EMPTY: Link = { ...AUTHORITY, certificate: Buffer.of(0x30, 0x00) }
 const below = (tamper: Tamper) => {
-  const issuer = issuing(ROOT, 'bent', tamper)
+  const issuer = issuing(ROOT, 'tampered', tamper)
   return [leafOf(issuer), issuer]
 }
 const [past, future] = [
@@ -125,120 +125,128 @@ const [past, future] = [
 ]
 
 const CHAINS: readonly (readonly [what: string, chain: readonly Link[], verdict: string])[] = [
-  // How long, and of what.
-  ['a maker’s key below an authority', [LEAF, AUTHORITY], 'attested'],
+  // The length and the elements.
+  ['a leaf below an authority', [LEAF, AUTHORITY], 'attested'],
   ['the same, with the root', [LEAF, AUTHORITY, ROOT], 'attested'],
-  ['a maker’s key below a root', [leafOf(ROOT)], 'attested'],
-  ['a maker’s key five deep', [leafOf(FOURTH), FOURTH, THIRD, SECOND, AUTHORITY], 'attested'],
+  ['a leaf below a root', [leafOf(ROOT)], 'attested'],
+  ['a leaf below four authorities', [leafOf(FOURTH), FOURTH, THIRD, SECOND, AUTHORITY], 'attested'],
   [
-    'a chain of six that holds',
+    'a valid chain of six',
     [leafOf(FOURTH), FOURTH, THIRD, SECOND, AUTHORITY, ROOT],
     'chain_length',
   ],
   ['an empty chain', [], 'chain_length'],
-  ['the root and nothing below it', [ROOT], 'chain_length'],
-  ['an empty element in an authority’s place', [LEAF, EMPTY], 'certificate'],
+  ['the root alone', [ROOT], 'chain_length'],
+  ['an empty element instead of an authority', [LEAF, EMPTY], 'certificate'],
   [
     'a certificate of more than 8 KiB',
     [leafOf(ROOT, { extensions: [notAuthority, extension(8_192, false)] })],
     'certificate',
   ],
-  // Dates; all others are valid in one second only, which is now.
-  ['a key whose certificate ended a second ago', [leafOf(ROOT, past)], 'validity'],
-  ['a key whose certificate begins in a second', [leafOf(ROOT, future)], 'validity'],
+  // The dates. All other certificates are valid for one second only, which is now.
+  ['a leaf that ended a second ago', [leafOf(ROOT, past)], 'validity'],
+  ['a leaf that begins in a second', [leafOf(ROOT, future)], 'validity'],
   ['an authority that ended a second ago', below(past), 'validity'],
   ['an authority that begins in a second', below(future), 'validity'],
-  ['a trusted root that ended', [leafOf(EXPIRED_ROOT)], 'root'],
-  ['a trusted root that ended and is sent along', [leafOf(EXPIRED_ROOT), EXPIRED_ROOT], 'root'],
-  // What a certificate demands.
+  ['a trusted root that has ended', [leafOf(EXPIRED_ROOT)], 'root'],
   [
-    'a key with a demand nobody understands',
+    'a trusted root that has ended and is in the chain',
+    [leafOf(EXPIRED_ROOT), EXPIRED_ROOT],
+    'root',
+  ],
+  // Unknown extensions.
+  [
+    'a leaf with an unknown critical extension',
     [leafOf(ROOT, { extensions: [notAuthority, extension(1, true)] })],
     'critical_extension',
   ],
   [
-    'an authority with such a demand',
+    'an authority with an unknown critical extension',
     below({ extensions: [authority(), extension(1, true)] }),
     'critical_extension',
   ],
   [
-    'an authority with such a options',
+    'an authority with an unknown extension that is not critical',
     below({ extensions: [authority(), extension(1, false)] }),
     'attested',
   ],
   [
-    'an authority that demands its key usage',
+    'an authority with a critical key usage',
     below({ extensions: [authority(), keyUsage(0x06, 1)] }),
     'attested',
   ],
-  // Who may issue.
+  // The right to issue.
+  ['a genuine leaf that certifies a forged one', [leafOf(LEAF), LEAF, AUTHORITY], 'issuer_not_ca'],
   [
-    'a maker’s genuine key that certifies a forger’s',
-    [leafOf(LEAF), LEAF, AUTHORITY],
-    'issuer_not_ca',
-  ],
-  [
-    'an authority that may sign no certificates',
+    'an authority without the right to sign certificates',
     below({ extensions: [authority(), keyUsage(0x80, 7)] }),
     'issuer_not_ca',
   ],
   [
-    'an authority that may have none below it, and has none',
+    'an authority with path length 0 above the leaf',
     below({ extensions: [authority(0)] }),
     'attested',
   ],
-  ['an authority below one that may have none', twoBelow(SHALLOW, [SHALLOW]), 'path_length'],
-  ['a root that may have no authority below it, and has none', [leafOf(SHALLOW_ROOT)], 'attested'],
-  ['an authority below a root that may have none', twoBelow(SHALLOW_ROOT), 'root'],
-  ['an authority whose key is no point of its curve', below({ publicKey: NO_POINT }), 'issuer_key'],
-  // Who did.
+  ['an authority below one with path length 0', twoBelow(SHALLOW, [SHALLOW]), 'path_length'],
+  ['a root with path length 0 above the leaf', [leafOf(SHALLOW_ROOT)], 'attested'],
+  ['an authority below a root with path length 0', twoBelow(SHALLOW_ROOT), 'root'],
   [
-    'a forger’s key under an authority’s name',
-    [leafOf(inNameOf(AUTHORITY)), AUTHORITY],
+    'an authority with a public key outside its curve',
+    below({ publicKey: NO_POINT }),
+    'issuer_key',
+  ],
+  // The actual issuer.
+  [
+    'a forged leaf under an authority’s name',
+    [leafOf(forgedAs(AUTHORITY)), AUTHORITY],
     'signature',
   ],
   [
-    'a key that an authority signed under another name',
+    'a leaf that an authority signed under another name',
     [leafOf({ ...AUTHORITY, name: cn('another') }), AUTHORITY],
     'issuer_name',
   ],
   [
-    'a forger’s authority two below the root',
-    twoBelow(inNameOf(SECOND), [SECOND, AUTHORITY]),
+    'a forged authority two below the root',
+    twoBelow(forgedAs(SECOND), [SECOND, AUTHORITY]),
     'signature',
   ],
-  ['a forger’s authority below the root', twoBelow(inNameOf(ROOT)), 'root'],
-  ['the same, with the root', twoBelow(inNameOf(ROOT), [ROOT]), 'root'],
+  ['a forged authority below the root', twoBelow(forgedAs(ROOT)), 'root'],
+  ['the same, with the root', twoBelow(forgedAs(ROOT), [ROOT]), 'root'],
   [
     'an authority that the root signed under another name',
     twoBelow({ ...ROOT, name: cn('another') }),
     'root',
   ],
-  ['a forger’s own root of the same name', [leafOf(STRANGER)], 'root'],
-  ['the same, sent along', [leafOf(STRANGER), STRANGER], 'root'],
-  ['a chain to one root, with another one sent along', [LEAF, AUTHORITY, OTHER_ROOT], 'root'],
-  ['a chain with a hole', [leafOf(SECOND), AUTHORITY], 'issuer_name'],
-  ['a chain without its upper end', [leafOf(SECOND), SECOND], 'root'],
-  ['a chain whose root is not the last', [LEAF, AUTHORITY, ROOT, OTHER_ROOT], 'root'],
-  // What the maker's key must be.
+  ['a forged root of the same name', [leafOf(UNTRUSTED)], 'root'],
+  ['a forged root of the same name in the chain', [leafOf(UNTRUSTED), UNTRUSTED], 'root'],
+  ['a chain to one root with another root at its end', [LEAF, AUTHORITY, OTHER_ROOT], 'root'],
+  ['a chain with a missing authority', [leafOf(SECOND), AUTHORITY], 'issuer_name'],
+  ['a chain without its last authority', [leafOf(SECOND), SECOND], 'root'],
+  ['a chain with a certificate after its root', [LEAF, AUTHORITY, ROOT, OTHER_ROOT], 'root'],
+  // The leaf.
   [
-    'an authority in a key’s place',
+    'an authority instead of a leaf',
     [certified(AUTHORITY, { extensions: [authority()] }), AUTHORITY],
     'statement_certificate',
   ],
   [
-    'a key that does not say it is no authority',
+    'a leaf without basic constraints',
     [certified(AUTHORITY, {}), AUTHORITY],
     'statement_certificate',
   ],
-  ['a key of another curve', [leafOf(AUTHORITY, { key: newKey('P-384') }), AUTHORITY], 'statement'],
   [
-    'a key that is no point of its curve',
+    'a leaf with a key of another curve',
+    [leafOf(AUTHORITY, { key: newKey('P-384') }), AUTHORITY],
+    'statement',
+  ],
+  [
+    'a leaf with a public key outside its curve',
     [leafOf(AUTHORITY, { publicKey: NO_POINT }), AUTHORITY],
     'statement',
   ],
   [
-    'a model that names no AAGUID but text',
+    'a leaf whose AAGUID extension is a boolean',
     [leafOf(AUTHORITY, { extensions: [notAuthority, model(boolean(true))] }), AUTHORITY],
     'statement_aaguid',
   ],
@@ -257,8 +265,8 @@ const RSA_AUTHORITY = issuing(ROOT, 'RSA authority', {
 const CURVE = oid('1.2.840.10045.3.1.7')
 
 /**
- * What the maker's authority signs with, what it calls it, and what becomes of the chain. The
- * signature itself holds each time.
+ * The algorithm that an authority signs with, the one that it names, and the verdict. The signature
+ * itself is valid each time.
  */
 const ALGORITHMS: readonly (readonly [
   what: string,
@@ -279,7 +287,7 @@ const ALGORITHMS: readonly (readonly [
     'attested',
   ],
   [
-    'ECDSA with parameters that say nothing',
+    'ECDSA with NULL parameters',
     EC_AUTHORITY,
     { algorithm: named('1.2.840.10045.4.3.2', nothing()), digest: 'sha256' },
     'attested',
@@ -291,13 +299,13 @@ const ALGORITHMS: readonly (readonly [
     'attested',
   ],
   [
-    'ECDSA with SHA-1, which can be forged',
+    'ECDSA with SHA-1',
     EC_AUTHORITY,
     { algorithm: named('1.2.840.10045.4.1'), digest: 'sha1' },
     'signature',
   ],
   [
-    'RSA with SHA-1, which can be forged',
+    'RSA with SHA-1',
     RSA_AUTHORITY,
     { algorithm: named('1.2.840.113549.1.1.5', nothing()), digest: 'sha1' },
     'signature',
@@ -309,13 +317,13 @@ const ALGORITHMS: readonly (readonly [
     'signature',
   ],
   [
-    'ECDSA that calls itself RSA',
+    'ECDSA under the name of RSA',
     EC_AUTHORITY,
     { algorithm: named('1.2.840.113549.1.1.11', nothing()), digest: 'sha256' },
     'signature',
   ],
   [
-    'RSA that calls itself ECDSA',
+    'RSA under the name of ECDSA',
     RSA_AUTHORITY,
     { algorithm: named('1.2.840.10045.4.3.2'), digest: 'sha256' },
     'signature',
@@ -333,7 +341,7 @@ const ALGORITHMS: readonly (readonly [
     'signature',
   ],
   [
-    'ECDSA that calls itself EdDSA',
+    'ECDSA under the name of EdDSA',
     EC_AUTHORITY,
     { algorithm: named('1.3.101.112'), digest: 'sha256' },
     'signature',
@@ -346,9 +354,7 @@ for (const [what, issuer, signing, verdict] of ALGORITHMS) {
   })
 }
 
-/**
- * What becomes of a registration whose statement was signed by the key of the first certificate.
- */
+/** The verdict on a registration with a statement by the key of the first certificate. */
 async function verdictOf(chain: readonly Link[]): Promise<string> {
   const packed = TRUSTED.map((root) => {
     const certificate = readCertificate(root.certificate)
@@ -379,12 +385,12 @@ async function verdictOf(chain: readonly Link[]): Promise<string> {
   return registered.ok && registered.value.attested ? 'attested' : wordOf(registered)
 }
 
-/** What a forger has of an issuer: its name. */
-function inNameOf(issuer: Link): Link {
+/** A forged issuer: the same name with another key. */
+function forgedAs(issuer: Link): Link {
   return { ...issuer, key: newKey() }
 }
 
-/** A maker's key, an authority below the issuer, and what else is sent. */
+/** A leaf and an authority below the issuer, followed by the other certificates. */
 function twoBelow(issuer: Link, above: readonly Link[] = []): Link[] {
   const lower = issuing(issuer, 'lower')
   return [leafOf(lower), lower, ...above]

@@ -104,7 +104,7 @@ for (const { name, registration, authentication } of w3c.vectors as {
 }[]) {
   const [library, ours, statement] = W3C[name] ?? []
 
-  test(`w3c: ${name}: the library takes ${library}`, async () => {
+  test(`w3c: ${name}: the library returns ${library}`, async () => {
     assert.equal(await libraryVerdict(registration, authentication), library)
   })
 
@@ -129,7 +129,7 @@ for (const { name, registration, authentication } of w3c.vectors as {
   authentication: Authentication
 }[]) {
   const verdict = W3C_ASSERTIONS[name]
-  test(`w3c: ${name}: assertion ${verdict ?? 'of no P-256 key'}`, () => {
+  test(`w3c: ${name}: assertion ${verdict ?? 'skipped, because the key is not P-256'}`, () => {
     const object = decodeCbor(Buffer.from(registration.attestationObject, 'base64url'))
     const { credentialPublicKey = new Uint8Array() } = parseAuthenticatorData(
       Uint8Array.from((object as Map<string, Uint8Array>).get('authData') ?? []),
@@ -298,7 +298,7 @@ for (const capture of captures.authentications) {
   })
 }
 
-test('recordings of WebAuthn: the files are not empty', { skip: vectorsMissing }, () => {
+test('the recordings of WebAuthn are not empty', { skip: vectorsMissing }, () => {
   assert.ok(
     w3c.vectors.length >= 15 &&
       captures.registrations.length >= 3 &&

@@ -23,7 +23,7 @@ export const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 export const ORIGIN = 'https://bond.example.com'
 export const CHALLENGE = Buffer.alloc(32, 5).toString('base64url')
 export const AAGUID = Buffer.alloc(16, 7)
-export const MAKER = createAuthenticatorAuthority(AAGUID)
+export const MANUFACTURER = createAuthenticatorAuthority(AAGUID)
 const ANDROID = createAndroidAuthority()
 const APPLE = createAppAttestAuthority(NOW)
 
@@ -42,7 +42,7 @@ export const NO_POINT = {
  * Google's.
  */
 export function trustOf(environment: 'production' | 'sandbox' = 'production'): StatementTrust {
-  const certificate = readCertificate(MAKER.root)
+  const certificate = readCertificate(MANUFACTURER.root)
   assert.ok(certificate)
   const apps = [
     {
@@ -57,7 +57,7 @@ export function trustOf(environment: 'production' | 'sandbox' = 'production'): S
   }
 }
 
-/** What `credential.toJSON()` gives, as far as it is verified. */
+/** The verified members of `credential.toJSON()`. */
 interface RegistrationJson {
   readonly id: string
   readonly response: { readonly clientDataJSON: string; readonly attestationObject: string }
@@ -65,7 +65,7 @@ interface RegistrationJson {
 
 const decode = (text: string) => Buffer.from(text, 'base64url')
 
-/** Verifies registrations of a page that is at the origin. */
+/** Verifies registrations of a page at the origin. */
 export function registrationVerifier({
   origin = ORIGIN,
   trust = trustOf(),
@@ -90,24 +90,24 @@ export function registrationVerifier({
     )
 }
 
-/** A new key whose page and authenticator are honest but for the options. */
+/** Registers a new key. Page and authenticator are honest except for the options. */
 export function register(options: Partial<AuthenticatorOptions>, trust = trustOf()) {
   const authenticator = createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, ...options })
   return registrationVerifier({ trust })(CHALLENGE, authenticator.register(CHALLENGE))
 }
 
-/** Chrome on Android: the key's own chain, made for the client data. */
+/** Chrome on Android: the chain of the key, for the client data. */
 export const android =
   (tamper: object = {}, software: object = {}): Attestation =>
   ({ privateKey, authenticatorData, clientDataHash }) => {
     const description = honestDescription(clientDataHash)
     const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
-    const said = {
+    const tampered = {
       ...description,
       hardwareEnforced: { ...description.hardwareEnforced, ...tamper },
       softwareEnforced: { ...description.softwareEnforced, ...software },
     }
-    const chain = ANDROID.attest(publicKey, said)
+    const chain = ANDROID.attest(publicKey, tampered)
     return [
       'android-key',
       new Map<string, number | Buffer | Buffer[]>([
@@ -118,10 +118,7 @@ export const android =
     ]
   }
 
-/**
- * Safari on an iPhone: a certificate of the key, made for what the authenticator and the client
- * say.
- */
+/** Safari on an iPhone: a certificate of the key, for the authenticator and client data. */
 export const apple: Attestation = ({ privateKey, authenticatorData, clientDataHash }) => {
   const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
   const nonce = hash('sha256', Buffer.concat([authenticatorData, clientDataHash]), 'buffer')

@@ -19,7 +19,7 @@ import {
   android,
   apple,
   CHALLENGE,
-  MAKER,
+  MANUFACTURER,
   ORIGIN,
   register,
   registrationVerifier,
@@ -28,71 +28,78 @@ import {
 } from './test-pki.ts'
 
 const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
-const stranger = createAuthenticatorAuthority(AAGUID)
+const untrusted = createAuthenticatorAuthority(AAGUID)
 
 const REGISTRATIONS: readonly (readonly [
   what: string,
   options: Partial<AuthenticatorOptions>,
   verdict: string,
 ])[] = [
-  ['a maker’s authenticator', { attestation: MAKER.attestation }, 'production attested'],
   [
-    'a maker’s authenticator whose keys can be copied',
-    { attestation: MAKER.attestation, flags: userPresent | userVerified | backupEligible },
+    'an authenticator of a trusted manufacturer',
+    { attestation: MANUFACTURER.attestation },
+    'production attested',
+  ],
+  [
+    'an authenticator of a trusted manufacturer with a synced key',
+    { attestation: MANUFACTURER.attestation, flags: userPresent | userVerified | backupEligible },
     'production unattested',
   ],
-  ['an authenticator of an unknown maker', { attestation: stranger.attestation }, 'root'],
+  ['an authenticator of an unknown manufacturer', { attestation: untrusted.attestation }, 'root'],
   [
     'an authenticator of another model',
-    { attestation: MAKER.attestation, aaguid: Buffer.alloc(16, 8) },
+    { attestation: MANUFACTURER.attestation, aaguid: Buffer.alloc(16, 8) },
     'statement_aaguid',
   ],
-  ['nobody', { attestation: noAttestation }, 'production unattested'],
+  ['no attestation', { attestation: noAttestation }, 'production unattested'],
   [
-    'nobody, with something to say',
+    'no attestation with a member',
     { attestation: withMembers(noAttestation, (members) => members.set('x', 1)) },
     'statement',
   ],
-  ['the key itself', { attestation: selfAttestation }, 'production unattested'],
+  ['self attestation', { attestation: selfAttestation }, 'production unattested'],
   [
-    'a key that signs another algorithm’s name',
+    'self attestation with another algorithm',
     { attestation: withMembers(selfAttestation, (members) => members.set('alg', -257)) },
     'statement',
   ],
   [
-    'a key that signs something else',
+    'self attestation over other client data',
     { attestation: (about) => selfAttestation({ ...about, clientDataHash: Buffer.alloc(32) }) },
     'statement_signature',
   ],
   [
-    'a maker that signs something else',
-    { attestation: (about) => MAKER.attestation({ ...about, clientDataHash: Buffer.alloc(32) }) },
+    'a manufacturer’s statement over other client data',
+    {
+      attestation: (about) =>
+        MANUFACTURER.attestation({ ...about, clientDataHash: Buffer.alloc(32) }),
+    },
     'statement_signature',
   ],
   [
-    'a maker without certificates',
-    { attestation: withMembers(MAKER.attestation, (members) => members.set('x5c', [])) },
+    'a manufacturer’s statement without certificates',
+    { attestation: withMembers(MANUFACTURER.attestation, (members) => members.set('x5c', [])) },
     'chain_length',
   ],
   [
-    'a maker with the root as well',
+    'a manufacturer’s statement with its root',
     {
-      attestation: withMembers(MAKER.attestation, (members) =>
-        (members.get('x5c') as Buffer[]).push(MAKER.root),
+      attestation: withMembers(MANUFACTURER.attestation, (members) =>
+        (members.get('x5c') as Buffer[]).push(MANUFACTURER.root),
       ),
     },
     'production attested',
   ],
   [
-    'a maker with another’s root',
+    'a manufacturer’s statement with another root',
     {
-      attestation: withMembers(MAKER.attestation, (members) =>
-        (members.get('x5c') as Buffer[]).push(stranger.root),
+      attestation: withMembers(MANUFACTURER.attestation, (members) =>
+        (members.get('x5c') as Buffer[]).push(untrusted.root),
       ),
     },
     'issuer_name_or_signature',
   ],
-  ['a format nobody knows', { attestation: () => ['compound', new Map()] }, 'statement_format'],
+  ['an unknown format', { attestation: () => ['compound', new Map()] }, 'statement_format'],
   ['Android hardware', { attestation: android() }, 'production attested'],
   [
     'Android hardware of an unlocked phone',
@@ -100,7 +107,7 @@ const REGISTRATIONS: readonly (readonly [
     'sandbox attested',
   ],
   [
-    'Android hardware that signs something else',
+    'Android hardware with a signature over other data',
     {
       attestation: (about) =>
         withMembers(android(), (members) =>
@@ -124,17 +131,17 @@ const REGISTRATIONS: readonly (readonly [
   ],
   ['an iPhone', { attestation: apple }, 'production attested'],
   [
-    'an iPhone that names its algorithm',
+    'an iPhone’s statement with its algorithm',
     { attestation: withMembers(apple, (members) => members.set('alg', -7)) },
     'production attested',
   ],
   [
-    'an iPhone with another algorithm',
+    'an iPhone’s statement with another algorithm',
     { attestation: withMembers(apple, (members) => members.set('alg', -257)) },
     'statement',
   ],
   [
-    'an iPhone with something else to say',
+    'an iPhone’s statement with a signature',
     { attestation: withMembers(apple, (members) => members.set('sig', Buffer.of(1))) },
     'statement',
   ],
@@ -151,10 +158,10 @@ const REGISTRATIONS: readonly (readonly [
     },
     'statement_key',
   ],
-  ['a person who was not verified', { flags: userPresent }, 'user_verified'],
-  ['a person who was not there', { flags: userVerified }, 'user_present'],
+  ['an authenticator that did not verify the user', { flags: userPresent }, 'user_verified'],
+  ['an authenticator without user presence', { flags: userVerified }, 'user_present'],
   [
-    'a copied key that cannot be copied',
+    'a backed-up key that is not eligible for backup',
     { flags: userPresent | userVerified | backedUp },
     'backup_flags',
   ],
@@ -166,7 +173,7 @@ const REGISTRATIONS: readonly (readonly [
 ]
 
 for (const [what, options, verdict] of REGISTRATIONS) {
-  test(`webauthn: ${what} attests: ${verdict}`, async () => {
+  test(`webauthn: ${what}: ${verdict}`, async () => {
     const registered = await register(options)
     if (verdict === 'issuer_name_or_signature') return assert.ok(!registered.ok)
     const shown = registered.ok
@@ -176,13 +183,13 @@ for (const [what, options, verdict] of REGISTRATIONS) {
   })
 }
 
-test('webauthn: an authenticator under a test root is attested, and a sandbox device', async () => {
-  const registered = await register({ attestation: MAKER.attestation }, trustOf('sandbox'))
+test('webauthn: returns attested and sandbox for an authenticator under a test root', async () => {
+  const registered = await register({ attestation: MANUFACTURER.attestation }, trustOf('sandbox'))
   assert.ok(registered.ok)
   assert.deepEqual([registered.value.environment, registered.value.attested], ['sandbox', true])
 })
 
-test('webauthn: a certificate of a trusted maker that is not for authenticators attests nothing', async () => {
+test('webauthn: rejects a certificate of a trusted manufacturer that is not for authenticators', async () => {
   const model = [
     ['country', 'AA'],
     ['organization', 'x'],
@@ -190,12 +197,12 @@ test('webauthn: a certificate of a trusted maker that is not for authenticators 
     ['commonName', 'x'],
   ] as const
   const verdictOf = async (subject: readonly (typeof model)[number][]) => {
-    const maker = createAuthenticatorAuthority(AAGUID, { subject })
-    const certificate = readCertificate(maker.root)
+    const manufacturer = createAuthenticatorAuthority(AAGUID, { subject })
+    const certificate = readCertificate(manufacturer.root)
     assert.ok(certificate)
     return wordOf(
       await register(
-        { attestation: maker.attestation },
+        { attestation: manufacturer.attestation },
         { ...trustOf(), packed: [{ certificate, environment: 'production' }] },
       ),
     )
@@ -210,7 +217,7 @@ test('webauthn: a certificate of a trusted maker that is not for authenticators 
 
 test('webauthn: attests no key without a configured root', async () => {
   assert.equal(
-    wordOf(await register({ attestation: MAKER.attestation }, { ...trustOf(), packed: [] })),
+    wordOf(await register({ attestation: MANUFACTURER.attestation }, { ...trustOf(), packed: [] })),
     'root',
   )
   assert.equal(
@@ -224,7 +231,7 @@ test('webauthn: attests no key without a configured root', async () => {
   assert.equal(appleWebAuthnRoots().length, 1)
 })
 
-test('webauthn: client data of another type, challenge, or frame registers nothing', async () => {
+test('webauthn: rejects client data of another type, challenge, or frame', async () => {
   const verify = registrationVerifier()
   const honest = createAuthenticator({ origin: ORIGIN }).register(CHALLENGE)
   const sent = JSON.parse(Buffer.from(honest.response.clientDataJSON, 'base64url').toString())
@@ -265,11 +272,11 @@ test('webauthn: client data of another type, challenge, or frame registers nothi
   assert.equal(wordOf(await verify(CHALLENGE, { ...honest, id: 'AAAA' })), 'credential_id')
 })
 
-test('webauthn: whatever is sent as a registration is refused, and never throws', {
+test('webauthn: rejects any altered registration and never throws', {
   timeout,
 }, async (t) => {
   const verify = registrationVerifier()
-  const honest = [MAKER.attestation, android()].map((attestation) =>
+  const honest = [MANUFACTURER.attestation, android()].map((attestation) =>
     createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, attestation }).register(CHALLENGE),
   )
   for (const registration of honest)
@@ -278,7 +285,7 @@ test('webauthn: whatever is sent as a registration is refused, and never throws'
   const samples = honest.flatMap(({ response }) =>
     members.map((member) => Buffer.from(response[member], 'base64url')),
   )
-  const told = await fuzz(samples, async (input) => {
+  const summary = await fuzz(samples, async (input) => {
     for (const registration of honest) {
       for (const member of members) {
         const response = { ...registration.response, [member]: input.toString('base64url') }
@@ -287,5 +294,5 @@ test('webauthn: whatever is sent as a registration is refused, and never throws'
       }
     }
   })
-  t.diagnostic(told)
+  t.diagnostic(summary)
 })

@@ -4,7 +4,16 @@ import { test } from 'node:test'
 import { type Attestation, der, selfAttestation, createCertificate, pemOf } from '@bonded/simulator'
 import { attestationRoots } from '../../src/webauthn/trust.ts'
 import { wordOf } from '../android/trust.ts'
-import { android, apple, MAKER, NO_POINT, NOW, register, trustOf, withMembers } from './test-pki.ts'
+import {
+  android,
+  apple,
+  MANUFACTURER,
+  NO_POINT,
+  NOW,
+  register,
+  trustOf,
+  withMembers,
+} from './test-pki.ts'
 
 const { explicit, octets, sequence } = der
 const DAY_MS = 86_400_000
@@ -21,8 +30,7 @@ const textInList: Tamper = (members) =>
   members.set('x5c', [...(members.get('x5c') as Buffer[]), 'certificate'])
 
 /**
- * Statements that hold but for their form: what a looser reader takes, the next one reads
- * otherwise.
+ * Valid statements in an invalid form. Two lenient readers could read such a form differently.
  */
 const STATEMENTS: readonly (readonly [
   what: string,
@@ -33,16 +41,16 @@ const STATEMENTS: readonly (readonly [
     'the key’s own statement',
     selfAttestation,
     [
-      ['one member more', oneMore, 'statement'],
+      ['an additional member', oneMore, 'statement'],
       ['another algorithm', anotherAlgorithm, 'statement'],
       ['text for a signature', textForSignature, 'statement_signature'],
     ],
   ],
   [
-    'a maker’s statement',
-    MAKER.attestation,
+    'a manufacturer’s statement',
+    MANUFACTURER.attestation,
     [
-      ['one member more', oneMore, 'statement'],
+      ['an additional member', oneMore, 'statement'],
       ['another algorithm', anotherAlgorithm, 'statement'],
       ['no algorithm', noAlgorithm, 'statement'],
       ['text for a signature', textForSignature, 'statement_signature'],
@@ -54,7 +62,7 @@ const STATEMENTS: readonly (readonly [
     'Android’s statement',
     android(),
     [
-      ['one member more', oneMore, 'statement'],
+      ['an additional member', oneMore, 'statement'],
       ['another algorithm', anotherAlgorithm, 'statement'],
       ['no algorithm', noAlgorithm, 'statement'],
       ['text for a signature', textForSignature, 'statement_signature'],
@@ -66,7 +74,7 @@ const STATEMENTS: readonly (readonly [
     'Apple’s statement',
     apple,
     [
-      ['one member more', oneMore, 'statement'],
+      ['an additional member', oneMore, 'statement'],
       ['a certificate outside a list', noList, 'statement'],
       ['text among the certificates', textInList, 'statement'],
     ],

@@ -138,7 +138,7 @@ const CERTIFICATES: readonly (readonly [
 ]
 
 for (const [what, parts, by] of CERTIFICATES) {
-  test(`x509: ${what}, is ${by.length === 0 ? 'no certificate' : `a certificate in ${by.join(' and ')}`}`, () => {
+  test(`x509: ${what}: ${by.length === 0 ? 'rejected' : `accepted as ${by.join(' and ')}`}`, () => {
     assert.deepEqual(readersOf(parts), by)
   })
 }
@@ -152,7 +152,7 @@ test('x509: rejects an outer algorithm that differs from the signed one, and byt
   assert.deepEqual(readersOf(HONEST, own), [])
 })
 
-test('x509: a certificate of version 1 says neither its version nor extensions', () => {
+test('x509: reads a version 1 certificate, which has no version and no extensions', () => {
   assert.deepEqual(
     readersOf(
       HONEST.slice(SERIAL, EXTENSIONS),
@@ -163,7 +163,7 @@ test('x509: a certificate of version 1 says neither its version nor extensions',
   )
 })
 
-test('x509: a certificate is read up to 8 KiB, a state’s up to 16', () => {
+test('x509: reads certificates up to 8 KiB, and a state’s up to 16 KiB', () => {
   const ofLength = (length: number) =>
     extended(sequence(oid('1.2.3.4'), octets(Buffer.alloc(length))))
   assert.deepEqual(readersOf(ofLength(7 * 1024)), ['der', 'ber'])
@@ -171,7 +171,7 @@ test('x509: a certificate is read up to 8 KiB, a state’s up to 16', () => {
   assert.deepEqual(readersOf(ofLength(16 * 1024)), [])
 })
 
-test('x509: a certificate is valid from its first instant to its last', () => {
+test('x509: accepts a certificate from its first instant to its last', () => {
   const dates = { notBefore: 1_000, notAfter: 2_000 }
   const at = [999, 1_000, 1_500, 2_000, 2_001].map((instant) => isValidAt(dates, instant))
   assert.deepEqual(at, [false, true, true, true, false])
@@ -201,7 +201,7 @@ const CONSTRAINTS: readonly (readonly [what: string, hex: string, below: number 
 ]
 
 for (const [what, hex, below] of CONSTRAINTS) {
-  test(`x509: constraints that say ${what}: ${below === undefined ? 'no authority' : below}`, () => {
+  test(`x509: basic constraints with ${what}: ${below === undefined ? 'not an authority' : below}`, () => {
     assert.equal(pathLengthOf(saying(EXTENSION.basicConstraints, hex)), below)
   })
 }
@@ -210,7 +210,7 @@ test('x509: treats a certificate without basic constraints as a leaf', () => {
   assert.equal(pathLengthOf(SAYS_NOTHING), undefined)
 })
 
-test('x509: usage that cannot be read allows nothing, and usage that is not there forbids nothing', () => {
+test('x509: allows no usage if it is unreadable, and any usage if it is absent', () => {
   assert.equal(keyUsageOf(SAYS_NOTHING), undefined)
   assert.equal(keyUsageOf(saying(EXTENSION.keyUsage, '03020780')), 0x80)
   assert.equal(keyUsageOf(saying(EXTENSION.keyUsage, '03020106')), 0x06)
@@ -218,7 +218,7 @@ test('x509: usage that cannot be read allows nothing, and usage that is not ther
     assert.equal(keyUsageOf(saying(EXTENSION.keyUsage, hex)), 0, hex)
 })
 
-test('x509: purposes that cannot be read allow none, and purposes that are not there are not limited', () => {
+test('x509: allows no purpose if they are unreadable, and any purpose if they are absent', () => {
   assert.equal(purposesOf(SAYS_NOTHING), undefined)
   assert.deepEqual(purposesOf(saying(EXTENSION.extendedKeyUsage, '30070605678108030a')), [
     '2.23.136.3.10',
@@ -228,7 +228,7 @@ test('x509: purposes that cannot be read allow none, and purposes that are not t
     assert.deepEqual(purposesOf(saying(EXTENSION.extendedKeyUsage, hex)), [], hex)
 })
 
-test('x509: a key’s own id is not its issuer’s, and neither is read from the other', () => {
+test('x509: reads the subject key id and the authority key id separately', () => {
   const own = saying(EXTENSION.subjectKeyId, '04020102')
   const issuer = saying(EXTENSION.authorityKeyId, '300480020304')
   assert.equal(keyIdOf(own, 'own')?.toString('hex'), '0102')
@@ -262,7 +262,7 @@ test('x509: reports unknown critical extensions, and only critical ones', () => 
   )
 })
 
-test('x509: an algorithm with parameters of its own is not the one that has none', () => {
+test('x509: distinguishes an algorithm with parameters from the same one without', () => {
   const sha256 = '2.16.840.1.101.3.4.2.1'
   const read = (id: string, ...parameters: Uint8Array[]) =>
     readAlgorithm(readTlv(sequence(oid(id), ...parameters)))
@@ -281,7 +281,7 @@ test('x509: an algorithm with parameters of its own is not the one that has none
   assert.equal(digestOf(read('1.2.840.113549.2.5')), undefined)
 })
 
-test('x509: names differ where their parts do, whatever their case and spaces', () => {
+test('x509: compares names by their components, ignoring case and spaces', () => {
   const canonical = (...parts: Uint8Array[]) =>
     readName(readTlv(sequence(...parts.map((part) => setOf(part))))).canonical
   const one = commonName(utf8('Bonded  CA'))
@@ -291,7 +291,7 @@ test('x509: names differ where their parts do, whatever their case and spaces', 
   assert.notEqual(canonical(one, commonName(utf8('x'))), canonical(commonName(utf8('x')), one))
 })
 
-test('a critical flag of any non-zero byte is true', () => {
+test('x509: reads a critical flag of any non-zero byte as true', () => {
   for (const [byte, critical] of [
     [0x00, false],
     [0x01, true],

@@ -94,9 +94,9 @@ test('notifies the channel within a second when the command line kills a session
   const closed = new Promise<number>((resolve) => socket.once('close', resolve))
   await greeted.promise
 
-  const told = await m.jsonMeanwhile('session', 'kill', session.id)
+  const killed = await m.jsonMeanwhile('session', 'kill', session.id)
   const killedAt = Date.now()
-  assert.deepEqual([told.state, told.ended_reason], ['killed', 'killed_by_operator'])
+  assert.deepEqual([killed.state, killed.ended_reason], ['killed', 'killed_by_operator'])
   assert.equal(await closed, 1000)
   const last = frames.at(-1)
   assert.deepEqual(

@@ -51,12 +51,14 @@ test('prefers a flag to the environment and the environment to the file, and pri
     value: string
     source: string
   }[]
-  const told = Object.fromEntries(printed.map(({ name, value, source }) => [name, [value, source]]))
-  assert.deepEqual(told.BONDED_PORT, ['1003', 'flag'])
-  assert.deepEqual(told.BONDED_HOST, ['::1', 'environment'])
-  assert.deepEqual(told.BONDED_APP_SCHEME, ['acme', 'file'])
-  assert.deepEqual(told.BONDED_PUBLIC_ORIGIN, ['http://localhost:1003', 'default'])
-  assert.deepEqual(told.BONDED_ROOT_KEYS, ['new (keys hidden)', 'environment'])
+  const bySetting = Object.fromEntries(
+    printed.map(({ name, value, source }) => [name, [value, source]]),
+  )
+  assert.deepEqual(bySetting.BONDED_PORT, ['1003', 'flag'])
+  assert.deepEqual(bySetting.BONDED_HOST, ['::1', 'environment'])
+  assert.deepEqual(bySetting.BONDED_APP_SCHEME, ['acme', 'file'])
+  assert.deepEqual(bySetting.BONDED_PUBLIC_ORIGIN, ['http://localhost:1003', 'default'])
+  assert.deepEqual(bySetting.BONDED_ROOT_KEYS, ['new (keys hidden)', 'environment'])
   assert.ok(
     !JSON.stringify(printed).includes(key) && !m.run('config', 'print').stdout.includes(key),
   )

@@ -36,12 +36,12 @@ const NOBODY = 65_534
 /** A refusal as a stranger reads it: what, where, what to do, on one line and without a stack. */
 function assertRefused(
   { status, stderr }: { status: number | null; stderr: string },
-  ...told: RegExp[]
+  ...expected: RegExp[]
 ): void {
   assert.equal(status, 1, stderr)
   assert.equal(stderr.trim().split('\n').length, 1, stderr)
   assert.doesNotMatch(stderr, / at .*:\d+:\d+/)
-  for (const pattern of told) assert.match(stderr, pattern)
+  for (const pattern of expected) assert.match(stderr, pattern)
 }
 
 test('rejects a file that is not a database, and does not change it', () => {
@@ -204,7 +204,7 @@ test('names the setting of an address that this machine does not have', () => {
 })
 
 const GOOD_KEY = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
-for (const [what, keys, told] of [
+for (const [what, keys, message] of [
   ['malformed', 'k1:AAAA:more', /key 1 is not of the form id:base64url/],
   ['too short', 'k1:AAAA', /key k1 is not 32 bytes/],
   ['not random', `k1:${Buffer.alloc(32, 1).toString('base64url')}`, /key k1 is not random/],
@@ -218,7 +218,7 @@ for (const [what, keys, told] of [
     ]) {
       const ran = m.run(...command)
       assert.equal(ran.status, 2)
-      assert.match(ran.stderr, told)
+      assert.match(ran.stderr, message)
       assert.match(ran.stderr, /^error: BONDED_ROOT_KEYS: .*openssl rand/)
       assert.ok(!ran.stderr.includes(GOOD_KEY))
     }

@@ -202,12 +202,12 @@ test('rejects seconds out of order, duplicated or beyond the window', () => {
   const { window_ms, features } = windowOf(60, walk)
   const [first, second, ...others] = features
   assert.ok(first && second)
-  const bent: readonly (readonly SensorFeature[])[] = [
+  const malformed: readonly (readonly SensorFeature[])[] = [
     [second, first, ...others],
     [first, first, ...others],
     [first, ...others, { ...second, t_ms: window_ms + 1 }],
   ]
-  for (const wrong of bent)
+  for (const wrong of malformed)
     assert.equal(scored({ window_ms, features: wrong as SensorFeature[] }), 0)
 })
 

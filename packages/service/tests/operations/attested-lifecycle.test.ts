@@ -141,7 +141,7 @@ async function assertUseless(h: Harness, phone: TestPhone, step: string): Promis
     404,
   )
   assert.equal((await h.get(session)).body.state, 'pending')
-  assert.ok((await stepsOf(h, session)).every((told) => told === step))
+  assert.ok((await stepsOf(h, session)).every((recorded) => recorded === step))
 }
 
 /** A summary as good as the service's own, so that only the device itself can prevent the bond. */

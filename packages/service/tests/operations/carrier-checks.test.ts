@@ -72,8 +72,8 @@ test('adds carrier evidence to a session with a phone number, and reports it in 
   assert.deepEqual(evidence.body.verified_evidence.carrier, { ...WELL, checked_at: h.now() })
   const bonded = await h.attest(phone, seen, { signals: withToken(h) })
   assert.equal(bonded.body.state, 'bonded')
-  const { source: _, ...told } = WELL
-  assert.deepEqual((await h.get(session)).body.verification.carrier, told)
+  const { source: _, ...finding } = WELL
+  assert.deepEqual((await h.get(session)).body.verification.carrier, finding)
   assert.equal(
     (await timelineOf(h, session)).some(({ kind }: { kind: string }) => kind === 'carrier'),
     false,
@@ -167,7 +167,7 @@ test('never stores or prints a phone number in logs, metrics, timelines, respons
   using meter = prometheusMeter({ version: '0.0.0' })
   await using setting = await withCarrier({ meter })
   const { h, fakeCarrier } = setting
-  const told: string[] = []
+  const answers: string[] = []
   // Answered well, and refused in the carrier's own words, which hold the number.
   for (const mood of [undefined, { status: 403, code: 'PERMISSION_DENIED' }] as const) {
     if (mood)
@@ -187,7 +187,7 @@ test('never stores or prints a phone number in logs, metrics, timelines, respons
     const { session, phone, seen } = await claimed(h, body)
     const attested = await h.attest(phone, seen, { signals: withToken(h) })
     const timeline = await timelineOf(h, session)
-    told.push(
+    answers.push(
       twice.text,
       again.text,
       attested.text,
@@ -202,8 +202,10 @@ test('never stores or prints a phone number in logs, metrics, timelines, respons
   const files = ['', '-wal', '-shm']
     .map((end) => h.databaseFile + end)
     .filter((file) => existsSync(file))
-  assert.ok(told.length === 12 && h.lines.length > 10 && figures.length > 1000 && files.length > 1)
-  for (const text of [...told, ...h.lines, figures]) assert.ok(!text.includes(digits), text)
+  assert.ok(
+    answers.length === 12 && h.lines.length > 10 && figures.length > 1000 && files.length > 1,
+  )
+  for (const text of [...answers, ...h.lines, figures]) assert.ok(!text.includes(digits), text)
   for (const file of files) assert.equal(readFileSync(file).indexOf(digits), -1, file)
 })
 

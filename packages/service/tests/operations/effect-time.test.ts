@@ -25,10 +25,10 @@ async function expiresMeanwhile(
   const { id } = prepared
   const outcome = begin(prepared)
   h.clock.advance(300_000)
-  const told = await service.store.read((tables) => tables.sessions.find(id))
+  const before = await service.store.read((tables) => tables.sessions.find(id))
   const { ok } = await outcome
   const stored = await service.store.read((tables) => tables.sessions.find(id))
-  return { ok, unchanged: stored?.seq === told?.seq && stored?.state === told?.state }
+  return { ok, unchanged: stored?.seq === before?.seq && stored?.state === before?.state }
 }
 
 async function prepare(state: State) {

@@ -169,8 +169,8 @@ test('rejects the simulated vendors for a production tenant', async () => {
 test('protects the vendors’ private keys with file permissions, and gives the service none', async () => {
   await using beside = await besideEachOther('sandbox')
   assert.equal(statSync(join(beside.folder, 'phone-authority.json')).mode & 0o777, 0o600)
-  const told = readFileSync(findTestRoots(beside.folder) ?? '', 'utf8')
-  assert.doesNotMatch(told, /PRIVATE/)
+  const testRoots = readFileSync(findTestRoots(beside.folder) ?? '', 'utf8')
+  assert.doesNotMatch(testRoots, /PRIVATE/)
   const again = loadTestAuthority(beside.folder)
-  assert.ok(told.includes(JSON.stringify(again.apple.root).slice(1, -1)))
+  assert.ok(testRoots.includes(JSON.stringify(again.apple.root).slice(1, -1)))
 })

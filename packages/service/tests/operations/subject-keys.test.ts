@@ -253,11 +253,11 @@ test('a token alone removes nothing, and a device removes only devices of its ow
   // Signed for itself, sent for the sibling.
   const sibling = await h.register(victim)
   const body = removalRequest(victim, victim.device_id, h.now(), { origin: PUBLIC_ORIGIN })
-  const bent = await h.api('POST', `/devices/${sibling.device_id}/removal`, {
+  const tampered = await h.api('POST', `/devices/${sibling.device_id}/removal`, {
     token: victim.device_token,
     body,
   })
-  assert.equal(reasonOf(bent), 'assertion_invalid')
+  assert.equal(reasonOf(tampered), 'assertion_invalid')
   assert.deepEqual(
     (await keysOf(h, victim)).toSorted(),
     [victim.device_id, sibling.device_id].toSorted(),

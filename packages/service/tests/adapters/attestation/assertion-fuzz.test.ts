@@ -33,7 +33,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
     const samples = MEMBERS.flatMap((member) => decodeBase64url(honest[member] ?? '') ?? []).map(
       (bytes) => Buffer.from(bytes),
     )
-    const told = await fuzz(samples, (input) => {
+    const summary = await fuzz(samples, (input) => {
       // Both encoded bytes and arbitrary text.
       for (const text of [input.toString('base64url'), input.toString('latin1')]) {
         for (const member of MEMBERS) {
@@ -47,7 +47,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
         }
       }
     })
-    t.diagnostic(told)
+    t.diagnostic(summary)
   })
 }
 

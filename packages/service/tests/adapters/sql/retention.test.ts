@@ -188,9 +188,9 @@ test('purges a large backlog in bounded batches over later turns', async () => {
     used_challenge: 0,
   })
   // Another connection stored the backlog, which has a separate log line.
-  const told = h.lines.slice(lines).map((line) => JSON.parse(line) as Record<string, unknown>)
+  const logged = h.lines.slice(lines).map((line) => JSON.parse(line) as Record<string, unknown>)
   assert.deepEqual(
-    told
+    logged
       .filter(({ work }) => work !== 'publish_external')
       .map(({ msg, work, sessions, batches }) => [msg, work, sessions, batches]),
     [['background', 'purge', backlog, 5]],

@@ -171,12 +171,12 @@ test('webauthn: rejects trailing data after any member and truncated authenticat
   assert.ok(registered.ok)
   const device = { ...registered.value, format: 'webauthn' } as unknown as Device
   const appAttest = authenticator.assert('payload')
-  const verdictOf = (bent: object) =>
+  const verdictOf = (tampering: object) =>
     outcomeOf(
       webauthnVerifier({ origin: ORIGIN }).verify({
         device,
         payload: 'payload',
-        appAttest: { ...appAttest, ...bent },
+        appAttest: { ...appAttest, ...tampering },
       }),
     )
   assert.equal(verdictOf({}), 'ok')

@@ -17,7 +17,7 @@ import {
   AAGUID,
   android,
   CHALLENGE,
-  MAKER,
+  MANUFACTURER,
   NOW,
   ORIGIN,
   trustOf,
@@ -88,8 +88,8 @@ const otherRp = Buffer.concat([
   authenticatorData.subarray(FLAGS_AT),
 ])
 
-const FORMS: readonly (readonly [what: string, bent: object, verdict: string])[] = [
-  ['nothing bent', {}, 'ok'],
+const FORMS: readonly (readonly [what: string, tampering: object, verdict: string])[] = [
+  ['no change', {}, 'ok'],
   [
     'junk after the client data',
     { response: { ...response, clientDataJSON: `${response.clientDataJSON}=` } },
@@ -136,9 +136,9 @@ const FORMS: readonly (readonly [what: string, bent: object, verdict: string])[]
   ],
 ]
 
-for (const [what, bent, verdict] of FORMS) {
+for (const [what, tampering, verdict] of FORMS) {
   test(`webauthn: a registration with ${what}: ${verdict}`, () => {
-    const registration = { id, type: 'public-key' as const, response, ...bent }
+    const registration = { id, type: 'public-key' as const, response, ...tampering }
     assert.equal(outcomeOf(verify({ challenge: CHALLENGE, registration }, NOW).result), verdict)
   })
 }
@@ -162,7 +162,7 @@ test('webauthn: rejects an unattested key that claims UV and BE for production, 
     attestation: noAttestation,
     flags: userPresent | userVerified | backupEligible,
   })
-  const chip = register({ attestation: MAKER.attestation })
+  const chip = register({ attestation: MANUFACTURER.attestation })
   assert.ok(script.ok && chip.ok)
   const workflow = { name: 'wire', actions: ['approve'] } as unknown as Parameters<
     typeof policyOf

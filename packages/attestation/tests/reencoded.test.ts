@@ -16,12 +16,12 @@ import { verifyAppAttestation } from '../src/apple/verify-attestation.ts'
 import { attest, trustAt, wordOf } from './android/trust.ts'
 import { anyBuildOf } from './apple/recordings.ts'
 import { inBatches } from './harness/in-batches.ts'
-import { cborRespellings, derRespellings } from './harness/respellings.ts'
+import { reencodeCbor, reencodeDer } from './harness/reencode.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const CHALLENGE = Buffer.alloc(32, 3)
 
-test('a certificate of an Android chain that is written otherwise registers no key', async () => {
+test('rejects an Android chain with a certificate in another encoding', async () => {
   const authority = createAndroidAuthority()
   const app = {
     package: SIMULATED_APP.package,
@@ -32,18 +32,18 @@ test('a certificate of an Android chain that is written otherwise registers no k
     generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey,
     honestDescription(CHALLENGE),
   )
-  const verdictOf = async (bent: readonly Uint8Array[]) =>
-    wordOf(await attest(bent, CHALLENGE, trust))
+  const verdictOf = async (certificates: readonly Uint8Array[]) =>
+    wordOf(await attest(certificates, CHALLENGE, trust))
   assert.equal(await verdictOf(chain), 'ok')
-  const bent = chain.flatMap((certificate, at) =>
-    derRespellings(certificate).map(({ what, bytes }) => ({
+  const reencoded = chain.flatMap((certificate, at) =>
+    reencodeDer(certificate).map(({ what, bytes }) => ({
       what: `${at}: ${what}`,
       chain: chain.with(at, bytes),
     })),
   )
-  const verdicts = await inBatches(bent, (one) => verdictOf(one.chain))
+  const verdicts = await inBatches(reencoded, (one) => verdictOf(one.chain))
   assert.ok(verdicts.length > 1_000)
-  assert.equal(bent[verdicts.indexOf('ok')]?.what, undefined)
+  assert.equal(reencoded[verdicts.indexOf('ok')]?.what, undefined)
 })
 
 const APP_ID = 'TEAM123456.example.bank'
@@ -81,24 +81,24 @@ function appleVerdict(keyId: Buffer, bytes: Buffer) {
   return wordOf(verifyAppAttestation(facts, appleTrust([anyBuildOf(APP_ID)], [APPLE.root])))
 }
 
-test('an Apple attestation that is written otherwise, or either of its certificates, registers no key', () => {
-  const { keyId, leaf, issuer, ...parts } = appleObject()
-  const honest = attestationObject({ ...parts, chain: [leaf, issuer] })
+test('rejects an Apple attestation that is in another encoding, as a whole or in a certificate', () => {
+  const { keyId, leaf, issuer, ...members } = appleObject()
+  const honest = attestationObject({ ...members, chain: [leaf, issuer] })
   assert.equal(appleVerdict(keyId, honest), 'ok')
-  const bent = [
-    ...cborRespellings(honest),
-    ...derRespellings(leaf).map(({ what, bytes }) => ({
+  const reencoded = [
+    ...reencodeCbor(honest),
+    ...reencodeDer(leaf).map(({ what, bytes }) => ({
       what: `leaf ${what}`,
-      bytes: attestationObject({ ...parts, chain: [bytes, issuer] }),
+      bytes: attestationObject({ ...members, chain: [bytes, issuer] }),
     })),
-    ...derRespellings(issuer).map(({ what, bytes }) => ({
+    ...reencodeDer(issuer).map(({ what, bytes }) => ({
       what: `issuer ${what}`,
-      bytes: attestationObject({ ...parts, chain: [leaf, bytes] }),
+      bytes: attestationObject({ ...members, chain: [leaf, bytes] }),
     })),
   ]
-  const verdicts = bent.map(({ bytes }) => appleVerdict(keyId, bytes))
+  const verdicts = reencoded.map(({ bytes }) => appleVerdict(keyId, bytes))
   assert.ok(verdicts.length > 500)
-  assert.equal(bent[verdicts.indexOf('ok')]?.what, undefined)
+  assert.equal(reencoded[verdicts.indexOf('ok')]?.what, undefined)
 })
 
 /** Header, AAGUID, length and credential id; then the COSE key. */
@@ -108,28 +108,29 @@ const COSE_KEY_BYTES = 77
 test('rejects a key or a map of iOS 27 in another encoding, although the certificate covers it', () => {
   const [from, to] = [COSE_KEY_AT, COSE_KEY_AT + COSE_KEY_BYTES]
   const verdictOf = (tamper: (data: Buffer) => Buffer) => {
-    const { keyId, leaf, issuer, ...parts } = appleObject(tamper)
-    return appleVerdict(keyId, attestationObject({ ...parts, chain: [leaf, issuer] }))
+    const { keyId, leaf, issuer, ...members } = appleObject(tamper)
+    return appleVerdict(keyId, attestationObject({ ...members, chain: [leaf, issuer] }))
   }
   assert.equal(
     verdictOf((data) => Buffer.concat([data])),
     'ok',
   )
   const { authenticatorData } = appleObject()
-  const [spelledKeys, spelledMaps] = [
+  const [reencodedKeys, reencodedMaps] = [
     authenticatorData.subarray(from, to),
     authenticatorData.subarray(to),
-  ].map(cborRespellings)
-  assert.ok(spelledKeys && spelledMaps && spelledKeys.length > 30 && spelledMaps.length > 15)
-  // Members of a map that are left out are others, not the same written otherwise; and in which
-  // order they stand says nothing.
-  for (const [at, { what }] of spelledKeys.entries()) {
+  ].map(reencodeCbor)
+  assert.ok(
+    reencodedKeys && reencodedMaps && reencodedKeys.length > 30 && reencodedMaps.length > 15,
+  )
+  // A map without some members is another map, and the order of members has no meaning.
+  for (const [at, { what }] of reencodedKeys.entries()) {
     if (what.endsWith('reversed')) continue
     assert.notEqual(
       verdictOf((data) =>
         Buffer.concat([
           data.subarray(0, from),
-          cborRespellings(data.subarray(from, to))[at]?.bytes ?? data,
+          reencodeCbor(data.subarray(from, to))[at]?.bytes ?? data,
           data.subarray(to),
         ]),
       ),
@@ -137,7 +138,7 @@ test('rejects a key or a map of iOS 27 in another encoding, although the certifi
       what,
     )
   }
-  for (const { what, bytes } of spelledMaps) {
+  for (const { what, bytes } of reencodedMaps) {
     if (['reversed', 'emptied', 'left out'].includes(what)) continue
     assert.notEqual(
       verdictOf((data) => Buffer.concat([data.subarray(0, to), bytes])),
@@ -149,9 +150,9 @@ test('rejects a key or a map of iOS 27 in another encoding, although the certifi
 
 test('rejects truncated authenticator data, although the certificate covers it', () => {
   for (let length = 0; length < COSE_KEY_AT + COSE_KEY_BYTES; length++) {
-    const { keyId, leaf, issuer, ...parts } = appleObject((data) => data.subarray(0, length))
+    const { keyId, leaf, issuer, ...members } = appleObject((data) => data.subarray(0, length))
     assert.equal(
-      appleVerdict(keyId, attestationObject({ ...parts, chain: [leaf, issuer] })),
+      appleVerdict(keyId, attestationObject({ ...members, chain: [leaf, issuer] })),
       'authenticator_data',
       `${length} bytes`,
     )

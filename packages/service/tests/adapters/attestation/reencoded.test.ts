@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AppAttest, decodeBase64url } from '@bonded/contract'
-import {
-  cborRespellings,
-  derRespellings,
-} from '../../../../attestation/tests/harness/respellings.ts'
+import { reencodeCbor, reencodeDer } from '../../../../attestation/tests/harness/reencode.ts'
 import type { Device } from '../../../src/domain/session.ts'
 import { androidKey, appleKey, asTestRoots, webauthnKey } from '../../harness/attested-phones.ts'
 import { TestClock } from '../../harness/test-clock.ts'
@@ -31,7 +28,7 @@ test('rejects a re-encoded browser registration, except for another order of its
   const honest = Buffer.from(decodeBase64url(registration.response.attestationObject) ?? [])
   assert.equal(await verdictOf(honest), 'ok')
   const taken: string[] = []
-  for (const { what, bytes } of cborRespellings(honest))
+  for (const { what, bytes } of reencodeCbor(honest))
     if ((await verdictOf(bytes)) === 'ok') taken.push(what)
   assert.deepEqual(taken, ['reversed', '5.3 reversed'])
 })
@@ -60,7 +57,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
       )
     const signature = Buffer.from(decodeBase64url(honest.signature) ?? [])
     assert.equal(verdictOf(signature), 'ok')
-    for (const { what, bytes } of derRespellings(signature))
+    for (const { what, bytes } of reencodeDer(signature))
       assert.match(verdictOf(bytes), /^(signature|encoding)$/, what)
     for (const one of NUMBERS)
       for (const other of NUMBERS)

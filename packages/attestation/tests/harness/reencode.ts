@@ -1,8 +1,5 @@
-/**
- * The same object written otherwise, each with one change: what two readers might read as two
- * different things.
- */
-type Respelled = { readonly what: string; readonly bytes: Buffer }
+/** An object in another encoding, with one change that two parsers could read differently. */
+type Reencoded = { readonly what: string; readonly bytes: Buffer }
 
 /**
  * An element and its child elements. Signatures are DER inside a BIT STRING, and no signature
@@ -19,20 +16,20 @@ const BIT_STRING = 0x03
 const CONSTRUCTED = 0x20
 
 /**
- * DER: each element twice, without its content, with something after it, with a longer length, and
- * with an open one.
+ * Encodes DER with one change at a time: an element doubled, emptied, followed by another one, with a
+ * longer length, or with an indefinite one.
  */
-export function derRespellings(bytes: Buffer): readonly Respelled[] {
+export function reencodeDer(bytes: Buffer): readonly Reencoded[] {
   const [root] = derNodes(bytes)
   if (root === undefined) throw new RangeError('no element')
   return derVariants(root)
 }
 
-function derVariants({ tag, before, children, after }: DerNode): Respelled[] {
+function derVariants({ tag, before, children, after }: DerNode): Reencoded[] {
   const content = Buffer.concat([before, ...children.map(derBytes), after])
   const first = tag.readUInt8()
   const nothing = Buffer.of(0x05, 0x00)
-  const own: Respelled[] = [
+  const own: Reencoded[] = [
     { what: 'doubled', bytes: Buffer.concat([tlv(tag, content), tlv(tag, content)]) },
     { what: 'followed', bytes: Buffer.concat([tlv(tag, content), nothing]) },
     { what: 'left out', bytes: Buffer.alloc(0) },
@@ -45,7 +42,7 @@ function derVariants({ tag, before, children, after }: DerNode): Respelled[] {
       ]),
     },
     {
-      what: 'open length',
+      what: 'indefinite length',
       bytes: Buffer.concat([
         Buffer.of(first | CONSTRUCTED),
         tag.subarray(1),
@@ -125,7 +122,7 @@ function tlv(tag: Buffer, content: Buffer): Buffer {
   return Buffer.concat([tag, Buffer.from(head), content])
 }
 
-/** A value and the values in it: those of a map in pairs. */
+/** A value and its child values. A map has them in pairs. */
 interface CborNode {
   readonly major: number
   readonly argument: number
@@ -139,16 +136,17 @@ const MAP = 5
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 /**
- * CBOR: each value with a longer head, without an end, tagged, in a list, twice; numbers as floats,
- * texts behind a mark; maps and lists reversed, emptied, with a member twice.
+ * Encodes CBOR with one change at a time: a value with a longer head, of indefinite length, tagged, in
+ * a list, or doubled; a number as a float; a text after a byte order mark; a map or list reversed,
+ * emptied, or with a member twice.
  */
-export function cborRespellings(bytes: Buffer): readonly Respelled[] {
+export function reencodeCbor(bytes: Buffer): readonly Reencoded[] {
   const [root, to] = cborNode(bytes, 0)
   if (to !== bytes.length) throw new RangeError('more than one value')
   return cborVariants(root)
 }
 
-function cborVariants(node: CborNode): Respelled[] {
+function cborVariants(node: CborNode): Reencoded[] {
   const { major, argument, text, children } = node
   const step = major === MAP ? 2 : 1
   const items = Array.from({ length: children.length / step }, (_, at) =>
@@ -161,7 +159,7 @@ function cborVariants(node: CborNode): Respelled[] {
   const longer = Buffer.alloc(5, (major << 5) | 26)
   longer.writeUInt32BE(argument, 1)
   const pieces = major === 2 || major === 3 ? whole : content
-  const own: Respelled[] = [
+  const own: Reencoded[] = [
     { what: 'longer head', bytes: Buffer.concat([longer, content]) },
     { what: 'doubled', bytes: Buffer.concat([whole, whole]) },
     { what: 'followed', bytes: Buffer.concat([whole, Buffer.of(0xf6)]) },
@@ -174,7 +172,7 @@ function cborVariants(node: CborNode): Respelled[] {
     ...(major === TEXT
       ? [
           {
-            what: 'behind a mark',
+            what: 'after a byte order mark',
             bytes: cborBytes({
               ...node,
               argument: argument + BYTE_ORDER_MARK.length,
@@ -187,7 +185,7 @@ function cborVariants(node: CborNode): Respelled[] {
       ? []
       : [
           {
-            what: 'without an end',
+            what: 'indefinite length',
             bytes: Buffer.concat([Buffer.of((major << 5) | 31), pieces, Buffer.of(0xff)]),
           },
         ]),
