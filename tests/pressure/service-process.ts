@@ -32,7 +32,7 @@ function dying(store: Store, fault: Fault): Store {
       return value
     },
     read: (unit) => store.read(unit),
-    during: (requestId) => dying(store.during(requestId), fault),
+    during: (cause) => dying(store.during(cause), fault),
     health: () => store.health(),
     externalChanges: () => store.externalChanges(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),

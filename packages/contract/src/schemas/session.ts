@@ -163,8 +163,14 @@ export const TimelineEntry = closed({
   ),
   step: nullable(Type.String({ description: 'The exact check that refused.' })),
   request_id: nullable(
-    Type.String({ description: 'The request that did it; null where the time did.' }),
+    Type.String({ description: 'The request that caused it; null for an expiry.' }),
   ),
+  key_id: nullable(
+    Type.String({
+      description: 'Key id of the server credential of that request; null if it had none.',
+    }),
+  ),
+  key_name: nullable(Type.String({ description: 'The name of that key; null if it has none.' })),
 })
 export type TimelineEntry = Static<typeof TimelineEntry>
 

@@ -127,8 +127,10 @@ function describeSession(session: Session, state: SessionState) {
   }
 }
 
-function timelineLine({ at, seq, kind, reason, step, request_id }: TimelineEntry): string {
-  return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`, request_id]
+function timelineLine(entry: TimelineEntry): string {
+  const { at, seq, kind, reason, step, request_id, key_id, key_name } = entry
+  const key = key_id && `key ${key_name ?? key_id}`
+  return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`, request_id, key]
     .filter((part) => part !== null)
     .join('  ')
 }

@@ -90,7 +90,10 @@ export function serve<const E extends Endpoint>(
       async handler(request, reply) {
         const caller = await admitAfterBody({ service, endpoint, request, reply })
         const answered = handle({
-          service: serviceDuring(service, request.id as RequestId),
+          service: serviceDuring(service, {
+            requestId: request.id as RequestId,
+            keyId: caller.kind === 'backend' ? caller.credential.keyId : null,
+          }),
           caller: caller as CallerOf<E>,
           body: request.body as BodyOf<E>,
           params: request.params as Call<E>['params'],

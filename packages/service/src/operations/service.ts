@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net'
-import type { EvidenceContext, RequestId, QrContent } from '@bonded/contract'
+import type { EvidenceContext, QrContent } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 import type { ConnectionLimits } from '../domain/connection-limits.ts'
 import type { Limits } from '../domain/limits.ts'
@@ -12,7 +12,7 @@ import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
 import type { PassportVerifier } from '../ports/passports.ts'
-import type { PublishableKey, ServerCredential, Store } from '../ports/store.ts'
+import type { Cause, PublishableKey, ServerCredential, Store } from '../ports/store.ts'
 
 /** What every operation works with. */
 export interface Service {
@@ -84,9 +84,9 @@ export interface PhoneCaller {
   readonly tokenIssuedAt: Instant
 }
 
-/** The service as one request sees it: what it stores carries the request's id. */
-export function serviceDuring(service: Service, requestId: RequestId): Service {
-  return { ...service, store: service.store.during(requestId) }
+/** Returns the service for one request: the events that it stores name their cause. */
+export function serviceDuring(service: Service, cause: Cause): Service {
+  return { ...service, store: service.store.during(cause) }
 }
 
 /** The session's nonces, under the root key it was made with. */

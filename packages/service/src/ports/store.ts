@@ -30,6 +30,13 @@ export type Work<T> = Generator<unknown, T, unknown>
  */
 export type Unit<T> = (tables: Tables) => Work<T>
 
+/** The request that causes a write. */
+export interface Cause {
+  readonly requestId: RequestId
+  /** The key id of the request's server credential; null if it has none. */
+  readonly keyId: string | null
+}
+
 export interface Store extends AsyncDisposable {
   /**
    * Runs the unit atomically and resolves once its writes are durable. A unit that throws undoes
@@ -46,8 +53,8 @@ export interface Store extends AsyncDisposable {
   write<T>(unit: Unit<T>): Promise<T>
   /** Runs a unit that only reads committed data. */
   read<T>(unit: Unit<T>): Promise<T>
-  /** Returns the same store for one request: the events that it stores carry the request's id. */
-  during(requestId: RequestId): Store
+  /** Returns the same store for one request: the events that it stores name their cause. */
+  during(cause: Cause): Store
   /**
    * Returns what prevents the store from working now. It retries what failed before, and never
    * rejects: an unreachable store is part of the result.

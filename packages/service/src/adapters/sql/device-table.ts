@@ -10,7 +10,7 @@ import { changed, type Row, row, rows } from './statement.ts'
 const MAX_EVENTS = 200
 
 /** The SQL of the devices and of each subject's reference at a tenant. */
-export function deviceTable({ requestId }: Pick<Writing, 'requestId'>): DeviceTable {
+export function deviceTable({ cause }: Pick<Writing, 'cause'>): DeviceTable {
   return {
     *register(device, token) {
       return yield* insertDevice(device, { token, guard: 'where true', guardValues: [] })
@@ -100,7 +100,7 @@ export function deviceTable({ requestId }: Pick<Writing, 'requestId'>): DeviceTa
       yield* changed(
         `insert into device_event (device_id, seq, at, kind, step, request_id)
          select $1, coalesce(max(seq), 0) + 1, $2, $3, $4, $5 from device_event where device_id = $1`,
-        [id, at, kind, step, requestId()],
+        [id, at, kind, step, cause()?.requestId ?? null],
       )
       yield* changed(
         'delete from device_event where device_id = $1 and seq <= (select max(seq) from device_event where device_id = $1) - $2',

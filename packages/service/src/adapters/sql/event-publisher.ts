@@ -1,5 +1,5 @@
-import type { RequestId } from '@bonded/contract'
 import type { Announcement } from '../../ports/bus.ts'
+import type { Cause } from '../../ports/store.ts'
 
 /** Queues an event, which the store publishes once the unit of work is durable. */
 export type Announce = (announcement: Announcement) => void
@@ -7,6 +7,6 @@ export type Announce = (announcement: Announcement) => void
 /** The context of the running unit of work. */
 export interface Writing {
   readonly announce: Announce
-  /** The request that caused the unit; null for scheduled maintenance and commands. */
-  readonly requestId: () => RequestId | null
+  /** The request that caused the unit; undefined for scheduled maintenance and commands. */
+  readonly cause: () => Cause | undefined
 }

@@ -158,4 +158,9 @@ export const MIGRATIONS: readonly {
       'create index device_by_subject on device (subject_id)',
     ],
   },
+  {
+    number: 12,
+    name: 'the server credential of an event',
+    statements: ['alter table session_event add column key_id text'],
+  },
 ]

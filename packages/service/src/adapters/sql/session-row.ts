@@ -132,6 +132,8 @@ export function entryFromRow(row: Row): TimelineEntry {
     reason: row.reason as string | null,
     step: row.step as string | null,
     request_id: row.request_id as string | null,
+    key_id: row.key_id as string | null,
+    key_name: row.key_name as string | null,
   }
 }
 

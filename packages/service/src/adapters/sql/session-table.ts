@@ -23,8 +23,8 @@ const MAX_NOTES = 200
 const MAX_NOTES_OF_OTHER_PHONES = 100
 
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`
-const INSERT_EVENT = `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9)`
+const INSERT_EVENT = `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id, key_id)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10)`
 /** Events are indexed by the start of their session, so that writes of one time share pages. */
 const OF_SESSION =
   'session_id = $1 and session_began_at = (select created_at from session where id = $1)'
@@ -37,9 +37,9 @@ const DEVICE_STATS = `select
 /**
  * The SQL of the sessions, their events and their timeline.
  *
- * @param writing.requestId returns the request of the current unit of work, or null without one
+ * @param writing.cause returns the request of the current unit of work, or undefined without one
  */
-export function sessionTable({ announce, requestId }: Writing): SessionTable {
+export function sessionTable({ announce, cause }: Writing): SessionTable {
   function* event(
     session: Session,
     { at, kind, reason }: { at: number; kind: string; reason?: string | null },
@@ -54,7 +54,8 @@ export function sessionTable({ announce, requestId }: Writing): SessionTable {
       state,
       hint,
       reason ?? null,
-      requestId(),
+      cause()?.requestId ?? null,
+      cause()?.keyId ?? null,
     ])
     announce({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
   }
@@ -120,17 +121,18 @@ export function sessionTable({ announce, requestId }: Writing): SessionTable {
 
     *note(id, note) {
       yield* row(
-        `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id)
-         select $1, created_at, null, $2, $3, null, null, $4, $5, $6 from session
+        `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id, key_id)
+         select $1, created_at, null, $2, $3, null, null, $4, $5, $6, $7 from session
          where id = $1 and (select count(*) from session_event where ${OF_SESSION}) <
-           case when $7 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_OTHER_PHONES} end`,
+           case when $8 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_OTHER_PHONES} end`,
         [
           id,
           note.at,
           note.kind,
           note.reason ?? null,
           note.step ?? null,
-          requestId(),
+          cause()?.requestId ?? null,
+          cause()?.keyId ?? null,
           note.by ?? '',
         ],
       )
@@ -138,7 +140,9 @@ export function sessionTable({ announce, requestId }: Writing): SessionTable {
 
     *timeline(id) {
       const entries = yield* rows(
-        `select * from session_event where ${OF_SESSION} order by at, coalesce(seq, 0)`,
+        `select session_event.*, name as key_name
+         from session_event left join server_credential using (key_id)
+         where ${OF_SESSION} order by at, coalesce(seq, 0)`,
         [id],
       )
       return entries.map(entryFromRow)

@@ -2,10 +2,17 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { RequestId, Unreadiness } from '@bonded/contract'
+import type { Unreadiness } from '@bonded/contract'
 import type { Announcement, Bus } from '../../ports/bus.ts'
 import { type Meter, noMeter } from '../../ports/meter.ts'
-import { type Store, StoreError, type Tables, type Unit, type Work } from '../../ports/store.ts'
+import {
+  type Cause,
+  type Store,
+  StoreError,
+  type Tables,
+  type Unit,
+  type Work,
+} from '../../ports/store.ts'
 import type { Writing } from './event-publisher.ts'
 import { ExternalChanges } from './external-changes.ts'
 import { rowCaches } from './row-cache.ts'
@@ -72,8 +79,8 @@ export class SqliteStore implements Store {
   readonly #caches = rowCaches()
   #version = Number.NaN
   #staleAt = 0
-  /** The request of the running unit. Units run one at a time and synchronously. */
-  #requestId: RequestId | null = null
+  /** The cause of the running unit. Units run one at a time and synchronously. */
+  #cause: Cause | undefined
   /** Stays true until a write succeeds. A transaction without a change would prove nothing. */
   #lastWriteFailed = false
 
@@ -96,21 +103,21 @@ export class SqliteStore implements Store {
     }
     this.#tables = this.#cachedTables({
       announce: (announcement) => this.#announcements.push(announcement),
-      requestId: () => this.#requestId,
+      cause: () => this.#cause,
     })
     const announce = () => {
       throw new StoreError('a unit that only reads has changed a session')
     }
-    this.#readOnlyTables = this.#cachedTables({ announce, requestId: () => null })
+    this.#readOnlyTables = this.#cachedTables({ announce, cause: () => undefined })
   }
 
-  write<T>(unit: Unit<T>, requestId: RequestId | null = null): Promise<T> {
+  write<T>(unit: Unit<T>, cause?: Cause): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     if (this.#group.length === 0) setImmediate(() => this.#commitGroup())
     let value: T
     this.#group.push({
       run: () => {
-        this.#requestId = requestId
+        this.#cause = cause
         value = this.#database.drive(unit(this.#tables))
       },
       done: () => resolve(value),
@@ -128,8 +135,8 @@ export class SqliteStore implements Store {
     }
   }
 
-  during(requestId: RequestId): Store {
-    return new StoreDuringRequest(this, requestId)
+  during(cause: Cause): Store {
+    return new StoreDuringRequest(this, cause)
   }
 
   async health(): Promise<readonly Unreadiness[]> {

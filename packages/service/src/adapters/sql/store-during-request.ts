@@ -1,31 +1,31 @@
-import type { RequestId, Unreadiness } from '@bonded/contract'
-import type { Store, Unit } from '../../ports/store.ts'
+import type { Unreadiness } from '@bonded/contract'
+import type { Cause, Store, Unit } from '../../ports/store.ts'
 
-/** A store whose writes can name the request that caused them. */
+/** A store whose writes can name their cause. */
 interface WritingStore extends Store {
-  write<T>(unit: Unit<T>, requestId?: RequestId | null): Promise<T>
+  write<T>(unit: Unit<T>, cause?: Cause): Promise<T>
 }
 
 /** A view of the store that attributes writes to one request. It has no closures, to be cheap. */
 export class StoreDuringRequest implements Store {
   readonly #store: WritingStore
-  readonly #requestId: RequestId
+  readonly #cause: Cause
 
-  constructor(store: WritingStore, requestId: RequestId) {
+  constructor(store: WritingStore, cause: Cause) {
     this.#store = store
-    this.#requestId = requestId
+    this.#cause = cause
   }
 
   write<T>(unit: Unit<T>): Promise<T> {
-    return this.#store.write(unit, this.#requestId)
+    return this.#store.write(unit, this.#cause)
   }
 
   read<T>(unit: Unit<T>): Promise<T> {
     return this.#store.read(unit)
   }
 
-  during(requestId: RequestId): Store {
-    return this.#store.during(requestId)
+  during(cause: Cause): Store {
+    return this.#store.during(cause)
   }
 
   health(): Promise<readonly Unreadiness[]> {

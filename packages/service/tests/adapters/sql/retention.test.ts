@@ -247,7 +247,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
   const file = join(mkdtempSync(join(tmpdir(), 'bonded-plan-')), 'b.db')
   migrate(file, 0)
   using database = new DatabaseSync(file)
-  const sessions = sessionTable({ announce: () => {}, requestId: () => null })
+  const sessions = sessionTable({ announce: () => {}, cause: () => undefined })
   const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
     const plans: string[] = []
     for (let step = work.next(); step.done !== true; step = work.next(answer)) {
@@ -272,7 +272,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
     overdue: plansOf(sessions.overdue(0, 1), ids),
     expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
     forget: plansOf(sessions.purge(0, 1), ids),
-    challenges: plansOf(deviceTable({ requestId: () => null }).purgeChallenges(0, 1), 1),
+    challenges: plansOf(deviceTable({ cause: () => undefined }).purgeChallenges(0, 1), 1),
     latest: plansOf(sessions.latest(), []),
   }
   for (const [name, plans] of Object.entries(planned)) {

@@ -7,7 +7,7 @@ import { migrate } from '../../../src/adapters/sql/migrate.ts'
 import { SqliteStore } from '../../../src/adapters/sql/sqlite-store.ts'
 import type { Row, SqlValue, Statement } from '../../../src/adapters/sql/statement.ts'
 import { sqlTables } from '../../../src/adapters/sql/tables.ts'
-import type { Unit } from '../../../src/ports/store.ts'
+import type { Cause, Unit } from '../../../src/ports/store.ts'
 import { localBus } from '../../../src/adapters/bus/local-bus.ts'
 
 /** Runs units of work over the SQL tables or over the cached ones. */
@@ -23,15 +23,15 @@ export interface TableDriver extends AsyncDisposable {
 }
 
 /** A value that SQLite cannot bind, so an event that carries it cannot be stored. */
-const UNBINDABLE = {} as unknown as RequestId
+const UNBINDABLE: Cause = { requestId: {} as RequestId, keyId: null }
 
 /** The SQL tables by themselves: nothing is remembered between two statements. */
 export function sqlDriver(): TableDriver {
   const { file, remove } = newFile()
   const database = new DatabaseSync(file)
   database.exec('pragma synchronous = off')
-  let requestId: RequestId | null = null
-  const tables = sqlTables({ announce: () => {}, requestId: () => requestId })
+  let cause: Cause | undefined
+  const tables = sqlTables({ announce: () => {}, cause: () => cause })
 
   const drive = <T>(unit: Unit<T>): T => {
     const work = unit(tables)
@@ -56,9 +56,9 @@ export function sqlDriver(): TableDriver {
   }
   return {
     async write(unit, { failingEvents = false } = { failingEvents: false }) {
-      requestId = failingEvents ? UNBINDABLE : null
+      cause = failingEvents ? UNBINDABLE : undefined
       const value = transaction(unit, 'commit')
-      requestId = null
+      cause = undefined
       return value
     },
     read: async (unit) => drive(unit),
@@ -79,7 +79,7 @@ export function cachedDriver(): TableDriver {
   outside.exec('pragma synchronous = off')
   return {
     write: (unit, { failingEvents = false } = { failingEvents: false }) =>
-      store.write(unit, failingEvents ? UNBINDABLE : null),
+      store.write(unit, failingEvents ? UNBINDABLE : undefined),
     async read(unit) {
       await store.externalChanges()
       return store.read(unit)
