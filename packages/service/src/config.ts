@@ -175,12 +175,12 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     operatorsFile === undefined
       ? []
       : readOperators(operatorsFile, { sandbox: stage !== 'production', mistakes })
-  const keptTestRoots = join(dataDir, 'test-roots.json')
+  const storedTestRoots = join(dataDir, 'test-roots.json')
   const files = {
     BONDED_PHONES: given('BONDED_PHONES'),
     BONDED_TEST_ROOTS:
       given('BONDED_TEST_ROOTS') ??
-      (stage !== 'production' && existsSync(keptTestRoots) ? keptTestRoots : undefined),
+      (stage !== 'production' && existsSync(storedTestRoots) ? storedTestRoots : undefined),
   }
   const trusted = readTrustedPhones(files)
   for (const { setting, at, expected } of trusted.mistakes) {

@@ -5,7 +5,7 @@ import { type Session, stateAt } from '../domain/session.ts'
 import { TERMINAL } from '../domain/transitions.ts'
 import { expireSessions } from '../operations/expire-sessions.ts'
 import type { Service } from '../operations/service.ts'
-import type { Announcement } from '../ports/bus.ts'
+import type { ChangeNotification } from '../ports/bus.ts'
 import type { Cancel } from '../ports/clock.ts'
 import type { StoredEvent } from '../ports/store.ts'
 import { closeChannel } from './close-channel.ts'
@@ -35,8 +35,8 @@ export class SessionBroadcaster implements Disposable {
     this.#id = session.id
     this.#session = session
     this.#empty = empty
-    this.#unsubscribe = service.bus.subscribe(session.id, (announcement) =>
-      this.#onAnnouncement(announcement),
+    this.#unsubscribe = service.bus.subscribe(session.id, (notification) =>
+      this.#onNotification(notification),
     )
     this.#scheduleTimer()
     this.#scheduleHeartbeat()
@@ -132,7 +132,7 @@ export class SessionBroadcaster implements Disposable {
   }
 
   /** Sends a change of this process directly. Reads any other change from the store. */
-  #onAnnouncement({ seq, change }: Announcement): void {
+  #onNotification({ seq, change }: ChangeNotification): void {
     const upToDate =
       change !== undefined &&
       !this.#reading &&

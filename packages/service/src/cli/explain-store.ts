@@ -1,14 +1,9 @@
 import type { StoreError, StoreFailure } from '../ports/store.ts'
 
 /** Why the database does not work, and what to do about it. */
-export function explainStore({
-  trouble,
-  where = 'the database',
-  message,
-  cause,
-}: StoreError): string {
+export function explainStore({ kind, where = 'the database', message, cause }: StoreError): string {
   const detail = cause instanceof Error ? cause.message : message
-  return trouble === undefined ? message : `${WHAT[trouble](where, detail)} ${REMEDY[trouble]}`
+  return kind === undefined ? message : `${WHAT[kind](where, detail)} ${REMEDY[kind]}`
 }
 
 const WHAT: Readonly<Record<StoreFailure, (where: string, detail: string) => string>> = {

@@ -68,7 +68,7 @@ function explainFailure(failure: unknown): { code: string; message: string } {
     }
   if (failure instanceof StoreError)
     return {
-      code: failure.trouble === undefined ? failure.code : DATABASE_CODES[failure.trouble],
+      code: failure.kind === undefined ? failure.code : DATABASE_CODES[failure.kind],
       message: explainStore(failure),
     }
   return explainSystem(failure)

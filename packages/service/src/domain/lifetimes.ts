@@ -24,7 +24,7 @@ export const ISSUED_AT_MAX_AHEAD_MS = 30_000
 /** Protocol 4: how long GET returns an ended session. */
 export const READABLE_AFTER_END_MS = 60 * 60_000
 /** Protocol 4: how long an ended session is retained for operators and its timeline. */
-export const KEPT_AFTER_END_MS = 24 * 60 * 60_000
+export const RETENTION_AFTER_END_MS = 24 * 60 * 60_000
 
 /** Protocol 4: a node whose clock differs by more from the stored times is not ready. */
 export const MAX_CLOCK_DIFFERENCE_MS = 1_000

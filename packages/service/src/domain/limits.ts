@@ -55,7 +55,7 @@ export const NEWCOMER_LIMIT: CountedLimit = {
 }
 
 /** How many units of a `create` bucket are kept for networks that the tenant has not seen lately. */
-export function keptForNewcomers({ burst }: Limit): number {
+export function reservedForNewcomers({ burst }: Limit): number {
   return burst === 1 ? 0 : Math.ceil(burst * NEWCOMER_SHARE)
 }
 

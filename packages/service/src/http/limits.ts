@@ -2,7 +2,7 @@ import type { LimitName } from '@bonded/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type CountedLimit,
-  keptForNewcomers,
+  reservedForNewcomers,
   type Limit,
   limitOfNetwork,
   NEWCOMER_LIMIT,
@@ -132,7 +132,7 @@ async function takesOfCreate(
   const user = endUserOf(call)
   if (user === undefined) return bucketOf(limit, key)
   const newcomer = await service.limiter.take(takesOfNetworks(NEWCOMER_LIMIT, user))
-  return [{ limit, key, keep: newcomer.granted ? 0 : keptForNewcomers(limit) }]
+  return [{ limit, key, keep: newcomer.granted ? 0 : reservedForNewcomers(limit) }]
 }
 
 /** The user's address that a backend names in a create, scoped to the tenant. */

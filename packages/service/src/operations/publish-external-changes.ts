@@ -4,6 +4,6 @@ import type { Service } from './service.ts'
 /** Notifies watchers of changes by other processes, such as an operator's kill. */
 export async function publishExternalChanges({ store, bus }: Service): Promise<Batch> {
   const events = await store.externalChanges()
-  for (const announcement of events) bus.publish(announcement)
+  for (const notification of events) bus.publish(notification)
   return { done: events.length, more: false }
 }

@@ -1,4 +1,4 @@
-import { KEPT_AFTER_END_MS } from '../domain/lifetimes.ts'
+import { RETENTION_AFTER_END_MS } from '../domain/lifetimes.ts'
 import { type Batch, BATCH_SESSIONS } from './batch.ts'
 import type { Service } from './service.ts'
 
@@ -14,7 +14,10 @@ export async function purgeSessions(service: Service): Promise<Batch> {
   const now = service.clock.now()
   return service.store.write(function* (tables) {
     const challenges = yield* tables.devices.purgeChallenges(now, BATCH_CHALLENGES)
-    const { length: done } = yield* tables.sessions.purge(now - KEPT_AFTER_END_MS, BATCH_SESSIONS)
+    const { length: done } = yield* tables.sessions.purge(
+      now - RETENTION_AFTER_END_MS,
+      BATCH_SESSIONS,
+    )
     return { done, more: done === BATCH_SESSIONS || challenges === BATCH_CHALLENGES }
   })
 }

@@ -3,7 +3,7 @@ import type { Session } from '../domain/session.ts'
 import type { StoredEvent } from './store.ts'
 
 /** A session has a new stored event. */
-export interface Announcement {
+export interface ChangeNotification {
   readonly sessionId: SessionId
   readonly seq: number
   /** The event and the session at that time, if this process made the change. */
@@ -15,7 +15,7 @@ export interface Announcement {
  * session, and only after the change is durable. Callers that need certainty must read the store.
  */
 export interface Bus {
-  publish(announcement: Announcement): void
+  publish(notification: ChangeNotification): void
   /** @returns a function that ends the subscription */
-  subscribe(sessionId: SessionId, listener: (announcement: Announcement) => void): () => void
+  subscribe(sessionId: SessionId, listener: (notification: ChangeNotification) => void): () => void
 }

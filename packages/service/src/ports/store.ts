@@ -81,16 +81,16 @@ export type StoreFailure =
 export class StoreError extends Error {
   readonly code = 'store_unavailable'
   override readonly name = 'StoreError'
-  readonly trouble: StoreFailure | undefined
+  readonly kind: StoreFailure | undefined
   /** The location of the store, for the operator who repairs it. */
   readonly where: string | undefined
 
   constructor(
     message: string,
-    options: { trouble?: StoreFailure; where?: string; cause?: unknown } = {},
+    options: { kind?: StoreFailure; where?: string; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
-    this.trouble = options.trouble
+    this.kind = options.kind
     this.where = options.where
   }
 }

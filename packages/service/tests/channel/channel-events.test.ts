@@ -139,7 +139,7 @@ test('sends an event that happens while the channel opens', async () => {
   channel.socket.close()
 })
 
-/** Writes a scan as another process would, without an announcement in this process. */
+/** Writes a scan as another process would, without an notification in this process. */
 function recordScanInOtherProcess({ id }: { id: string }): void {
   using database = new DatabaseSync(h.databaseFile)
   database.exec(`update session set seq = 2, hint = 'scanned' where id = '${id}'`)

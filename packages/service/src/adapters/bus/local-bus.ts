@@ -1,12 +1,12 @@
 import type { SessionId } from '@bonded/contract'
-import type { Announcement, Bus } from '../../ports/bus.ts'
+import type { ChangeNotification, Bus } from '../../ports/bus.ts'
 
 /** A bus whose publishers and listeners share one process. Listeners run synchronously. */
 export function localBus(): Bus {
-  const listeners = new Map<SessionId, Set<(announcement: Announcement) => void>>()
+  const listeners = new Map<SessionId, Set<(notification: ChangeNotification) => void>>()
   return {
-    publish(announcement) {
-      for (const listener of listeners.get(announcement.sessionId) ?? []) listener(announcement)
+    publish(notification) {
+      for (const listener of listeners.get(notification.sessionId) ?? []) listener(notification)
     },
     subscribe(sessionId, listener) {
       const watching = listeners.get(sessionId) ?? new Set()

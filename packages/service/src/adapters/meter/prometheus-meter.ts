@@ -110,17 +110,18 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     },
   })
   const closedByLimits = ['rejected', 'evicted'] as const
-  new Counter({
+  const closed = new Counter({
     name: 'bonded_connections_closed_total',
     help: 'Connections closed by the connection limits: new ones, or idle ones in favor of new ones.',
     labelNames: ['how'],
-    registers,
+    registers: [],
     collect() {
       // The limits count the totals themselves, so each scrape copies them.
       this.reset()
       for (const how of closedByLimits) this.inc({ how }, sources?.connections()[how] ?? 0)
     },
   })
+  registry.registerMetric(closed)
   const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
   lag.enable()
   gauge({

@@ -1,12 +1,12 @@
-import type { Announcement } from '../../ports/bus.ts'
+import type { ChangeNotification } from '../../ports/bus.ts'
 import type { Cause } from '../../ports/store.ts'
 
 /** Queues an event, which the store publishes once the unit of work is durable. */
-export type Announce = (announcement: Announcement) => void
+export type Notify = (notification: ChangeNotification) => void
 
 /** The context of the running unit of work. */
 export interface Writing {
-  readonly announce: Announce
+  readonly notify: Notify
   /** The request that caused the unit; undefined for scheduled maintenance and commands. */
   readonly cause: () => Cause | undefined
 }

@@ -5,7 +5,7 @@ import type { Row, Statement } from './statement.ts'
 export interface WritingConnection {
   run(statement: Statement): readonly Row[] | number
   /** Changes when another connection has committed, not when this one has. */
-  foreignVersion(): number
+  externalVersion(): number
 }
 
 /**
@@ -21,13 +21,13 @@ export class ExternalChanges {
   constructor(connection: WritingConnection) {
     this.#connection = connection
     this.#upTo = this.#latest()
-    this.#version = connection.foreignVersion()
+    this.#version = connection.externalVersion()
   }
 
   next(): readonly { sessionId: SessionId; seq: number }[] {
     // The order matters: an event stored between the two reads is found now or at the next call.
     const latest = this.#latest()
-    const version = this.#connection.foreignVersion()
+    const version = this.#connection.externalVersion()
     const found = version === this.#version ? [] : this.#after(this.#upTo)
     this.#upTo = latest
     this.#version = version

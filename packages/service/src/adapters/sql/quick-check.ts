@@ -24,7 +24,7 @@ export function quickCheck(file: string): void {
   }
   if (findings.length === 1 && findings[0] === 'ok') return
   throw new StoreError(`the store refused to open: ${findings.join(' ')}`, {
-    trouble: 'damaged',
+    kind: 'damaged',
     where: file,
   })
 }

@@ -39,7 +39,7 @@ const DEVICE_STATS = `select
  *
  * @param writing.cause returns the request of the current unit of work, or undefined without one
  */
-export function sessionTable({ announce, cause }: Writing): SessionTable {
+export function sessionTable({ notify, cause }: Writing): SessionTable {
   function* event(
     session: Session,
     { at, kind, reason }: { at: number; kind: string; reason?: string | null },
@@ -57,7 +57,7 @@ export function sessionTable({ announce, cause }: Writing): SessionTable {
       cause()?.requestId ?? null,
       cause()?.keyId ?? null,
     ])
-    announce({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
+    notify({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
   }
 
   /**

@@ -1,7 +1,7 @@
 import { StoreError, type StoreFailure } from '../../ports/store.ts'
 
 /** SQLite's primary result codes that report an outage. All others report a defect of the program. */
-const TROUBLE_BY_CODE: Readonly<Record<number, StoreFailure>> = {
+const FAILURE_BY_CODE: Readonly<Record<number, StoreFailure>> = {
   5: 'locked', // BUSY
   6: 'locked', // LOCKED
   8: 'read_only',
@@ -21,7 +21,7 @@ const PRIMARY = 0xff
 export function classifyError(cause: unknown): StoreFailure | undefined {
   if (!(cause instanceof Error) || !('errcode' in cause) || typeof cause.errcode !== 'number')
     return undefined
-  return cause.errcode === NO_ROOM_BESIDE ? 'full' : TROUBLE_BY_CODE[cause.errcode & PRIMARY]
+  return cause.errcode === NO_ROOM_BESIDE ? 'full' : FAILURE_BY_CODE[cause.errcode & PRIMARY]
 }
 
 const TEXT: Readonly<Record<StoreFailure, string>> = {
@@ -39,8 +39,8 @@ export function asStoreError(
   cause: unknown,
   { to, where }: { to: 'open' | 'read' | 'write'; where: string },
 ): unknown {
-  const trouble = classifyError(cause)
-  return trouble === undefined
+  const kind = classifyError(cause)
+  return kind === undefined
     ? cause
-    : new StoreError(`the store refused to ${to}: ${TEXT[trouble]}`, { trouble, where, cause })
+    : new StoreError(`the store refused to ${to}: ${TEXT[kind]}`, { kind, where, cause })
 }

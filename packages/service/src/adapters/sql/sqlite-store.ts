@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Unreadiness } from '@bonded/contract'
-import type { Announcement, Bus } from '../../ports/bus.ts'
+import type { ChangeNotification, Bus } from '../../ports/bus.ts'
 import { type Meter, noMeter } from '../../ports/meter.ts'
 import {
   type Cause,
@@ -29,7 +29,7 @@ const WAIT_FOR_LOCK_MS = 250
  * How long a read may miss a commit of another process. Writes are guarded statements, so a stale
  * read cannot cause a wrong change.
  */
-const FOREIGN_CHECK_MS = 20
+const EXTERNAL_CHECK_MS = 20
 
 /** Space for the write-ahead log between two checkpoints (32 MB), and as much again as a reserve. */
 export const MIN_FREE_BYTES = 64 * 1024 * 1024
@@ -72,10 +72,10 @@ export class SqliteStore implements Store {
   readonly #meter: Meter
   readonly #freeBytes: (file: string) => Promise<number>
   #group: Pending[] = []
-  #announcements: Announcement[] = []
+  #notifications: ChangeNotification[] = []
   readonly #tables: Tables
   readonly #readOnlyTables: Tables
-  readonly #foreign: ExternalChanges
+  readonly #externalChanges: ExternalChanges
   readonly #caches = rowCaches()
   #version = Number.NaN
   #staleAt = 0
@@ -97,18 +97,18 @@ export class SqliteStore implements Store {
     this.#freeBytes = freeBytes
     try {
       this.#database = new Connection(file, waitForLockMs)
-      this.#foreign = new ExternalChanges(this.#database)
+      this.#externalChanges = new ExternalChanges(this.#database)
     } catch (cause) {
       throw asStoreError(cause, { to: 'open', where: file })
     }
     this.#tables = this.#cachedTables({
-      announce: (announcement) => this.#announcements.push(announcement),
+      notify: (notification) => this.#notifications.push(notification),
       cause: () => this.#cause,
     })
-    const announce = () => {
+    const notify = () => {
       throw new StoreError('a unit that only reads has changed a session')
     }
-    this.#readOnlyTables = this.#cachedTables({ announce, cause: () => undefined })
+    this.#readOnlyTables = this.#cachedTables({ notify, cause: () => undefined })
   }
 
   write<T>(unit: Unit<T>, cause?: Cause): Promise<T> {
@@ -162,7 +162,7 @@ export class SqliteStore implements Store {
   async externalChanges(): ReturnType<Store['externalChanges']> {
     try {
       // The caches are dropped before the events are returned, because their listeners read at once.
-      const found = this.#foreign.next()
+      const found = this.#externalChanges.next()
       this.#dropStale()
       return found
     } catch (cause) {
@@ -226,17 +226,17 @@ export class SqliteStore implements Store {
     } catch (cause) {
       this.#database.rollBack()
       this.#caches.clear()
-      this.#announcements = []
+      this.#notifications = []
       return { cause, byUnit }
     }
-    const announcements = this.#announcements
-    this.#announcements = []
+    const notifications = this.#notifications
+    this.#notifications = []
     this.#meter.committed(units.length)
     for (const unit of units) unit.done()
-    for (const announcement of announcements) {
-      const { change } = announcement
+    for (const notification of notifications) {
+      const { change } = notification
       if (change !== undefined) this.#meter.happened(change.event, change.session)
-      this.#bus.publish(announcement)
+      this.#bus.publish(notification)
     }
     return undefined
   }
@@ -253,13 +253,13 @@ export class SqliteStore implements Store {
 
   /** Drops caches and statements if another process has committed, which may include the schema. */
   #dropStale(): void {
-    const version = this.#database.foreignVersion()
+    const version = this.#database.externalVersion()
     if (version !== this.#version) {
       this.#caches.clear()
       this.#database.dropStatements()
     }
     this.#version = version
-    this.#staleAt = performance.now() + FOREIGN_CHECK_MS
+    this.#staleAt = performance.now() + EXTERNAL_CHECK_MS
   }
 }
 
@@ -341,7 +341,7 @@ class Connection {
   }
 
   /** Changes when another connection has committed, not when this one has. */
-  foreignVersion(): number {
+  externalVersion(): number {
     const [version] = this.#statement('pragma data_version').statement.get() as unknown as number[]
     return version ?? Number.NaN
   }

@@ -247,7 +247,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
   const file = join(mkdtempSync(join(tmpdir(), 'bonded-plan-')), 'b.db')
   migrate(file, 0)
   using database = new DatabaseSync(file)
-  const sessions = sessionTable({ announce: () => {}, cause: () => undefined })
+  const sessions = sessionTable({ notify: () => {}, cause: () => undefined })
   const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
     const plans: string[] = []
     for (let step = work.next(); step.done !== true; step = work.next(answer)) {

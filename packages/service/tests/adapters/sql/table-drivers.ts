@@ -31,7 +31,7 @@ export function sqlDriver(): TableDriver {
   const database = new DatabaseSync(file)
   database.exec('pragma synchronous = off')
   let cause: Cause | undefined
-  const tables = sqlTables({ announce: () => {}, cause: () => cause })
+  const tables = sqlTables({ notify: () => {}, cause: () => cause })
 
   const drive = <T>(unit: Unit<T>): T => {
     const work = unit(tables)
