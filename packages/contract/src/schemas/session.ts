@@ -167,7 +167,8 @@ export const TimelineEntry = closed({
   ),
   key_id: nullable(
     Type.String({
-      description: 'Key id of the server credential of that request; null if it had none.',
+      description:
+        'The key of that request: the key id of a server credential, or the publishable key. Null if it had none.',
     }),
   ),
   key_name: nullable(Type.String({ description: 'The name of that key; null if it has none.' })),

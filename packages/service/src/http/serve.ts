@@ -6,6 +6,7 @@ import type { Result } from '../domain/refusal.ts'
 import {
   type BackendCaller,
   type BrowserCaller,
+  keyIdOf,
   type PhoneCaller,
   type Service,
   serviceDuring,
@@ -92,7 +93,7 @@ export function serve<const E extends Endpoint>(
         const answered = handle({
           service: serviceDuring(service, {
             requestId: request.id as RequestId,
-            keyId: caller.kind === 'backend' ? caller.credential.keyId : null,
+            keyId: keyIdOf(caller),
           }),
           caller: caller as CallerOf<E>,
           body: request.body as BodyOf<E>,

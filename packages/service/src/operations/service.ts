@@ -84,6 +84,12 @@ export interface PhoneCaller {
   readonly tokenIssuedAt: Instant
 }
 
+/** Returns the key that a caller presented, as an operator lists it; null without one. */
+export function keyIdOf(caller: Caller): string | null {
+  if (caller.kind === 'backend') return caller.credential.keyId
+  return caller.kind === 'browser' ? caller.key.key : null
+}
+
 /** Returns the service for one request: the events that it stores name their cause. */
 export function serviceDuring(service: Service, cause: Cause): Service {
   return { ...service, store: service.store.during(cause) }

@@ -33,7 +33,7 @@ export type Unit<T> = (tables: Tables) => Work<T>
 /** The request that causes a write. */
 export interface Cause {
   readonly requestId: RequestId
-  /** The key id of the request's server credential; null if it has none. */
+  /** The key id of the request's server credential, or its publishable key; null without one. */
   readonly keyId: string | null
 }
 

@@ -4,7 +4,7 @@ import type { TimelineEntry } from '@bonded/contract'
 import { issueKey } from '../../src/operations/admin/keys.ts'
 import { killSessionAsOperator } from '../../src/operations/admin/kill-session.ts'
 import { expireSessions } from '../../src/operations/expire-sessions.ts'
-import { harness } from '../harness/harness.ts'
+import { harness, SHOP_ORIGIN } from '../harness/harness.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
@@ -37,6 +37,23 @@ test('names the server credential of each backend call, and none for calls of a 
     ['bonded', null, null],
     ['completed', payments.id, 'payments'],
   ])
+})
+
+test('names the publishable key of a page that cancels', async () => {
+  const tenantId = h.shop.tenant.id
+  const { key } = await issueKey(h.service, {
+    tenantId,
+    kind: 'publishable',
+    scope: null,
+    name: 'web shop',
+  })
+  const session = await h.create()
+  const canceled = await h.api('POST', `/sessions/${session.id}/cancel`, {
+    token: key,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+  })
+  assert.equal(canceled.status, 200, canceled.text)
+  assert.deepEqual(keysOf(await timelineOf(session)).at(-1), ['killed', key, 'web shop'])
 })
 
 test('names a key without a name by its id, and none for the operator or an expiry', async () => {

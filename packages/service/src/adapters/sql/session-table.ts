@@ -140,8 +140,9 @@ export function sessionTable({ notify, cause }: Writing): SessionTable {
 
     *timeline(id) {
       const entries = yield* rows(
-        `select session_event.*, name as key_name
+        `select session_event.*, coalesce(server_credential.name, publishable_key.name) as key_name
          from session_event left join server_credential using (key_id)
+           left join publishable_key on publishable_key.publishable_key = session_event.key_id
          where ${OF_SESSION} order by at, coalesce(seq, 0)`,
         [id],
       )
