@@ -62,13 +62,13 @@ test('explains why a second phone cannot be added, and that a key was removed', 
   await phone(registered, 'register')
   const { device_id } = await phone(first, 'add-key', '--new-phone', removed.folder)
   await phone(first, 'remove-key', device_id)
-  const addTo = (folder: string) => phone(first, 'add-key', '--new-phone', folder)
+  const addTo = (folder: string) => () => phone(first, 'add-key', '--new-phone', folder)
   for (const [failing, code, message] of [
     [addTo(first.folder), 'invalid', /data folder of its own/],
     [addTo(registered.folder), 'refused', /registered already.*--new-phone/],
-    [keysOf(removed), 'refused', /does not know the key of this phone.*phone\.json/],
+    [() => keysOf(removed), 'refused', /does not know the key of this phone.*phone\.json/],
   ] as const) {
-    const { error } = await failing.catch(({ stdout }: { stdout: string }) => JSON.parse(stdout))
+    const { error } = await failing().catch(({ stdout }: { stdout: string }) => JSON.parse(stdout))
     assert.equal(error.code, code)
     assert.match(error.message, message)
   }
