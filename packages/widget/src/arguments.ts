@@ -23,6 +23,8 @@ export interface Setup {
 /** A checked setup, with the appearance that was checked: the page may change its object later. */
 export interface CheckedSetup extends Setup {
   readonly look: Look
+  /** The address of the script: the service that it came from also has the languages. */
+  readonly scriptUrl: string
 }
 
 /** The options of `Pulse.requireBond`. */
@@ -51,7 +53,7 @@ const SENDABLE_KEY = /^pk_beta_[0-9A-Za-z]+$/
  *
  * @throws PulseError for a wrong option
  */
-export function checkSetup(setup: Setup): CheckedSetup {
+export function checkSetup(setup: Setup, scriptUrl: string): CheckedSetup {
   const { publishableKey, workflow, containerId, sessionEndpoint, appearance, locale } =
     ownMembers(setup) ?? NO_MEMBERS
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
@@ -87,6 +89,7 @@ export function checkSetup(setup: Setup): CheckedSetup {
     containerId,
     sessionEndpoint,
     look: checkAppearance(appearance),
+    scriptUrl,
     locale,
   }
 }

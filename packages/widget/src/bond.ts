@@ -2,6 +2,8 @@ import { hasEnded } from '@bonded/contract'
 import type { CheckedRequest, CheckedSetup } from './arguments.ts'
 import { breachOf, findContainer, settledBreachOf } from './container-contract.ts'
 import { UNAVAILABLE_SCREENS } from './ended-screens.ts'
+import { wantedLanguages } from './messages/language.ts'
+import { loadMessages } from './messages/load.ts'
 import { unavailable, type BondOutcome, type UnavailableReason } from './outcome.ts'
 import { plain, screenOf } from './screen.ts'
 import { findSession } from './session/find.ts'
@@ -49,7 +51,8 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   }
 
   const run = async (on: HTMLElement, shown: View) => {
-    shown.show(plain('starting'))
+    const wanted = wantedLanguages(setup.locale, on)
+    void loadMessages(wanted, setup.scriptUrl).then(shown.speak)
     // The user has just pressed a button of the page, and the work continues in the widget.
     if (navigator.userActivation?.isActive) shown.focus()
     const breach = await settledBreachOf(on)

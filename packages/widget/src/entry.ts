@@ -4,6 +4,7 @@ import { makePulse, type Pulse } from './pulse.ts'
 declare const PULSE_VERSION: string
 
 const page = window as unknown as { Pulse?: Pulse }
+const script = document.currentScript as HTMLScriptElement | null
 
 // A page that loads the script twice keeps the first instance, because its bond may be in progress.
-page.Pulse ??= makePulse(PULSE_VERSION)
+page.Pulse ??= makePulse(PULSE_VERSION, script?.src ?? '')

@@ -28,15 +28,19 @@ export interface Pulse {
   readonly requireBond: (request: BondRequest) => Promise<BondOutcome>
 }
 
-/** Creates the API of one page. It draws one widget at a time. */
-export function makePulse(version: string): Pulse {
+/**
+ * Creates the API of one page. It draws one widget at a time.
+ *
+ * @param scriptUrl where the page loaded the script from
+ */
+export function makePulse(version: string, scriptUrl: string): Pulse {
   let setup: CheckedSetup | undefined
   let current: { readonly bond: Bond; readonly request: string } | undefined
 
   return Object.freeze({
     version,
     init(given: Setup) {
-      setup = checkSetup(given)
+      setup = checkSetup(given, scriptUrl)
     },
     async requireBond(given: BondRequest) {
       const request = checkRequest(setup, given)

@@ -30,8 +30,7 @@ let files: readonly PulseFile[]
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pulse-languages-'))
-  for (const tag of ['de', 'en', 'zh-Hant'])
-    await writeFile(join(folder, `${tag}.json`), `{ "label": "${tag}" }\n`)
+  for (const tag of ['de', 'en', 'zh-Hant']) await writeLanguage(tag, tag)
   const languages = await readLanguages(folder, integrityOf)
   files = languages.files
   // The bundler replaces these names in the script.
@@ -52,6 +51,13 @@ beforeEach((t) => {
   for (const { path, source } of files) served.set(path, source)
   if ('mock' in t) t.mock.method(console, 'warn', () => {})
 })
+
+/** Writes a language whose label differs, in another order than English. */
+function writeLanguage(tag: string, label: string): Promise<void> {
+  const entries = Object.entries({ ...en, label })
+  const texts = Object.fromEntries(tag === 'en' ? entries : entries.toReversed())
+  return writeFile(join(folder, `${tag}.json`), JSON.stringify(texts))
+}
 
 function integrityOf(text: string): string {
   return `sha384-${createHash('sha384').update(text).digest('base64')}`
@@ -104,7 +110,7 @@ test('keeps English when a file is missing, changed, or cannot be loaded', async
 
 test('names every file by a path that changes with the content', async () => {
   const [index] = files
-  await writeFile(join(folder, 'de.json'), '{ "label": "neu" }')
+  await writeLanguage('de', 'neu')
   const changed = await readLanguages(folder, integrityOf)
   assert.notEqual(changed.files[0]?.path, index?.path)
   assert.match(changed.folder, /^\/v1\/lang\/[0-9a-f]{16}\/$/)

@@ -37,12 +37,16 @@ export class ScriptedWorker implements AsyncDisposable {
   readonly #open = new Set<WebSocket>()
   readonly #hanging = new Set<Duplex>()
   #script = ''
+  /** The files of the languages, by path. */
+  #languages = new Map<string, string>()
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #channel = new WebSocketServer({ noServer: true, handleProtocols: () => 'bonded.v1' })
 
   static async start(): Promise<ScriptedWorker> {
     const worker = new ScriptedWorker()
-    worker.#script = (await loadPulseScript()).source
+    const { source, files } = await loadPulseScript()
+    worker.#script = source
+    worker.#languages = new Map(files.map((file) => [file.path, file.source]))
     worker.#server.on('upgrade', (request, socket, head) => {
       const session = worker.#sessions.get(request.url?.split('/').at(-1) ?? '')
       const protocols = (request.headers['sec-websocket-protocol'] ?? '').split(', ')
@@ -125,6 +129,8 @@ export class ScriptedWorker implements AsyncDisposable {
       response.setHeader('Access-Control-Allow-Headers', 'authorization, x-bond-watch')
       return void response.writeHead(204).end()
     }
+    const language = this.#languages.get(request.url ?? '')
+    if (language) return void response.setHeader('Content-Type', 'application/json').end(language)
     if (request.url === '/v1/pulse.js')
       return void response.setHeader('Content-Type', 'text/javascript').end(this.#script)
     const session = this.#sessions.get(this.#record('get', request))

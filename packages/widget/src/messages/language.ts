@@ -1,16 +1,13 @@
-import { en, type Messages } from './messages.ts'
-
-/** The texts of the widget in one language. */
-export interface Language {
-  /** BCP 47, for the `lang` of the card. */
-  readonly code: string
-  readonly messages: Messages
+/** The direction of a language's script. */
+export function directionOf(tag: string): 'ltr' | 'rtl' {
+  return /^(?:ar|fa|he|ur)\b/.test(tag) ? 'rtl' : 'ltr'
 }
 
-/** The language in the script. */
-export const ENGLISH: Language = { code: 'en', messages: en }
-
-/** The direction of a language's script. */
-export function directionOf(code: string): 'ltr' | 'rtl' {
-  return /^(?:ar|fa|he|ur)\b/.test(code) ? 'rtl' : 'ltr'
+/**
+ * The languages for a widget, the best first: the option of the page, then the language that the
+ * page declares where the widget is, then those of the browser.
+ */
+export function wantedLanguages(locale: string | undefined, container: Element): readonly string[] {
+  const declared = container.closest('[lang]')?.getAttribute('lang')
+  return [locale, declared, ...navigator.languages].filter((tag): tag is string => Boolean(tag))
 }

@@ -39,8 +39,8 @@ export async function loadMessages(
       const index = await load('index.json', PULSE_LANGUAGES_INTEGRITY)
       const tag = others.find((other) => typeof index[other] === 'string')
       if (tag !== undefined) {
-        const messages = await load(`${tag}.json`, index[tag] as string)
-        return { tag, messages: messages as unknown as Messages }
+        const { texts } = await load(`${tag}.json`, index[tag] as string)
+        return { tag, messages: unpack(en, (texts as string[]).values()) }
       }
     }
   } catch (cause) {
@@ -53,6 +53,16 @@ export async function loadMessages(
 function withShorterForms(tag: string): string[] {
   const parts = tag.toLowerCase().split('-')
   return parts.map((_, i) => parts.slice(0, parts.length - i).join('-'))
+}
+
+/** Gives the texts, which come in the order of English, the keys of English. */
+function unpack<T extends object>(shape: T, texts: Iterator<string>): T {
+  return Object.fromEntries(
+    Object.entries(shape).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? texts.next().value : unpack(value, texts),
+    ]),
+  ) as T
 }
 
 /** The browser rejects a file whose content differs from the one that this script was built with. */

@@ -1,8 +1,9 @@
 import { bare } from '@bonded/contract'
 import { timeLeft } from '../countdown.ts'
-import { directionOf, ENGLISH, type Language } from '../messages/language.ts'
-import { fill } from '../messages/messages.ts'
-import type { Screen } from '../screen.ts'
+import { directionOf } from '../messages/language.ts'
+import type { LoadedMessages } from '../messages/load.ts'
+import { en, fill } from '../messages/messages.ts'
+import { plain, type Screen } from '../screen.ts'
 import type { Look } from './appearance.ts'
 import { badge, toneOf } from './badge.ts'
 import { element } from './dom.ts'
@@ -25,8 +26,8 @@ export interface View {
    * focused link stays focused.
    */
   readonly show: (screen: Screen) => void
-  /** Writes the texts in another language. */
-  readonly speak: (language: Language) => void
+  /** Writes the texts in a language. On an empty card it also shows the first screen. */
+  readonly speak: (language: LoadedMessages) => void
   /** Shows who asks. */
   readonly identify: (tenant: Tenant) => void
   /** Shows what the page says is being approved, to compare with the phone. */
@@ -59,7 +60,7 @@ export function openView(container: HTMLElement, look: Look): View | undefined {
 function drawCard() {
   // A phone cannot scan its own screen, so the link comes first there.
   const touch = matchMedia('(pointer: coarse)').matches
-  let language = ENGLISH
+  let messages = en
   let fit = () => {}
   const text = (tag: 'h2' | 'p', look: string) => element(tag, { class: look })
   const link = (look: string) =>
@@ -87,7 +88,7 @@ function drawCard() {
 
   let shown: Screen | undefined
   const write = ({ name, code }: Screen) => {
-    const { screens, touchBody, renewing } = language.messages
+    const { screens, touchBody, renewing } = messages
     card.dataset['screen'] = name
     card.dataset['tone'] = toneOf(name)
     title.textContent = screens[name].title
@@ -125,7 +126,7 @@ function drawCard() {
     timer.textContent =
       expiresAt === null
         ? ''
-        : fill(language.messages.timeLeft, {
+        : fill(messages.timeLeft, {
             time: timeLeft({ until: expiresAt, now: performance.now() }),
           })
     const isSame = name === shown?.name && !code === !shown.code
@@ -137,21 +138,25 @@ function drawCard() {
     })
     fit()
   }
-  const speak = (chosen: Language) => {
-    language = chosen
-    const { code, messages } = language
-    card.lang = code
-    card.dir = directionOf(code)
+  const translate = (language: LoadedMessages) => {
+    messages = language.messages
+    card.lang = language.tag
+    card.dir = directionOf(language.tag)
     card.setAttribute('aria-label', messages.label)
     qr.node.setAttribute('aria-label', messages.codeLabel)
     handoff.textContent = messages.handoff
     or.textContent = messages.otherPhone
     cannotScan.textContent = messages.cannotScan
     compare.textContent = messages.same
-    if (shown) write(shown)
+  }
+  const speak = (language: LoadedMessages) => {
+    translate(language)
+    if (!shown) return show(plain('starting'))
+    write(shown)
     fit()
   }
-  speak(language)
+  // A language that loads slowly finds the widget in English.
+  translate({ tag: 'en', messages })
 
   return {
     card,

@@ -9,21 +9,20 @@
  */
 export const COLORS = `
 .card{color-scheme:var(--theme,inherit);--surface:#fff;--ink:#15202b;--muted:#51606f;--line:#d8dee6;
-  --link:#0b57d0;--tone:var(--link);--tint:#eef2f6;
+  --link:#0b57d0;--tone:var(--base,var(--link));
   --tint:color-mix(in srgb,var(--tone) 12%,var(--surface))}
-.card[data-tone=good]{--base:#11692f;--tone:#11692f}
-.card[data-tone=calm]{--base:#4a5967;--tone:#4a5967}
-.card[data-tone=warn]{--base:#8a4b00;--tone:#8a4b00}
-.card[data-tone=stop]{--base:#b3261e;--tone:#b3261e}
+.card[data-tone=good]{--base:#11692f}
+.card[data-tone=calm]{--base:#4a5967}
+.card[data-tone=warn]{--base:#8a4b00}
+.card[data-tone=stop]{--base:#b3261e}
 @supports (color:light-dark(oklch(from red l c h),red)){
 .card.card{--surface:light-dark(#fff,#161c23);--ink:light-dark(#15202b,#e9eef3);
   --muted:light-dark(#51606f,#a8b4c1);--line:light-dark(#d8dee6,#37424e);
   --link:light-dark(oklch(from var(--accent,#0b57d0) min(l,.51) c h),
     oklch(from var(--accent,#0b57d0) max(l,.7) calc(c*.6) h));
-  --tone:light-dark(oklch(from var(--base) min(l,.51) c h),
-    oklch(from var(--base) max(l,.7) calc(c*.6) h))}
+  --tone:light-dark(oklch(from var(--base,var(--link)) min(l,.51) c h),
+    oklch(from var(--base,var(--link)) max(l,.7) calc(c*.6) h))}
 }
-.card[data-tone=busy]{--tone:var(--link)!important}
 @media (prefers-contrast:more){.card.card{--muted:var(--ink);--line:currentColor}}
 @media (forced-colors:active){.button,.badge{border:1px solid}}
 `
