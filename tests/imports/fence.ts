@@ -77,6 +77,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     DOMAIN,
     OPERATIONS,
     PORTS,
+    'ajv',
     'fast-json-stringify',
     'fastify',
     'node:buffer',

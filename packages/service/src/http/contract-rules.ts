@@ -14,6 +14,11 @@ import {
 export const CONTRACT_RULES = {
   formats: {
     [DISPLAY_TEXT]: isDisplayText,
+    // Protocol 1: one text for each instant. This rejects February 30 and leap seconds.
+    'date-time': (text: string) => {
+      const instant = Date.parse(text)
+      return !Number.isNaN(instant) && new Date(instant).toISOString() === text
+    },
     [IP_ADDRESS]: (text: string) => canonicalIpAddress(text) !== undefined,
   },
   keywords: [

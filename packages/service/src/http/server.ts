@@ -7,7 +7,6 @@ import { isAmbiguous } from './ambiguous-headers.ts'
 import { answerBrokenRequests } from './broken-requests.ts'
 import type { ConnectionCaps } from './connection-caps.ts'
 import { guardConnections } from './connection-guard.ts'
-import { CONTRACT_RULES } from './contract-rules.ts'
 import { answerExpectations } from './expectations.ts'
 import { answerFailures } from './failures.ts'
 import { setHeaders } from './headers.ts'
@@ -19,6 +18,7 @@ import { type LoadPhonePage, servePhonePage } from './phone-page.ts'
 import { Refused } from './refused.ts'
 import { queueRequests } from './request-queue.ts'
 import { requestIdOf, type LogRequest, logRequests } from './request-line.ts'
+import { requestValidator } from './request-validator.ts'
 import { ROUTES } from './routes/index.ts'
 import { answerUnmatched } from './unmatched.ts'
 
@@ -79,21 +79,6 @@ export function buildServer(
       connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
       shouldUpgradeCallback: ({ url = '' }) => takesUpgrade(url.split('?', 1)[0] ?? ''),
     },
-    // Tests validate the schemas. Checking them at every start would take a tenth of the start
-    // time.
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-        // A body with variants is validated against the variant that it names.
-        discriminator: true,
-        strict: false,
-        validateSchema: false,
-        ...CONTRACT_RULES,
-      },
-    },
     frameworkErrors: (failure, request, reply) => {
       reply.header('x-request-id', request.id).header('cache-control', 'no-store')
       app.errorHandler(failure, request, reply)
@@ -105,6 +90,7 @@ export function buildServer(
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 
+  app.setValidatorCompiler(requestValidator as never)
   app.decorate('connectionCaps', caps)
   setHeaders(app, service)
   logRequests(app, logRequest)
