@@ -21,6 +21,7 @@ const EVERY_TEST = [
 export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = {
   /** Real browsers, real processes, installed tarballs. */
   e2e: [
+    'examples/demo/tests/scenarios.test.ts',
     'packages/phone-page/tests/*.test.ts',
     'packages/service/tests/adapters/sql/full-disk.test.ts',
     'packages/service/tests/cli/beside-a-service.test.ts',

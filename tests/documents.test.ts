@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, normalize, resolve } from 'node:path'
 import { test } from 'node:test'
 import { SETTINGS } from '../packages/service/src/settings.ts'
 
@@ -16,6 +16,8 @@ const documents = execFileSync(
 )
   .split('\n')
   .filter((path) => path !== '' && existsSync(join(ROOT, path)))
+/** The README loads fast with such images. CONTRIBUTING.md says how to write them again. */
+const MAX_IMAGE_BYTES = 120_000
 const architecture = read('ARCHITECTURE.md')
 /** The documents whose commands a reader types in. */
 const MANUALS = [
@@ -40,6 +42,19 @@ test('every relative link in a document leads to an existing file', () => {
       .map((target) => `${path} links to ${target}`)
   })
   assert.deepEqual(broken, [])
+})
+
+test('every image is small and shown by a document, and every shown image exists', () => {
+  const images = globSync('docs/images/*', { cwd: ROOT }).toSorted()
+  assert.ok(images.length > 2, 'the images were found')
+  for (const image of images)
+    assert.ok(statSync(join(ROOT, image)).size < MAX_IMAGE_BYTES, `${image} is too large`)
+  const shown = documents.flatMap((path) =>
+    [...read(path).matchAll(/!\[[^\]]+\]\(([^):]+)\)/g)].map(([, target = '']) =>
+      normalize(join(dirname(path), target)),
+    ),
+  )
+  assert.deepEqual([...new Set(shown)].toSorted(), images)
 })
 
 test('every path in ARCHITECTURE.md exists', () => {

@@ -9,15 +9,19 @@ const ROOT = resolve(import.meta.dirname, '..')
 /** The time that the README promises a newcomer. The test asserts the ready line, not its time. */
 const START_TIMEOUT_MS = 60_000
 
-/** What `npm start` gives a newcomer: a bank to open and a service behind it. */
-export async function npmStart() {
+/**
+ * What `npm start` gives a newcomer: a bank to open and a service behind it.
+ *
+ * @param withDefaultPorts uses the ports that the README names
+ */
+export async function npmStart({ withDefaultPorts = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-start-'))
-  const [servicePort, bankPort] = await freePorts()
+  const [servicePort, bankPort] = withDefaultPorts ? [8787, 8788] : await freePorts()
   const env = {
     ...process.env,
     BONDED_PORT: String(servicePort),
     BANK_PORT: String(bankPort),
-    DEMO_PORT: '0',
+    DEMO_PORT: withDefaultPorts ? '8789' : '0',
     BONDED_DATA_DIR: join(folder, '.bonded'),
   }
   const child = spawn('npm', ['start'], {

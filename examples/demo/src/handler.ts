@@ -149,8 +149,8 @@ function relayPost({ attacker }: HandlerOptions, path: string): Post | undefined
           : json(200, { session })
       }
     case '/relay/refused':
-      return ({ reason }) => {
-        attacker.noteRefusedWidget(typeof reason === 'string' ? reason.slice(0, 64) : 'unknown')
+      return async ({ reason }) => {
+        await attacker.copyCode(typeof reason === 'string' ? reason.slice(0, 64) : 'unknown')
         return DONE
       }
     default:

@@ -95,7 +95,8 @@ export class DemoPhone implements Disposable {
     try {
       const code = await this.#options.newestCode()
       const shown = this.#run?.code
-      if (code === undefined) {
+      // A camera sees only what a page shows, and a page presents its watch token before it draws.
+      if (code === undefined || !code.isWatched) {
         // The page closed the QR code before the phone scanned it.
         if (this.#view.screen === 'code') this.#show(IDLE)
       } else if (shown === undefined || code.createdAtMs > shown.createdAtMs) {

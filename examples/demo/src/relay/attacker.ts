@@ -66,6 +66,7 @@ export class Attacker implements Disposable {
   /** Applies at the bank in the name of the victim. Returns the session as the bank’s page has it. */
   async start(victim: string): Promise<PublicSession | undefined> {
     this[Symbol.dispose]()
+    this.#session = undefined
     this.#show(IDLE)
     this.#victim = victim
     const { bankOrigin, activity } = this.#options
@@ -87,19 +88,20 @@ export class Attacker implements Disposable {
       result: 'accepted',
       tone: 'stop',
     })
-    this.#show({ stage: 'waiting', qrVersion: 1, attempts: [] })
-    this.#polling = setInterval(() => void this.#poll(), POLL_MS).unref()
     return this.#session
   }
 
-  /** Records that the service refused the bank’s widget on the relaying page. */
-  noteRefusedWidget(reason: string): void {
-    if (this.#view.attempts.length > 0) return
+  /** Records that the service refused the bank’s widget here, and copies the QR code instead. */
+  async copyCode(reason: string): Promise<void> {
+    if (this.#session === undefined || this.#view.stage !== 'idle') return
+    this.#show({ stage: 'waiting', qrVersion: 1, attempts: [] })
     this.#addAttempt({
       what: 'The bank’s own widget on this page',
       isStopped: true,
       result: `refused (${reason}): the service draws no QR code for this address`,
     })
+    this.#polling = setInterval(() => void this.#poll(), POLL_MS).unref()
+    await this.#poll()
   }
 
   /** The picture of the current QR code, as the attacker copies it. */

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { browserMissing, openBrowser } from '../../../tests/browser.ts'
+import { npmStart } from '../../../tests/npm-start.ts'
+import { isWritingImages, StagePage } from './stage.ts'
+
+const inBrowser = { skip: browserMissing, timeout: 240_000 }
+let sandbox: Awaited<ReturnType<typeof npmStart>>
+let browser: Browser
+/** Opened first, because its request takes a minute to expire. */
+let expiring: StagePage
+
+before(async () => {
+  if (browserMissing) return
+  sandbox = await npmStart({ withDefaultPorts: isWritingImages })
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await sandbox?.[Symbol.asyncDispose]()
+})
+
+const open = (options?: Parameters<typeof StagePage.open>[2]) =>
+  StagePage.open(browser, sandbox.bank, options)
+
+test('expired: the request of one minute begins', inBrowser, async () => {
+  expiring = await open()
+  await expiring.choose('Expired')
+  await expiring.page.click('#continue')
+  await expiring.shows('A QR code is on the page')
+})
+
+test(
+  'normal: the phone shows what it received, approves, and the bank accepts',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Normal')
+    await stage.assertAccessible('start')
+    await stage.page.click('#continue')
+    await stage.shows('A QR code is on the page')
+    await stage.page.locator('#bond-container svg[role=img][viewBox]').waitFor()
+    await stage.picture('demo-code')
+    await stage.press('Scan the QR code')
+    await stage.shows('Harbour Bank (demo) asks for your approval')
+    const screen = stage.phone.locator('#screen')
+    for (const text of ['€12,500', '36 months', 'Ada Lovelace', sandbox.bank])
+      await screen.getByText(text, { exact: true }).waitFor()
+    await stage.phone.getByText('What this phone checked').click()
+    await screen.getByText(`names this phone’s service, ${sandbox.service}`).waitFor()
+    await stage.assertAccessible('request')
+    await stage.phone.getByText('What this phone checked').click()
+    await stage.picture('demo-request')
+    await stage.press('Approve')
+    assert.match(await stage.outcome('accepted'), /Application received: L-\d{6}/)
+    await stage.shows('Your request is complete')
+    await screen.getByText('held by this phone').waitFor()
+    for (const call of [
+      'Bank → POST /api/v1/sessions: accepted',
+      'Phone → POST /api/v1/attestations: accepted, the session is bonded',
+      'Bank → POST /api/v1/sessions/{session_id}/form-completed: accepted, the session is completed',
+    ])
+      await stage.activity.getByText(call).first().waitFor()
+    await stage.assertAccessible('completed')
+    await stage.close()
+  },
+)
+
+test(
+  'review: the bank sends an application with weak motion to an employee',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Review')
+    await stage.page.click('#continue')
+    await stage.press('Scan the QR code', 'Approve')
+    assert.match(await stage.outcome('in_review'), /in review/)
+    await stage.activity.getByText('its gate has doubts about the evidence').first().waitFor()
+    await stage.assertAccessible('review')
+    await stage.close()
+  },
+)
+
+test(
+  'step-up: the service asks a phone that was not unlocked to confirm once more',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Step-up')
+    await stage.page.click('#continue')
+    await stage.press('Scan the QR code', 'Approve')
+    await stage.shows('Confirm once more')
+    await stage.activity.getByText('the session is step up required').first().waitFor()
+    await stage.assertAccessible('step-up')
+    await stage.press('Confirm with fingerprint')
+    await stage.outcome('accepted')
+    await stage.close()
+  },
+)
+
+test('step-up: its button does the same in every scenario', inBrowser, async () => {
+  const stage = await open()
+  await stage.choose('Normal')
+  await stage.page.click('#continue')
+  await stage.press('Scan the QR code', 'Step-up', 'Confirm with fingerprint')
+  await stage.outcome('accepted')
+  await stage.close()
+})
+
+test('declined: the page ends, and the bank stores nothing', inBrowser, async () => {
+  const stage = await open()
+  await stage.choose('Declined')
+  await stage.page.click('#continue')
+  await stage.press('Scan the QR code', 'Decline')
+  assert.match(await stage.outcome('refused'), /You declined on your phone\. Nothing was sent\./)
+  await stage.shows('Declined')
+  await stage.assertAccessible('declined')
+  await stage.close()
+})
+
+test(
+  'not me: the bank says so in its own words, records a report and ends the login',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Not me')
+    await stage.page.click('#continue')
+    await stage.press('Scan the QR code', 'This wasn’t me')
+    const text = await stage.outcome('reported')
+    assert.match(text, /your phone says this was not you/)
+    assert.match(text, /deleted this form, recorded report R-\d{6}, and ended this login/)
+    await stage.activity.getByText('deletes the form, and ends the login').first().waitFor()
+    await stage.assertAccessible('reported')
+    await stage.page.getByRole('link', { name: 'It was me: start over' }).click()
+    await stage.page.locator('#continue').waitFor()
+    await stage.close()
+  },
+)
+
+test(
+  'attack, noticed: the phone shows the other amount, and the gate refuses the attacker',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Attacked by a relaying page')
+    assert.notEqual(new URL(stage.page.url()).origin, sandbox.bank)
+    await stage.page.click('#continue')
+    await stage.page.locator('#attempts').getByText('origin_not_allowed').waitFor()
+    await stage.page.locator('#copied img').waitFor()
+    await stage.press('Scan the QR code')
+    await stage.phone.getByText('€50,000').waitFor()
+    await stage.phone.getByText(sandbox.bank, { exact: true }).waitFor()
+    await stage.assertAccessible('attack')
+    await stage.picture('demo-attack')
+    await stage.press('This wasn’t me')
+    await stage.page.getByRole('heading', { name: 'The attack was stopped' }).waitFor()
+    await stage.page.locator('#attempts').getByText('session_not_bonded').waitFor()
+    await stage.assertAccessible('attack stopped')
+    await stage.close()
+  },
+)
+
+test(
+  'attack, approved: the gate refuses a changed form, and the page says what is not detected',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Attacked by a relaying page')
+    await stage.page.click('#continue')
+    await stage.press('Scan the QR code', 'Approve')
+    await stage.page.getByRole('heading', { name: 'The attack succeeded' }).waitFor()
+    const attempts = await stage.page.locator('#attempts li').allInnerTexts()
+    assert.deepEqual(
+      attempts.map((attempt) => /origin_not_allowed|context_mismatch|accepted/.exec(attempt)?.[0]),
+      ['origin_not_allowed', 'context_mismatch', 'accepted'],
+    )
+    await stage.close()
+  },
+)
+
+test(
+  'service down: nothing is approved, and the same request goes on after a start',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Service down')
+    await stage.page.click('#continue')
+    await stage.activity.getByText('The service is stopped. Nothing can be approved.').waitFor()
+    await stage.press('Scan the QR code')
+    await stage.shows('No connection')
+    await stage.assertAccessible('stopped')
+    await stage.activity.getByRole('button', { name: 'Start the service' }).click()
+    await stage.activity.getByRole('button', { name: 'Stop the service' }).waitFor()
+    await stage.press('Try again', 'Approve')
+    await stage.outcome('accepted')
+    await stage.close()
+  },
+)
+
+test(
+  'service stopped before the form is sent: the bank sends nothing and says so',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Normal')
+    await stage.activity.getByRole('button', { name: 'Stop the service' }).click()
+    await stage.activity.getByRole('button', { name: 'Start the service' }).waitFor()
+    await stage.page.click('#continue')
+    assert.match(await stage.outcome('refused'), /Nothing was sent/)
+    await stage.activity.getByRole('button', { name: 'Start the service' }).click()
+    await stage.activity.getByRole('button', { name: 'Stop the service' }).waitFor()
+    await stage.page.click('#continue')
+    await stage.press('Scan the QR code', 'Approve')
+    await stage.outcome('accepted')
+    await stage.close()
+  },
+)
+
+test('works with the keyboard alone', inBrowser, async () => {
+  const stage = await open()
+  await stage.choose('Normal')
+  const press = async (action: string) => {
+    await stage.tabTo('Simulated phone', `document.activeElement?.dataset.action === '${action}'`)
+    await stage.page.keyboard.press('Enter')
+  }
+  await stage.tabTo(undefined, `document.activeElement?.id === 'continue'`)
+  await stage.page.keyboard.press('Enter')
+  await stage.shows('A QR code is on the page')
+  await press('scan')
+  await stage.shows(/asks for your approval/)
+  await press('approve')
+  await stage.outcome('accepted')
+  await stage.close()
+})
+
+for (const [name, options] of Object.entries({
+  '390 px': { viewport: { width: 390, height: 844 } },
+  '320 px': { viewport: { width: 320, height: 640 } },
+  '200 % zoom': { viewport: { width: 680, height: 470 }, deviceScaleFactor: 2 },
+}))
+  test(`fits and works at ${name}`, inBrowser, async () => {
+    const stage = await open(options)
+    await stage.choose('Normal')
+    await stage.assertFits()
+    await stage.page.click('#continue')
+    await stage.press('Scan the QR code')
+    await stage.shows(/asks for your approval/)
+    await stage.assertFits()
+    await stage.press('Approve')
+    await stage.outcome('accepted')
+    await stage.assertFits()
+    await stage.choose('Attacked by a relaying page')
+    await stage.page.locator('#continue').waitFor()
+    await stage.assertFits()
+    await stage.close()
+  })
+
+test('expired: after a minute the QR code is gone, and nothing was sent', inBrowser, async () => {
+  await expiring.page.locator('#result[data-outcome="refused"]').waitFor({ timeout: 90_000 })
+  assert.match(await expiring.outcome('refused'), /Nothing was sent/)
+  await expiring.assertAccessible('expired')
+  await expiring.close()
+})

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { PNG } from 'pngjs'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+
+const IMAGES = resolve(import.meta.dirname, '../../../docs/images')
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
+/** `WRITE_IMAGES=1` writes the images of the README. */
+export const isWritingImages = process.env.WRITE_IMAGES === '1'
+/** Colors are rounded to multiples of this, so that an image stays small. */
+const COLOR_STEP = 5
+/** A busy machine needs seconds for a page. */
+const TIMEOUT_MS = 45_000
+const LOOKS = [
+  { colorScheme: 'light', forcedColors: 'none' },
+  { colorScheme: 'dark', forcedColors: 'none' },
+  { colorScheme: 'light', forcedColors: 'active' },
+] as const
+
+/** One tab with the bank, the phone and the activity, used by clicks only. */
+export class StagePage {
+  readonly page: Page
+  /** What the pages reported to the console as errors. */
+  readonly errors: string[] = []
+
+  private constructor(page: Page) {
+    this.page = page
+    page.setDefaultTimeout(TIMEOUT_MS)
+    page.on('pageerror', (error) => void this.errors.push(String(error)))
+  }
+
+  static async open(
+    browser: Browser,
+    address: string,
+    options: BrowserContextOptions = { viewport: { width: 1360, height: 940 } },
+  ): Promise<StagePage> {
+    const context = await browser.newContext(options)
+    const stage = new StagePage(await context.newPage())
+    await stage.page.goto(address)
+    return stage
+  }
+
+  get phone() {
+    return this.page.frameLocator('iframe[title="Simulated phone"]')
+  }
+
+  get activity() {
+    return this.page.frameLocator('.demo-strip iframe')
+  }
+
+  /** Chooses a scenario by its link. */
+  async choose(title: string): Promise<void> {
+    await this.page.getByRole('link', { name: title, exact: true }).click()
+    await this.page.locator('.demo-bar a[aria-current]', { hasText: title }).waitFor()
+    // The phone has selected the scenario once its frame has loaded.
+    await this.phone.locator('#screen:not([data-screen="loading"])').waitFor()
+  }
+
+  /** Presses buttons of the phone, each when it appears. */
+  async press(...names: string[]): Promise<void> {
+    for (const name of names) await this.phone.getByRole('button', { name, exact: true }).click()
+  }
+
+  async shows(heading: string | RegExp): Promise<void> {
+    await this.phone.getByRole('heading', { name: heading }).waitFor()
+  }
+
+  /** Waits for what the bank says about the application. */
+  async outcome(outcome: string): Promise<string> {
+    await this.page.locator(`#result[data-outcome="${outcome}"]`).waitFor()
+    return this.page.locator('#result').innerText()
+  }
+
+  /** Asserts that no frame violates a rule of axe in light, dark and forced colors. */
+  async assertAccessible(state: string): Promise<void> {
+    for (const look of LOOKS) {
+      await this.page.emulateMedia(look)
+      for (const frame of this.page.frames()) {
+        if (!(await frame.evaluate('"axe" in globalThis'))) await frame.evaluate(AXE)
+        const found = await frame.evaluate(`axe
+          .run(document, { resultTypes: ['violations'] })
+          .then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+            nodes.map(({ failureSummary, target }) => id + ' at ' + target + ': ' + failureSummary)))`)
+        const where = `${state}, ${look.colorScheme}, forced ${look.forcedColors}, ${frame.url()}`
+        assert.deepEqual(found, [], where)
+      }
+    }
+    await this.page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' })
+  }
+
+  /** Asserts that no frame is wider than its window. */
+  async assertFits(): Promise<void> {
+    for (const frame of this.page.frames()) {
+      const excess = Number(
+        await frame.evaluate('document.documentElement.scrollWidth - innerWidth'),
+      )
+      assert.ok(excess <= 0, `${frame.url()} is ${excess} px too wide`)
+    }
+  }
+
+  /** Moves the focus with the Tab key until the expression is true in the frame. */
+  async tabTo(frameTitle: string | undefined, isFocused: string): Promise<void> {
+    const element = frameTitle && (await this.page.$(`iframe[title="${frameTitle}"]`))
+    const frame = element ? await element.contentFrame() : this.page.mainFrame()
+    for (let presses = 0; presses < 60; presses++) {
+      if (await frame?.evaluate(`document.hasFocus() && (${isFocused})`)) return
+      await this.page.keyboard.press('Tab')
+    }
+    assert.fail(`the Tab key does not reach ${isFocused}`)
+  }
+
+  /** Writes an image of the README, when the run is asked to. */
+  async picture(name: string): Promise<void> {
+    if (!isWritingImages) return
+    await this.page.evaluate('scrollTo(0, 0)')
+    const image = PNG.sync.read(await this.page.screenshot())
+    for (const [index, value] of image.data.entries())
+      image.data[index] = Math.min(255, Math.round(value / COLOR_STEP) * COLOR_STEP)
+    const options = { colorType: 2, deflateLevel: 9, deflateStrategy: 0, filterType: 0 } as const
+    writeFileSync(join(IMAGES, `${name}.png`), PNG.sync.write(image, options))
+  }
+
+  async close(): Promise<void> {
+    assert.deepEqual(this.errors, [], 'no script of a page failed')
+    await this.page.context().close()
+  }
+}
