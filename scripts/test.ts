@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { FUZZ_SECONDS, filesOf, TIERS } from './tiers.ts'
 
 /**
- * `npm test`, `npm run test:e2e`, `npm run test:soak`: runs the files of one tier (`tiers.ts`),
- * after installing a browser where possible. Passes other arguments to the runner, so that `npm
- * test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
+ * `npm test`, `npm run test:e2e`, `npm run test:app`, `npm run test:soak`: runs the files of one
+ * tier (`tiers.ts`), after installing a browser where possible. Passes other arguments to the
+ * runner, so that `npm test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const BROWSERS = [

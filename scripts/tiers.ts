@@ -4,7 +4,7 @@ import { matchesGlob, resolve } from 'node:path'
 const ROOT = resolve(import.meta.dirname, '..')
 
 /** `test` contains every file that no pattern of another tier matches. */
-export const TIERS = ['test', 'e2e', 'soak'] as const
+export const TIERS = ['test', 'e2e', 'app', 'soak'] as const
 export type Tier = (typeof TIERS)[number]
 
 /** Every test file of the repository is in one of these folders. */
@@ -33,6 +33,8 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/widget/tests/{accessibility,appearance,bond,layout,network,page}.test.ts',
     'tests/pack/*.test.ts',
   ],
+  /** Installs Expo, and bundles the example app. */
+  app: ['examples/phone-app/tests/build.test.ts'],
   /** Many random histories, inputs and mutants; kills and bursts. */
   soak: [
     // Every byte of every recording, and RSA keys for each passport.
@@ -47,7 +49,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
 }
 
 /** Seconds that each fuzzed verifier runs. */
-export const FUZZ_SECONDS: Readonly<Record<Tier, number>> = { test: 1, e2e: 1, soak: 20 }
+export const FUZZ_SECONDS: Readonly<Record<Tier, number>> = { test: 1, e2e: 1, app: 1, soak: 20 }
 
 /** The test files of a tier, by path from the root. */
 export function filesOf(tier: Tier): readonly string[] {

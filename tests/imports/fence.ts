@@ -7,6 +7,7 @@ const [DOMAIN, PORTS, OPERATIONS] = [
   `${SERVICE}/ports`,
   `${SERVICE}/operations`,
 ]
+const APP = 'examples/phone-app'
 
 /**
  * What each folder may import besides itself: other folders of its package, and packages and
@@ -174,6 +175,39 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'ws',
   ],
   'examples/demo/browser': [],
+  // The app: what runs without React Native, then its bindings and screens.
+  [`${APP}/src/signers`]: ['@bonded/contract', '@bonded/phone'],
+  [`${APP}/src/device`]: ['@bonded/phone', `${APP}/src/signers`],
+  [`${APP}/src/session`]: ['@bonded/contract', '@bonded/phone', `${APP}/src/device`],
+  [`${APP}/src`]: [`${APP}/src/session`],
+  [`${APP}/src/native`]: [
+    '@bonded/phone',
+    '@expo/app-integrity',
+    `${APP}/modules`,
+    `${APP}/src`,
+    `${APP}/src/device`,
+    `${APP}/src/session`,
+    `${APP}/src/signers`,
+    'expo',
+    'expo-constants',
+    'expo-crypto',
+    'expo-local-authentication',
+    'expo-secure-store',
+    'expo-sensors',
+    'react-native',
+  ],
+  [`${APP}/src/screens`]: [
+    '@bonded/phone',
+    `${APP}/src`,
+    `${APP}/src/native`,
+    `${APP}/src/session`,
+    'expo-camera',
+    'react',
+    'react-native',
+    'react-native-safe-area-context',
+  ],
+  [`${APP}/modules`]: [`${APP}/src/signers`, 'expo'],
+  [APP]: [`${APP}/src/native`, `${APP}/src/screens`, 'expo'],
 }
 
 /** Tests, benchmarks and scripts may import every folder, but only declared packages. */

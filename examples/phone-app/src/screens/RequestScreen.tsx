@@ -1,0 +1,64 @@
+import { useEffect, useState } from 'react'
+import { View } from 'react-native'
+import { en } from '../messages.ts'
+import type { Choice, Screen } from '../session/screen.ts'
+import { Button, Heading, Note, Page, Pairs, Strong, Warning } from './ui.tsx'
+
+const text = en.request
+
+/**
+ * The request: who asks, from which page, what exactly. "Approve" and "This wasn't me" have the
+ * same size and weight, so that a tired user does not approve by habit.
+ */
+export function RequestScreen({
+  screen: { request, notice },
+  choose,
+}: {
+  screen: Extract<Screen, { name: 'request' }>
+  choose: (choice: Choice) => void
+}) {
+  // Names of workflows and actions are identifiers of the tenant; spaces make them readable.
+  const purpose = [request.workflow, request.action]
+    .filter((name) => name !== null)
+    .map((name) => name.replaceAll('_', ' '))
+    .join(', ')
+  const rows = [
+    ...request.display,
+    ...(purpose === '' ? [] : [{ label: text.purpose, value: purpose }]),
+  ]
+  return (
+    <Page
+      actionsAfterContent
+      actions={
+        <>
+          <Button label={text.approve} onPress={() => choose('approve')} />
+          <Button label={text.report} tone="stop" onPress={() => choose('report')} />
+          <Button label={text.decline} tone="plain" onPress={() => choose('decline')} />
+          <TimeLeft milliseconds={request.expires_in_ms} />
+        </>
+      }
+    >
+      <Heading>{text.title(request.tenant_name)}</Heading>
+      {notice === null ? null : <Warning>{en.notices[notice]}</Warning>}
+      <Pairs rows={rows} />
+      <View accessible>
+        <Note>{text.page}</Note>
+        <Strong>{request.requesting_origin ?? text.pageUnknown}</Strong>
+        {request.requesting_origin === null ? null : <Note>{text.pageNote}</Note>}
+      </View>
+      <Strong>{text.question}</Strong>
+    </Page>
+  )
+}
+
+function TimeLeft({ milliseconds }: { milliseconds: number }) {
+  const [endsAt] = useState(() => performance.now() + milliseconds)
+  const [left, setLeft] = useState(milliseconds)
+  useEffect(() => {
+    const timer = setInterval(() => setLeft(Math.max(0, endsAt - performance.now())), 1_000)
+    return () => clearInterval(timer)
+  }, [endsAt])
+  const seconds = Math.ceil(left / 1_000)
+  const time = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+  return <Note>{text.timeLeft(time)}</Note>
+}

@@ -1,0 +1,221 @@
+import { type ReactNode, useEffect, useRef } from 'react'
+import {
+  AccessibilityInfo,
+  ActivityIndicator,
+  Pressable,
+  ScrollView,
+  StyleSheet,
+  Text,
+  useColorScheme,
+  View,
+} from 'react-native'
+import { useSafeAreaInsets } from 'react-native-safe-area-context'
+
+/** The colors of the phone page. Each pair of text and ground has a contrast of 4.5 or more. */
+const LIGHT = {
+  surface: '#ffffff',
+  ink: '#15202b',
+  muted: '#51606f',
+  line: '#d8dee6',
+  accent: '#0b57d0',
+  onAccent: '#ffffff',
+  stop: '#b3261e',
+  onStop: '#ffffff',
+  good: '#11692f',
+  warn: '#8a4b00',
+  notice: '#fdf1de',
+}
+const DARK: typeof LIGHT = {
+  surface: '#12181f',
+  ink: '#e9eef3',
+  muted: '#a8b4c1',
+  line: '#37424e',
+  accent: '#8ab4f8',
+  onAccent: '#0c1a30',
+  stop: '#f2a7a0',
+  onStop: '#3a0d0a',
+  good: '#81c995',
+  warn: '#f5c26b',
+  notice: '#392d17',
+}
+
+export function useColors(): typeof LIGHT {
+  return useColorScheme() === 'dark' ? DARK : LIGHT
+}
+
+interface PageProps {
+  readonly children: ReactNode
+  readonly actions?: ReactNode
+  /** The actions come after the content, so that a user scrolls past all of it to reach them. */
+  readonly actionsAfterContent?: boolean
+}
+
+/** A screen: content that scrolls, and its actions at the bottom. */
+export function Page({ children, actions, actionsAfterContent = false }: PageProps) {
+  const colors = useColors()
+  const insets = useSafeAreaInsets()
+  const footer = (
+    <View style={[styles.actions, { paddingBottom: Math.max(insets.bottom, 20) }]}>{actions}</View>
+  )
+  return (
+    <View style={[styles.page, { backgroundColor: colors.surface, paddingTop: insets.top }]}>
+      <ScrollView contentContainerStyle={styles.scrolled}>
+        <View style={styles.content}>{children}</View>
+        {actionsAfterContent ? footer : null}
+      </ScrollView>
+      {actionsAfterContent ? null : footer}
+    </View>
+  )
+}
+
+/** The app is busy. */
+export function Spinner() {
+  return <ActivityIndicator size="large" color={useColors().accent} style={styles.spinner} />
+}
+
+/** The heading of a screen. Screen readers move to it when the screen appears. */
+export function Heading({ children }: { children: string }) {
+  const colors = useColors()
+  const heading = useRef<Text>(null)
+  useEffect(() => {
+    if (heading.current !== null) AccessibilityInfo.sendAccessibilityEvent(heading.current, 'focus')
+  }, [children])
+  return (
+    <Text ref={heading} accessibilityRole="header" style={[styles.heading, { color: colors.ink }]}>
+      {children}
+    </Text>
+  )
+}
+
+export function Lead({ children }: { children: string }) {
+  return <Text style={[styles.text, { color: useColors().muted }]}>{children}</Text>
+}
+
+export function Strong({ children }: { children: string }) {
+  return <Text style={[styles.strong, { color: useColors().ink }]}>{children}</Text>
+}
+
+export function Note({ children }: { children: string }) {
+  return <Text style={[styles.note, { color: useColors().muted }]}>{children}</Text>
+}
+
+/** What just went wrong. Screen readers announce it at once. */
+export function Warning({ children }: { children: string }) {
+  const { notice, warn, ink } = useColors()
+  return (
+    <View
+      accessibilityRole="alert"
+      accessibilityLiveRegion="assertive"
+      style={[styles.notice, { backgroundColor: notice, borderColor: warn }]}
+    >
+      <Text style={[styles.text, { color: ink }]}>{children}</Text>
+    </View>
+  )
+}
+
+interface ButtonProps {
+  readonly label: string
+  readonly onPress: () => void
+  /** `plain` has no ground. Default: `accent`. */
+  readonly tone?: 'accent' | 'stop' | 'plain'
+  readonly disabled?: boolean
+}
+
+export function Button({ label, onPress, tone = 'accent', disabled = false }: ButtonProps) {
+  const colors = useColors()
+  const look = {
+    accent: { ground: colors.accent, text: colors.onAccent },
+    stop: { ground: colors.stop, text: colors.onStop },
+    plain: { ground: 'transparent', text: colors.accent },
+  }[tone]
+  return (
+    <Pressable
+      accessibilityRole="button"
+      accessibilityState={{ disabled }}
+      disabled={disabled}
+      onPress={onPress}
+      style={({ pressed }) => [
+        styles.button,
+        { backgroundColor: look.ground, opacity: disabled ? 0.55 : pressed ? 0.8 : 1 },
+      ]}
+    >
+      <Text style={[styles.buttonText, { color: look.text }]}>{label}</Text>
+    </Pressable>
+  )
+}
+
+/** Rows of a label and a value, such as the request's context. */
+export function Pairs({
+  rows,
+}: {
+  rows: readonly { readonly label: string; readonly value: string }[]
+}) {
+  const colors = useColors()
+  return (
+    <View style={[styles.pairs, { borderColor: colors.line }]}>
+      {rows.map(({ label, value }, index) => (
+        <View
+          key={label}
+          accessible
+          style={[
+            styles.pair,
+            index === 0 ? null : { borderTopWidth: 1, borderTopColor: colors.line },
+          ]}
+        >
+          <Note>{label}</Note>
+          <Text style={[styles.value, { color: colors.ink }]}>{value}</Text>
+        </View>
+      ))}
+    </View>
+  )
+}
+
+export type Tone = 'accent' | 'good' | 'warn' | 'stop' | 'muted'
+
+/** A decorative symbol in a circle. The heading says the same in words. */
+export function Symbol({ glyph, tone }: { glyph: string; tone: Tone }) {
+  const color = useColors()[tone]
+  return (
+    <View
+      accessibilityElementsHidden
+      importantForAccessibility="no-hide-descendants"
+      style={[styles.symbol, { backgroundColor: `${color}24` }]}
+    >
+      <Text allowFontScaling={false} style={[styles.glyph, { color }]}>
+        {glyph}
+      </Text>
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  page: { flex: 1 },
+  scrolled: { flexGrow: 1, justifyContent: 'space-between' },
+  content: { padding: 20, paddingTop: 24, gap: 16 },
+  spinner: { alignSelf: 'flex-start' },
+  actions: { paddingHorizontal: 20, paddingTop: 8, gap: 10 },
+  heading: { fontSize: 24, lineHeight: 30, fontWeight: '700' },
+  text: { fontSize: 17, lineHeight: 25 },
+  strong: { fontSize: 17, lineHeight: 25, fontWeight: '600' },
+  note: { fontSize: 14, lineHeight: 20 },
+  notice: { padding: 14, borderRadius: 12, borderWidth: 1 },
+  button: {
+    minHeight: 52,
+    paddingHorizontal: 16,
+    paddingVertical: 12,
+    borderRadius: 12,
+    justifyContent: 'center',
+  },
+  buttonText: { fontSize: 17, fontWeight: '600', textAlign: 'center' },
+  pairs: { borderWidth: 1, borderRadius: 14, overflow: 'hidden' },
+  pair: { paddingHorizontal: 14, paddingVertical: 10 },
+  value: { fontSize: 18, lineHeight: 25, fontWeight: '600' },
+  symbol: {
+    width: 72,
+    height: 72,
+    borderRadius: 36,
+    alignItems: 'center',
+    justifyContent: 'center',
+  },
+  glyph: { fontSize: 34, fontWeight: '600' },
+})

@@ -1,0 +1,193 @@
+import type { Handoff } from '@bonded/contract'
+import {
+  type ClaimedSession,
+  isRefusal,
+  type Phone,
+  PhoneError,
+  type PhoneSignals,
+  requestOf,
+  type RequiredSignals,
+} from '@bonded/phone'
+import type { MotionRecorder } from '../device/motion.ts'
+import type { UserVerifier } from '../device/user-verifier.ts'
+import { problemOf } from './problem.ts'
+import type { Choice, End, Notice, Screen, Task } from './screen.ts'
+
+/** Seconds of motion for a full score of the continuity model. */
+const NEEDED_MOTION_SECONDS = 30
+/** How often a step-up that records motion redraws its progress. */
+const PROGRESS_INTERVAL_MS = 500
+
+export interface ApprovalDependencies {
+  readonly phone: Phone
+  readonly motion: MotionRecorder
+  readonly verifier: UserVerifier
+  /** The text of the system's prompt, for a request of this organization. */
+  readonly prompt: (tenant: string) => Parameters<UserVerifier['verify']>[0]
+  readonly show: (screen: Screen) => void
+}
+
+/** One session on this phone, from the scanned QR code to its end. */
+export interface Approval {
+  choose(choice: Choice): void
+  /** Whether the phone is signing or declining. Then nothing may replace the session. */
+  isBusy(): boolean
+  /** Stops following the session. It stays open at the service until it expires. */
+  close(): void
+}
+
+/** Claims a session, and takes it to its end. A choice that does not fit has no effect. */
+export function startApproval(handoff: Handoff, given: ApprovalDependencies): Approval {
+  const { phone, motion, verifier, prompt } = given
+  const closing = new AbortController()
+  let screen: Screen = { name: 'loading' }
+  let claimed: ClaimedSession | undefined
+  let continueStepUp: (() => void) | undefined
+  let isBusy = false
+
+  const present = (next: Screen) => {
+    if (closing.signal.aborted) return
+    screen = next
+    given.show(next)
+  }
+  const shown = () => (claimed === undefined ? null : requestOf(claimed.session))
+  const presentRequest = (notice: Notice | null) => {
+    const request = shown()
+    if (request !== null) present({ name: 'request', request, notice })
+  }
+  const working = (task: Task) => present({ name: 'working', task, request: shown() })
+  const end = (kind: End) =>
+    present({ name: 'ended', end: kind, tenant: shown()?.tenant_name ?? '' })
+  const fail = (failure: unknown) => {
+    const requestId = failure instanceof PhoneError ? (failure.request_id ?? null) : null
+    present({ name: 'problem', problem: problemOf(failure), requestId })
+  }
+
+  const open = async () => {
+    const isFirst = claimed === undefined
+    working('opening')
+    try {
+      claimed = await phone.claim(handoff, { signal: closing.signal })
+      if (isFirst) follow(claimed)
+      presentRequest(null)
+    } catch (failure) {
+      fail(failure)
+    }
+  }
+
+  /** Follows the session to its end, whether this phone or the backend ends it. */
+  const follow = (from: ClaimedSession) => {
+    phone.waitForEnd(from, { signal: closing.signal }).then(
+      (ended) => {
+        if (screen.name === 'ended' || screen.name === 'problem') return
+        claimed = ended
+        const { state } = ended.session
+        if (state === 'completed') present({ name: 'completed', request: requestOf(ended.session) })
+        else end(state === 'expired' ? 'expired' : 'canceled')
+      },
+      // The service has deleted the session, or contact is lost for longer than it lives.
+      () => {
+        if (screen.name === 'request' || screen.name === 'approved') end('expired')
+      },
+    )
+  }
+
+  const gather = async (asked: RequiredSignals): Promise<PhoneSignals> => {
+    if (asked.attempts_left !== undefined) await stepUp(asked, asked.attempts_left)
+    working('signing')
+    const local_auth = await verifier.verify(prompt(shown()?.tenant_name ?? ''))
+    // Without the user, nothing is signed.
+    if (local_auth.result !== 'verified') throw new PhoneError('user_verification_failed')
+    const sensor_continuity = motion.signal()
+    return { local_auth, ...(sensor_continuity === undefined ? {} : { sensor_continuity }) }
+  }
+
+  /** Shows what a step-up needs, and resolves when the user continues. */
+  const stepUp = (asked: RequiredSignals, attemptsLeft: number): Promise<void> => {
+    const needsMotion = asked.required.includes('sensor_continuity')
+    const unsupported = asked.required.find(
+      (kind) => kind === 'carrier' || (kind === 'sensor_continuity' && !motion.isAvailable()),
+    )
+    if (unsupported !== undefined)
+      return Promise.reject(new PhoneError('step_up_unsupported', { reason: unsupported }))
+    const draw = () => {
+      const request = shown()
+      if (request === null) return
+      const kind = needsMotion ? 'motion' : 'verify_again'
+      const step = { kind, attemptsLeft, seconds: motion.seconds() } as const
+      present({
+        name: 'step_up',
+        step: { ...step, neededSeconds: NEEDED_MOTION_SECONDS },
+        request,
+      })
+    }
+    draw()
+    const progress = needsMotion ? setInterval(draw, PROGRESS_INTERVAL_MS) : undefined
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        clearInterval(progress)
+        continueStepUp = undefined
+      }
+      continueStepUp = () => {
+        stop()
+        resolve()
+      }
+      closing.signal.addEventListener('abort', () => {
+        stop()
+        reject(new PhoneError('cancelled'))
+      })
+    })
+  }
+
+  const approve = async (from: ClaimedSession) => {
+    isBusy = true
+    working('signing')
+    try {
+      claimed = await phone.approve(from, {
+        gather,
+        onAnswer: (known) => (claimed = known),
+        signal: closing.signal,
+      })
+      const { state } = claimed.session
+      const request = requestOf(claimed.session)
+      if (state === 'bonded') present({ name: 'approved', request })
+      else if (state === 'completed') present({ name: 'completed', request })
+      else end(state === 'expired' ? 'expired' : 'not_verified')
+    } catch (failure) {
+      const problem = problemOf(failure)
+      const isOpen = claimed?.session.state === 'pending'
+      if (problem === 'not_verified' && isOpen) presentRequest('not_verified_by_user')
+      else if (problem === 'offline' && isOpen) presentRequest('connection_lost')
+      else if (isRefusal(failure, 'policy_not_met')) end('not_verified')
+      else fail(failure)
+    }
+    isBusy = false
+  }
+
+  const decline = async (from: ClaimedSession, reason: 'user_declined' | 'user_unexpected') => {
+    isBusy = true
+    working('declining')
+    try {
+      claimed = await phone.decline(from, { reason, signal: closing.signal })
+      end(reason === 'user_unexpected' ? 'reported' : 'declined')
+    } catch (failure) {
+      if (problemOf(failure) === 'offline') presentRequest('connection_lost')
+      else fail(failure)
+    }
+    isBusy = false
+  }
+
+  void open()
+  return {
+    choose(choice) {
+      if (choice === 'continue_step_up') return continueStepUp?.()
+      if (choice === 'retry' && screen.name === 'problem') return void open()
+      if (claimed === undefined || screen.name !== 'request' || isBusy) return
+      if (choice === 'approve') void approve(claimed)
+      if (choice === 'decline') void decline(claimed, 'user_declined')
+      if (choice === 'report') void decline(claimed, 'user_unexpected')
+    },
+    isBusy: () => isBusy,
+    close: () => closing.abort(),
+  }
+}

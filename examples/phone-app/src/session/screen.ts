@@ -1,0 +1,50 @@
+import type { ListedKey, ShownRequest } from '@bonded/phone'
+import type { ProblemKind } from './problem.ts'
+
+/** What the app can show, one screen at a time. */
+export type Screen =
+  | { readonly name: 'loading' }
+  | { readonly name: 'setup'; readonly hasRequest: boolean }
+  | { readonly name: 'home' }
+  | { readonly name: 'scanner'; readonly isUnreadable: boolean }
+  | { readonly name: 'request'; readonly request: ShownRequest; readonly notice: Notice | null }
+  | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
+  | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
+  | { readonly name: 'approved'; readonly request: ShownRequest }
+  | { readonly name: 'completed'; readonly request: ShownRequest }
+  | { readonly name: 'ended'; readonly end: End; readonly tenant: string }
+  | { readonly name: 'phones'; readonly keys: readonly ListedKey[]; readonly notice: Notice | null }
+  | { readonly name: 'removal'; readonly key: ListedKey }
+  | { readonly name: 'problem'; readonly problem: ProblemKind; readonly requestId: string | null }
+
+/** What the app is busy with. */
+export type Task = 'setting_up' | 'opening' | 'signing' | 'declining' | 'listing' | 'removing'
+
+/** What just went wrong, while the user can still decide. */
+export type Notice = 'not_verified_by_user' | 'connection_lost'
+
+/** How a session ended on this phone. */
+export type End = 'declined' | 'reported' | 'expired' | 'canceled' | 'not_verified'
+
+/** What a step-up needs from the user. */
+export interface StepUpStep {
+  readonly kind: 'verify_again' | 'motion'
+  readonly attemptsLeft: number
+  /** For `motion`: whole seconds recorded, and how many are needed. */
+  readonly seconds: number
+  readonly neededSeconds: number
+}
+
+/** What the user can choose. A choice that does not fit the screen has no effect. */
+export type Choice =
+  | 'set_up'
+  | 'scan'
+  | 'home'
+  | 'approve'
+  | 'decline'
+  | 'report'
+  | 'continue_step_up'
+  | 'phones'
+  | 'remove_phone'
+  | 'retry'
+  | 'set_up_again'
