@@ -66,8 +66,10 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     // The widget draws no QR code from data of the page or its backend. It draws one once the
     // service has shown this session to this page's key.
     let snapshot = found.confirmed ? found.snapshot : undefined
-    const draw = () =>
+    const draw = () => {
+      if (snapshot?.tenant) shown.identify(snapshot.tenant)
       shown.show(snapshot ? screenOf(snapshot, performance.now()) : plain('starting'))
+    }
     const tick = () => {
       const broken = isSettled ? undefined : (breachOf(on) ?? (shown.isCut() && 'too_small'))
       if (broken) closeForBreach(broken)

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 /** The initial state of a session of the scripted worker. */
 export interface SessionScript {
   readonly qrContent?: 'app_scheme' | 'universal_link'
+  readonly tenantName?: string
+  readonly tenantLogo?: string
   readonly workflow?: string
   readonly action?: string
   readonly expiresInMs?: number
@@ -62,6 +64,8 @@ export class ScriptedSession {
       expires_at: new Date(now + expiresInMs).toISOString(),
       workflow: this.#script.workflow ?? 'credit_application',
       action: this.#script.action ?? 'submit_application',
+      tenant_name: this.#script.tenantName ?? 'Kestrel Bank',
+      tenant_logo_url: this.#script.tenantLogo ?? null,
       tenant_id: `ten_${'t'.repeat(22)}`,
       server_time: new Date(now).toISOString(),
       expires_in_ms: this.#live() ? expiresInMs : 0,

@@ -91,6 +91,10 @@ export const PublicSession = closed({
   ...countdown,
   qr_svg_url: Type.String(),
   qr_content: QrContent,
+  tenant_name: Type.String(),
+  tenant_logo_url: nullable(
+    Type.String({ description: 'The path of the tenant’s logo, relative to the origin.' }),
+  ),
   verification: Type.Null(),
   watch_token: Type.String(),
   hint: nullable(SessionHint),

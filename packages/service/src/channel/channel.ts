@@ -184,14 +184,15 @@ export class Channel implements AsyncDisposable {
     return accept({ ...watched.value, page: page ?? undefined })
   }
 
-  #open(socket: WebSocket, { session, events, page }: Admitted): void {
+  #open(socket: WebSocket, { session, tenant, events, page }: Admitted): void {
     this.#sockets.set(socket, { missed: 0 })
     socket.on('error', () => socket.terminate())
     socket.on('pong', () => this.#sockets.set(socket, { missed: 0 }))
     socket.on('message', () => closeChannel(this.#service.clock, socket, CLOSE.badFrame))
     socket.once('close', () => this.#sockets.delete(socket))
 
-    if (events === undefined) socket.send(JSON.stringify(helloFrame(this.#service, session)))
+    if (events === undefined)
+      socket.send(JSON.stringify(helloFrame(this.#service, { session, tenant })))
     else {
       for (const event of events)
         socket.send(JSON.stringify(eventFrame(this.#service, session, event)))

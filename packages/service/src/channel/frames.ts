@@ -11,6 +11,7 @@ import { shownChallenge } from '../domain/challenge.ts'
 import { iso } from '../domain/iso.ts'
 import { endedAt, type Instant, type Session, stateAt } from '../domain/session.ts'
 import { presentPublic, publicReason, qrPayload, qrSvgUrl, universalLink } from '../http/present.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
 import type { StoredEvent } from '../ports/store.ts'
 
@@ -21,8 +22,11 @@ import type { StoredEvent } from '../ports/store.ts'
 export const HEARTBEAT_MS = 3_000
 
 /** Builds the first frame of a channel: the current state of the session. */
-export function helloFrame(service: Service, session: Session): HelloFrame {
-  const { watch_token: _never, ...view } = presentPublic(service, session)
+export function helloFrame(
+  service: Service,
+  { session, tenant }: { session: Session; tenant: Tenant },
+): HelloFrame {
+  const { watch_token: _never, ...view } = presentPublic(service, { session, tenant })
   return {
     ...envelope(service, session),
     type: 'hello',

@@ -12,6 +12,7 @@ export function describeTenant({
   origins,
   workflows,
   limits,
+  logo,
 }: Tenant) {
   return {
     tenant_id: id,
@@ -21,6 +22,7 @@ export function describeTenant({
     origins,
     workflows,
     limits: describeLimits(limits),
+    logo: logo ?? null,
   }
 }
 

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs'
 import type { TenantId, Workflow } from '@bonded/contract'
 import { Command } from 'commander'
 import { isRevoked, type Tenant } from '../domain/tenant.ts'
 import { listKeys } from '../operations/admin/keys.ts'
+import { OperatorError } from '../operations/admin/operator-error.ts'
+import { setLogo } from '../operations/admin/tenant-logo.ts'
 import { updateTenant } from '../operations/admin/update-tenant.ts'
 import type { KeyListing } from '../ports/store.ts'
 import { jsonOption, tenantArgument } from './arguments.ts'
@@ -12,6 +15,7 @@ import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-opti
 
 interface UpdateOptions extends Options {
   readonly name?: string
+  readonly logo?: string | false
   readonly addOrigin: readonly string[]
   readonly removeOrigin: readonly string[]
   readonly addWorkflow: readonly Workflow[]
@@ -23,10 +27,12 @@ interface UpdateOptions extends Options {
 export function tenantUpdateCommand(): Command {
   return new Command('update')
     .description(
-      'Change a tenant’s name, origins or workflows; a running service applies it within a second',
+      'Change a tenant’s name, logo, origins or workflows; a running service applies it within a second',
     )
     .addArgument(tenantArgument())
     .option('--name <name>', 'Name that the phone shows to the user')
+    .option('--logo <file>', 'Logo that the widget shows: PNG or SVG, at most 32 KiB')
+    .option('--no-logo', 'Remove the logo')
     .option('--add-origin <origin>', 'Add an origin; repeatable', collect, [])
     .option('--remove-origin <origin>', 'Remove an origin; repeatable', collect, [])
     .option(
@@ -47,12 +53,16 @@ export function tenantUpdateCommand(): Command {
         removeWorkflows: options.removeWorkflow,
       }
       const changes = [change.name ?? [], ...Object.values(change).slice(1)].flat()
-      if (changes.length === 0)
+      const logo = readLogoFile(options.logo)
+      if (changes.length === 0 && logo === undefined)
         command.error('error: nothing to change: name at least one of the options')
-      const { tenant, keys } = await withService(options, async (service) => ({
-        tenant: await updateTenant(service, id, change),
-        keys: await listKeys(service, id),
-      }))
+      const { tenant, keys } = await withService(options, async (service) => {
+        if (logo !== undefined) await setLogo(service, id, logo)
+        return {
+          tenant: await updateTenant(service, id, change),
+          keys: await listKeys(service, id),
+        }
+      })
       const orphans = keysWithoutWorkflow(tenant, keys)
       print(
         options,
@@ -76,6 +86,16 @@ function keysWithoutWorkflow(
 
 function describeOrphan({ key, name }: KeyListing): string {
   return `Warning: key ${name ?? key} is restricted to a workflow that the tenant does not have. Revoke it with bonded key revoke ${key}.`
+}
+
+/** The file of `--logo`; null for `--no-logo`, and undefined without either. */
+function readLogoFile(file: string | boolean | undefined): Uint8Array | null | undefined {
+  if (typeof file !== 'string') return file === false ? null : undefined
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new OperatorError(`${file} cannot be read`, { code: 'invalid', cause })
+  }
 }
 
 function collect(text: string, earlier: readonly string[]): readonly string[] {

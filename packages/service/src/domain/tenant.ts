@@ -14,6 +14,8 @@ export interface Tenant {
   readonly workflows: readonly Workflow[]
   /** Rate limits that replace the service defaults. */
   readonly limits?: SomeLimits
+  /** The name of the logo's file. A new logo has a new name. */
+  readonly logo?: string | undefined
 }
 
 /** The workflows and actions that a credential may use. Null: all of its tenant's. */

@@ -5,6 +5,7 @@ import { acceptedIndex } from '../domain/challenge.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
 import { APPLE_ASSOCIATION_PATH, ASSET_LINKS_PATH } from './app-links.ts'
 import { SCRIPT_PATHS } from './hosted-script.ts'
+import { LOGO_PATH } from './logos.ts'
 import { limitPage } from './page-limits.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
 import { qrText } from './present.ts'
@@ -15,6 +16,7 @@ const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
 /** The paths that are not part of the JSON API. */
 export const PAGE_PATHS = [
   QR_PATH,
+  LOGO_PATH,
   ...SCRIPT_PATHS,
   PHONE_PAGE_PATH,
   APPLE_ASSOCIATION_PATH,

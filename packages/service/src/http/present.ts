@@ -13,6 +13,7 @@ import {
   stepNonce,
 } from '../domain/challenge.ts'
 import { iso } from '../domain/iso.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import { type Device, type Instant, type Session, stateAt } from '../domain/session.ts'
 import type { PhoneReading } from '../operations/read-session.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
@@ -44,13 +45,18 @@ export function presentCreated(service: Service, session: Session): CreatedSessi
 }
 
 /** Presents the public view, for a browser. */
-export function presentPublic(service: Service, session: Session): PublicSession {
+export function presentPublic(
+  service: Service,
+  { session, tenant }: { session: Session; tenant: Tenant },
+): PublicSession {
   const now = service.clock.now()
   const shared = sharedMembers(service, session, { now })
   return {
     ...shared,
     qr_svg_url: qrSvgUrl(session, shared.nonce),
     qr_content: service.settings.qrContent,
+    tenant_name: tenant.name,
+    tenant_logo_url: tenant.logo === undefined ? null : logoPath(tenant.logo),
     verification: null,
     watch_token: watchToken(service, session),
     hint: shared.state === 'expired' ? null : session.hint,
@@ -98,6 +104,11 @@ export function publicReason(reason: EndedReason | null): PublicSession['ended_r
     case 'killed_by_operator':
       return 'killed'
   }
+}
+
+/** Returns the path of a tenant's logo. A name is never used for another file. */
+export function logoPath(name: string): string {
+  return `/v1/logos/${name}`
 }
 
 /** Returns the path of the QR code image. */

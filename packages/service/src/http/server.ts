@@ -13,6 +13,7 @@ import { setHeaders } from './headers.ts'
 import { type ScriptSource, serveHostedScript } from './hosted-script.ts'
 import { acceptStrictJson } from './json-body.ts'
 import { serveAppLinks } from './app-links.ts'
+import { serveLogos } from './logos.ts'
 import { serveQrImage } from './pages.ts'
 import { type LoadPhonePage, servePhonePage } from './phone-page.ts'
 import { Refused } from './refused.ts'
@@ -106,6 +107,7 @@ export function buildServer(
   for (const route of ROUTES) route(app, service)
   serveHostedScript(app, service, script)
   serveQrImage(app, service)
+  serveLogos(app, service)
   servePhonePage(app, { service, load: phonePage })
   serveAppLinks(app, service)
 

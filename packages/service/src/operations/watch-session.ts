@@ -1,6 +1,7 @@
 import type { SessionId } from '@bonded/contract'
-import { accept, type Result } from '../domain/refusal.ts'
+import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import type { StoredEvent } from '../ports/store.ts'
 import { findWatchedSession } from './find-session.ts'
 import { storeOrigin } from './read-session.ts'
@@ -16,6 +17,7 @@ export interface WatchInput {
 /** The initial data of a channel. */
 export interface Watched {
   readonly session: Session
+  readonly tenant: Tenant
   /**
    * The events that a returning client missed. Undefined: the channel starts with the session
    * itself.
@@ -38,9 +40,11 @@ export async function watchSession(
     const found = yield* findWatchedSession(service, tables, { id, key, watchToken, now })
     if (!found.ok) return found
     const session = found.value
+    const tenant = yield* tables.tenants.find(session.tenantId)
+    if (tenant === undefined) return refuse('session_not_found')
     const resumes = after !== undefined && after <= session.seq
     const events = resumes ? yield* tables.sessions.eventsAfter(session.id, after) : undefined
-    return accept({ session, events })
+    return accept({ session, tenant, events })
   })
   if (watched.ok && caller !== null)
     await storeOrigin(service, watched.value.session, caller.origin)

@@ -11,6 +11,7 @@ export const OTHER_ROUTES = [
   'channel',
   'script',
   'qr',
+  'logo',
   'handoff',
   'app_links',
   'unmatched',

@@ -351,6 +351,10 @@ export interface TenantTable {
   update(before: Tenant, after: TenantSettings): Work<boolean>
   /** Replaces the limits of a tenant. @returns whether the tenant exists */
   setLimits(id: TenantId, limits: SomeLimits): Work<boolean>
+  /** Replaces the logo of a tenant, or removes it. @returns whether the tenant exists */
+  setLogo(id: TenantId, logo: { name: string; bytes: Uint8Array } | null): Work<boolean>
+  /** Finds the bytes of a logo by its name. */
+  findLogo(name: string): Work<Uint8Array | undefined>
   list(): Work<readonly Tenant[]>
   addServerCredential(row: {
     keyId: string

@@ -42,12 +42,3 @@ export interface Messages {
 
 /** English, the language in the script. */
 export const en: Messages = english
-
-/**
- * A text with its placeholders replaced. A placeholder without a value stays as it is.
- *
- * @example fill('{time} left', { time: '4:59' }) // '4:59 left'
- */
-export function fill(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder)
-}

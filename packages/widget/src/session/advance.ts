@@ -10,6 +10,7 @@ export function advance(known: Snapshot, received: Snapshot): Snapshot {
   if (received.seq < known.seq || hasEnded(known.state)) return known
   return {
     ...received,
+    tenant: received.tenant ?? known.tenant,
     code: later(known.code, received.code),
     endedReason: received.endedReason ?? known.endedReason,
   }

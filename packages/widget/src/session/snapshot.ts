@@ -40,6 +40,15 @@ export interface Snapshot {
   readonly endedReason: PublicEndedReason | null
   readonly expiresAt: Instant
   readonly code: Code | null
+  /** As its record describes it; null in a frame that does not repeat it. */
+  readonly tenant: Tenant | null
+}
+
+/** The tenant as its record describes it. */
+export interface Tenant {
+  readonly name: string
+  /** An address, or null. */
+  readonly logo: string | null
 }
 
 /** How to watch the session that a backend or the service returned; undefined if it lacks members. */
@@ -84,7 +93,17 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
+    tenant: readTenant(members),
   }
+}
+
+function readTenant({
+  tenant_name: name,
+  tenant_logo_url: logo,
+  api_base_url: base,
+}: Members): Tenant | null {
+  if (typeof name !== 'string' || !isWebAddress(base)) return null
+  return { name, logo: typeof logo === 'string' ? new URL(logo, base).href : null }
 }
 
 function readCode(view: Members, now: Instant): Code | null {

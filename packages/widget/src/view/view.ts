@@ -2,22 +2,16 @@ import { bare } from '@bonded/contract'
 import { timeLeft } from '../countdown.ts'
 import { directionOf } from '../messages/language.ts'
 import type { LoadedMessages } from '../messages/load.ts'
-import { en, fill } from '../messages/messages.ts'
+import { en } from '../messages/messages.ts'
 import { plain, type Screen } from '../screen.ts'
 import type { Look } from './appearance.ts'
 import { badge, toneOf } from './badge.ts'
 import { element } from './dom.ts'
 import { fitIn } from './fit.ts'
+import type { Tenant } from '../session/snapshot.ts'
 import { type Pair, pairRows } from './pairs.ts'
 import { qrCode } from './qr.ts'
 import { sheet } from './sheet.ts'
-
-/** The tenant as its record describes it. */
-export interface Tenant {
-  readonly name: string
-  /** An address at the service's origin, or null. */
-  readonly logo: string | null
-}
 
 /** The widget on the page. */
 export interface View {
@@ -28,7 +22,7 @@ export interface View {
   readonly show: (screen: Screen) => void
   /** Writes the texts in a language. On an empty card it also shows the first screen. */
   readonly speak: (language: LoadedMessages) => void
-  /** Shows who asks. */
+  /** Shows who asks, from the first call on. */
   readonly identify: (tenant: Tenant) => void
   /** Shows what the page says is being approved, to compare with the phone. */
   readonly compare: (pairs: readonly Pair[]) => void
@@ -126,9 +120,10 @@ function drawCard() {
     timer.textContent =
       expiresAt === null
         ? ''
-        : fill(messages.timeLeft, {
-            time: timeLeft({ until: expiresAt, now: performance.now() }),
-          })
+        : messages.timeLeft.replace(
+            '{time}',
+            timeLeft({ until: expiresAt, now: performance.now() }),
+          )
     const isSame = name === shown?.name && !code === !shown.code
     shown = screen
     if (isSame) return
@@ -164,6 +159,7 @@ function drawCard() {
     show,
     speak,
     identify({ name, logo }: Tenant) {
+      if (!brand.hidden) return
       const image = element('img', { class: 'logo', alt: '', ...(logo ? { src: logo } : {}) })
       image.addEventListener('error', () => image.remove())
       brand.replaceChildren(...(logo ? [image] : []), element('bdi', {}, name))

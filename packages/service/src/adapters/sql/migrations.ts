@@ -163,4 +163,14 @@ export const MIGRATIONS: readonly {
     name: 'the server credential of an event',
     statements: ['alter table session_event add column key_id text'],
   },
+  {
+    number: 13,
+    name: 'logos of tenants',
+    statements: [
+      // The bytes are apart, so that no call reads them.
+      'alter table tenant add column logo text',
+      'create table tenant_logo (tenant_id text primary key, name text not null, bytes bytea not null)',
+      'create index tenant_logo_by_name on tenant_logo (name)',
+    ],
+  },
 ]

@@ -29,6 +29,7 @@ export const TENANT_COLUMNS = [
   'origins',
   'workflows',
   'limits',
+  'logo',
 ]
   .map((column) => `tenant.${column}`)
   .join(', ')
@@ -42,6 +43,7 @@ export function tenantFromRow(found: Row): Tenant {
     demo: found.demo === 1,
     origins: parseOnce<string[]>(found.origins),
     workflows: parseOnce<Workflow[]>(found.workflows),
+    ...(found.logo === null ? {} : { logo: found.logo as string }),
     ...(found.limits === null ? {} : { limits: parseOnce(found.limits, storedLimits) }),
   }
 }

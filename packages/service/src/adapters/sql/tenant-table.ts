@@ -56,6 +56,27 @@ export const tenantTable: TenantTable = {
     )
   },
 
+  *setLogo(id, logo) {
+    const updated = yield* row('update tenant set logo = $2 where id = $1 returning id', [
+      id,
+      logo?.name ?? null,
+    ])
+    if (updated === undefined) return false
+    yield* row('delete from tenant_logo where tenant_id = $1', [id])
+    if (logo !== null)
+      yield* row('insert into tenant_logo (tenant_id, name, bytes) values ($1, $2, $3)', [
+        id,
+        logo.name,
+        logo.bytes,
+      ])
+    return true
+  },
+
+  *findLogo(name) {
+    const found = yield* row('select bytes from tenant_logo where name = $1 limit 1', [name])
+    return found && (found.bytes as Uint8Array)
+  },
+
   *list() {
     return (yield* rows('select * from tenant order by created_at, id', [])).map(tenantFromRow)
   },

@@ -11,6 +11,8 @@ export const cancelSessionRoute = serve(
       id: parseId('sess', params.session_id ?? ''),
       watchToken: headers['x-bond-watch'],
     })
-    return canceled.ok ? accept(['public', presentPublic(service, canceled.value)]) : canceled
+    if (!canceled.ok) return canceled
+    const { tenant } = caller.key
+    return accept(['public', presentPublic(service, { session: canceled.value, tenant })])
   },
 )

@@ -37,7 +37,12 @@ async function read(
     case 'browser': {
       const watchToken = headers['x-bond-watch']
       const found = await readAsBrowser(service, caller, { id, watchToken })
-      return found.ok ? accept(['public', presentPublic(service, found.value)]) : found
+      return found.ok
+        ? accept([
+            'public',
+            presentPublic(service, { session: found.value, tenant: caller.key.tenant }),
+          ])
+        : found
     }
     case 'phone': {
       const found = await readAsPhone(service, caller, { id, nonce: query.nonce })

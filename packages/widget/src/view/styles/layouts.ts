@@ -13,7 +13,7 @@ export const LAYOUTS = `
 .card{all:initial;--round:calc(var(--radius,14)*1px);box-sizing:border-box;display:flex;flex-direction:column;gap:16px;
   width:100%;max-width:360px;padding:20px;border:1px solid var(--line);
   border-radius:var(--round);background:var(--surface);color:var(--ink);
-  font:medium/1.45 var(--font,system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif);
+  font:medium/1.45 var(--font,system-ui,sans-serif);
   text-align:center;overflow-wrap:anywhere;-webkit-text-size-adjust:100%}
 .card[data-layout=compact]{display:grid;grid-template-columns:auto 1fr;gap:12px;padding:7px;
   align-items:center;font-size:.875em;line-height:1.3;text-align:start}

@@ -1,0 +1,27 @@
+import type { TenantId } from '@bonded/contract'
+import { readLogo } from '../../domain/logo.ts'
+import type { Service } from '../service.ts'
+import { OperatorError, tenantNotFound } from './operator-error.ts'
+
+/**
+ * Sets or removes the logo that the widget shows beside the tenant's name. A running service applies
+ * it within a second.
+ *
+ * @throws {OperatorError} where the tenant does not exist or the file is not a logo
+ */
+export async function setLogo(
+  service: Service,
+  id: TenantId,
+  file: Uint8Array | null,
+): Promise<void> {
+  const logo = file && storedLogo(service, file)
+  if (!(await service.store.write((tables) => tables.tenants.setLogo(id, logo))))
+    throw tenantNotFound(id)
+}
+
+/** A new name for each file, so that browsers may cache what they have under the name for ever. */
+function storedLogo({ random }: Service, file: Uint8Array): { name: string; bytes: Uint8Array } {
+  const logo = readLogo(file)
+  if ('problem' in logo) throw new OperatorError(logo.problem, { code: 'invalid' })
+  return { name: `${random.base62(22)}.${logo.type}`, bytes: logo.bytes }
+}
