@@ -7,6 +7,12 @@ import { Button, Heading, Note, Page, Pairs, Strong, Warning } from './ui.tsx'
 const text = en.request
 
 /**
+ * A link can replace the request at any moment, also just before a tap that was meant for another
+ * one. Longer than a tap takes.
+ */
+const APPROVABLE_AFTER_MS = 800
+
+/**
  * The request: who asks, from which page, what exactly. "Approve" and "This wasn't me" have the
  * same size and weight, so that a tired user does not approve by habit.
  */
@@ -17,6 +23,11 @@ export function RequestScreen({
   screen: Extract<Screen, { name: 'request' }>
   choose: (choice: Choice) => void
 }) {
+  const [isApprovable, setApprovable] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setApprovable(true), APPROVABLE_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [])
   // Names of workflows and actions are identifiers of the tenant; spaces make them readable.
   const purpose = [request.workflow, request.action]
     .filter((name) => name !== null)
@@ -31,7 +42,7 @@ export function RequestScreen({
       actionsAfterContent
       actions={
         <>
-          <Button label={text.approve} onPress={() => choose('approve')} />
+          <Button label={text.approve} disabled={!isApprovable} onPress={() => choose('approve')} />
           <Button label={text.report} tone="stop" onPress={() => choose('report')} />
           <Button label={text.decline} tone="plain" onPress={() => choose('decline')} />
           <TimeLeft milliseconds={request.expires_in_ms} />
