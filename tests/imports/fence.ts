@@ -21,7 +21,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/attestation/src': ['cborg', 'node:buffer', 'node:crypto'],
   'packages/phone/src': ['@bonded/contract'],
   'packages/integrator/src': ['@bonded/contract'],
-  'packages/widget/src': ['@bonded/contract'],
+  'packages/widget/src': ['@bonded/contract', 'packages/widget/src/npm'],
+  // Parts of the npm package that the hosted script does not contain.
+  'packages/widget/src/npm': ['@bonded/contract', 'packages/widget/src', 'react'],
   'packages/widget/build': [
     'esbuild',
     'node:crypto',

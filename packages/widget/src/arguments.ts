@@ -23,8 +23,8 @@ export interface Setup {
 /** A checked setup, with the appearance that was checked: the page may change its object later. */
 export interface CheckedSetup extends Setup {
   readonly look: Look
-  /** The address of the script: the service that it came from also has the languages. */
-  readonly scriptUrl: string
+  /** The origin that the script was loaded from: that service also has the languages. */
+  readonly origin: string
 }
 
 /** The options of `Pulse.requireBond`. */
@@ -51,9 +51,15 @@ const SENDABLE_KEY = /^pk_beta_[0-9A-Za-z]+$/
 /**
  * Returns the checked setup.
  *
- * @throws PulseError for a wrong option
+ * @param origin the origin that the script was loaded from; null for a copy that has none
+ * @throws PulseError for a wrong option, and for a copy of the script
  */
-export function checkSetup(setup: Setup, scriptUrl: string): CheckedSetup {
+export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
+  if (origin === null)
+    throw new PulseError(
+      'script_not_hosted',
+      'Load pulse.js from the service by a script tag or loadPulse(). A copy gets no fixes.',
+    )
   const { publishableKey, workflow, containerId, sessionEndpoint, appearance, locale } =
     ownMembers(setup) ?? NO_MEMBERS
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
@@ -89,8 +95,8 @@ export function checkSetup(setup: Setup, scriptUrl: string): CheckedSetup {
     containerId,
     sessionEndpoint,
     look: checkAppearance(appearance),
-    scriptUrl,
     locale,
+    origin,
   }
 }
 

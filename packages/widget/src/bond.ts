@@ -52,7 +52,7 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
 
   const run = async (on: HTMLElement, shown: View) => {
     const wanted = wantedLanguages(setup.locale, on)
-    void loadMessages(wanted, setup.scriptUrl).then(shown.speak)
+    void loadMessages(wanted, setup.origin).then(shown.speak)
     // The user has just pressed a button of the page, and the work continues in the widget.
     if (navigator.userActivation?.isActive) shown.focus()
     const breach = await settledBreachOf(on)

@@ -19,6 +19,7 @@ export const UNAVAILABLE_SCREENS: Record<UnavailableReason, ScreenName> = {
   origin_not_allowed: 'not_set_up',
   key_of_another_tenant: 'not_set_up',
   key_out_of_scope: 'not_set_up',
+  script_not_hosted: 'not_set_up',
   service_refused: 'not_set_up',
   session_not_found: 'unavailable',
   session_endpoint_failed: 'unavailable',

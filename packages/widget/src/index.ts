@@ -1,9 +1,12 @@
 /**
- * The types of the hosted script. The script itself is loaded from the service's origin, never from a package:
+ * The loader of the hosted script, and the script's types. The script itself comes from the service,
+ * never from this package, because only the service's script gets its fixes:
  *
- * @example <script src="https://{worker_origin}/v1/pulse.js"></script>
+ * @example const pulse = await loadPulse({ origin: 'https://bond.example' })
  */
 export type { BondRequest, Setup } from './arguments.ts'
+export { PulseLoadError, type PulseLoadErrorCode } from './npm/load-error.ts'
+export { type LoadOptions, loadPulse } from './npm/load-pulse.ts'
 export type { BondOutcome, UnavailableReason } from './outcome.ts'
 export type { Pulse } from './pulse.ts'
 export type { PulseError, PulseErrorCode } from './pulse-error.ts'

@@ -13,6 +13,7 @@ import type { PublicEndedReason, SessionState } from '@bonded/contract'
  * | `key_of_another_tenant` | the session belongs to another tenant than the publishable key |
  * | `key_out_of_scope` | the key's scope lacks the workflow or the action of the session |
  * | `session_not_found` | the service does not know the session, or the watch token is wrong |
+ * | `script_not_hosted` | pulse.js was not loaded from the service of the session |
  * | `service_refused` | the service rejected this page for another reason; see the console |
  * | `session_endpoint_failed` | your session endpoint did not return a public session |
  * | `session_mismatch` | the endpoint returned a session of another workflow or action |
@@ -29,6 +30,7 @@ export type UnavailableReason =
   | 'key_of_another_tenant'
   | 'key_out_of_scope'
   | 'session_not_found'
+  | 'script_not_hosted'
   | 'service_refused'
   | 'session_endpoint_failed'
   | 'session_mismatch'

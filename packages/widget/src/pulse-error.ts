@@ -13,6 +13,7 @@ export type PulseErrorCode =
   | 'context_invalid'
   | 'appearance_invalid'
   | 'locale_invalid'
+  | 'script_not_hosted'
 
 /**
  * The error of a wrong call, thrown at once. Branch on `code`; the message names the fix.

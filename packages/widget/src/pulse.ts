@@ -11,6 +11,8 @@ import type { BondOutcome } from './outcome.ts'
 /** The global `Pulse` of the hosted script. */
 export interface Pulse {
   readonly version: string
+  /** The origin that the script was loaded from; null for a copy that has none. */
+  readonly origin: string | null
   /**
    * Sets the publishable key, the workflow and the container of the page.
    *
@@ -31,16 +33,17 @@ export interface Pulse {
 /**
  * Creates the API of one page. It draws one widget at a time.
  *
- * @param scriptUrl where the page loaded the script from
+ * @param origin the origin that the script was loaded from; null for a copy that has none
  */
-export function makePulse(version: string, scriptUrl: string): Pulse {
+export function makePulse(version: string, origin: string | null): Pulse {
   let setup: CheckedSetup | undefined
   let current: { readonly bond: Bond; readonly request: string } | undefined
 
   return Object.freeze({
     version,
+    origin,
     init(given: Setup) {
-      setup = checkSetup(given, scriptUrl)
+      setup = checkSetup(given, origin)
     },
     async requireBond(given: BondRequest) {
       const request = checkRequest(setup, given)

@@ -43,6 +43,10 @@ export interface PageScript extends BrowserContextOptions {
   readonly csp?: string
   /** Markup that replaces the plain container. */
   readonly body?: string
+  /** Markup that replaces the tag of the hosted script. */
+  readonly scripts?: string
+  /** Scripts of the site itself, by path. */
+  readonly files?: Readonly<Record<string, string>>
   /** Lets the test control the page's clock. */
   readonly clock?: boolean
   readonly session?: SessionScript
@@ -57,6 +61,9 @@ export class Harness implements AsyncDisposable {
       return void this.#createSession(request).then((view) =>
         response.setHeader('Content-Type', 'application/json').end(JSON.stringify(view)),
       )
+    const file = this.#page.files?.[request.url ?? '']
+    if (file !== undefined)
+      return void response.setHeader('Content-Type', 'text/javascript').end(file)
     if (this.#page.csp) response.setHeader('Content-Security-Policy', this.#page.csp)
     response.setHeader('Content-Type', 'text/html').end(this.#html())
   })
@@ -93,7 +100,15 @@ export class Harness implements AsyncDisposable {
 
   /** Opens a fresh page with the script loaded, in its own browser context. */
   async open(script: PageScript = {}): Promise<Page> {
-    const { csp: _csp, body: _body, clock, session: _session, ...context } = script
+    const {
+      csp: _csp,
+      body: _body,
+      scripts: _scripts,
+      files: _files,
+      clock,
+      session: _session,
+      ...context
+    } = script
     this.#page = script
     this.worker.sockets = 'accept'
     this.worker.answers = 'well'
@@ -138,9 +153,12 @@ export class Harness implements AsyncDisposable {
   }
 
   #html(): string {
-    const { body = '<div data-pulse-widget></div>' } = this.#page
+    const {
+      body = '<div data-pulse-widget></div>',
+      scripts = `<script src="${this.worker.origin}/v1/pulse.js"></script>`,
+    } = this.#page
     return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Bank</title><meta name="viewport" content="width=device-width">
-      <meta name="color-scheme" content="light dark"><script src="${this.worker.origin}/v1/pulse.js"></script><main><h1>Loan</h1>${body}</main></html>`
+      <meta name="color-scheme" content="light dark">${scripts}<main><h1>Loan</h1>${body}</main></html>`
   }
 }
 

@@ -36,17 +36,17 @@ export class ScriptedWorker implements AsyncDisposable {
   readonly #sessions = new Map<string, ScriptedSession>()
   readonly #open = new Set<WebSocket>()
   readonly #hanging = new Set<Duplex>()
-  #script = ''
-  /** The files of the languages, by path. */
-  #languages = new Map<string, string>()
+  /** The paths of the hosted files that pages loaded. */
+  readonly loaded: string[] = []
+  readonly #files = new Map<string, string>()
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #channel = new WebSocketServer({ noServer: true, handleProtocols: () => 'bonded.v1' })
 
   static async start(): Promise<ScriptedWorker> {
     const worker = new ScriptedWorker()
-    const { source, files } = await loadPulseScript()
-    worker.#script = source
-    worker.#languages = new Map(files.map((file) => [file.path, file.source]))
+    const { source, version, files } = await loadPulseScript()
+    worker.#files.set('/v1/pulse.js', source).set(`/v1/pulse-${version}.js`, source)
+    for (const { path, source: text } of files) worker.#files.set(path, text)
     worker.#server.on('upgrade', (request, socket, head) => {
       const session = worker.#sessions.get(request.url?.split('/').at(-1) ?? '')
       const protocols = (request.headers['sec-websocket-protocol'] ?? '').split(', ')
@@ -129,10 +129,12 @@ export class ScriptedWorker implements AsyncDisposable {
       response.setHeader('Access-Control-Allow-Headers', 'authorization, x-bond-watch')
       return void response.writeHead(204).end()
     }
-    const language = this.#languages.get(request.url ?? '')
-    if (language) return void response.setHeader('Content-Type', 'application/json').end(language)
-    if (request.url === '/v1/pulse.js')
-      return void response.setHeader('Content-Type', 'text/javascript').end(this.#script)
+    const file = this.#files.get(request.url ?? '')
+    if (file !== undefined) {
+      this.loaded.push(request.url ?? '')
+      const type = request.url?.endsWith('.js') ? 'text/javascript' : 'application/json'
+      return void response.setHeader('Content-Type', type).end(file)
+    }
     const session = this.#sessions.get(this.#record('get', request))
     if (this.answers === 'cut') return void request.socket.destroy()
     if (this.answers === 'cut once') {

@@ -1,5 +1,5 @@
 import { bare, hasEnded, type Members, ownMembers } from '@bonded/contract'
-import { isFor, type CheckedRequest, type Setup } from '../arguments.ts'
+import { isFor, type CheckedRequest, type CheckedSetup, type Setup } from '../arguments.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import { getSession } from './get-session.ts'
 import { loadAddress } from './resume.ts'
@@ -26,9 +26,15 @@ export interface FoundSession {
  * Finds the session to watch: the given one, the one that this tab watched before a reload, or a
  * new one from the tenant's backend.
  */
-export async function findSession(setup: Setup, request: CheckedRequest): Promise<Found> {
-  if (request.session) return parseSession(request.session)
-  return (await resumed(setup, request)) ?? fromEndpoint(setup, request)
+export async function findSession(setup: CheckedSetup, request: CheckedRequest): Promise<Found> {
+  const found = request.session
+    ? parseSession(request.session)
+    : ((await resumed(setup, request)) ?? (await fromEndpoint(setup, request)))
+  if (found.kind === 'none') return found
+  const { origin } = new URL(found.address.apiBaseUrl)
+  return origin === setup.origin
+    ? found
+    : failed('script_not_hosted', `Load pulse.js from ${origin}, not from ${setup.origin}.`)
 }
 
 /** The session from before a reload, if the service confirms that it has not ended. */
