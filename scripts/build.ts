@@ -90,7 +90,7 @@ async function writePulseScript(dist: string): Promise<void> {
   const { source, sourceMap, files } = await loadPulseScript()
   writeFileSync(join(dist, 'pulse.js'), source)
   writeFileSync(join(dist, 'pulse.js.map'), sourceMap)
-  writeFileSync(join(dist, 'languages.json'), JSON.stringify(files))
+  writeFileSync(join(dist, 'pulse-files.json'), JSON.stringify(files))
 }
 
 async function writePhonePage(dist: string): Promise<void> {

@@ -30,6 +30,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'node:fs/promises',
     'node:path',
     'node:url',
+    'node:vm',
     'terser',
   ],
   'packages/phone-page/src': ['@bonded/contract', '@bonded/phone', 'uqr'],

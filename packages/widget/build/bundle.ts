@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type LanguageFiles, readLanguages } from './languages.ts'
+import { readLanguages } from './languages.ts'
+import { readStyles } from './styles.ts'
 
 /** A file that the script loads. Its content never changes at this path. */
 export interface PulseFile {
   /** Relative to the service's origin, such as `/v1/lang/…/de.json`. */
   readonly path: string
-  /** UTF-8 JSON. */
+  /** UTF-8 JSON or CSS, as the path ends. */
   readonly source: string
   /** `sha384-…` */
   readonly integrity: string
@@ -25,7 +26,10 @@ export interface PulseScript {
   readonly version: string
   /** The source map, as JSON. */
   readonly sourceMap: string
-  /** The languages and their index. The script contains English and the integrity of the index. */
+  /**
+   * The styles, the languages, and the index of the languages. The script contains English, and the
+   * integrity of the styles and of the index.
+   */
   readonly files: readonly PulseFile[]
 }
 
@@ -55,7 +59,7 @@ async function prebuilt(): Promise<BuiltScript | undefined> {
     return {
       source: await readFile(new URL('./pulse.js', import.meta.url), 'utf8'),
       sourceMap: await readFile(new URL('./pulse.js.map', import.meta.url), 'utf8'),
-      files: JSON.parse(await readFile(new URL('./languages.json', import.meta.url), 'utf8')),
+      files: JSON.parse(await readFile(new URL('./pulse-files.json', import.meta.url), 'utf8')),
     }
   } catch {
     // The repository has no prebuilt script.
@@ -68,6 +72,7 @@ async function bundle(version: string): Promise<BuiltScript> {
   const [{ build }, { minify }] = await Promise.all([import('esbuild'), import('terser')])
   const root = fileURLToPath(new URL('..', import.meta.url))
   const languages = await readLanguages(join(root, 'src/messages'), integrityOf)
+  const styles = await readStyles(root, integrityOf)
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: ['src/entry.ts'],
@@ -81,7 +86,13 @@ async function bundle(version: string): Promise<BuiltScript> {
     sourcemap: 'external',
     charset: 'utf8',
     legalComments: 'none',
-    define: { PULSE_VERSION: JSON.stringify(version), ...definitionsOf(languages) },
+    define: quoted({
+      PULSE_VERSION: version,
+      PULSE_STYLES_PATH: styles.path,
+      PULSE_STYLES_INTEGRITY: styles.integrity,
+      PULSE_LANGUAGES_PATH: languages.folder,
+      PULSE_LANGUAGES_INTEGRITY: languages.integrity,
+    }),
     tsconfigRaw: {},
   })
   const [map = '', source = ''] = ['.map', '.js'].map(
@@ -93,15 +104,18 @@ async function bundle(version: string): Promise<BuiltScript> {
     { 'pulse.js': source },
     { ecma: 2020, format: { preamble: notice }, sourceMap: { content: map, asObject: false } },
   )
-  return { source: minified.code!, sourceMap: String(minified.map), files: languages.files }
+  return {
+    source: minified.code!,
+    sourceMap: String(minified.map),
+    files: [styles, ...languages.files],
+  }
 }
 
-/** What the script knows about the languages at its start. */
-function definitionsOf({ folder, integrity }: LanguageFiles): Record<string, string> {
-  return {
-    PULSE_LANGUAGES_PATH: JSON.stringify(folder),
-    PULSE_LANGUAGES_INTEGRITY: JSON.stringify(integrity),
-  }
+/** The values as source text, which the bundler inserts. */
+function quoted(values: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)]),
+  )
 }
 
 function integrityOf(text: string): string {

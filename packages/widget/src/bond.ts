@@ -11,6 +11,7 @@ import { deleteAddress, saveAddress } from './session/resume.ts'
 import type { Snapshot } from './session/snapshot.ts'
 import { watch } from './session/watch.ts'
 import { readPairs } from './view/pairs.ts'
+import { loadStyles } from './view/sheet.ts'
 import { openView, type View } from './view/view.ts'
 
 /** How often the widget checks the container and draws the countdown. */
@@ -61,6 +62,8 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     const found = await findSession(setup, request)
     if (isSettled) return
     if (found.kind === 'none') return close(found.reason)
+    if (!(await loadStyles(setup.origin))) return close('network')
+    if (isSettled) return
     saveAddress(purpose, found.address)
     shown.compare(found.pairs.length > 0 ? found.pairs : readPairs(request.context))
     // The widget draws no QR code from data of the page or its backend. It draws one once the

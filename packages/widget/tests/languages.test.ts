@@ -117,9 +117,8 @@ test('names every file by a path that changes with the content', async () => {
 })
 
 test('each language has at most 1.2 kB gzip, and its integrity in the index', async () => {
-  const {
-    files: [index, ...languages],
-  } = await loadPulseScript()
+  const { files } = await loadPulseScript()
+  const [index, ...languages] = files.filter(({ path }) => path.startsWith('/v1/lang/'))
   const listed: Record<string, string> = JSON.parse(index!.source)
   assert.deepEqual(
     Object.values(listed),

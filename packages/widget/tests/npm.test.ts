@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { loadPulseScript } from '../build/bundle.ts'
 import {
   browserTest,
+  computed,
   Harness,
   init,
   noBrowser,
@@ -63,6 +64,11 @@ function site(more: object = {}): Promise<Page> {
   })
 }
 
+/** The hosted scripts that pages loaded. */
+function hostedScripts(): string[] {
+  return h.worker.loaded.filter((path) => path.endsWith('.js'))
+}
+
 function codeOf(page: Page, options: object): Promise<string> {
   return page.evaluate((given) => (globalThis as unknown as Site).code(given), options)
 }
@@ -95,7 +101,7 @@ test('loads the script once and returns the Pulse of the service', browserTest, 
     { origin },
   )
   assert.deepEqual(loaded, { origin, isSame: true })
-  assert.deepEqual(h.worker.loaded, ['/v1/pulse.js'])
+  assert.deepEqual(hostedScripts(), ['/v1/pulse.js'])
   await init(page)
   await require(page)
   await screen(page, 'waiting')
@@ -107,7 +113,7 @@ test('returns the Pulse of a script tag without loading it again', browserTest, 
   const page = await site({ scripts })
   h.worker.loaded.length = 0
   assert.equal(await codeOf(page, { origin }), VERSION)
-  assert.deepEqual(h.worker.loaded, [])
+  assert.deepEqual(hostedScripts(), [])
 })
 
 test('loads a pinned version whose integrity matches', browserTest, async () => {
@@ -115,7 +121,7 @@ test('loads a pinned version whose integrity matches', browserTest, async () => 
   const page = await site()
   h.worker.loaded.length = 0
   assert.equal(await codeOf(page, { origin: h.worker.origin, version, integrity }), version)
-  assert.deepEqual(h.worker.loaded, [`/v1/pulse-${version}.js`])
+  assert.deepEqual(hostedScripts(), [`/v1/pulse-${version}.js`])
 })
 
 test(
@@ -307,3 +313,23 @@ test('the React component reports a wrong option', browserTest, async () => {
   await page.waitForFunction('outcomes.length === 1')
   assert.deepEqual(await outcomesOf(page), ['publishable_key_invalid'] as unknown[])
 })
+
+test(
+  'closes as unavailable, in plain text, when the styles cannot be loaded',
+  browserTest,
+  async () => {
+    const page = await site()
+    await page.route('**/v1/style/*', (route) => route.fulfill({ body: '.card{color:red}' }))
+    assert.equal(await codeOf(page, { origin: h.worker.origin }), VERSION)
+    await init(page)
+    await require(page)
+    const result = { state: 'unavailable', sessionId: null, reason: 'network' }
+    assert.deepEqual(await outcome(page), result)
+    const card = page.locator('.card')
+    assert.equal(await computed(card, 'opacity'), '1')
+    assert.equal(await page.locator('.qr').count(), 0)
+    await page.unroute('**/v1/style/*')
+    await require(page)
+    await screen(page, 'waiting')
+  },
+)

@@ -26,9 +26,9 @@ test('stays within 15 kB gzip', async (t) => {
 })
 
 test('contains nothing that a strict Content Security Policy or Trusted Types would block', async () => {
-  const { source } = await loadPulseScript()
+  const { source, files } = await loadPulseScript()
   assert.doesNotMatch(
-    source,
+    source + files.map((file) => file.source).join(''),
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.cssText|@import|url\(/,
   )
 })

@@ -132,8 +132,7 @@ export class ScriptedWorker implements AsyncDisposable {
     const file = this.#files.get(request.url ?? '')
     if (file !== undefined) {
       this.loaded.push(request.url ?? '')
-      const type = request.url?.endsWith('.js') ? 'text/javascript' : 'application/json'
-      return void response.setHeader('Content-Type', type).end(file)
+      return void response.setHeader('Content-Type', contentType(request.url ?? '')).end(file)
     }
     const session = this.#sessions.get(this.#record('get', request))
     if (this.answers === 'cut') return void request.socket.destroy()
@@ -190,4 +189,9 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response
     .writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
     .end(JSON.stringify(body))
+}
+
+function contentType(path: string): string {
+  const types: Record<string, string> = { js: 'text/javascript', css: 'text/css' }
+  return types[path.split('.').at(-1) ?? ''] ?? 'application/json'
 }

@@ -7,7 +7,7 @@ import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 /** A file whose content never changes at its path. */
 export interface HostedFile {
   readonly path: string
-  /** JSON. */
+  /** JSON or CSS, as the path ends. */
   readonly source: string
   /** `sha384-…` */
   readonly integrity: string
@@ -35,8 +35,9 @@ export interface ScriptSource {
 const SCRIPT_PATH = '/v1/pulse.js'
 const INTEGRITY_PATH = '/v1/integrity.json'
 const LANGUAGE_PATH = '/v1/lang/{hash}/{file}'
+const STYLE_PATH = '/v1/style/{file}'
 
-export const SCRIPT_PATHS = [SCRIPT_PATH, INTEGRITY_PATH, LANGUAGE_PATH]
+export const SCRIPT_PATHS = [SCRIPT_PATH, INTEGRITY_PATH, LANGUAGE_PATH, STYLE_PATH]
 
 /** Five minutes, the longest time until a new script reaches every page. */
 const SHORT = 'public, max-age=300'
@@ -45,10 +46,11 @@ const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const JSON_TYPE = 'application/json; charset=utf-8'
+const CSS_TYPE = 'text/css; charset=utf-8'
 
 /**
- * Serves the hosted script at its current and its pinned address, its source map, its languages, and
- * the integrity values of all files that never change.
+ * Serves the hosted script at its current and its pinned address, its source map, styles and
+ * languages, and the integrity values of all files that never change.
  */
 export function serveHostedScript(
   app: FastifyInstance,
@@ -73,7 +75,7 @@ export function serveHostedScript(
   }
   for (const path of [SCRIPT_PATH, INTEGRITY_PATH])
     app.get(path, limitPage(service, 'script'), serve(SHORT))
-  for (const path of [pinnedPath, mapPath, '/v1/lang/:hash/:file'])
+  for (const path of [pinnedPath, mapPath, '/v1/lang/:hash/:file', '/v1/style/:file'])
     app.get(path, limitPage(service, 'script'), serve(IMMUTABLE))
 }
 
@@ -98,7 +100,11 @@ async function pack(
     [SCRIPT_PATH, script],
     [pinnedPath, script],
     ...(await Promise.all(
-      others.map(async ([path, text]) => [path, await staticFile(text, JSON_TYPE)] as const),
+      others.map(async ([path, text]) => [path, await staticFile(text, typeOf(path))] as const),
     )),
   ])
+}
+
+function typeOf(path: string): string {
+  return path.endsWith('.css') ? CSS_TYPE : JSON_TYPE
 }

@@ -1,13 +1,11 @@
-import { bare, type Members, ownMembers } from '@bonded/contract'
+import { NO_MEMBERS, parseMembers } from '@bonded/contract'
+import { loadFile } from '../load-file.ts'
 import { en, type Messages } from './messages.ts'
 
 /** Where the service serves the languages, inserted by the bundler. */
 declare const PULSE_LANGUAGES_PATH: string
 /** The integrity of the index of the languages, inserted by the bundler. */
 declare const PULSE_LANGUAGES_INTEGRITY: string
-
-/** A user waits in English rather than for a slow language. */
-const ANSWER_LIMIT_MS = 5_000
 
 /** The texts of a language, with its tag. */
 export interface LoadedMessages {
@@ -34,8 +32,10 @@ export async function loadMessages(
   const others = english < 0 ? tags : tags.slice(0, english).filter((tag) => !tag.startsWith('en-'))
   try {
     if (others.length > 0) {
-      const load = (name: string, integrity: string) =>
-        loadFile(new URL(PULSE_LANGUAGES_PATH + name, origin), integrity)
+      const load = async (name: string, integrity: string) => {
+        const text = await loadFile(new URL(PULSE_LANGUAGES_PATH + name, origin), integrity)
+        return parseMembers(text) ?? NO_MEMBERS
+      }
       const index = await load('index.json', PULSE_LANGUAGES_INTEGRITY)
       const tag = others.find((other) => typeof index[other] === 'string')
       if (tag !== undefined) {
@@ -63,18 +63,4 @@ function unpack<T extends object>(shape: T, texts: Iterator<string>): T {
       typeof value === 'string' ? texts.next().value : unpack(value, texts),
     ]),
   ) as T
-}
-
-/** The browser rejects a file whose content differs from the one that this script was built with. */
-async function loadFile(url: URL, integrity: string): Promise<Members> {
-  const response = await fetch(
-    url,
-    bare({
-      integrity,
-      credentials: 'omit',
-      referrerPolicy: 'no-referrer',
-      signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
-    } satisfies RequestInit),
-  )
-  return ownMembers(await response.json())!
 }

@@ -11,7 +11,7 @@ import { fitIn } from './fit.ts'
 import type { Tenant } from '../session/snapshot.ts'
 import { type Pair, pairRows } from './pairs.ts'
 import { qrCode } from './qr.ts'
-import { sheet } from './sheet.ts'
+import { sharedStyles, sheet } from './sheet.ts'
 
 /** The widget on the page. */
 export interface View {
@@ -36,8 +36,8 @@ export interface View {
 export function openView(container: HTMLElement, look: Look): View | undefined {
   try {
     const root = container.shadowRoot ?? container.attachShadow(bare({ mode: 'open' }))
-    const sizing = sheet('')
-    root.adoptedStyleSheets = [sheet(), sizing]
+    const sizing = sheet()
+    root.adoptedStyleSheets = [sharedStyles(), sizing]
     const { card, redraw, ...view } = drawCard()
     for (const [name, value] of look) card.style.setProperty(`--${name}`, value)
     root.replaceChildren(card)
