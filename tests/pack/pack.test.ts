@@ -37,6 +37,10 @@ for (const [name, command] of Object.entries(NODES))
     // The prebuilt script: a published package has no bundler.
     const script = await fetch(`${served.origin}/v1/pulse.js`)
     assert.match(await script.text(), /^\/\*! Pulse /)
+    const list = await fetch(`${served.origin}/v1/integrity.json`)
+    const { files } = (await list.json()) as { files: Record<string, string> }
+    for (const path of [...Object.keys(files), script.headers.get('sourcemap') ?? ''])
+      assert.equal((await fetch(served.origin + path)).status, 200, path)
     const page = await fetch(`${served.origin}/bond`)
     assert.match(await page.text(), /<script defer src="\/bond\/page-[0-9a-f]{16}\.js"/)
   })

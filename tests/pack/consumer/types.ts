@@ -8,7 +8,8 @@ import {
   type ProtectOutcome,
 } from '@bonded/integrator'
 import { createPhone, type PhoneOptions } from '@bonded/phone'
-import type { Pulse } from '@bonded/widget'
+import { loadPulse, type Pulse } from '@bonded/widget'
+import type { PulseBondElement } from '@bonded/widget/element'
 
 declare const options: PhoneOptions
 declare const created: CreatedSession
@@ -28,6 +29,8 @@ export const outcome: Promise<ProtectOutcome<number>> = gate.protect({
 })
 export const phone = createPhone(options).claim(parseHandoff(created.qr_payload) ?? '')
 export const version: string = pulse.version
+export const loaded: Promise<Pulse> = loadPulse({ origin: 'https://bond.example', version })
+export const element: PulseBondElement | undefined = undefined
 export const path: string = ENDPOINTS.createSession.path
 // @ts-expect-error the types are not `any`: a gate has no such verb.
 gate.approve()
