@@ -75,9 +75,11 @@ let ticking
 
 /** The screen says nothing when a page opens, so that it does not interrupt the bank's page. */
 let isFirst = true
-follow((snapshot) =>
-  draw(snapshot === undefined ? { screen: 'offline', actions: [] } : snapshot.phone),
-)
+follow((snapshot) => {
+  draw(snapshot === undefined ? { screen: 'offline', actions: [] } : snapshot.phone)
+  showOutage(snapshot?.isServiceRunning === false)
+})
+byId('start').addEventListener('click', () => void call('/service/start'))
 useScenario()
 // Another tab may have chosen another scenario.
 document.addEventListener(
@@ -88,6 +90,18 @@ document.addEventListener(
 function useScenario() {
   const name = new URLSearchParams(location.search).get('scenario')
   if (name !== null) void call('/scenario', { name })
+}
+
+/**
+ * The button to end an outage is also here, because the activity may be out of view.
+ * @param {boolean} isStopped
+ */
+function showOutage(isStopped) {
+  const outage = byId('outage')
+  if (outage.hidden === !isStopped) return
+  outage.hidden = !isStopped
+  const [text] = outage.children
+  if (text) text.textContent = isStopped ? 'The service is stopped.' : ''
 }
 
 /** @param {View} view */

@@ -77,7 +77,7 @@ export const SCENARIOS = [
     name: 'server-down',
     title: 'Service down',
     watch:
-      'The service stops when the QR code appears. Nothing can be approved, and the bank accepts nothing. Start the service again below, and the same request goes on.',
+      'The service stops when the QR code appears. Nothing can be approved, and the bank accepts nothing. Then choose Start the service: the same request goes on.',
     evidence: 'carried',
     stopsService: true,
   },

@@ -190,7 +190,7 @@ test(
     await stage.press('Scan the QR code')
     await stage.shows('No connection')
     await stage.assertAccessible('stopped')
-    await stage.activity.getByRole('button', { name: 'Start the service' }).click()
+    await stage.press('Start the service')
     await stage.activity.getByRole('button', { name: 'Stop the service' }).waitFor()
     await stage.press('Try again', 'Approve')
     await stage.outcome('accepted')

@@ -9,6 +9,7 @@ export function phonePage({ token }: { readonly token: string }): string {
 <script type="module" src="/phone.js"></script>`,
     body: `<main class="phone">
 <div class="bar"><span>Simulated phone</span><span class="signal" aria-hidden="true"></span></div>
+<div id="outage" hidden><p role="alert"></p><button id="start" type="button">Start the service</button></div>
 <p id="spoken" class="unseen" role="status"></p>
 <article id="screen" data-screen="loading"></article>
 </main>`,

@@ -23,7 +23,7 @@ export function welcome(
     '',
     `  Bank       ${bank}`,
     `  Phone      ${phone}   simulated; also beside the bank`,
-    `  Service    ${service}`,
+    `  Service    ${service}   its API is at /api/v1/openapi.json`,
     '',
     '  Next       Open the bank and choose Continue to approval.',
     '             Then scan the QR code and approve with the phone beside it.',
