@@ -7,6 +7,7 @@ import { harness } from '../harness/harness.ts'
 
 const SCRIPT = 'globalThis.pulse = "script";'.repeat(200)
 const LANGUAGE = { path: '/v1/lang/0123456789abcdef/de.json', integrity: 'sha384-de' }
+const STYLE = { path: '/v1/style/0123456789abcdef.css', integrity: 'sha384-css' }
 const h = await harness({
   hosting: {
     port: 0,
@@ -16,7 +17,10 @@ const h = await harness({
         source: SCRIPT,
         integrity: 'sha384-script',
         sourceMap: '{"version":3}',
-        files: [{ ...LANGUAGE, source: '{"label":"ä"}' }],
+        files: [
+          { ...STYLE, source: '.card{color:red}' },
+          { ...LANGUAGE, source: '{"label":"ä"}' },
+        ],
       }),
     },
   },
@@ -86,16 +90,22 @@ test('lists the integrity of every file that never changes', async () => {
   assert.equal(headers['access-control-allow-origin'], '*')
   assert.deepEqual(JSON.parse(body.toString()), {
     version: '1.2.3',
-    files: { '/v1/pulse-1.2.3.js': 'sha384-script', [LANGUAGE.path]: 'sha384-de' },
+    files: {
+      '/v1/pulse-1.2.3.js': 'sha384-script',
+      [STYLE.path]: 'sha384-css',
+      [LANGUAGE.path]: 'sha384-de',
+    },
   })
 })
 
-test('serves the source map and the languages, which never change', async () => {
-  for (const [path, text] of [
-    ['/v1/pulse-1.2.3.js.map', '{"version":3}'],
-    [LANGUAGE.path, '{"label":"ä"}'],
+test('serves the source map, the styles and the languages, which never change', async () => {
+  for (const [path, type, text] of [
+    ['/v1/pulse-1.2.3.js.map', 'application/json', '{"version":3}'],
+    [STYLE.path, 'text/css', '.card{color:red}'],
+    [LANGUAGE.path, 'application/json', '{"label":"ä"}'],
   ] as const) {
     const { headers, body } = await read(path)
+    assert.equal(headers['content-type'], `${type}; charset=utf-8`)
     assert.equal(body.toString(), text)
     assert.match(String(headers['cache-control']), /immutable/)
     assert.equal(headers['access-control-allow-origin'], '*')
@@ -106,6 +116,7 @@ test('answers 404 for a language or a version that it does not have', async () =
   for (const path of [
     '/v1/lang/0123456789abcdef/fr.json',
     '/v1/lang/0000000000000000/de.json',
+    '/v1/style/0000000000000000.css',
     '/v1/lang/0123456789abcdef/..%2F..%2Fpulse.js',
   ]) {
     const { status, body, headers } = await read(path)
