@@ -127,7 +127,7 @@ export const en: Messages = {
       body: 'This request needs proof that a person is carrying the phone. Hold it or walk with it.',
     },
     recorded: (seconds, needed) => `${Math.min(seconds, needed)} of ${needed} seconds`,
-    attemptsLeft: (count) => (count === 1 ? 'Last attempt' : `${count} attempts left`),
+    attemptsLeft: (count) => `Attempts left: ${count}`,
     action: 'Continue',
   },
   tasks: {
@@ -155,12 +155,11 @@ export const en: Messages = {
     },
     expired: {
       title: 'The request has expired',
-      body: (tenant) =>
-        `${tenant} did not complete it in time. Return to the page and start again.`,
+      body: () => 'The time for this request is over. Return to the page and start again.',
     },
     canceled: {
       title: 'The request was canceled',
-      body: () => `${NOTHING_APPROVED} Return to the page to start again.`,
+      body: () => 'It was stopped before it was complete. Return to the page to start again.',
     },
     not_verified: {
       title: 'Not verified',
@@ -199,19 +198,23 @@ export const en: Messages = {
     },
     qr_code_expired: {
       title: 'This QR code has expired',
-      body: 'QR codes change every minute. Scan the one that the page shows now.',
+      body: 'QR codes change often. Scan the one that the page shows now.',
     },
     claimed_by_other_phone: {
       title: 'Another phone opened this request',
-      body: 'Only the first phone can approve it. If that was not your phone, start again on the page.',
+      body: 'Only the phone or browser that opened it first can approve it. To use this one, start again on the page.',
     },
     session_over: {
       title: 'This request has ended',
-      body: 'It was approved, declined, or it expired. Return to the page to see the result.',
+      body: 'It was approved or declined, or it expired. Return to the page to see the result.',
     },
     phone_not_accepted: {
       title: 'This phone cannot approve this request',
       body: 'The organization accepts only certain phones or its own app. Contact the organization.',
+    },
+    phone_too_new: {
+      title: 'This phone was set up too recently',
+      body: 'The organization accepts a phone only some time after its setup. Use a phone that you set up earlier, or contact the organization.',
     },
     phone_unknown: {
       title: 'Set up this phone again',
@@ -235,7 +238,7 @@ export const en: Messages = {
     },
     offline: {
       title: 'No connection',
-      body: 'Check your connection, then try again. The request is still open for a short time.',
+      body: 'Check your connection, then try again. The request stays open for a short time.',
     },
     busy: {
       title: 'The service is busy',

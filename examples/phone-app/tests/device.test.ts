@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type PhoneDevice, PhoneError, Secret } from '@bonded/phone'
-import { en as pageMessages } from '../../../packages/phone-page/src/messages.ts'
 import { createDeviceStore } from '../src/device/device-store.ts'
 import { createMotionRecorder, type MotionEvent } from '../src/device/motion.ts'
 import { createUserVerifier } from '../src/device/user-verifier.ts'
-import { en } from '../src/messages.ts'
 import { ItemsDouble } from './doubles/phone.ts'
 
 const ORIGIN = 'https://bond.example'
@@ -141,33 +139,4 @@ test('a phone without motion sensors records nothing', async () => {
   )
   await recorder.start()
   assert.deepEqual([recorder.isAvailable(), recorder.signal()], [false, undefined])
-})
-
-test('the app uses the words of the phone page', () => {
-  const tenant = (text: unknown) => (typeof text === 'function' ? text('Example Bank') : text)
-  const { allowMotion: _motion, motionNote: _note, ...request } = pageMessages.request
-  assert.deepEqual(
-    Object.entries(en.request).map(([name, text]) => [name, tenant(text)]),
-    Object.entries(request).map(([name, text]) => [name, tenant(text)]),
-  )
-  assert.deepEqual(en.notices, pageMessages.notices)
-  assert.deepEqual(en.stepUp.motion, pageMessages.stepUp.motion)
-  assert.deepEqual(en.stepUp.verifyAgain, pageMessages.stepUp.verifyAgain)
-  for (const [end, { title, body }] of Object.entries(en.ends)) {
-    const own = pageMessages.ends[end as keyof typeof pageMessages.ends]
-    assert.deepEqual([title, body('Bank')], [own.title, own.body('Bank')])
-  }
-  for (const problem of [
-    'link_incomplete',
-    'qr_code_expired',
-    'claimed_by_other_phone',
-    'session_over',
-    'phone_not_accepted',
-    'phone_unknown',
-    'offline',
-    'busy',
-    'wrong_service',
-    'unexpected',
-  ] as const)
-    assert.deepEqual(en.problems[problem], pageMessages.problems[problem])
 })

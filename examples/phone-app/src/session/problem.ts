@@ -7,6 +7,7 @@ export type ProblemKind =
   | 'claimed_by_other_phone'
   | 'session_over'
   | 'phone_not_accepted'
+  | 'phone_too_new'
   | 'phone_unknown'
   | 'phone_unsupported'
   | 'screen_lock_missing'
@@ -25,7 +26,7 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   session_not_live: 'session_over',
   policy_not_met: 'session_over',
   device_not_usable: 'phone_not_accepted',
-  key_too_new: 'phone_not_accepted',
+  key_too_new: 'phone_too_new',
   format_not_enabled: 'phone_not_accepted',
   attestation_invalid: 'phone_not_accepted',
   credential_invalid: 'phone_unknown',
