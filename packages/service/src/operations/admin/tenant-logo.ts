@@ -19,7 +19,7 @@ export async function setLogo(
     throw tenantNotFound(id)
 }
 
-/** A new name for each file, so that browsers may cache what they have under the name for ever. */
+/** A new name for each file, so that browsers may cache each file without a limit. */
 function storedLogo({ random }: Service, file: Uint8Array): { name: string; bytes: Uint8Array } {
   const logo = readLogo(file)
   if ('problem' in logo) throw new OperatorError(logo.problem, { code: 'invalid' })
