@@ -95,7 +95,8 @@ async function writePulseScript(dist: string): Promise<void> {
 
 async function writePhonePage(dist: string): Promise<void> {
   const { bundle } = await import('../packages/phone-page/build/bundle.ts')
-  const { script, style } = await bundle()
+  const { script, style, languages } = await bundle()
+  writeFileSync(join(dist, 'phone-page-languages.json'), JSON.stringify(languages))
   writeFileSync(join(dist, 'phone-page.js'), script)
   writeFileSync(join(dist, 'phone-page.css'), style)
 }

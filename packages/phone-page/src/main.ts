@@ -2,42 +2,50 @@ import { createPhone, createWebAuthnSigner } from '@bonded/phone'
 import { startApp, type App } from './app.ts'
 import { createDeviceStore } from './device-store.ts'
 import { handoffIn } from './link.ts'
-import { en } from './messages.ts'
+import { chooseLanguage, type Language, loadLanguage } from './messages/language.ts'
 import { createMotionRecorder } from './motion.ts'
+import type { ProblemKind } from './problem.ts'
+import type { ProblemScreen } from './screen.ts'
+import { observeSigner } from './passkey.ts'
 import { createView } from './view/view.ts'
 
 /** The longest a poll is held, and a little: a request without an answer must end. */
 const FETCH_TIMEOUT_MS = 40_000
 
 const root = document.querySelector('main')
-if (root !== null) main(root)
+if (root !== null)
+  void loadLanguage(chooseLanguage(navigator.languages)).then((language) => main(root, language))
 
-function main(root: HTMLElement): void {
+function main(root: HTMLElement, { tag, dir, messages }: Language): void {
+  document.documentElement.lang = tag
+  document.documentElement.dir = dir
   let app: App | undefined
   const motion = createMotionRecorder(window)
   const view = createView(root, {
-    messages: en,
+    messages,
     onChoice: (choice) => app?.choose(choice),
-    motionAccess: motion.access,
+    motion,
   })
   const handoff = handoffIn(location)
-  if (handoff === undefined)
-    return view.show({ name: 'problem', problem: 'link_incomplete', requestId: null })
+  if (handoff === undefined) return view.show(problem('link_incomplete'))
   // A device with only a fine pointer is a computer. The page is for a phone that the user carries.
   if (!matchMedia('(any-pointer: coarse)').matches)
     return view.show({ name: 'desktop', link: location.href })
-  if (typeof PublicKeyCredential === 'undefined')
-    return view.show({ name: 'problem', problem: 'passkey_unsupported', requestId: null })
+  if (typeof PublicKeyCredential === 'undefined') return view.show(problem('passkey_unsupported'))
 
   const store = createDeviceStore(location.origin)
+  const signer = createWebAuthnSigner({
+    credentials: navigator.credentials,
+    rpId: location.hostname,
+    rpName: location.hostname,
+    keyName: messages['page.title'],
+    random: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  })
   const phone = createPhone({
     origin: location.origin,
-    signer: createWebAuthnSigner({
-      credentials: navigator.credentials,
-      rpId: location.hostname,
-      rpName: location.hostname,
-      keyName: en.pageTitle,
-      random: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    signer: observeSigner(signer, {
+      beforeSigning: async () => app?.beforeSigning(),
+      onSigned: (key) => app?.onSigned(key),
     }),
     store,
     sha256: async (bytes) =>
@@ -61,5 +69,11 @@ function main(root: HTMLElement): void {
     handoff,
     appLink: appScheme === undefined ? null : `${appScheme}://bond${location.search}`,
     show: (screen) => view.show(screen),
+    alone: (act) => navigator.locks.request('bonded-phone', act),
   })
+  window.addEventListener('online', () => app?.reconnect())
+}
+
+function problem(problem: ProblemKind): ProblemScreen {
+  return { name: 'problem', problem, need: null, requestId: null }
 }

@@ -1,11 +1,18 @@
 import { motionFeatures, type MotionSample } from '@bonded/phone'
 
+/** Seconds of motion for a full score of the continuity model. */
+export const NEEDED_MOTION_SECONDS = 30
 /** Twice the window that a signal reports, at the 60 readings per second that browsers give. */
 const MAX_SAMPLES = 60 * 120
 const MAX_TOUCHES = 300
 const RADIANS_PER_DEGREE = Math.PI / 180
+/** Sensors read many times a second. A phone that is silent for longer has none. */
+const LONGEST_SILENCE_MS = 3_000
 
-/** How motion evidence is available on this phone. */
+/**
+ * How motion evidence is available on this phone. It is `unavailable` until the first reading of
+ * sensors that start late.
+ */
 export type MotionAccess = 'unavailable' | 'needs_permission' | 'denied' | 'recording'
 
 type MotionSignal = ReturnType<typeof motionFeatures>
@@ -41,12 +48,16 @@ export function createMotionRecorder(page: Window): MotionRecorder {
         ? 'recording'
         : 'needs_permission'
 
+  let listensSince = 0
+  let hasReadings = false
   const listen = () => {
+    listensSince = performance.now()
     page.addEventListener('devicemotion', ({ accelerationIncludingGravity, rotationRate }) => {
       const { x, y, z } = accelerationIncludingGravity ?? { x: null, y: null, z: null }
       const { alpha, beta, gamma } = rotationRate ?? { alpha: null, beta: null, gamma: null }
       if (x === null || y === null || z === null) return
       if (alpha === null || beta === null || gamma === null) return
+      hasReadings = true
       samples.push({
         t_ms: performance.now(),
         acc: [x, y, z],
@@ -64,11 +75,14 @@ export function createMotionRecorder(page: Window): MotionRecorder {
   if (access === 'recording') listen()
 
   const signal = () => motionFeatures({ samples, touches_ms: touches })
+  const isSilent = () => !hasReadings && performance.now() - listensSince > LONGEST_SILENCE_MS
   return {
-    access: () => access,
+    access: () => (access === 'recording' && isSilent() ? 'unavailable' : access),
     async requestAccess() {
       if (access !== 'needs_permission') return access
       const granted = await motionEvent?.requestPermission?.().catch(() => 'denied' as const)
+      // A second tap may have been answered meanwhile.
+      if (access !== 'needs_permission') return access
       access = granted === 'granted' ? 'recording' : 'denied'
       if (access === 'recording') listen()
       return access

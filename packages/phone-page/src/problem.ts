@@ -7,6 +7,7 @@ export type ProblemKind =
   | 'claimed_by_other_phone'
   | 'session_over'
   | 'phone_not_accepted'
+  | 'phone_too_new'
   | 'phone_unknown'
   | 'passkey_missing'
   | 'passkey_unsupported'
@@ -17,6 +18,9 @@ export type ProblemKind =
   | 'wrong_service'
   | 'unexpected'
 
+/** A proof that this browser cannot give. */
+export type Need = 'passport' | 'carrier' | 'motion' | 'other'
+
 const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   challenge_expired: 'qr_code_expired',
   nonce_mismatch: 'qr_code_expired',
@@ -26,6 +30,7 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   device_not_usable: 'phone_not_accepted',
   format_not_enabled: 'phone_not_accepted',
   attestation_invalid: 'phone_not_accepted',
+  key_too_new: 'phone_too_new',
   policy_not_met: 'session_over',
   credential_invalid: 'phone_unknown',
   credential_missing: 'phone_unknown',
@@ -68,4 +73,17 @@ export function problemOf(failure: unknown): ProblemKind {
     case 'cancelled':
       return 'unexpected'
   }
+}
+
+const NEED_OF_KIND: Readonly<Record<string, Need>> = {
+  passport_chip: 'passport',
+  carrier: 'carrier',
+  sensor_continuity: 'motion',
+}
+
+/** The proof whose absence stopped an approval; null where another problem did. */
+export function needOf(failure: unknown): Need | null {
+  if (!(failure instanceof PhoneError) || failure.code !== 'step_up_unsupported') return null
+  const kind = failure.reason ?? ''
+  return (Object.hasOwn(NEED_OF_KIND, kind) ? NEED_OF_KIND[kind] : undefined) ?? 'other'
 }

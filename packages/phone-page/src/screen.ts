@@ -1,5 +1,5 @@
 import type { ShownRequest } from '@bonded/phone'
-import type { ProblemKind } from './problem.ts'
+import type { Need, ProblemKind } from './problem.ts'
 
 /**
  * What the page can show. One screen at a time; the view draws it and reports what the user chose.
@@ -8,13 +8,23 @@ export type Screen =
   | { readonly name: 'loading' }
   | { readonly name: 'desktop'; readonly link: string }
   | { readonly name: 'setup'; readonly appLink: string | null }
+  | { readonly name: 'renew' }
   | { readonly name: 'request'; readonly request: ShownRequest; readonly notice: Notice | null }
   | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
-  | { readonly name: 'approved'; readonly request: ShownRequest }
+  | { readonly name: 'approved'; readonly request: ShownRequest; readonly isSynced: boolean }
   | { readonly name: 'completed'; readonly request: ShownRequest }
   | { readonly name: 'ended'; readonly end: End; readonly tenant: string }
-  | { readonly name: 'problem'; readonly problem: ProblemKind; readonly requestId: string | null }
+  | ProblemScreen
+
+export interface ProblemScreen {
+  readonly name: 'problem'
+  readonly problem: ProblemKind
+  /** With `app_required`: the proof that this browser cannot give. */
+  readonly need: Need | null
+  /** The id by which the operator finds the rejected request. */
+  readonly requestId: string | null
+}
 
 /** What the page is busy with. */
 export type Task = 'setting_up' | 'opening' | 'signing' | 'declining'
@@ -27,12 +37,8 @@ export type End = 'declined' | 'reported' | 'expired' | 'canceled' | 'not_verifi
 
 /** What a step-up needs from the user. */
 export interface StepUpStep {
-  readonly kind: 'verify_again' | 'motion'
+  readonly kind: 'verify' | 'motion'
   readonly attemptsLeft: number
-  /** For `motion`: whole seconds recorded, and how many are needed. */
-  readonly seconds: number
-  readonly neededSeconds: number
-  readonly motionAccess: 'recording' | 'needs_permission'
 }
 
 /** What the user can choose. */
@@ -41,7 +47,7 @@ export type Choice =
   | 'approve'
   | 'decline'
   | 'report'
-  | 'continue_step_up'
+  | 'continue'
   | 'allow_motion'
   | 'retry'
   | 'set_up_again'

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
+import { press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
-const browserTest = { skip: browserMissing, timeout: 60_000 }
+const browserTest = { skip: browserMissing, timeout: 120_000 }
 let sandbox: Sandbox
 before(async () => {
   if (!browserMissing) sandbox = await Sandbox.start()
 })
 after(async () => sandbox?.[Symbol.asyncDispose]())
-
-const screen = (page: Page, name: string) =>
-  page.locator(`article[data-screen=${name}]`).waitFor({ state: 'visible' })
-const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
 test('sets up a new phone, shows the request, and approves it', browserTest, async () => {
   const session = await sandbox.create()

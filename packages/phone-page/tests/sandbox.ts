@@ -3,81 +3,76 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CreatedSession, makeId, type Workflow } from '@bonded/contract'
-import { loadPhonePage } from '../build/bundle.ts'
+import { type CreatedSession, type FullSession, makeId, type Workflow } from '@bonded/contract'
 import pino from 'pino'
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from '../../../tests/browser.ts'
-import { systemClock } from '../../service/src/adapters/clock/system-clock.ts'
-import { NO_APPS } from '../../service/src/adapters/attestation/trusted-phones.ts'
 import { createAttestation } from '../../service/src/adapters/attestation/attestation.ts'
-import { DEFAULT_CONNECTION_LIMITS } from '../../service/src/domain/connection-limits.ts'
+import {
+  NO_APPS,
+  type TrustedPhones,
+} from '../../service/src/adapters/attestation/trusted-phones.ts'
 import { composeService, type RunningService, startService } from '../../service/src/compose.ts'
+import { DEFAULT_CONNECTION_LIMITS } from '../../service/src/domain/connection-limits.ts'
 import { listDevices, moveDevice } from '../../service/src/operations/admin/devices.ts'
 import { createTenant } from '../../service/src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../../service/src/operations/service.ts'
 import { NO_SCRIPT } from '../../service/tests/harness/no-script.ts'
+import { loadPhonePage } from '../build/bundle.ts'
+import { type AuthenticatorOptions, openPhone, type PhoneLook } from './phone-browser.ts'
 
-/** A phone's screen, with touch. */
-const PHONE = {
-  viewport: { width: 390, height: 844 },
-  hasTouch: true,
-  isMobile: true,
-  deviceScaleFactor: 2,
-}
-const DISPLAY = [
+export const DISPLAY = [
   { label: 'Amount', value: '€12,500.00' },
   { label: 'Term', value: '36 months' },
   { label: 'Applicant', value: 'Ada Lovelace' },
 ]
+const WORKFLOW: Workflow = { name: 'credit_application', actions: ['submit_application'] }
 
-/** How a virtual authenticator behaves, in the words of Chromium's WebAuthn domain. */
-export interface AuthenticatorOptions {
-  readonly hasUserVerification?: boolean
-  readonly isUserVerified?: boolean
-  readonly defaultBackupEligibility?: boolean
-  readonly defaultBackupState?: boolean
-}
-
-/** A phone's browser with an authenticator of its own. */
-export interface PhoneBrowser {
-  readonly context: BrowserContext
-  readonly page: Page
-  setUserVerified(isUserVerified: boolean): Promise<void>
-  /** Deletes every passkey, as a user does in the phone's settings. */
-  clearPasskeys(): Promise<void>
+interface SandboxOptions {
+  /** The first one is the default of `create`. */
+  readonly workflows?: readonly Partial<Workflow>[]
+  readonly environment?: 'sandbox' | 'production'
+  readonly phones?: TrustedPhones
 }
 
 /** The real service with one tenant, and phones in Chromium. */
 export class Sandbox implements AsyncDisposable {
+  readonly browser: Browser
   readonly origin: string
+  /** Every line that the service logged. */
+  readonly log: readonly string[]
   readonly #folder: string
   readonly #running: RunningService
-  readonly #browser: Browser
   readonly #credential: string
+  readonly #clock: TestClock
 
-  private constructor(parts: {
-    origin: string
-    folder: string
-    running: RunningService
-    browser: Browser
-    credential: string
-  }) {
+  private constructor(
+    parts: Pick<Sandbox, 'browser' | 'origin' | 'log'> & {
+      folder: string
+      running: RunningService
+      credential: string
+      clock: TestClock
+    },
+  ) {
+    this.browser = parts.browser
     this.origin = parts.origin
+    this.log = parts.log
     this.#folder = parts.folder
     this.#running = parts.running
-    this.#browser = parts.browser
     this.#credential = parts.credential
+    this.#clock = parts.clock
   }
 
-  static async start(
-    workflow: Partial<Workflow> = {},
-    environment: 'sandbox' | 'production' = 'sandbox',
-  ): Promise<Sandbox> {
+  static async start({
+    workflows = [{}],
+    environment = 'sandbox',
+    phones = NO_APPS,
+  }: SandboxOptions = {}): Promise<Sandbox> {
     const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-page-'))
     const port = await freePort()
     // Browsers treat localhost as a secure context, so WebAuthn works without TLS.
     const origin = `http://localhost:${port}`
+    const clock = new TestClock()
     const service = composeService({
       databaseFile: join(folder, 'bonded.db'),
       rootKeys: [{ id: 'k1', bytes: new Uint8Array(32) }],
@@ -92,49 +87,55 @@ export class Sandbox implements AsyncDisposable {
         limits: 'off',
         trustedProxies: 0,
       },
-      clock: systemClock,
-      attestation: createAttestation(NO_APPS, {
+      clock,
+      attestation: createAttestation(phones, {
         origin,
-        clock: systemClock,
+        clock,
         fetch: () => Promise.reject(new Error('a test reaches no network')),
       }),
     })
+    // Bundled before the first page loads, whose time is limited.
+    const files = await loadPhonePage()
+    const log: string[] = []
     const running = await startService(service, {
       host: '127.0.0.1',
       port,
-      log: pino({ level: 'silent' }),
-      phonePage: loadPhonePage,
+      log: pino({}, { write: (line: string) => void log.push(line) }),
+      phonePage: () => Promise.resolve(files),
       script: NO_SCRIPT,
     })
     const { serverCredential } = await createTenant(service, {
       name: 'Harbour Bank',
       environment,
       origins: [],
-      workflows: [{ name: 'credit_application', actions: ['submit_application'], ...workflow }],
+      workflows: workflows.map((workflow) => ({ ...WORKFLOW, ...workflow })),
       demo: false,
     })
     const browser = await openBrowser()
-    return new Sandbox({ origin, folder, running, browser, credential: serverCredential.reveal() })
+    const credential = serverCredential.reveal()
+    return new Sandbox({ browser, origin, log, folder, running, credential, clock })
+  }
+
+  /** Moves the service's clock forward. */
+  advance(ms: number): void {
+    this.#clock.advance(ms)
   }
 
   /** Creates a session, as the tenant's backend does. */
   async create(body: object = {}): Promise<CreatedSession> {
     const answer = await this.#backend('POST', '/sessions', {
-      workflow: 'credit_application',
-      action: 'submit_application',
+      workflow: WORKFLOW.name,
+      action: WORKFLOW.actions[0],
       context: { display: DISPLAY },
       ...body,
     })
+    if (!answer.ok) throw new Error(await answer.text())
     return (await answer.json()) as CreatedSession
   }
 
-  async stateOf({ id }: Pick<CreatedSession, 'id'>) {
+  async stateOf({ id }: Pick<CreatedSession, 'id'>): Promise<FullSession> {
     const answer = await this.#backend('GET', `/sessions/${id}`)
-    return (await answer.json()) as {
-      state: string
-      verification: { local_auth: string; device_possession: boolean } | null
-      ended_reason: string | null
-    }
+    return (await answer.json()) as FullSession
   }
 
   async complete({ id, completion_secret }: CreatedSession): Promise<void> {
@@ -148,36 +149,25 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** A new phone: its own browser profile and its own authenticator. */
-  async phone(
-    options: AuthenticatorOptions = {},
-    look: Parameters<Browser['newContext']>[0] = {},
-  ): Promise<PhoneBrowser> {
-    const context = await this.#browser.newContext({ ...PHONE, ...look })
-    const page = await context.newPage()
-    const { devtools, authenticatorId } = await addAuthenticator(context, page, options)
-    return {
-      context,
-      page,
-      setUserVerified: async (isUserVerified) => {
-        await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
-      },
-      clearPasskeys: async () => {
-        await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
-      },
-    }
+  phone(options?: AuthenticatorOptions, look?: PhoneLook) {
+    return openPhone(this.browser, options, look)
   }
 
   /** A computer's browser. */
   async computer(): Promise<Page> {
-    const context = await this.#browser.newContext({ viewport: { width: 1_100, height: 800 } })
+    const context = await this.browser.newContext({ viewport: { width: 1_100, height: 800 } })
     return context.newPage()
+  }
+
+  /** The registered devices that are not removed. */
+  async devices() {
+    const devices = await listDevices(this.#running.service, { limit: 100 })
+    return devices.filter(({ status }) => status !== 'removed')
   }
 
   /** Removes every device, as an operator does. */
   async removeDevices(): Promise<void> {
-    const { service } = this.#running
-    for (const { id, status } of await listDevices(service, { limit: 100 }))
-      if (status !== 'removed') await moveDevice(service, id, 'remove')
+    for (const { id } of await this.devices()) await moveDevice(this.#running.service, id, 'remove')
   }
 
   #backend(method: string, path: string, body?: object, headers: Record<string, string> = {}) {
@@ -194,31 +184,29 @@ export class Sandbox implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#browser.close()
+    await this.browser.close()
     await this.#running[Symbol.asyncDispose]()
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }
 
-async function addAuthenticator(
-  context: BrowserContext,
-  page: Page,
-  options: AuthenticatorOptions,
-): Promise<{ devtools: CDPSession; authenticatorId: string }> {
-  const devtools = await context.newCDPSession(page)
-  await devtools.send('WebAuthn.enable')
-  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-      ...options,
-    },
-  })
-  return { devtools, authenticatorId }
+/** The machine's clock, plus what a test has advanced it. */
+class TestClock {
+  #aheadMs = 0
+
+  now(): number {
+    return Date.now() + this.#aheadMs
+  }
+
+  schedule(at: number, callback: () => void): () => void {
+    const timer = setTimeout(callback, Math.min(Math.max(0, at - this.now()), 2 ** 31 - 1))
+    timer.unref()
+    return () => clearTimeout(timer)
+  }
+
+  advance(ms: number): void {
+    this.#aheadMs += ms
+  }
 }
 
 async function freePort(): Promise<number> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -7,6 +7,7 @@ import { build } from 'esbuild'
 import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { bundle } from '../build/bundle.ts'
+import { directionOf, LANGUAGES } from '../src/messages/language.ts'
 
 /** Set it to a folder to keep a picture of every screen. */
 const PICTURES = process.env.SCREENSHOTS_DIR
@@ -59,22 +60,51 @@ for (const [name, options] of Object.entries(looks))
   test(`every screen passes axe and fits its width: ${name}`, browserTest, async () => {
     const page = await open(options)
     for (const screen of await screensOf(page)) {
-      await draw(page, screen, 'en')
+      await draw(page, screen, 'null')
       await picture(page, `${name}-${screen}`)
-      const violations = await page.evaluate(
-        `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-          violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))`,
-      )
-      assert.deepEqual(violations, [], screen)
+      assert.deepEqual(await violations(page), [], screen)
       assert.equal(await overflow(page), 0, `${screen} overflows`)
     }
     await page.context().close()
   })
 
+for (const tag of ['de', 'ar', 'ja'])
+  test(`every screen passes axe in another language: ${tag}`, browserTest, async () => {
+    const page = await open(looks.light)
+    for (const screen of await screensOf(page)) {
+      await draw(page, screen, languageIn(tag))
+      await picture(page, `${tag}-${screen}`)
+      assert.deepEqual(await violations(page), [], screen)
+    }
+    await page.context().close()
+  })
+
+test(
+  'no screen overflows at 320 px in any language, nor at twice the size',
+  browserTest,
+  async () => {
+    for (const width of [320, 195]) {
+      const page = await open({ viewport: { width, height: 568 } })
+      for (const tag of LANGUAGES) {
+        const wide = await page.evaluate<
+          string[]
+        >(`Object.keys(gallery.screens).filter((screen) => {
+        gallery.draw(screen, ${languageIn(tag)})
+        return document.scrollingElement.scrollWidth > document.documentElement.clientWidth
+      })`)
+        assert.deepEqual(wide, [], `${tag} at ${width} px`)
+      }
+      await draw(page, 'request', 'null')
+      await picture(page, `zoom-${width}`)
+      await page.context().close()
+    }
+  },
+)
+
 test('longer words overflow nowhere at 320 px', browserTest, async () => {
   const page = await open({ viewport: { width: 320, height: 568 } })
   for (const screen of await screensOf(page)) {
-    await draw(page, screen, 'pseudo')
+    await draw(page, screen, 'gallery.pseudo')
     await picture(page, `pseudo-${screen}`)
     assert.equal(await overflow(page), 0, `${screen} overflows`)
   }
@@ -82,8 +112,17 @@ test('longer words overflow nowhere at 320 px', browserTest, async () => {
 })
 
 const screensOf = (page: Page) => page.evaluate<string[]>('Object.keys(gallery.screens)')
-const draw = (page: Page, screen: string, language: 'en' | 'pseudo') =>
-  page.evaluate(`gallery.draw(${JSON.stringify(screen)}, ${JSON.stringify(language)})`)
+/** @param language an expression in the page: `null` is English */
+const draw = (page: Page, screen: string, language: string) =>
+  page.evaluate(`gallery.draw(${JSON.stringify(screen)}, ${language})`)
+const violations = (page: Page) =>
+  page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))`,
+  )
+/** A language as the gallery draws it, from the file that the service serves. */
+const languageIn = (tag: string) =>
+  `{ tag: '${tag}', dir: '${directionOf(tag)}', words: ${readFileSync(join(import.meta.dirname, `../languages/${tag}.json`), 'utf8')} }`
 const overflow = (page: Page) =>
   page.evaluate<number>(
     'Math.max(0, document.scrollingElement.scrollWidth - document.documentElement.clientWidth)',

@@ -120,3 +120,23 @@ test('does not repeat a rejected request', async () => {
   )
   assert.equal(bodiesTo(service, '/claim').length, 1)
 })
+
+test('claims again a session that it holds, in whatever state it is', async () => {
+  const { service, phone, strong, weak } = harness()
+  service.require = ['local_auth']
+  const claimed = await phone.claim(service.payload)
+  const stop = new Error('the app restarts during the step-up')
+  await assert.rejects(
+    phone.approve(claimed, {
+      gather: ({ attempts_left }) => {
+        if (attempts_left !== undefined) throw stop
+        return weak()
+      },
+    }),
+    stop,
+  )
+  const again = await phone.claim(service.payload)
+  assert.equal(again.session.state, 'step_up_required')
+  const bonded = await phone.approve(again, { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+})

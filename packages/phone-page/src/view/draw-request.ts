@@ -8,6 +8,7 @@ import {
   headingOf,
   pairs,
 } from './draw-screen.ts'
+import { fill, fillNodes } from './fill.ts'
 
 type RequestScreen = Extract<Screen, { name: 'request' }>
 
@@ -16,35 +17,44 @@ type RequestScreen = Extract<Screen, { name: 'request' }>
  * same size and weight, so that a tired user does not approve by habit.
  */
 export function drawRequest(screen: RequestScreen, context: DrawingContext): DrawnScreen {
-  const { messages, onChoice, motionAccess } = context
-  const text = messages.request
+  const { messages, onChoice, motion } = context
   const { request, notice } = screen
-  const title = text.title(request.tenant_name)
-  const heading = headingOf(title)
+  const tenant = request.tenant_name
+  const title = fill(messages['request.title'], { tenant })
+  const heading = headingOf(fillNodes(messages['request.title'], { tenant }))
   const endsAt = performance.now() + request.expires_in_ms
   const timer = element('p', { class: 'note', role: 'timer' })
   const tick = () => {
-    timer.textContent = text.timeLeft(minutesAndSeconds(endsAt - performance.now()))
+    const time = minutesAndSeconds(endsAt - performance.now())
+    timer.replaceChildren(...fillNodes(messages['request.time'], { time }))
   }
   tick()
   const origin = element(
     'div',
     { class: 'origin' },
-    element('span', { class: 'label' }, text.page),
-    element('bdi', { class: 'value' }, request.requesting_origin ?? text.pageUnknown),
+    element('span', { class: 'label' }, messages['request.page']),
+    element(
+      'bdi',
+      { class: 'value' },
+      request.requesting_origin ?? messages['request.page.unknown'],
+    ),
     ...(request.requesting_origin === null
       ? []
-      : [element('span', { class: 'note' }, text.pageNote)]),
+      : [element('span', { class: 'note' }, messages['request.page.note'])]),
   )
-  const details = element('section', { 'aria-label': text.details }, pairs(rowsOf(screen, context)))
-  const motion =
-    motionAccess() === 'needs_permission'
+  const details = element(
+    'section',
+    { 'aria-label': messages['request.details'] },
+    pairs(rowsOf(screen, context)),
+  )
+  const offer =
+    motion.access() === 'needs_permission'
       ? [
           element(
             'div',
             { class: 'optional' },
-            button(text.allowMotion, () => onChoice('allow_motion'), { plain: true }),
-            element('p', { class: 'note' }, text.motionNote),
+            button(messages['motion.allow'], () => onChoice('allow_motion'), { plain: true }),
+            element('p', { class: 'note' }, messages['motion.note']),
           ),
         ]
       : []
@@ -56,17 +66,17 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
       heading,
       ...(notice === null
         ? []
-        : [element('p', { class: 'notice', role: 'alert' }, messages.notices[notice])]),
+        : [element('p', { class: 'notice', role: 'alert' }, messages[`notice.${notice}`])]),
       details,
       origin,
-      element('p', { class: 'question' }, text.question),
+      element('p', { class: 'question' }, messages['request.question']),
       footer(
-        button(text.approve, () => onChoice('approve')),
-        button(text.report, () => onChoice('report'), { tone: 'stop' }),
-        button(text.decline, () => onChoice('decline'), { plain: true }),
+        button(messages['action.approve'], () => onChoice('approve')),
+        button(messages['action.report'], () => onChoice('report'), { tone: 'stop' }),
+        button(messages['action.decline'], () => onChoice('decline'), { plain: true }),
         timer,
       ),
-      ...motion,
+      ...offer,
     ],
   }
 }
@@ -80,7 +90,7 @@ function rowsOf({ request }: RequestScreen, { messages }: DrawingContext) {
     .join(', ')
   return [
     ...display,
-    ...(purpose === '' ? [] : [{ label: messages.request.purpose, value: purpose }]),
+    ...(purpose === '' ? [] : [{ label: messages['request.purpose'], value: purpose }]),
   ]
 }
 

@@ -1,9 +1,11 @@
 import type { ShownRequest } from '@bonded/phone'
-import type { Messages } from '../messages.ts'
-import type { MotionAccess } from '../motion.ts'
-import type { Choice, Screen } from '../screen.ts'
+import type { Messages } from '../messages/en.ts'
+import type { MotionRecorder } from '../motion.ts'
+import type { Choice, End, Screen } from '../screen.ts'
 import { element } from './dom.ts'
 import { icon, type IconName, type Tone } from './icon.ts'
+import { drawProblem } from './draw-problem.ts'
+import { fillNodes } from './fill.ts'
 import { qrCode } from './qr.ts'
 import { drawRequest } from './draw-request.ts'
 import { drawStepUp } from './draw-step-up.ts'
@@ -23,7 +25,7 @@ export interface DrawnScreen {
 export interface DrawingContext {
   readonly messages: Messages
   readonly onChoice: (choice: Choice) => void
-  readonly motionAccess: () => MotionAccess
+  readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
 }
 
 export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen {
@@ -31,94 +33,112 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
   switch (screen.name) {
     case 'loading':
       return {
-        title: messages.pageTitle,
-        content: [icon('spinner', 'busy'), element('h1', { class: 'unseen' }, messages.pageTitle)],
+        title: messages['page.title'],
+        content: [
+          icon('spinner', 'busy'),
+          element('h1', { class: 'unseen' }, messages['page.title']),
+        ],
       }
     case 'desktop':
       return statement(
-        { symbol: ['phone', 'busy'], ...messages.desktop },
-        qrCode(screen.link, messages.desktop.codeLabel),
+        {
+          symbol: ['phone', 'busy'],
+          title: messages['desktop.title'],
+          body: [messages['desktop.body']],
+        },
+        qrCode(screen.link, messages['desktop.code']),
       )
-    case 'setup': {
-      const { points, action, openApp } = messages.setup
-      const list = element('ul', {}, ...points.map((point) => element('li', {}, point)))
-      const actions: Node[] = [button(action, () => onChoice('set_up'))]
-      if (screen.appLink !== null)
-        actions.push(element('a', { class: 'button plain', href: screen.appLink }, openApp))
-      return statement({ symbol: ['phone', 'busy'], ...messages.setup }, list, footer(...actions))
-    }
+    case 'setup':
+      return drawSetup(screen, context)
+    case 'renew':
+      return statement(
+        {
+          symbol: ['phone', 'busy'],
+          title: messages['renew.title'],
+          body: [messages['renew.body']],
+        },
+        footer(button(messages['action.continue'], () => onChoice('continue'))),
+      )
     case 'request':
       return drawRequest(screen, context)
     case 'step_up':
       return drawStepUp(screen, context)
     case 'working': {
-      const text = messages.tasks[screen.task]
-      const heading = headingOf(text)
+      const title = messages[`task.${screen.task}`]
+      const heading = headingOf([title])
       return {
-        title: text,
+        title,
         heading,
         content: [icon('spinner', 'busy'), heading, ...summaryOf(screen.request)],
       }
     }
     case 'approved':
     case 'completed': {
-      const { title, body } = messages[screen.name]
-      const text = { title, body: body(screen.request.tenant_name) }
-      return statement({ symbol: ['check', 'good'], ...text }, ...summaryOf(screen.request))
+      const { tenant_name: tenant } = screen.request
+      const title = messages[`${screen.name}.title`]
+      const body = fillNodes(messages[`${screen.name}.body`], { tenant })
+      const isSynced = screen.name === 'approved' && screen.isSynced
+      return statement(
+        { symbol: ['check', 'good'], title, body },
+        ...summaryOf(screen.request),
+        ...(isSynced ? [element('p', { class: 'note' }, messages['approved.synced'])] : []),
+      )
     }
     case 'ended': {
-      const { title, body } = messages.ends[screen.end]
-      return statement({ symbol: SYMBOL_OF_END[screen.end], title, body: body(screen.tenant) })
+      const { end, tenant } = screen
+      const body = fillNodes(messages[`end.${end}.body`], { tenant })
+      return statement({ symbol: SYMBOL_OF_END[end], title: messages[`end.${end}.title`], body })
     }
-    case 'problem': {
-      const text = messages.problems[screen.problem]
-      const actions: Node[] = []
-      if (CAN_RETRY.has(screen.problem))
-        actions.push(button(messages.retry, () => onChoice('retry')))
-      if (CAN_SET_UP_AGAIN.has(screen.problem))
-        actions.push(
-          button(messages.setUpAgain, () => onChoice('set_up_again'), {
-            plain: actions.length > 0,
-          }),
-        )
-      const reference =
-        screen.requestId === null
-          ? []
-          : [element('p', { class: 'note' }, messages.reference(screen.requestId))]
-      return statement({ symbol: ['mark', 'warn'], ...text }, ...reference, footer(...actions))
-    }
+    case 'problem':
+      return drawProblem(screen, context)
   }
 }
 
-const SYMBOL_OF_END: Readonly<Record<string, [IconName, Tone]>> = {
+function drawSetup(
+  { appLink }: Extract<Screen, { name: 'setup' }>,
+  { messages, onChoice }: DrawingContext,
+): DrawnScreen {
+  const title = messages['setup.title']
+  const points = (['setup.passkey', 'setup.confirm', 'setup.private'] as const).map((key) =>
+    element('li', {}, messages[key]),
+  )
+  const actions: Node[] = [button(title, () => onChoice('set_up'))]
+  if (appLink !== null)
+    actions.push(element('a', { class: 'button plain', href: appLink }, messages['setup.app']))
+  return statement(
+    { symbol: ['phone', 'busy'], title, body: [messages['setup.body']] },
+    element('ul', {}, ...points),
+    footer(...actions),
+  )
+}
+
+const SYMBOL_OF_END: Readonly<Record<End, [IconName, Tone]>> = {
   declined: ['cross', 'calm'],
   reported: ['shield', 'stop'],
   expired: ['clock', 'calm'],
   canceled: ['cross', 'calm'],
   not_verified: ['mark', 'warn'],
 }
-const CAN_RETRY: ReadonlySet<string> = new Set(['passkey_missing', 'offline', 'busy', 'unexpected'])
-const CAN_SET_UP_AGAIN: ReadonlySet<string> = new Set(['phone_unknown', 'passkey_missing'])
 
 /** A screen that says one thing. */
-function statement(
+export function statement(
   {
-    symbol: [name, tone] = ['mark', 'warn'],
+    symbol: [name, tone],
     title,
     body,
-  }: { symbol: [IconName, Tone] | undefined; title: string; body: string },
+  }: { symbol: readonly [IconName, Tone]; title: string; body: readonly (Node | string)[] },
   ...more: readonly Node[]
 ): DrawnScreen {
-  const heading = headingOf(title)
+  const heading = headingOf([title])
   return {
     title,
     heading,
-    content: [icon(name, tone), heading, element('p', { class: 'lead' }, body), ...more],
+    content: [icon(name, tone), heading, element('p', { class: 'lead' }, ...body), ...more],
   }
 }
 
-export function headingOf(text: string): HTMLElement {
-  return element('h1', { tabindex: '-1' }, text)
+export function headingOf(text: readonly (Node | string)[]): HTMLElement {
+  return element('h1', { tabindex: '-1' }, ...text)
 }
 
 export function button(

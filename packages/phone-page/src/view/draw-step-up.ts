@@ -1,4 +1,5 @@
 import type { Screen } from '../screen.ts'
+import { NEEDED_MOTION_SECONDS } from '../motion.ts'
 import { element } from './dom.ts'
 import {
   button,
@@ -8,54 +9,81 @@ import {
   headingOf,
   summaryOf,
 } from './draw-screen.ts'
+import { fill } from './fill.ts'
 import { icon } from './icon.ts'
 
 type StepUpScreen = Extract<Screen, { name: 'step_up' }>
 
 /**
  * What a step-up needs. Progress is redrawn in place, so that focus and announcements stay calm.
+ * The user can still decline.
  */
 export function drawStepUp(first: StepUpScreen, context: DrawingContext): DrawnScreen {
   const { messages, onChoice } = context
-  const text = messages.stepUp
-  const { title, body } = first.step.kind === 'motion' ? text.motion : text.verifyAgain
-  const heading = headingOf(title)
-  const progress = element('progress', { 'aria-label': title })
-  const recorded = element('p', { class: 'note' })
-  const allow = button(text.allowMotion, () => onChoice('allow_motion'))
-  const next = button(text.action, () => onChoice('continue_step_up'))
-  const measure = element('div', { class: 'measure' }, progress, recorded)
-
-  const update = (screen: Screen): boolean => {
-    if (screen.name !== 'step_up' || screen.step.kind !== first.step.kind) return false
-    const { kind, seconds, neededSeconds, motionAccess } = screen.step
-    const isMotion = kind === 'motion'
-    const mayMeasure = motionAccess === 'recording'
-    measure.hidden = !isMotion || !mayMeasure
-    allow.hidden = !isMotion || mayMeasure
-    next.hidden = isMotion && !mayMeasure
-    next.disabled = isMotion && seconds < neededSeconds
-    progress.max = neededSeconds
-    progress.value = Math.min(seconds, neededSeconds)
-    recorded.textContent = text.recorded(seconds, neededSeconds)
-    return true
-  }
-  update(first)
+  const { kind, attemptsLeft } = first.step
+  const title = messages[`step_up.${kind}.title`]
+  const heading = headingOf([title])
+  const next = button(messages['action.continue'], () => onChoice('continue'))
+  const measure = kind === 'motion' ? drawMeasure(title, context, next) : undefined
   return {
     title,
     heading,
-    update,
+    update: (screen) => {
+      if (screen !== first) return false
+      measure?.tick()
+      return true
+    },
+    ...(measure === undefined ? {} : { tick: measure.tick }),
     content: [
       icon('phone', 'busy'),
       heading,
-      element('p', { class: 'lead' }, body),
-      measure,
+      element('p', { class: 'lead' }, messages[`step_up.${kind}.body`]),
+      ...(measure?.content ?? []),
       ...summaryOf(first.request),
       footer(
-        allow,
+        ...(measure?.actions ?? []),
         next,
-        element('p', { class: 'note' }, text.attemptsLeft(first.step.attemptsLeft)),
+        button(messages['action.report'], () => onChoice('report'), { tone: 'stop' }),
+        button(messages['action.decline'], () => onChoice('decline'), { plain: true }),
+        element(
+          'p',
+          { class: 'note' },
+          fill(messages['step_up.attempts'], { count: String(attemptsLeft) }),
+        ),
       ),
     ],
   }
+}
+
+/** The recording of the motion sensors, until it is long enough to continue. */
+function drawMeasure(
+  title: string,
+  { messages, onChoice, motion }: DrawingContext,
+  next: HTMLButtonElement,
+) {
+  const needed = NEEDED_MOTION_SECONDS
+  const progress = element('progress', { 'aria-label': title, max: String(needed) })
+  const recorded = element('p', { class: 'note' })
+  const measure = element('div', { class: 'measure' }, progress, recorded)
+  const missing = element('p', { class: 'notice', role: 'alert' })
+  const allow = button(messages['motion.allow'], () => onChoice('allow_motion'))
+
+  const tick = () => {
+    const access = motion.access()
+    const seconds = Math.min(motion.seconds(), needed)
+    measure.hidden = access !== 'recording'
+    allow.hidden = access !== 'needs_permission'
+    next.hidden = access !== 'recording'
+    next.disabled = seconds < needed
+    progress.value = seconds
+    recorded.textContent = fill(messages['step_up.recorded'], {
+      seconds: String(seconds),
+      needed: String(needed),
+    })
+    const cause = access === 'denied' || access === 'unavailable' ? messages['need.motion'] : ''
+    missing.hidden = cause === ''
+    if (missing.textContent !== cause) missing.textContent = cause
+  }
+  tick()
+  return { content: [measure, missing], actions: [allow], tick }
 }

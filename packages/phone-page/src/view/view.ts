@@ -1,5 +1,5 @@
-import type { Messages } from '../messages.ts'
-import type { MotionAccess } from '../motion.ts'
+import type { Messages } from '../messages/en.ts'
+import type { MotionRecorder } from '../motion.ts'
 import type { Choice, Screen } from '../screen.ts'
 import { type DrawnScreen, drawScreen } from './draw-screen.ts'
 import { element } from './dom.ts'
@@ -18,11 +18,11 @@ export function createView(
   {
     messages,
     onChoice,
-    motionAccess,
+    motion,
   }: {
     readonly messages: Messages
     readonly onChoice: (choice: Choice) => void
-    readonly motionAccess: () => MotionAccess
+    readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
   },
 ): View {
   let drawn: DrawnScreen | undefined
@@ -33,7 +33,7 @@ export function createView(
       if (drawn?.update?.(screen) === true) return
       clearInterval(ticking)
       const isFirst = drawn === undefined
-      drawn = drawScreen(screen, { messages, onChoice, motionAccess })
+      drawn = drawScreen(screen, { messages, onChoice, motion })
       const article = element('article', { 'data-screen': screen.name }, ...drawn.content)
       root.replaceChildren(article)
       document.title = drawn.title

@@ -1,6 +1,7 @@
 import type { ShownRequest } from '@bonded/phone'
-import { en, type Messages } from '../../src/messages.ts'
-import type { ProblemKind } from '../../src/problem.ts'
+import { en, type MessageKey, type Messages } from '../../src/messages/en.ts'
+import type { MotionAccess } from '../../src/motion.ts'
+import type { Need, ProblemKind } from '../../src/problem.ts'
 import type { End, Screen } from '../../src/screen.ts'
 import { createView } from '../../src/view/view.ts'
 
@@ -16,76 +17,100 @@ const REQUEST: ShownRequest = {
   ],
   expires_in_ms: 272_000,
 }
-const STEP = { attemptsLeft: 2, seconds: 12, neededSeconds: 30 } as const
+const NEEDS: readonly Need[] = ['passport', 'carrier', 'motion', 'other']
 
-const screens: Record<string, Screen> = {
-  loading: { name: 'loading' },
-  desktop: { name: 'desktop', link: 'https://bond.example/bond?session_id=sess_1&nonce=2' },
-  setup: { name: 'setup', appLink: 'pulse://bond' },
-  request: { name: 'request', request: REQUEST, notice: null },
-  'request-notice': { name: 'request', request: REQUEST, notice: 'not_verified_by_user' },
-  'step-up-motion': {
-    name: 'step_up',
-    step: { ...STEP, kind: 'motion', motionAccess: 'recording' },
-    request: REQUEST,
+/** Screens, and where it matters what the motion sensors do. */
+const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
+  loading: { screen: { name: 'loading' } },
+  desktop: {
+    screen: { name: 'desktop', link: 'https://bond.example/bond?session_id=sess_1&nonce=2' },
   },
-  'step-up-permission': {
-    name: 'step_up',
-    step: { ...STEP, kind: 'motion', motionAccess: 'needs_permission' },
-    request: REQUEST,
+  setup: { screen: { name: 'setup', appLink: 'pulse://bond' } },
+  renew: { screen: { name: 'renew' } },
+  request: { screen: { name: 'request', request: REQUEST, notice: null } },
+  'request-notice': {
+    screen: { name: 'request', request: REQUEST, notice: 'not_verified_by_user' },
   },
+  ...Object.fromEntries(
+    (['recording', 'needs_permission', 'denied'] as const).map((access) => [
+      `step-up-${access}`,
+      {
+        screen: { name: 'step_up', step: { kind: 'motion', attemptsLeft: 2 }, request: REQUEST },
+        access,
+      } as const,
+    ]),
+  ),
   'step-up-verify': {
-    name: 'step_up',
-    step: { ...STEP, kind: 'verify_again', motionAccess: 'recording' },
-    request: REQUEST,
+    screen: { name: 'step_up', step: { kind: 'verify', attemptsLeft: 1 }, request: REQUEST },
   },
-  working: { name: 'working', task: 'signing', request: REQUEST },
-  approved: { name: 'approved', request: REQUEST },
-  completed: { name: 'completed', request: REQUEST },
+  working: { screen: { name: 'working', task: 'signing', request: REQUEST } },
+  approved: { screen: { name: 'approved', request: REQUEST, isSynced: false } },
+  'approved-synced': { screen: { name: 'approved', request: REQUEST, isSynced: true } },
+  completed: { screen: { name: 'completed', request: REQUEST } },
   ...Object.fromEntries(
-    (Object.keys(en.ends) as End[]).map((end): [string, Screen] => [
+    kindsOf<End>('end').map((end) => [
       `ended-${end}`,
-      { name: 'ended', end, tenant: REQUEST.tenant_name },
+      { screen: { name: 'ended', end, tenant: REQUEST.tenant_name } as const },
     ]),
   ),
   ...Object.fromEntries(
-    (Object.keys(en.problems) as ProblemKind[]).map((problem): [string, Screen] => [
+    kindsOf<ProblemKind>('problem').map((problem) => [
       `problem-${problem}`,
-      { name: 'problem', problem, requestId: 'req_4sB0f2mWJ1f8gGk1qXw0aB' },
+      { screen: problemOf(problem, null) },
     ]),
   ),
+  ...Object.fromEntries(
+    NEEDS.map((need) => [`need-${need}`, { screen: problemOf('app_required', need) }]),
+  ),
+}
+
+function problemOf(problem: ProblemKind, need: Need | null): Screen {
+  return { name: 'problem', problem, need, requestId: 'req_4sB0f2mWJ1f8gGk1qXw0aB' }
+}
+
+/** The middle parts of the keys `{group}.….title`. */
+function kindsOf<Kind extends string>(group: 'end' | 'problem'): Kind[] {
+  return Object.keys(en).flatMap((key) => {
+    const [first, kind, last] = key.split('.')
+    return first === group && last === 'title' ? [kind as Kind] : []
+  })
 }
 
 /** Half as long again, as German and Finnish are, with letters that need room above and below. */
-function pseudo<T>(value: T): T {
-  if (typeof value === 'string')
-    return `[${value.replaceAll(/[aeiou]/g, (letter) => `${letter}${letter}́`)}]` as T
-  if (typeof value === 'function')
-    return ((...given: unknown[]) =>
-      pseudo((value as (...given: unknown[]) => string)(...given))) as T
-  if (Array.isArray(value)) return value.map(pseudo) as T
-  if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, pseudo(inner)]),
-    ) as T
-  return value
+function pseudo(text: string): string {
+  const longer = text.replaceAll(/\{\w+\}|[aeiou]/g, (part) =>
+    part.startsWith('{') ? part : `${part}${part}́`,
+  )
+  return `[${longer}]`
 }
 
-const LANGUAGES: Record<string, Messages> = { en, pseudo: pseudo(en) }
+const PSEUDO = Object.fromEntries(
+  Object.entries(en).map(([key, text]) => [key as MessageKey, pseudo(text)]),
+) as Messages
+
+/** A language as a test inserts it: its words, by the page's own language files. */
+interface GalleryLanguage {
+  readonly tag: string
+  readonly dir: string
+  readonly words: Messages
+}
 
 Object.assign(globalThis, {
   gallery: {
     screens,
-    draw(name: string, language: string) {
+    draw(name: string, language: GalleryLanguage | null) {
       const root = document.querySelector('main')
-      const screen = screens[name]
-      if (root === null || screen === undefined) throw new RangeError(name)
+      const drawn = screens[name]
+      if (root === null || drawn === undefined) throw new RangeError(name)
+      document.documentElement.lang = language?.tag ?? 'en'
+      document.documentElement.dir = language?.dir ?? 'ltr'
       const view = createView(root, {
-        messages: LANGUAGES[language] ?? en,
+        messages: language?.words ?? en,
         onChoice: () => {},
-        motionAccess: () => 'needs_permission',
+        motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 12 },
       })
-      view.show(screen)
+      view.show(drawn.screen)
     },
+    pseudo: { tag: 'en', dir: 'ltr', words: PSEUDO } satisfies GalleryLanguage,
   },
 })

@@ -6,7 +6,7 @@ import {
   type WebSocketConstructor,
 } from '@bonded/contract'
 import type { PhoneDevice, RegistrationDependencies } from '../device.ts'
-import { PhoneError } from '../errors.ts'
+import { isRefusal, PhoneError } from '../errors.ts'
 import type { AbortSignalLike, Sha256 } from '../ports.ts'
 import { type ServerTime, syncTo } from '../server-time.ts'
 import { call } from '../service/call.ts'
@@ -30,14 +30,18 @@ export interface ClaimedSession {
   readonly server_time: ServerTime
 }
 
+/** Rejections of a claim that may be a repetition, after a restart of the phone's app or page. */
+const AFTER_CLAIM = ['challenge_expired', 'session_not_live'] as const
+
 /**
- * Claims a session for this phone. Safe to repeat.
+ * Claims a session for this phone. Safe to repeat: a session that this phone holds is returned in
+ * its current state, whether it waits for a step-up, is bonded, or has ended.
  *
  * @throws {PhoneError} `refused` (`challenge_expired`, `session_claimed`, `nonce_mismatch`,
  * `session_not_live`, `device_not_usable`), `origin_not_usable`, `unreachable`,
  * `answer_unreadable`, `cancelled`
  */
-export function claim(
+export async function claim(
   phone: PhoneDependencies,
   device: PhoneDevice,
   {
@@ -46,13 +50,30 @@ export function claim(
   }: { handoff: Pick<Handoff, 'session_id' | 'nonce'>; signal?: AbortSignalLike | undefined },
 ): Promise<ClaimedSession> {
   const { session_id, nonce } = handoff
-  return call(phone, CLAIM_SESSION, {
-    parameters: { session_id },
-    device,
-    body: () => ({ nonce, device_id: device.device_id }),
-    read: (answer) => parseSession(phone, { device, claimed_nonce: nonce }, { answer, session_id }),
-    signal,
-  })
+  const parameters = { session_id }
+  const read = (answer: unknown) =>
+    parseSession(phone, { device, claimed_nonce: nonce }, { answer, session_id })
+  try {
+    return await call(phone, CLAIM_SESSION, {
+      parameters,
+      device,
+      body: () => ({ nonce, device_id: device.device_id }),
+      read,
+      signal,
+    })
+  } catch (rejection) {
+    if (!AFTER_CLAIM.some((reason) => isRefusal(rejection, reason))) throw rejection
+    const found = await call(phone, GET_SESSION, {
+      parameters,
+      query: { nonce },
+      device,
+      read,
+      signal,
+    }).catch(() => undefined)
+    // Only the phone that holds the session receives its watch token.
+    if (found?.session.watch_token === undefined) throw rejection
+    return found
+  }
 }
 
 /**

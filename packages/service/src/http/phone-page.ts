@@ -14,6 +14,10 @@ export interface PhonePageFiles {
   readonly style: string
   /** `sha256-…` of the style. */
   readonly styleHash: string
+  /** JSON of the words of each language but English, by its tag. */
+  readonly languages: ReadonlyMap<string, string>
+  /** Hexadecimal hash of all languages, used in their URLs. */
+  readonly languagesHash: string
 }
 
 /**
@@ -24,7 +28,8 @@ export type LoadPhonePage = () => Promise<PhonePageFiles>
 
 export const PHONE_PAGE_PATH = '/bond'
 const SCRIPT_PATH = '/bond/page-:hash.js'
-const ONE_YEAR_SECONDS = 31_536_000
+const LANGUAGE_PATH = '/bond/words-:hash/:language.json'
+const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 /**
  * Serves the page of a handoff link, where the user approves on a phone without the app. The
@@ -62,8 +67,22 @@ export function servePhonePage(
       if (request.params.hash !== scriptHash) throw new Refused({ reason: 'page_not_found' })
       return reply
         .type('text/javascript; charset=utf-8')
-        .header('cache-control', `public, max-age=${ONE_YEAR_SECONDS}, immutable`)
+        .header('cache-control', IMMUTABLE)
         .send(script)
+    },
+  )
+  app.get<{ Params: { hash: string; language: string } }>(
+    LANGUAGE_PATH,
+    limitPage(service, 'handoff'),
+    async (request, reply) => {
+      const { languages, languagesHash } = await page()
+      const words = languages.get(request.params.language)
+      if (request.params.hash !== languagesHash || words === undefined)
+        throw new Refused({ reason: 'page_not_found' })
+      return reply
+        .type('application/json; charset=utf-8')
+        .header('cache-control', IMMUTABLE)
+        .send(words)
     },
   )
 }
@@ -72,7 +91,7 @@ export function servePhonePage(
 const PERMISSIONS_POLICY =
   'accelerometer=(self), gyroscope=(self), publickey-credentials-create=(self), publickey-credentials-get=(self), camera=(), geolocation=(), microphone=()'
 
-interface ServedPage {
+interface ServedPage extends Pick<PhonePageFiles, 'languages' | 'languagesHash'> {
   readonly html: Buffer
   readonly script: Buffer
   readonly scriptHash: string
@@ -83,7 +102,7 @@ function assemble(
   files: PhonePageFiles,
   { publicOrigin, appScheme, appLinks }: Settings,
 ): ServedPage {
-  const { script, scriptHash, scriptIntegrity, style, styleHash } = files
+  const { script, scriptHash, scriptIntegrity, style, styleHash, languages, languagesHash } = files
   const socketOrigin = publicOrigin.replace(/^http/, 'ws')
   const scheme =
     appLinks.apple.length + appLinks.android.length > 0
@@ -92,6 +111,8 @@ function assemble(
   return {
     script: Buffer.from(script),
     scriptHash,
+    languages,
+    languagesHash,
     contentSecurityPolicy: [
       "default-src 'none'",
       "script-src 'self'",

@@ -1,0 +1,120 @@
+/**
+ * All words of the page, in English. A language is a file with the same keys in `languages/`. Words
+ * in braces are placeholders.
+ */
+export const en = {
+  'page.title': 'Approve on your phone',
+  'desktop.title': 'Continue on your phone',
+  'desktop.body':
+    'This page approves requests with a phone. Scan the QR code with your phone’s camera.',
+  'desktop.code': 'QR code that opens this page on a phone',
+  'setup.title': 'Set up this phone',
+  'setup.body': 'You do this once. Your phone then approves requests with its screen lock.',
+  'setup.passkey': 'Your phone creates a passkey for this service.',
+  'setup.confirm': 'Each approval asks for your fingerprint, face, or PIN.',
+  'setup.private': 'Your fingerprint and face stay on this phone.',
+  'setup.app': 'Open the app instead',
+  'setup.again': 'Set up this phone again',
+  'renew.title': 'Confirm this phone',
+  'renew.body':
+    'The registration of this phone is due for renewal. Confirm it with your screen lock. This approves nothing.',
+  'request.title': '{tenant} asks for your approval',
+  'request.details': 'Request details',
+  'request.purpose': 'Purpose',
+  'request.page': 'Page',
+  'request.page.unknown': 'Not known',
+  'request.page.note': 'Reported by the browser that shows the QR code.',
+  'request.question': 'Approve only if you started this request yourself, just now, on that page.',
+  'request.time': '{time} left',
+  'action.approve': 'Approve',
+  'action.report': 'This wasn’t me',
+  'action.decline': 'Decline',
+  'action.continue': 'Continue',
+  'action.retry': 'Try again',
+  'motion.allow': 'Allow motion',
+  'motion.note': 'Optional. Motion shows that a person is carrying this phone.',
+  'notice.not_verified_by_user':
+    'Your phone did not confirm it was you. Nothing was approved. Try again.',
+  'notice.connection_lost': 'No connection. Nothing was approved. Try again.',
+  'step_up.verify.title': 'Confirm once more',
+  'step_up.verify.body': 'This request needs another confirmation with your screen lock.',
+  'step_up.motion.title': 'Keep your phone in your hand',
+  'step_up.motion.body':
+    'This request needs proof that a person is carrying the phone. Hold it or walk with it.',
+  'step_up.recorded': '{seconds} of {needed} seconds',
+  'step_up.attempts': 'Attempts left: {count}',
+  'task.setting_up': 'Setting up this phone…',
+  'task.opening': 'Opening the request…',
+  'task.signing': 'Approving…',
+  'task.declining': 'Declining…',
+  'approved.title': 'Approved',
+  'approved.body': '{tenant} is completing your request. You can close this page.',
+  'approved.synced':
+    'Your passkey is synced with your other devices. It proves less about this phone than a key that cannot be copied.',
+  'completed.title': 'Your request is complete',
+  'completed.body': '{tenant} has completed it. You can close this page.',
+  'end.declined.title': 'Declined',
+  'end.declined.body': 'Nothing was approved.',
+  'end.reported.title': 'Request stopped',
+  'end.reported.body':
+    'Nothing was approved. {tenant} sees that you did not start it. If someone asked you to scan the QR code, contact {tenant} by a number that you know.',
+  'end.expired.title': 'The request has expired',
+  'end.expired.body': 'The time for this request is over. Return to the page and start again.',
+  'end.canceled.title': 'The request was canceled',
+  'end.canceled.body': 'It was stopped before it was complete. Return to the page to start again.',
+  'end.not_verified.title': 'Not verified',
+  'end.not_verified.body':
+    'This phone could not prove enough for this request. Nothing was approved.',
+  'problem.link_incomplete.title': 'This link is not complete',
+  'problem.link_incomplete.body':
+    'Return to the page that you came from and scan its QR code again.',
+  'problem.qr_code_expired.title': 'This QR code has expired',
+  'problem.qr_code_expired.body': 'QR codes change often. Scan the one that the page shows now.',
+  'problem.claimed_by_other_phone.title': 'Another phone opened this request',
+  'problem.claimed_by_other_phone.body':
+    'Only the phone or browser that opened it first can approve it. To use this one, start again on the page.',
+  'problem.session_over.title': 'This request has ended',
+  'problem.session_over.body':
+    'It was approved or declined, or it expired. Return to the page to see the result.',
+  'problem.phone_not_accepted.title': 'This phone cannot approve this request',
+  'problem.phone_not_accepted.body':
+    'The organization accepts only certain phones or its own app. Contact the organization.',
+  'problem.phone_too_new.title': 'This phone was set up too recently',
+  'problem.phone_too_new.body':
+    'The organization accepts a phone only some time after its setup. Use a phone that you set up earlier, or contact the organization.',
+  'problem.phone_unknown.title': 'Set up this phone again',
+  'problem.phone_unknown.body':
+    'The service no longer recognizes this phone. Set it up again, then continue.',
+  'problem.passkey_missing.title': 'Your phone did not confirm it was you',
+  'problem.passkey_missing.body':
+    'Nothing was approved. Try again. If you deleted the passkey, set up this phone again.',
+  'problem.passkey_unsupported.title': 'This browser cannot create a passkey',
+  'problem.passkey_unsupported.body':
+    'Turn on a screen lock, or open the link in your phone’s main browser.',
+  'problem.storage_unavailable.title': 'This browser cannot store your setup',
+  'problem.storage_unavailable.body': 'Close private browsing, then open the link again.',
+  'problem.app_required.title': 'This request needs the app',
+  'problem.app_required.body':
+    'Nothing was approved. Decline the request here, start again on the page, and scan its QR code with the organization’s app.',
+  'problem.offline.title': 'No connection',
+  'problem.offline.body':
+    'Check your connection, then try again. The request stays open for a short time.',
+  'problem.busy.title': 'The service is busy',
+  'problem.busy.body': 'Wait a few seconds, then try again.',
+  'problem.wrong_service.title': 'This link belongs to another service',
+  'problem.wrong_service.body': 'Return to the page that you came from and scan its QR code again.',
+  'problem.unexpected.title': 'Something went wrong',
+  'problem.unexpected.body':
+    'Nothing was approved. Try again. If it happens again, start over on the page.',
+  'problem.reference': 'Reference: {id}',
+  'need.passport': 'It asks for your passport’s chip, which a browser cannot read.',
+  'need.carrier':
+    'It asks your mobile network to confirm the phone number, which a browser cannot do.',
+  'need.motion':
+    'It asks for the motion sensors, which this browser does not provide or you did not allow.',
+  'need.other': 'It asks for a proof that a browser cannot give.',
+} as const
+
+export type MessageKey = keyof typeof en
+/** The page's words in one language. */
+export type Messages = Readonly<Record<MessageKey, string>>

@@ -1,0 +1,32 @@
+import type { WebAuthnSigner } from '@bonded/phone'
+
+/** Position of the flags in authenticator data (WebAuthn, section 6.1). */
+const FLAGS_AT = 32
+/** The flag "backup eligible": the key may be copied to the user's other devices. */
+const BACKUP_ELIGIBLE = 0x08
+
+/**
+ * A signer that waits before each signature, and reports whether the key is a synced one.
+ *
+ * @param beforeSigning resolves when the user may be prompted
+ */
+export function observeSigner(
+  signer: WebAuthnSigner,
+  {
+    beforeSigning,
+    onSigned,
+  }: {
+    readonly beforeSigning: () => Promise<void>
+    readonly onSigned: (key: { readonly isSynced: boolean }) => void
+  },
+): WebAuthnSigner {
+  return {
+    ...signer,
+    async assert(challenge, keyId) {
+      await beforeSigning()
+      const signed = await signer.assert(challenge, keyId)
+      onSigned({ isSynced: ((signed.authenticatorData[FLAGS_AT] ?? 0) & BACKUP_ELIGIBLE) !== 0 })
+      return signed
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { X509Certificate } from 'node:crypto'
+import type { BrowserContext } from 'playwright-core'
+import {
+  createAuthenticator,
+  createAuthenticatorAuthority,
+  noAttestation,
+  pemOf,
+  WEBAUTHN_FLAGS,
+} from '../../simulator/src/index.ts'
+
+const MODEL = Buffer.from('8b3f1c5e2a7d4f609c1e5b7a9d0c2f41', 'hex')
+const authority = createAuthenticatorAuthority(MODEL)
+
+/** PEM of the vendor's root, for `webauthn.packed_roots`. */
+export const VENDOR_ROOT = pemOf(new X509Certificate(authority.root).raw)
+
+/** How a phone's platform authenticator makes its key. */
+export type KeyKind = 'attested' | 'attested but synced' | 'unattested' | 'synced'
+
+const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
+const SYNCED = userPresent | userVerified | backupEligible | backedUp
+
+/** The members of `PublicKeyCredential` that the page reads, with binary data in base64url. */
+interface Answer {
+  readonly id: string
+  readonly response: Readonly<Record<string, string>>
+}
+
+/**
+ * Replaces the browser's authenticator by a simulated one, which a vendor attests. Chromium's own
+ * virtual authenticator can only attest itself.
+ *
+ * @param origin the page's origin, as a browser would state it
+ */
+export async function installAuthenticator(
+  context: BrowserContext,
+  { origin, kind }: { readonly origin: string; readonly kind: KeyKind },
+): Promise<void> {
+  const isAttested = kind.startsWith('attested')
+  const make = () =>
+    createAuthenticator({
+      origin,
+      aaguid: isAttested ? MODEL : Buffer.alloc(16),
+      attestation: isAttested ? authority.attestation : noAttestation,
+      ...(kind.endsWith('synced') ? { flags: SYNCED, counts: false } : {}),
+    })
+  let own = make()
+  await context.exposeBinding('createKey', (_source, challenge: string): Answer => {
+    own = make()
+    const { id, response } = own.register(challenge)
+    return { id, response: { ...response } }
+  })
+  await context.exposeBinding('useKey', (_source, challenge: string): Answer => {
+    // The authenticator hashes its payload into the challenge; here the page has done so.
+    const signed = own.assert('', { clientData: { challenge } })
+    return {
+      id: signed.key_id,
+      response: {
+        authenticatorData: signed.authenticator_data,
+        clientDataJSON: signed.client_data_json,
+        signature: signed.signature,
+      },
+    }
+  })
+  await context.addInitScript(() => {
+    const page = globalThis as unknown as Record<
+      'createKey' | 'useKey',
+      (challenge: string) => Promise<Answer>
+    >
+    const text = (bytes: Uint8Array) =>
+      btoa(String.fromCharCode(...bytes))
+        .replaceAll('+', '-')
+        .replaceAll('/', '_')
+        .replaceAll('=', '')
+    const bytes = (value: string) =>
+      Uint8Array.from(atob(value.replaceAll('-', '+').replaceAll('_', '/')), (letter) =>
+        letter.charCodeAt(0),
+      ).buffer
+    const credential = ({ id, response }: Answer) => ({
+      id,
+      response: Object.fromEntries(
+        Object.entries(response).map(([name, value]) => [name, bytes(value)]),
+      ),
+    })
+    Object.defineProperty(navigator, 'credentials', {
+      value: {
+        create: async ({ publicKey }: { publicKey: { challenge: Uint8Array } }) =>
+          credential(await page.createKey(text(publicKey.challenge))),
+        get: async ({ publicKey }: { publicKey: { challenge: Uint8Array } }) =>
+          credential(await page.useKey(text(publicKey.challenge))),
+      },
+    })
+  })
+}

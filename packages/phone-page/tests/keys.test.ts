@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { browserMissing } from '../../../tests/browser.ts'
+import { NO_APPS } from '../../service/src/adapters/attestation/trusted-phones.ts'
+import { installAuthenticator, type KeyKind, VENDOR_ROOT } from './hardware-authenticator.ts'
+import { carry, installSensors } from './motion-driver.ts'
+import { heading, press, type PhoneBrowser, screen } from './phone-browser.ts'
+import { Sandbox } from './sandbox.ts'
+
+const browserTest = { skip: browserMissing, timeout: 120_000 }
+const SYNCED_NOTE = 'Your passkey is synced'
+let bank: Sandbox
+before(async () => {
+  if (browserMissing) return
+  bank = await Sandbox.start({
+    environment: 'production',
+    phones: { ...NO_APPS, webauthn: { packedRoots: [VENDOR_ROOT], testRoots: [] } },
+    workflows: [
+      // The production default: attested keys only.
+      {},
+      { name: 'known', webauthn: 'known' },
+      { name: 'first_visit', webauthn: 'any' },
+      { name: 'strong', require: ['band:high'] },
+    ],
+  })
+})
+after(async () => bank?.[Symbol.asyncDispose]())
+
+async function phoneWith(kind: KeyKind): Promise<PhoneBrowser> {
+  const phone = await bank.phone()
+  await installAuthenticator(phone.context, { origin: bank.origin, kind })
+  return phone
+}
+
+test('a production tenant bonds through an attested key of the phone', browserTest, async () => {
+  const session = await bank.create()
+  const { page, context, open } = await phoneWith('attested')
+  await open(session)
+  await press(page, 'Approve')
+  await screen(page, 'approved')
+  const { state, verification } = await bank.stateOf(session)
+  assert.equal(state, 'bonded')
+  assert.equal(verification?.local_auth, 'verified')
+  assert.ok((verification?.assertion_confidence ?? 0) >= 0.6)
+  assert.ok(!(await page.locator('main').innerText()).includes(SYNCED_NOTE))
+  await context.close()
+})
+
+test('an attested key and motion reach the highest band', browserTest, async () => {
+  const session = await bank.create({ workflow: 'strong' })
+  const { page, context, open } = await phoneWith('attested')
+  await installSensors(page, 'granted')
+  await open(session)
+  await carry(bank, page, 1)
+  await press(page, 'Approve')
+  await screen(page, 'step_up')
+  await carry(bank, page, 45)
+  await page.locator('button:enabled', { hasText: 'Continue' }).click()
+  await screen(page, 'approved')
+  assert.equal((await bank.stateOf(session)).verification?.assertion_band, 'high')
+  await context.close()
+})
+
+for (const kind of ['unattested', 'synced', 'attested but synced'] as const)
+  test(`a production tenant refuses a first key without proof: ${kind}`, browserTest, async () => {
+    const { page, context } = await phoneWith(kind)
+    for (const workflow of ['credit_application', 'known']) {
+      const session = await bank.create({ workflow })
+      await page.goto(session.universal_link)
+      await page.locator('article:is([data-screen=setup], [data-screen=problem])').waitFor()
+      const setUp = page.getByRole('button', { name: 'Set up this phone' })
+      if (await setUp.isVisible()) await setUp.click()
+      await screen(page, 'problem')
+      assert.equal(await heading(page), 'This phone cannot approve this request', workflow)
+      assert.equal((await bank.stateOf(session)).state, 'pending')
+    }
+    await context.close()
+  })
+
+for (const kind of ['unattested', 'synced'] as const)
+  test(`a production tenant accepts a key that it knows: ${kind}`, browserTest, async () => {
+    const { page, context, open } = await phoneWith(kind)
+    const first = await bank.create({ workflow: 'first_visit' })
+    await open(first)
+    await press(page, 'Approve')
+    await screen(page, 'approved')
+    const { subject_ref, verification } = await bank.stateOf(first)
+    assert.equal(verification?.assertion_band, 'low')
+    assert.ok((verification?.assertion_confidence ?? 1) < 0.55)
+
+    const session = await bank.create({ workflow: 'known', subject_ref })
+    await page.goto(session.universal_link)
+    await press(page, 'Approve')
+    await screen(page, 'approved')
+    const known = await bank.stateOf(session)
+    assert.deepEqual([known.state, known.subject_ref], ['bonded', subject_ref])
+    assert.ok((known.verification?.assertion_confidence ?? 0) >= 0.6)
+
+    const other = await phoneWith(kind)
+    await other.open(await bank.create({ workflow: 'first_visit' }))
+    const foreign = await bank.create({ workflow: 'known', subject_ref })
+    await other.page.goto(foreign.universal_link)
+    await screen(other.page, 'problem')
+    assert.equal(await heading(other.page), 'This phone cannot approve this request')
+    await context.close()
+    await other.context.close()
+  })
+
+test(
+  'a synced passkey is scored low, and the page says that it is synced',
+  browserTest,
+  async () => {
+    const session = await bank.create({ workflow: 'first_visit' })
+    const { page, context, open } = await bank.phone({
+      defaultBackupEligibility: true,
+      defaultBackupState: true,
+    })
+    await open(session)
+    await press(page, 'Approve')
+    await screen(page, 'approved')
+    assert.ok((await page.locator('main').innerText()).includes(SYNCED_NOTE))
+    const { verification } = await bank.stateOf(session)
+    assert.equal(verification?.assertion_band, 'low')
+    assert.ok((verification?.assertion_confidence ?? 1) < 0.55)
+    await context.close()
+  },
+)
+
+test('a key is refused while it is younger than the workflow allows', browserTest, async () => {
+  await using young = await Sandbox.start({ workflows: [{ min_key_age_seconds: 86_400 }] })
+  const { page } = await young.phone()
+  await page.goto((await young.create()).universal_link)
+  await press(page, 'Set up this phone')
+  await screen(page, 'problem')
+  assert.equal(await heading(page), 'This phone was set up too recently')
+  young.advance(86_400_000)
+  const session = await young.create()
+  await page.goto(session.universal_link)
+  await press(page, 'Approve')
+  await screen(page, 'approved')
+})

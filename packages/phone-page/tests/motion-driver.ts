@@ -1,0 +1,82 @@
+import type { Page } from 'playwright-core'
+import type { Sandbox } from './sandbox.ts'
+
+/** What the browser's motion sensors do: `asks` is iOS, which requires a permission from a tap. */
+export type Sensors = 'granted' | 'denied' | 'silent' | { readonly asks: 'granted' | 'denied' }
+
+/** The part of a page that the driver uses; this file is compiled without a DOM. */
+interface SensorPage {
+  DeviceMotionEvent: new (type: string, init: object) => Event
+  dispatchEvent(event: Event): boolean
+}
+
+/**
+ * Installs motion sensors before the page loads. Without readings from `carry` they are silent. Call
+ * it before the page opens a link.
+ */
+export async function installSensors(page: Page, sensors: Sensors): Promise<void> {
+  const answer = typeof sensors === 'object' ? sensors.asks : undefined
+  await page.addInitScript((permission) => {
+    // The page's own clock jumps by the time that a recording would take.
+    let skippedMs = 0
+    const now = performance.now.bind(performance)
+    performance.now = () => now() + skippedMs
+    const noise = randomFrom(7)
+    const page = globalThis as unknown as SensorPage
+    Object.assign(globalThis, {
+      skip: (ms: number) => (skippedMs += ms),
+      carry(seconds: number) {
+        for (let second = 0; second < seconds; second++) {
+          const size = 0.2 * Math.exp(0.6 * noise())
+          const turn = size * 0.35 * Math.exp(0.25 * noise())
+          for (let reading = 0; reading < 50; reading++) {
+            skippedMs += 20
+            // The user's thumb touches the screen now and then.
+            if (second % 10 === 5 && reading === 0) page.dispatchEvent(new Event('pointerdown'))
+            page.dispatchEvent(
+              new page.DeviceMotionEvent('devicemotion', {
+                accelerationIncludingGravity: {
+                  x: size * noise(),
+                  y: size * noise(),
+                  z: 9.81 + size * noise(),
+                },
+                rotationRate: {
+                  alpha: (turn * noise() * 180) / Math.PI,
+                  beta: (turn * noise() * 180) / Math.PI,
+                  gamma: (turn * noise() * 180) / Math.PI,
+                },
+                interval: 20,
+              }),
+            )
+          }
+        }
+      },
+    })
+    // Some versions of Chromium have the method of iOS.
+    Object.defineProperty(page.DeviceMotionEvent, 'requestPermission', {
+      value: permission === undefined ? undefined : () => Promise.resolve(permission),
+    })
+
+    /** Normally distributed numbers, the same in each run. */
+    function randomFrom(seed: number): () => number {
+      let state = seed
+      const uniform = () => {
+        state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
+        return (state + 1) / (2 ** 32 + 1)
+      }
+      return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform())
+    }
+  }, answer)
+}
+
+/** Carries the phone for a time that passes at once, on the phone and at the service. */
+export async function carry(sandbox: Sandbox, page: Page, seconds: number): Promise<void> {
+  await page.evaluate(`carry(${seconds})`)
+  sandbox.advance(seconds * 1_000)
+}
+
+/** Lets time pass without a reading. */
+export async function skip(sandbox: Sandbox, page: Page, ms: number): Promise<void> {
+  await page.evaluate(`skip(${ms})`)
+  sandbox.advance(ms)
+}

@@ -1,0 +1,101 @@
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
+
+/** A phone's screen, with touch. */
+const PHONE = {
+  viewport: { width: 390, height: 844 },
+  hasTouch: true,
+  isMobile: true,
+  deviceScaleFactor: 2,
+}
+
+/** How a virtual authenticator behaves, in the words of Chromium's WebAuthn domain. */
+export interface AuthenticatorOptions {
+  readonly hasUserVerification?: boolean
+  readonly isUserVerified?: boolean
+  readonly defaultBackupEligibility?: boolean
+  readonly defaultBackupState?: boolean
+}
+
+/** A phone's browser with an authenticator of its own. */
+export interface PhoneBrowser {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** Opens a link, and where the phone is new, sets it up. */
+  readonly open: (link: { readonly universal_link: string }) => Promise<void>
+  setUserVerified(isUserVerified: boolean): Promise<void>
+  /** Deletes every passkey, as a user does in the phone's settings. */
+  clearPasskeys(): Promise<void>
+}
+
+/** Options of a new browser profile, as Playwright names them. */
+export type PhoneLook = Parameters<Browser['newContext']>[0]
+
+/** Opens a new browser profile with its own authenticator. */
+export async function openPhone(
+  browser: Browser,
+  options: AuthenticatorOptions = {},
+  look: PhoneLook = {},
+): Promise<PhoneBrowser> {
+  const context = await browser.newContext({ ...PHONE, ...look })
+  context.setDefaultTimeout(30_000)
+  const page = await context.newPage()
+  const { devtools, authenticatorId } = await addAuthenticator(context, page, options)
+  return {
+    context,
+    page,
+    async open({ universal_link }) {
+      await page.goto(universal_link)
+      await page.locator('article:is([data-screen=setup], [data-screen=request])').waitFor()
+      if ((await shownScreen(page)) === 'setup')
+        await page.locator('[data-screen=setup] button').click()
+      await screen(page, 'request')
+    },
+    setUserVerified: async (isUserVerified) => {
+      await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
+    },
+    clearPasskeys: async () => {
+      await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
+    },
+  }
+}
+
+async function addAuthenticator(
+  context: BrowserContext,
+  page: Page,
+  options: AuthenticatorOptions,
+): Promise<{ devtools: CDPSession; authenticatorId: string }> {
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+      ...options,
+    },
+  })
+  return { devtools, authenticatorId }
+}
+
+/** Waits until the page shows a screen. */
+export async function screen(page: Page, name: string): Promise<void> {
+  await page.locator(`article[data-screen=${name}]`).waitFor({ state: 'visible' })
+}
+
+/** The name of the screen that the page shows now. */
+export function shownScreen(page: Page): Promise<string | null> {
+  return page.locator('article').getAttribute('data-screen')
+}
+
+/** Presses the button with exactly this text. */
+export async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click()
+}
+
+/** The heading of the screen. */
+export async function heading(page: Page): Promise<string | null> {
+  return page.getByRole('heading').textContent()
+}
