@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { en } from '../src/messages/messages.ts'
+import { LANGUAGES, loadGallery, PSEUDO } from './gallery.ts'
+import { browserTest, Harness, init, noBrowser, require } from './harness.ts'
+
+const axe = createRequire(import.meta.url).resolve('axe-core')
+const SCREENS = Object.keys(en.screens)
+/** These tests draw some thousand screens. */
+const longTest = { ...browserTest, timeout: 120_000 }
+const PAIRS = [
+  ['Amount', '€ 25,000.00'],
+  ['To', 'DE89 3704 0044 0532 0130 00'],
+]
+let h: Harness
+before(async () => {
+  if (!noBrowser) h = await Harness.start()
+})
+after(async () => h?.[Symbol.asyncDispose]())
+
+/** Draws every screen of a language in one box. Returns what sticks out, by screen. */
+function drawAll(page: Page, language: object): Promise<string[]> {
+  return page.evaluate(
+    `(() => {
+      const container = document.querySelector('[data-pulse-widget]')
+      return ${JSON.stringify(SCREENS)}.flatMap((name) =>
+        draw(container, { ...${JSON.stringify(language)}, name }).map((part) => name + ': ' + part))
+    })()`,
+  )
+}
+
+for (const style of [
+  'height:168px;width:360px',
+  'height:168px;width:304px',
+  'min-height:440px;width:360px',
+  'min-height:440px;width:288px',
+])
+  test(`every screen of every language fits a box of ${style}`, longTest, async () => {
+    const page = await h.open({ body: `<div data-pulse-widget style="${style}"></div>` })
+    await loadGallery(page)
+    const languages = [...LANGUAGES, ['pseudo', PSEUDO] as const]
+    for (const [tag, messages] of languages)
+      for (const pairs of [[], PAIRS])
+        assert.deepEqual(await drawAll(page, { tag, messages, pairs }), [], tag)
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
+  })
+
+for (const [scheme, context] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  'forced colors': { forcedColors: 'active' },
+} as const))
+  test(`axe finds nothing in any screen of four languages in ${scheme}`, longTest, async () => {
+    const boxes = ['min-height:168px', 'min-height:440px'].flatMap((style) =>
+      SCREENS.map((name) => `<div data-screen="${name}" style="${style};max-width:360px"></div>`),
+    )
+    const page = await h.open({ ...context, body: boxes.join('') })
+    await loadGallery(page)
+    await page.addScriptTag({ path: axe })
+    for (const tag of ['en', 'de', 'ar', 'ja']) {
+      const language = JSON.stringify({ tag, messages: LANGUAGES.get(tag), pairs: PAIRS })
+      const found = await page.evaluate(`(async () => {
+          for (const box of document.querySelectorAll('[data-screen]'))
+            draw(box, { ...${language}, name: box.dataset.screen })
+          const { violations } = await axe.run('main', {
+            resultTypes: ['violations'],
+            // Sixteen widgets on one page share their landmark and heading.
+            rules: { 'landmark-unique': { enabled: false } },
+          })
+          return violations.map(({ id, nodes }) => [id, ...nodes.map(({ failureSummary }) => failureSummary)])
+        })()`)
+      assert.deepEqual(found, [], tag)
+    }
+  })
+
+test(
+  'speaks the locale of the page’s code, else of the page, else of the browser',
+  browserTest,
+  async () => {
+    const box = '<div data-pulse-widget style="min-height:168px"></div>'
+    for (const [locale, lang, browser, tag, dir] of [
+      ['de-AT', 'fr', 'ja-JP', 'de', 'ltr'],
+      [undefined, 'ar', 'ja-JP', 'ar', 'rtl'],
+      [undefined, undefined, 'ja-JP', 'ja', 'ltr'],
+      [undefined, 'en-GB', 'ja-JP', 'en', 'ltr'],
+      ['xx', 'he', 'ja-JP', 'he', 'rtl'],
+    ] as const) {
+      const page = await h.open({
+        locale: browser,
+        body: lang ? `<div lang="${lang}">${box}</div>` : box,
+      })
+      if (!lang) await page.evaluate('document.documentElement.removeAttribute("lang")')
+      await init(page, { locale })
+      await require(page)
+      await page.locator(`.card[lang="${tag}"][dir="${dir}"] .qr`).waitFor()
+      const title = LANGUAGES.get(tag)!.screens.waiting.title
+      await page.getByRole('heading', { name: title }).waitFor()
+    }
+  },
+)

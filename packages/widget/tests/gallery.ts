@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import type { Page } from 'playwright-core'
+import { en, type Messages } from '../src/messages/messages.ts'
+
+/** The texts of every language, by tag. */
+export const LANGUAGES: ReadonlyMap<string, Messages> = new Map(
+  readdirSync(new URL('../src/messages/', import.meta.url))
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => [
+      name.slice(0, -'.json'.length),
+      JSON.parse(
+        readFileSync(new URL(`../src/messages/${name}`, import.meta.url), 'utf8'),
+      ) as Messages,
+    ]),
+)
+
+/** English with accents, and a third longer, as the longest languages are. */
+export const PSEUDO = longer(en)
+
+function longer<T extends object>(texts: T): T {
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, text]: [string, unknown]) => [
+      key,
+      typeof text === 'string'
+        ? text.replace(/(?<![{\w])\w+(?![\w}])/g, (word) => `${word}${'é'.repeat(word.length / 3)}`)
+        : longer(text as object),
+    ]),
+  ) as T
+}
+
+/** A page shows the view itself, so that a test reaches every screen in every language. */
+export async function loadGallery(page: Page): Promise<void> {
+  const { outputFiles } = await build({
+    absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
+    stdin: { contents: GALLERY, resolveDir: fileURLToPath(new URL('..', import.meta.url)) },
+    bundle: true,
+    write: false,
+    format: 'iife',
+    conditions: ['@bonded/source'],
+  })
+  await page.evaluate(outputFiles[0]!.text)
+}
+
+const GALLERY = `
+import { plain } from './src/screen.ts'
+import { sharedStyles } from './src/view/sheet.ts'
+import { STYLES } from './src/view/styles/styles.ts'
+import { openView } from './src/view/view.ts'
+
+sharedStyles().replaceSync(STYLES)
+
+const views = new WeakMap()
+const PAYLOAD = 'https://service.example/bond?session_id=sess_' + 'a'.repeat(22) + '&nonce=' + 'b'.repeat(43)
+
+/** Draws a screen and reports what sticks out of its box. */
+globalThis.draw = (container, { tag, messages, name, pairs = [] }) => {
+  if (!views.has(container)) views.set(container, openView(container, []))
+  const view = views.get(container)
+  const until = performance.now() + 299_000
+  const code = { payload: PAYLOAD, link: 'https://service.example/', rotatesAt: until, expiresAt: until }
+  const busy = ['waiting', 'scanned', 'evaluating', 'step_up'].includes(name)
+  view.speak({ tag, messages })
+  view.identify({ name: 'Kestrel Bank', logo: null })
+  view.compare(pairs)
+  view.show({ ...plain(name), code: name === 'waiting' ? code : null, expiresAt: busy ? until : null })
+  const card = container.shadowRoot.querySelector('.card')
+  const outer = card.getBoundingClientRect()
+  const out = [...card.querySelectorAll('*')].filter((part) => {
+    const { left, right, top, bottom } = part.getBoundingClientRect()
+    return part.checkVisibility() && getComputedStyle(part).position !== 'absolute' && !part.closest('svg') &&
+      (left < outer.left - 1 || right > outer.right + 1 || top < outer.top - 1 || bottom > outer.bottom + 1)
+  })
+  return [...(view.isCut() ? ['the card is cut'] : []), ...out.map((part) => part.className || part.tagName)]
+}
+`

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { en } from '../src/messages/messages.ts'
+
+const FOLDER = new URL('../src/messages/', import.meta.url)
+/** The official languages of the European Union. */
+const OF_THE_UNION =
+  'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv'.split(' ')
+const OTHERS = 'ar fa he hi id is ja ko nb sr th tr uk ur vi zh'.split(' ')
+
+/** Each text by its path, such as `screens.waiting.title`. */
+function texts(group: object, path = ''): Map<string, unknown> {
+  return new Map(
+    Object.entries(group).flatMap(([key, value]: [string, unknown]) =>
+      typeof value === 'object' && value !== null
+        ? [...texts(value, `${path}${key}.`)]
+        : [[`${path}${key}`, value] as const],
+    ),
+  )
+}
+const placeholders = (text: unknown) => String(text).match(/\{\w+\}/g) ?? []
+const english = texts(en)
+const tags = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.json'))
+  .map((name) => name.slice(0, -'.json'.length))
+
+test('the widget has the 24 languages of the European Union and 16 others', () => {
+  assert.deepEqual(tags.toSorted(), [...OF_THE_UNION, ...OTHERS].toSorted())
+})
+
+for (const tag of tags)
+  test(`${tag} has every text, with the placeholders of English`, () => {
+    const own = texts(JSON.parse(readFileSync(new URL(`${tag}.json`, FOLDER), 'utf8')))
+    assert.deepEqual([...own.keys()].toSorted(), [...english.keys()].toSorted())
+    for (const [path, text] of own) {
+      assert.deepEqual(placeholders(text), placeholders(english.get(path)), path)
+      assert.match(String(text), /^\S(?:.*\S)?$/u, path)
+      if (tag !== 'en' && path.endsWith('.body')) assert.notEqual(text, english.get(path), path)
+    }
+  })
