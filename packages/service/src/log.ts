@@ -1,5 +1,5 @@
 import pino, { type Logger } from 'pino'
-import { terminalLines } from './terminal-log.ts'
+import { terminalLines, type TextStream } from './terminal-log.ts'
 
 /** The format of log lines, for every destination. */
 export const LOG_OPTIONS = {
@@ -18,7 +18,7 @@ export function openLog(level: 'info' | 'error', to: 'stdout' | 'stderr' = 'stdo
 }
 
 /** Where the log goes: JSON lines, or short lines on a terminal. */
-export function logStream(to: 'stdout' | 'stderr') {
+export function logStream(to: 'stdout' | 'stderr'): TextStream {
   const stream = to === 'stderr' ? process.stderr : process.stdout
   return stream.isTTY ? terminalLines(stream) : stream
 }

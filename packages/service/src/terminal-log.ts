@@ -1,5 +1,5 @@
 /** A destination for text, such as `process.stdout`. */
-interface TextStream {
+export interface TextStream {
   write(text: string): unknown
 }
 
