@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { en as page } from '../../../packages/phone-page/src/messages/en.ts'
+import { en } from '../src/messages.ts'
+
+const TENANT = '{tenant}'
+
+test('the app uses the words of the phone page where both show the same', () => {
+  const words: Readonly<Record<string, string>> = page
+  const { request, stepUp } = en
+  const same: Record<string, string> = {
+    'page.title': en.appTitle,
+    'setup.title': en.setup.title,
+    'setup.body': en.setup.body,
+    'setup.confirm': en.setup.points[1] ?? '',
+    'setup.private': en.setup.points[2] ?? '',
+    'setup.again': en.setUpAgain,
+    'request.title': request.title(TENANT),
+    'request.details': request.details,
+    'request.purpose': request.purpose,
+    'request.page': request.page,
+    'request.page.unknown': request.pageUnknown,
+    'request.page.note': request.pageNote,
+    'request.question': request.question,
+    'request.time': request.timeLeft('{time}'),
+    'action.approve': request.approve,
+    'action.report': request.report,
+    'action.decline': request.decline,
+    'action.continue': stepUp.action,
+    'action.retry': en.retry,
+    'step_up.verify.title': stepUp.verifyAgain.title,
+    'step_up.verify.body': stepUp.verifyAgain.body,
+    'step_up.motion.title': stepUp.motion.title,
+    'step_up.motion.body': stepUp.motion.body,
+    'problem.reference': en.reference('{id}'),
+  }
+  for (const [notice, text] of Object.entries(en.notices)) same[`notice.${notice}`] = text
+  for (const [end, { title, body }] of Object.entries(en.ends)) {
+    same[`end.${end}.title`] = title
+    same[`end.${end}.body`] = body(TENANT)
+  }
+  for (const [problem, { title, body }] of Object.entries(en.problems)) {
+    // The others are of the app only.
+    if (words[`problem.${problem}.title`] === undefined) continue
+    same[`problem.${problem}.title`] = title
+    same[`problem.${problem}.body`] = body
+  }
+  assert.ok(Object.keys(same).length > 45)
+  for (const [key, text] of Object.entries(same)) assert.equal(text, words[key], key)
+})
