@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import type {
   EvidenceSignals,
   PassportSignal,
@@ -11,7 +11,7 @@ import type {
 import { createPassportAuthority, createPassportChip, createPassport } from '@bonded/simulator'
 import type { CarrierProvider } from '../../src/ports/carrier.ts'
 import { asTestRoots, ATTESTED_KEYS } from '../harness/attested-phones.ts'
-import { type Harness, harness } from '../harness/harness.ts'
+import { harness } from '../harness/harness.ts'
 import { type AttestedKey, carriedSignals } from '../harness/phone.ts'
 import { TestClock } from '../harness/test-clock.ts'
 
@@ -24,8 +24,8 @@ const FORMATS: readonly (readonly [format: Format, make: () => AttestedKey | und
 const authority = createPassportAuthority(new TestClock().now())
 const passport = createPassport(authority, { chip: createPassportChip({ kind: 'ecdsa' }) })
 
-/** The operator says yes to whom it knows by the token of its SIM. */
-const operator: CarrierProvider = {
+/** A carrier that verifies every phone with a SIM token. */
+const carrier: CarrierProvider = {
   check: async ({ signal }) => {
     const known = signal?.operator_token !== undefined
     return {
@@ -39,8 +39,8 @@ const operator: CarrierProvider = {
   },
 }
 
-/** What a phone shows that has everything. */
-function everything(h: Harness, { nonce }: PhoneSession): EvidenceSignals {
+/** The signals of a phone with every proof. */
+function everything({ nonce }: PhoneSession): EvidenceSignals {
   return {
     ...carriedSignals(h.clock.now()),
     carrier: { operator_token: 'sim' },
@@ -51,9 +51,9 @@ function everything(h: Harness, { nonce }: PhoneSession): EvidenceSignals {
 interface Kind {
   readonly workflow: Omit<Workflow, 'name' | 'actions'>
   readonly reason: string
-  /** The same phone without the one proof. */
+  /** Removes the one proof. */
   readonly without: (signals: EvidenceSignals) => EvidenceSignals
-  /** Keys that show the proof by themselves, at each bond. */
+  /** Formats whose bond includes the proof. */
   readonly never?: readonly Format[]
 }
 
@@ -66,7 +66,7 @@ const still = (signals: EvidenceSignals): EvidenceSignals => ({
   sensor_continuity: { window_ms: 1_000, features: [] },
 })
 
-/** Every kind of step-up there is: a new one does not compile until it has a line. */
+/** Every kind of step-up. A new one does not compile without an entry. */
 const KINDS: Readonly<Record<StepUpKind, Kind>> = {
   local_auth: {
     workflow: { require: ['local_auth'] },
@@ -97,30 +97,45 @@ const KINDS: Readonly<Record<StepUpKind, Kind>> = {
   'band:high': { workflow: { require: ['band:high'] }, reason: 'band_below_high', without: still },
 }
 
+/** Workflow names contain no colon. */
+const workflowOf = (kind: string) => kind.replace(':', '_')
+
+// One service for all tests, because its workers verify the registrations and the passports.
+const h = await harness({
+  attestation: asTestRoots,
+  passportTrust: { production: [], sandbox: [authority.countryCertificate] },
+  carrier: () => carrier,
+  workflows: Object.entries(KINDS).map(([kind, { workflow }]) => ({
+    passport: 'optional' as const,
+    ...workflow,
+    name: workflowOf(kind),
+    actions: ['act'],
+  })),
+})
+after(() => h[Symbol.asyncDispose]())
+
 for (const [format, makeKey] of FORMATS) {
-  for (const [kind, { workflow, reason, without, never = [] }] of Object.entries(KINDS) as [
+  for (const [kind, { reason, without, never = [] }] of Object.entries(KINDS) as [
     StepUpKind,
     Kind,
   ][]) {
     if (never.includes(format)) {
-      test(`${format}: ${kind} is never asked for, because each bond shows it`, async () => {
-        await using h = await setUp(workflow)
-        const { phone, session } = await claimed(h, makeKey)
+      test(`${format}: never requires ${kind}, because each bond includes it`, async () => {
+        const { phone, session } = await claimed(kind, makeKey)
         const view = await h.view(phone, session)
         assert.equal(
-          (await h.attest(phone, view, { signals: without(everything(h, view)) })).body.state,
+          (await h.attest(phone, view, { signals: without(everything(view)) })).body.state,
           'bonded',
         )
       })
       continue
     }
     test(`${format}: requires ${kind}, bonds once the phone shows it, and ends the session at the third miss`, async () => {
-      await using h = await setUp(workflow)
       for (const misses of [0, 1, 2, 3]) {
-        const { phone, session } = await claimed(h, makeKey)
+        const { phone, session } = await claimed(kind, makeKey)
         const step = async (change: (signals: EvidenceSignals) => EvidenceSignals) => {
           const view = await h.view(phone, session)
-          return h.attest(phone, view, { signals: change(everything(h, view)) })
+          return h.attest(phone, view, { signals: change(everything(view)) })
         }
         for (let miss = 1; miss <= Math.min(misses, 2); miss++) {
           const { status, body, text } = await step(without)
@@ -145,7 +160,7 @@ for (const [format, makeKey] of FORMATS) {
           `after ${misses} misses`,
         )
         if (misses === 3) continue
-        // A phone knows what it attested with, so the service reveals the end to that.
+        // The phone reads the end with the nonce that it last attested with.
         const { nonce } = last.body
         assert.equal((await h.complete(session)).status, 200)
         assert.equal((await h.view(phone, { ...session, nonce })).state, 'completed')
@@ -154,22 +169,14 @@ for (const [format, makeKey] of FORMATS) {
   }
 }
 
-function setUp(workflow: Kind['workflow']): Promise<Harness> {
-  const workflows = [
-    { passport: 'optional' as const, ...workflow, name: 'demanding', actions: ['act'] },
-  ]
-  const passportTrust = { production: [], sandbox: [authority.countryCertificate] }
-  return harness({ attestation: asTestRoots, workflows, passportTrust, carrier: () => operator })
-}
-
-async function claimed(h: Harness, makeKey: () => AttestedKey | undefined) {
+async function claimed(kind: string, makeKey: () => AttestedKey | undefined) {
   const phone = await h.register(undefined, makeKey())
-  const session = await h.create({ workflow: 'demanding', phone_number: '+491701234567' })
+  const session = await h.create({ workflow: workflowOf(kind), phone_number: '+491701234567' })
   await h.claim(phone, session)
   return { phone, session }
 }
 
-/** What a phone reads of a passport that it is held to, for this nonce. */
+/** The files of the passport, and the answer of its chip for this nonce. */
 function readOut(nonce: string): PassportSignal {
   const { sod, dg1, dg14, dg15, chip } = passport
   const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('base64url')
