@@ -13,7 +13,7 @@ import {
   type RegisterDeviceRequest,
   type RotateTokenRequest,
 } from '@bonded/contract'
-import type { FetchLike, RequestLike } from '../src/index.ts'
+import type { RequestLike } from '../src/index.ts'
 import {
   answerOf,
   type Device,
@@ -31,41 +31,10 @@ import {
   tokenTimes,
   verifySignature,
 } from './fake-records.ts'
+import type { FakeService } from './fake-service-controls.ts'
 
-export { type Fault, ORIGIN, TOKEN_TTL_MS } from './fake-records.ts'
-
-/**
- * A service in memory, written from protocol.md, that verifies real signatures. Its clock and its
- * faults are the test's.
- */
-export interface FakeService {
-  readonly fetch: FetchLike
-  /** Every request, in order of arrival, lost ones included. */
-  readonly requests: readonly {
-    readonly method: string
-    readonly path: string
-    readonly body: unknown
-    readonly raw: string | undefined
-    readonly authorization: string | undefined
-  }[]
-  /** The counters of all assertions that verified. */
-  readonly counters: readonly number[]
-  readonly session: PhoneSession
-  readonly payload: string
-  readonly link: string
-  nowMs: number
-  /** The proofs that the policy requires. */
-  require: readonly string[]
-  evidenceTtlMs: number
-  /** Members the evidence gains, as a newer node would add. */
-  evidenceExtra: Record<string, unknown>
-  /** Done to the next requests whose method and path end so. */
-  fail(pathEnd: string, ...faults: Fault[]): void
-  change(next: Partial<PhoneSession>): void
-  /** Answers are held for `wait_ms` until this is called or a change happens. */
-  release(): void
-  deleteDevices(): void
-}
+export type { FakeService } from './fake-service-controls.ts'
+export { ORIGIN, TOKEN_TTL_MS } from './fake-records.ts'
 
 export function fakeService(origin = ORIGIN): FakeService {
   const id = newId('sess')

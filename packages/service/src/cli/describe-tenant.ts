@@ -1,6 +1,6 @@
 import type { SomeLimits } from '../domain/limits.ts'
 import { isRevoked, type Tenant } from '../domain/tenant.ts'
-import type { KeyListing } from '../ports/store.ts'
+import type { KeyListing } from '../ports/tenant-table.ts'
 import { isoTime } from './output.ts'
 
 /** A tenant for `--json`. */

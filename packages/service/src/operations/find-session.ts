@@ -2,7 +2,8 @@ import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { inScope } from '../domain/tenant.ts'
-import type { PublishableKey, ServerCredential, Tables, Work } from '../ports/store.ts'
+import type { Tables, Work } from '../ports/store.ts'
+import type { PublishableKey, ServerCredential } from '../ports/tenant-table.ts'
 import type { Service } from './service.ts'
 
 /** A server credential or a publishable key: its tenant and scope decide which sessions it reads. */

@@ -12,7 +12,8 @@ import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
 import type { PassportVerifier } from '../ports/passports.ts'
-import type { Cause, PublishableKey, ServerCredential, Store } from '../ports/store.ts'
+import type { Cause, Store } from '../ports/store.ts'
+import type { PublishableKey, ServerCredential } from '../ports/tenant-table.ts'
 
 /** What every operation works with. */
 export interface Service {

@@ -9,13 +9,12 @@ import type {
   Unreadiness,
 } from '@bonded/contract'
 import type { DeviceEvent, DeviceMove } from '../domain/device-moves.ts'
-import type { SomeLimits } from '../domain/limits.ts'
 import type { MotionMemory } from '../domain/motion-memory.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
-import type { Scope, Tenant } from '../domain/tenant.ts'
 import type { MoveChanges } from '../domain/changes.ts'
 import type { Move } from '../domain/transitions.ts'
 import type { KeyReceipt } from './devices.ts'
+import type { TenantTable } from './tenant-table.ts'
 
 /**
  * A step of a unit of work. It is a generator, so that one driver can run it without a pause
@@ -316,87 +315,6 @@ export interface SubjectTable {
    * subject was not blocked
    */
   unblock(id: SubjectId): Work<boolean>
-}
-
-export interface ServerCredential {
-  readonly keyId: string
-  readonly hash: Uint8Array
-  readonly tenant: Tenant
-  readonly scope: Scope
-  /**
-   * When the key stops working. In the past for a revoked key, in the future for one that is being
-   * rolled.
-   */
-  readonly revokedAt: Instant | null
-}
-
-export interface PublishableKey {
-  readonly key: string
-  readonly tenant: Tenant
-  readonly scope: Scope
-  readonly revokedAt: Instant | null
-}
-
-/** The settings of a tenant that an operator can change. */
-export type TenantSettings = Pick<Tenant, 'name' | 'origins' | 'workflows'>
-
-export interface TenantTable {
-  create(tenant: Tenant, now: Instant): Work<void>
-  find(id: TenantId): Work<Tenant | undefined>
-  /**
-   * Replaces the name, origins and workflows of a tenant in one guarded statement.
-   *
-   * @returns false if they no longer equal `before`; nothing was written
-   */
-  update(before: Tenant, after: TenantSettings): Work<boolean>
-  /** Replaces the limits of a tenant. @returns whether the tenant exists */
-  setLimits(id: TenantId, limits: SomeLimits): Work<boolean>
-  /** Replaces the logo of a tenant, or removes it. @returns whether the tenant exists */
-  setLogo(id: TenantId, logo: { name: string; bytes: Uint8Array } | null): Work<boolean>
-  /** Finds the bytes of a logo by its name. */
-  findLogo(name: string): Work<Uint8Array | undefined>
-  list(): Work<readonly Tenant[]>
-  addServerCredential(row: {
-    keyId: string
-    tenantId: TenantId
-    name?: string | undefined
-    hash: Uint8Array
-    last4: string
-    scope: Scope
-    now: Instant
-  }): Work<void>
-  addPublishableKey(row: {
-    key: string
-    tenantId: TenantId
-    name?: string | undefined
-    scope: Scope
-    now: Instant
-  }): Work<void>
-  /**
-   * Revokes a key at an instant. @returns false if the key does not exist or ends no later already
-   */
-  revoke(key: string, at: Instant): Work<boolean>
-  findServerCredential(keyId: string): Work<ServerCredential | undefined>
-  findPublishableKey(key: string): Work<PublishableKey | undefined>
-  listKeys(tenantId: TenantId): Work<readonly KeyListing[]>
-  /** Finds a key of any tenant by the key id of a server credential or by the publishable key. */
-  findKey(key: string): Work<KeyListing | undefined>
-  /** Whether any tenant has this origin. */
-  knowsOrigin(origin: string): Work<boolean>
-}
-
-export interface KeyListing {
-  readonly tenantId: TenantId
-  readonly kind: 'server' | 'publishable'
-  /** The key id of a server credential, or the publishable key itself. */
-  readonly key: string
-  /** The operator's name for the key. */
-  readonly name: string | null
-  readonly last4: string
-  readonly scope: Scope
-  readonly createdAt: Instant
-  /** When the key stops working. */
-  readonly revokedAt: Instant | null
 }
 
 export interface IdempotencyTable {

@@ -2,7 +2,8 @@ import type { DeviceId, SessionId } from '@bonded/contract'
 import type { MotionMemory } from '../../domain/motion-memory.ts'
 import type { Device, Session } from '../../domain/session.ts'
 import type { Tenant } from '../../domain/tenant.ts'
-import type { DeviceByToken, PublishableKey, ServerCredential } from '../../ports/store.ts'
+import type { DeviceByToken } from '../../ports/store.ts'
+import type { PublishableKey, ServerCredential } from '../../ports/tenant-table.ts'
 import { GenerationCache } from '../cache/generation-cache.ts'
 
 /** Bounds the sessions in use: a session lives a few minutes. */

@@ -1,4 +1,5 @@
-import type { TenantTable, Work } from '../../ports/store.ts'
+import type { Work } from '../../ports/store.ts'
+import type { TenantTable } from '../../ports/tenant-table.ts'
 import type { GenerationCache } from '../cache/generation-cache.ts'
 import type { RowCaches } from './row-cache.ts'
 

@@ -1,7 +1,7 @@
 import type { TenantId } from '@bonded/contract'
 import { formatLimits, type SomeLimits } from '../../domain/limits.ts'
 import type { Scope } from '../../domain/tenant.ts'
-import type { KeyListing, TenantSettings, TenantTable } from '../../ports/store.ts'
+import type { KeyListing, TenantSettings, TenantTable } from '../../ports/tenant-table.ts'
 import { type Row, row, rows, type SqlValue } from './statement.ts'
 import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
 

@@ -1,5 +1,11 @@
+import { extname } from 'node:path'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import type { Cancel, Clock } from '../../ports/clock.ts'
+
+/** The module `worker` beside another module: the source, or its compiled form. */
+export function workerBeside(module: string): URL {
+  return new URL(`./worker${extname(module)}`, module)
+}
 
 /** The outcome of a task: the result of the worker, or why there is none. */
 export type TaskOutcome<Result> =

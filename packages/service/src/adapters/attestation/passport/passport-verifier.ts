@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto'
-import { extname } from 'node:path'
 import { accept, refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Keyring } from '../../../ports/keyring.ts'
 import type { PassportFinding, PassportVerifier } from '../../../ports/passports.ts'
-import { type TaskOutcome, WorkerPool } from '../../workers/worker-pool.ts'
+import { type TaskOutcome, workerBeside, WorkerPool } from '../../workers/worker-pool.ts'
 import type { PassportTrust } from './passport-trust.ts'
 import type { PassportTask, PassportVerdict } from './task.ts'
 
@@ -26,12 +25,7 @@ export function passportVerifier(options: {
   clock: Clock
   script?: URL
 }): PassportVerifier {
-  const {
-    trust,
-    keys,
-    clock,
-    script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url),
-  } = options
+  const { trust, keys, clock, script = workerBeside(import.meta.url) } = options
   const pool = new WorkerPool<PassportVerdict>({
     script,
     data: trust,

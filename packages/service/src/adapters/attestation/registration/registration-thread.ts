@@ -1,9 +1,8 @@
-import { extname } from 'node:path'
 import { refuse } from '../../../domain/refusal.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { AttestationVerifier } from '../../../ports/devices.ts'
 import type { RevocationList } from '../../../ports/revocations.ts'
-import { WorkerPool } from '../../workers/worker-pool.ts'
+import { workerBeside, WorkerPool } from '../../workers/worker-pool.ts'
 import { checkRevocation } from '../android/revocation-check.ts'
 import type { TaskOf, RegistrationTrust, RegistrationVerdict, AttestedFormat } from './task.ts'
 
@@ -26,12 +25,7 @@ export function registrationThread(options: {
   clock: Clock
   script?: URL
 }): RegistrationThread {
-  const {
-    trust,
-    revocations,
-    clock,
-    script = new URL(`./worker${extname(import.meta.url)}`, import.meta.url),
-  } = options
+  const { trust, revocations, clock, script = workerBeside(import.meta.url) } = options
   const pool = new WorkerPool<RegistrationVerdict>({
     script,
     data: trust,
