@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, statfsSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { appendFileSync, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { FUZZ_SECONDS, filesOf, TIERS } from './tiers.ts'
 
@@ -35,6 +35,8 @@ if (tier === undefined) throw new Error(`no tier ${tierName}; there are ${TIERS.
 const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesOf(tier)
 const { TEST_TOTALS } = process.env
 const totalsBefore = totalsWritten()
+const ramFolder =
+  tier === 'test' && hasRamDisk() ? mkdtempSync(join(RAM_DISK, 'bonded-tests-')) : undefined
 const run = spawnSync(
   process.execPath,
   // Two files at once: each may start a browser, and small machines have two cores.
@@ -57,12 +59,13 @@ const run = spawnSync(
       FUZZ_SECONDS: String(FUZZ_SECONDS[tier]),
       // A short file spends most of its time on type stripping and compiling.
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/tests'),
-      ...(tier === 'test' && hasRamDisk() && { TMPDIR: RAM_DISK }),
+      ...(ramFolder === undefined ? {} : { TMPDIR: ramFolder }),
       ...process.env,
       NODE_OPTIONS: '--conditions=@bonded/source',
     },
   },
 )
+if (ramFolder !== undefined) rmSync(ramFolder, { recursive: true, force: true })
 process.exitCode = run.status ?? 1
 // A run without a summary counts as a failure, because its tests were not counted.
 if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)

@@ -31,9 +31,9 @@ after(() => h[Symbol.asyncDispose]())
 async function read(path: string, headers: Record<string, string> = {}) {
   return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
     (resolve, reject) => {
-      get(`http://127.0.0.1:${h.running.port}${path}`, { headers }, async (response) => {
-        const body = await buffer(response)
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
+      get(`http://127.0.0.1:${h.running.port}${path}`, { headers }, (response) => {
+        const { statusCode: status = 0, headers } = response
+        buffer(response).then((body) => resolve({ status, headers, body }), reject)
       }).on('error', reject)
     },
   )
