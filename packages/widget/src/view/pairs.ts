@@ -19,13 +19,17 @@ export function readPairs(context: unknown): readonly Pair[] {
   return pairs.length === display.length ? pairs : []
 }
 
-/** The rows of a description list. Each text keeps its own direction. */
+/**
+ * The rows of a description list. Each text keeps its own direction, so a space between them is
+ * right in either.
+ */
 export function pairRows(pairs: readonly Pair[]): HTMLElement[] {
   return pairs.map(([label, value]) =>
     element(
       'div',
       {},
       element('dt', { dir: 'auto' }, label),
+      ' ',
       element('dd', { dir: 'auto' }, value),
     ),
   )

@@ -38,10 +38,9 @@ export const LAYOUTS = `
 [data-layout=compact] .title{font-size:1.0625em}
 [data-layout=compact] .pairs :is(div,dt,dd){display:inline}
 [data-layout=compact] .pairs div::after{content:"\\a";white-space:pre}
-[data-layout=compact] dt{margin-inline-end:.4em}
 [data-layout=compact] .foot{justify-content:start}
 [data-layout=compact] .foot{margin-top:auto}
-[data-layout=compact]:not([data-screen=waiting]) .message{margin-top:auto}
+[data-layout=compact]:not([data-tone=busy]) .message{margin-block:auto}
 [data-layout=compact] .button{padding:.4em .75em}
 [data-layout=compact] .link{margin:-.25em 0}
 [data-fit]:not([data-fit="0"]){--code:132px}
