@@ -31,6 +31,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/service/tests/cli/serve-*.test.ts',
     'packages/service/tests/operations/attested-lifecycle.test.ts',
     'packages/widget/tests/{accessibility,appearance,bond,every-language,layout,network,npm,page}.test.ts',
+    'packages/widget/tests/containment/*.test.ts',
     'tests/pack/*.test.ts',
   ],
   /** Installs Expo, and bundles the example app. */

@@ -21,9 +21,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/attestation/src': ['cborg', 'node:buffer', 'node:crypto'],
   'packages/phone/src': ['@bonded/contract'],
   'packages/integrator/src': ['@bonded/contract'],
-  'packages/widget/src': ['@bonded/contract', 'packages/widget/src/npm'],
+  'packages/widget/src': [
+    '@bonded/contract',
+    'packages/widget/src/loading',
+    'packages/widget/src/npm',
+  ],
   // Parts of the npm package that the hosted script does not contain.
   'packages/widget/src/npm': ['@bonded/contract', 'packages/widget/src', 'react'],
+  // The only import of an address: a module of the service, with its integrity value.
+  'packages/widget/src/loading': ['(computed)', 'packages/widget/src'],
   'packages/widget/build': [
     'esbuild',
     'node:crypto',

@@ -19,6 +19,7 @@ import { Health, Version } from './schemas/service.ts'
 import {
   ClaimRequest,
   CreatedSession,
+  ContainmentReport,
   CreateSessionRequest,
   DeclineRequest,
   FormCompleted,
@@ -70,7 +71,7 @@ export interface Endpoint extends Route {
 export const BODY_LIMITS = {
   /** For endpoints that take no body: an empty object and white space. */
   none: 1024,
-  /** A nonce, a device id and a reason. */
+  /** A nonce, a device id and a reason, or a report about a container. */
   claim: 1024,
   /** A context of eight lines whose every character is written as a JSON escape. */
   create: 32 * 1024,
@@ -193,6 +194,17 @@ export const ENDPOINTS = {
     limits: ['backend'],
     params: session,
     answers: { timeline: Timeline },
+    refusals: ['session_not_found'],
+  }),
+  reportContainment: define({
+    ...routes.REPORT_CONTAINMENT,
+    summary:
+      'Records in the timeline what the widget reports about its container. It changes no decision.',
+    callers: ['browser'],
+    limits: ['get', 'containment'],
+    params: session,
+    headers: Type.Object({ 'x-bond-watch': Type.Optional(Type.String({ maxLength: 64 })) }),
+    body: { schema: ContainmentReport, limitBytes: BODY_LIMITS.claim },
     refusals: ['session_not_found'],
   }),
   checkPublishableKey: define({

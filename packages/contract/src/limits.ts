@@ -27,6 +27,11 @@ export const LIMITS = {
     every: 'minute',
   },
   evidence: { per: 'session and device', quota: 6, every: 'session' },
+  containment: {
+    per: 'session and watch token: reports about the container',
+    quota: 8,
+    every: 'session',
+  },
   challenge: { per: 'network', quota: 30, every: 'minute' },
   register: { per: 'network', quota: 10, every: 'minute' },
   backend: {

@@ -71,6 +71,14 @@ export const READ_TIMELINE = {
   retry: 'repeat',
 } as const satisfies Route
 
+/** A repetition adds a line to the timeline. */
+export const REPORT_CONTAINMENT = {
+  method: 'POST',
+  path: '/api/v1/sessions/{session_id}/containment',
+  status: 204,
+  retry: 'repeat',
+} as const satisfies Route
+
 export const CHECK_PUBLISHABLE_KEY = {
   method: 'GET',
   path: '/api/v1/publishable-key',

@@ -32,6 +32,28 @@ export const PUBLIC_ENDED_REASONS = [
   'killed',
 ] as const
 
+/** What a widget can report about its container. Only `ok` means that every rule was checked. */
+export const CONTAINMENT_VERDICTS = ['ok', 'unverified', 'breached'] as const
+export type ContainmentVerdict = (typeof CONTAINMENT_VERDICTS)[number]
+
+/** The rules of the container contract, by what breaks them. */
+export const CONTAINER_BREACHES = [
+  'detached',
+  'not_displayed',
+  'not_visible',
+  'not_interactive',
+  'transparent',
+  'filtered',
+  'masked',
+  'distorted',
+  'scaled',
+  'too_small',
+  'clipped',
+  'off_screen',
+  'covered',
+] as const
+export type ContainerBreach = (typeof CONTAINER_BREACHES)[number]
+
 /**
  * Whether a session can never change again.
  *

@@ -5,11 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { readLanguages } from './languages.ts'
 import { readStyles } from './styles.ts'
 
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
 /** A file that the script loads. Its content never changes at this path. */
 export interface PulseFile {
-  /** Relative to the service's origin, such as `/v1/lang/…/de.json`. */
+  /** Relative to the service's origin, such as `/v1/checks/….js` or `/v1/lang/…/de.json`. */
   readonly path: string
-  /** UTF-8 JSON or CSS, as the path ends. */
+  /** UTF-8 JavaScript, CSS or JSON, as the path ends. */
   readonly source: string
   /** `sha384-…` */
   readonly integrity: string
@@ -27,8 +29,8 @@ export interface PulseScript {
   /** The source map, as JSON. */
   readonly sourceMap: string
   /**
-   * The styles, the languages, and the index of the languages. The script contains English, and the
-   * integrity of the styles and of the index.
+   * The checks of the container, the styles, the languages, and the index of the languages. The
+   * script contains English, and the integrity of the checks, the styles and the index.
    */
   readonly files: readonly PulseFile[]
 }
@@ -68,51 +70,86 @@ async function prebuilt(): Promise<BuiltScript | undefined> {
 }
 
 async function bundle(version: string): Promise<BuiltScript> {
+  const languages = await readLanguages(join(ROOT, 'src/messages'), integrityOf)
+  const styles = await readStyles(ROOT, integrityOf)
+  const checks = await bundleChecks()
+  const { source, map } = await compile({
+    entryPoint: 'src/entry.ts',
+    format: 'iife',
+    define: {
+      PULSE_VERSION: version,
+      PULSE_STYLES_PATH: styles.path,
+      PULSE_STYLES_INTEGRITY: styles.integrity,
+      PULSE_LANGUAGES_PATH: languages.folder,
+      PULSE_LANGUAGES_INTEGRITY: languages.integrity,
+      PULSE_CHECKS_PATH: checks.path,
+      PULSE_CHECKS_INTEGRITY: checks.integrity,
+    },
+    notice: `/*! Pulse ${version}, Apache-2.0. QR code after Project Nayuki, MIT. */`,
+  })
+  return { source, sourceMap: map, files: [checks, styles, ...languages.files] }
+}
+
+/** The module that checks the container. Its path names its content. */
+async function bundleChecks(): Promise<PulseFile> {
+  const { source } = await compile({
+    entryPoint: 'src/container/watch-container.ts',
+    format: 'esm',
+    define: {},
+    notice: '/*! Pulse, Apache-2.0. */',
+  })
+  const hash = createHash('sha256').update(source).digest('hex').slice(0, 16)
+  return { path: `/v1/checks/${hash}.js`, source, integrity: integrityOf(source) }
+}
+
+interface Compilation {
+  /** Relative to the package. */
+  readonly entryPoint: string
+  readonly format: 'iife' | 'esm'
+  /** Texts that replace names. */
+  readonly define: Readonly<Record<string, string>>
+  /** The comment at the start. */
+  readonly notice: string
+}
+
+async function compile(from: Compilation): Promise<{ source: string; map: string }> {
   // Imported here, so that a published package serves its prebuilt script without these tools.
   const [{ build }, { minify }] = await Promise.all([import('esbuild'), import('terser')])
-  const root = fileURLToPath(new URL('..', import.meta.url))
-  const languages = await readLanguages(join(root, 'src/messages'), integrityOf)
-  const styles = await readStyles(root, integrityOf)
+  const { entryPoint, format, define, notice } = from
   const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: ['src/entry.ts'],
+    absWorkingDir: ROOT,
+    entryPoints: [entryPoint],
     outfile: 'pulse.js',
     bundle: true,
     write: false,
-    format: 'iife',
+    format,
     target: 'es2022',
     conditions: ['@bonded/source'],
     minify: true,
     sourcemap: 'external',
     charset: 'utf8',
     legalComments: 'none',
-    define: quoted({
-      PULSE_VERSION: version,
-      PULSE_STYLES_PATH: styles.path,
-      PULSE_STYLES_INTEGRITY: styles.integrity,
-      PULSE_LANGUAGES_PATH: languages.folder,
-      PULSE_LANGUAGES_INTEGRITY: languages.integrity,
-    }),
+    define: quoted(define),
     tsconfigRaw: {},
   })
   const [map = '', source = ''] = ['.map', '.js'].map(
     (end) => outputFiles.find(({ path }) => path.endsWith(end))?.text,
   )
-  const notice = `/*! Pulse ${version}, Apache-2.0. QR code after Project Nayuki, MIT. */`
   // Terser inlines small functions across modules, which esbuild does not: 3 % less after gzip.
   const minified = await minify(
     { 'pulse.js': source },
-    { ecma: 2020, format: { preamble: notice }, sourceMap: { content: map, asObject: false } },
+    {
+      ecma: 2020,
+      module: format === 'esm',
+      format: { preamble: notice },
+      sourceMap: { content: map, asObject: false },
+    },
   )
-  return {
-    source: minified.code!,
-    sourceMap: String(minified.map),
-    files: [styles, ...languages.files],
-  }
+  return { source: minified.code!, map: String(minified.map) }
 }
 
 /** The values as source text, which the bundler inserts. */
-function quoted(values: Record<string, string>): Record<string, string> {
+function quoted(values: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)]),
   )

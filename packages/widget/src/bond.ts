@@ -1,6 +1,9 @@
 import { hasEnded } from '@bonded/contract'
 import type { CheckedRequest, CheckedSetup } from './arguments.ts'
-import { breachOf, findContainer, settledBreachOf } from './container-contract.ts'
+import type { Containment } from './container/containment.ts'
+import { findContainer } from './container/find-container.ts'
+import { loadChecks } from './loading/load-checks.ts'
+import { createReporter } from './container/report.ts'
 import { UNAVAILABLE_SCREENS } from './ended-screens.ts'
 import { wantedLanguages } from './messages/language.ts'
 import { loadMessages } from './messages/load.ts'
@@ -14,7 +17,7 @@ import { readPairs } from './view/pairs.ts'
 import { loadStyles } from './view/sheet.ts'
 import { openView, type View } from './view/view.ts'
 
-/** How often the widget checks the container and draws the countdown. */
+/** How often the widget draws the countdown. */
 const TICK_MS = 1_000
 /** Longer than any session can stay pending (900 s), so that the promise settles in any case. */
 export const LONGEST_WAIT_MS = 960_000
@@ -56,9 +59,27 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     void loadMessages(wanted, setup.origin).then(shown.speak)
     // The user has just pressed a button of the page, and the work continues in the widget.
     if (navigator.userActivation?.isActive) shown.focus()
-    const breach = await settledBreachOf(on)
+    const checks = await loadChecks(setup.origin).catch(() => undefined)
     if (isSettled) return
-    if (breach) return closeForBreach(breach)
+    if (!checks) return close('network')
+    let containment: Containment | undefined
+    let report: ReturnType<typeof createReporter> | undefined
+    const containerWatch = checks.watchContainer(
+      { ...shown, container: on },
+      {
+        onContainment(changed) {
+          containment = changed
+          shown.veil(changed.verdict === 'breached')
+          report?.(changed)
+          if (changed.verdict === 'breached') logBreach(changed.breaches)
+        },
+        onLastingBreach: () => close('container_hidden'),
+        onFailure: fail,
+      },
+    )
+    cleanUp.push(containerWatch.stop)
+    await containerWatch.ready
+    if (isSettled) return
     const found = await findSession(setup, request)
     if (isSettled) return
     if (found.kind === 'none') return close(found.reason)
@@ -66,6 +87,8 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     if (isSettled) return
     saveAddress(purpose, found.address)
     shown.compare(found.pairs.length > 0 ? found.pairs : readPairs(request.context))
+    report = createReporter({ address: found.address, publishableKey: setup.publishableKey })
+    if (containment) report(containment)
     // The widget draws no QR code from data of the page or its backend. It draws one once the
     // service has shown this session to this page's key.
     let snapshot = found.confirmed ? found.snapshot : undefined
@@ -73,19 +96,18 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
       if (snapshot?.tenant) shown.identify(snapshot.tenant)
       shown.show(snapshot ? screenOf(snapshot, performance.now()) : plain('starting'))
     }
-    const tick = () => {
-      const broken = isSettled ? undefined : (breachOf(on) ?? (shown.isCut() && 'too_small'))
-      if (broken) closeForBreach(broken)
-      else draw()
-    }
     const update = (received: Snapshot) => {
       snapshot = received
       draw()
+      containerWatch.check()
       const result = outcomeOf(found.address.id, received)
-      if (result) settle(result)
+      if (result) {
+        containerWatch.stop()
+        settle(result)
+      }
       if (hasEnded(received.state)) stop()
     }
-    const ticking = setInterval(tick, TICK_MS)
+    const ticking = setInterval(draw, TICK_MS)
     const longest = setTimeout(() => !isSettled && close('network'), LONGEST_WAIT_MS)
     cleanUp.push(
       () => clearInterval(ticking),
@@ -100,22 +122,25 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
         onUnavailable: close,
       }),
     )
-    tick()
+    draw()
   }
-  const closeForBreach = (breach: string) => {
-    console.error(
-      `Pulse: the container breaks the container contract (${breach}). It must stay displayed, visible, opaque, interactive, unscaled and on the page.`,
-    )
-    close('container_hidden')
+  const fail = (cause: unknown) => {
+    console.error('Pulse: the widget failed.', cause)
+    close('internal_error')
   }
 
-  if (container && view)
-    run(container, view).catch((cause: unknown) => {
-      console.error('Pulse: the widget failed.', cause)
-      close('internal_error')
-    })
-  else closeForBreach(container ? 'no_shadow_root' : 'missing')
+  if (container && view) run(container, view).catch(fail)
+  else {
+    logBreach([container ? 'no_shadow_root' : 'missing'])
+    close('container_hidden')
+  }
   return { outcome, supersede: () => close('superseded') }
+}
+
+function logBreach(breaches: readonly string[]): void {
+  console.error(
+    `Pulse: the container breaks the container contract (${breaches.join(', ')}). It must stay in full view.`,
+  )
 }
 
 /** The outcome for the page; undefined while the phone can still answer. */

@@ -5,6 +5,7 @@
  * @example const pulse = await loadPulse({ origin: 'https://bond.example' })
  */
 export type { BondRequest, Setup } from './arguments.ts'
+export type { Containment, ContainmentEvent } from './container/containment.ts'
 export { PulseLoadError, type PulseLoadErrorCode } from './npm/load-error.ts'
 export { type LoadOptions, loadPulse } from './npm/load-pulse.ts'
 export type { BondOutcome, UnavailableReason } from './outcome.ts'

@@ -6,6 +6,7 @@ import {
   type Setup,
 } from './arguments.ts'
 import { startBond, type Bond } from './bond.ts'
+import { loadChecks } from './loading/load-checks.ts'
 import type { BondOutcome } from './outcome.ts'
 
 /** The global `Pulse` of the hosted script. */
@@ -44,6 +45,7 @@ export function makePulse(version: string, origin: string | null): Pulse {
     origin,
     init(given: Setup) {
       setup = checkSetup(given, origin)
+      loadChecks(setup.origin).catch(() => {})
     },
     async requireBond(given: BondRequest) {
       const request = checkRequest(setup, given)

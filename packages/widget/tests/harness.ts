@@ -5,6 +5,7 @@ import {
   type Browser,
   type BrowserContextOptions,
   chromium,
+  type Frame,
   type Locator,
   type Page,
 } from 'playwright-core'
@@ -176,7 +177,7 @@ interface Outcome {
 }
 
 /** Calls Pulse.init on the page. */
-export async function init(page: Page, setup: object = {}): Promise<void> {
+export async function init(page: Page | Frame, setup: object = {}): Promise<void> {
   await page.evaluate((given) => (globalThis as unknown as OnPage).Pulse.init(given), {
     publishableKey: PUBLISHABLE_KEY,
     workflow: PURPOSE.workflow,
@@ -186,7 +187,7 @@ export async function init(page: Page, setup: object = {}): Promise<void> {
 }
 
 /** Starts Pulse.requireBond on the page; {@link outcome} waits for it. */
-export async function require(page: Page, request: object = {}): Promise<void> {
+export async function require(page: Page | Frame, request: object = {}): Promise<void> {
   await page.evaluate(
     (given) => {
       const scope = globalThis as unknown as OnPage

@@ -67,64 +67,15 @@ test(
   },
 )
 
-for (const [breach, body] of Object.entries({
-  missing: '<p>no container</p>',
-  'not displayed': '<div data-pulse-widget style="display:none"></div>',
-  'in a parent that is not displayed':
-    '<div style="display:none"><div data-pulse-widget></div></div>',
-  'not visible': '<div style="visibility:hidden"><div data-pulse-widget></div></div>',
-  transparent: '<div style="opacity:0"><div data-pulse-widget></div></div>',
-  'not interactive': '<div style="pointer-events:none"><div data-pulse-widget></div></div>',
-  'off the screen':
-    '<div data-pulse-widget style="position:absolute;left:-9999px;width:320px"></div>',
-  scaled: '<div style="transform:scale(.2)"><div data-pulse-widget></div></div>',
-  'too small': '<div data-pulse-widget style="width:20px;overflow:hidden"></div>',
-  clipped: '<div style="height:0;overflow:hidden"><div data-pulse-widget></div></div>',
-}))
-  test(
-    `ends as unavailable without a session when the container is ${breach}`,
-    browserTest,
-    async () => {
-      const page = await h.open({ body, clock: true })
-      await init(page)
-      await require(page)
-      await page.clock.runFor(1_500)
-      assert.deepEqual(await outcome(page), HIDDEN)
-      assert.equal(h.sessions.length, 0)
-    },
-  )
-
 test(
-  'closes when the page hides the container while the QR code is visible',
+  'ends as unavailable at once without a session when there is no container',
   browserTest,
   async () => {
-    const page = await h.waiting()
-    await page
-      .locator('[data-pulse-widget]')
-      .evaluate((container) => (container.style.opacity = '0.01'))
-    assert.deepEqual(await outcome(page), HIDDEN)
-    await screen(page, 'obstructed')
-    assert.equal(await page.locator('.qr').count(), 0)
-  },
-)
-
-test('closes when the page removes the container', browserTest, async () => {
-  const page = await h.waiting()
-  await page.locator('[data-pulse-widget]').evaluate((container) => container.remove())
-  assert.deepEqual(await outcome(page), HIDDEN)
-})
-
-test(
-  'accepts a container that is scrolled out of view or shown just after the call',
-  browserTest,
-  async () => {
-    const page = await h.open({
-      body: '<div id="here" style="display:none;margin-top:3000px"></div>',
-    })
-    await init(page, { containerId: 'here' })
+    const page = await h.open({ body: '<p>no container</p>' })
+    await init(page)
     await require(page)
-    await page.locator('#here').evaluate((container) => (container.style.display = 'block'))
-    await screen(page, 'waiting')
+    assert.deepEqual(await outcome(page), HIDDEN)
+    assert.equal(h.sessions.length, 0)
   },
 )
 

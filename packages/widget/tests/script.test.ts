@@ -7,6 +7,7 @@ import { timeLeft } from '../src/countdown.ts'
 
 /** The size of the script as the service sends it. */
 const BUDGET_BYTES = 15_000
+const CHECKS_BUDGET_BYTES = 3_200
 
 test('bundles the same bytes from the same sources, with their hash', async () => {
   const [first, second] = [await loadPulseScript(), await loadPulseScript()]
@@ -23,6 +24,14 @@ test('stays within 15 kB gzip', async (t) => {
   const bytes = gzipSync(source, { level: 9 }).length
   t.diagnostic(`pulse.js: ${source.length} B, ${bytes} B gzip`)
   assert.ok(bytes <= BUDGET_BYTES, `${bytes} B`)
+})
+
+test('loads checks of the container that stay within 3.2 kB gzip', async (t) => {
+  const { files } = await loadPulseScript()
+  const { path, source } = files.find((file) => file.path.endsWith('.js'))!
+  const bytes = gzipSync(source, { level: 9 }).length
+  t.diagnostic(`${path}: ${source.length} B, ${bytes} B gzip`)
+  assert.ok(bytes <= CHECKS_BUDGET_BYTES, `${bytes} B`)
 })
 
 test('contains nothing that a strict Content Security Policy or Trusted Types would block', async () => {

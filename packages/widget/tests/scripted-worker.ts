@@ -33,20 +33,23 @@ export class ScriptedWorker implements AsyncDisposable {
   /** The `Retry-After` of a rejected GET. */
   retryAfterSeconds: number | undefined
   readonly calls: Call[] = []
+  /** What the widgets reported about their containers, newest last. */
+  readonly reports: { readonly sessionId: string | undefined; readonly body: unknown }[] = []
   readonly #sessions = new Map<string, ScriptedSession>()
   readonly #open = new Set<WebSocket>()
   readonly #hanging = new Set<Duplex>()
   /** The paths of the hosted files that pages loaded. */
   readonly loaded: string[] = []
-  readonly #files = new Map<string, string>()
+  /** The hosted files, by path. */
+  readonly files = new Map<string, string>()
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #channel = new WebSocketServer({ noServer: true, handleProtocols: () => 'bonded.v1' })
 
   static async start(): Promise<ScriptedWorker> {
     const worker = new ScriptedWorker()
     const { source, version, files } = await loadPulseScript()
-    worker.#files.set('/v1/pulse.js', source).set(`/v1/pulse-${version}.js`, source)
-    for (const { path, source: text } of files) worker.#files.set(path, text)
+    worker.files.set('/v1/pulse.js', source).set(`/v1/pulse-${version}.js`, source)
+    for (const { path, source: text } of files) worker.files.set(path, text)
     worker.#server.on('upgrade', (request, socket, head) => {
       const session = worker.#sessions.get(request.url?.split('/').at(-1) ?? '')
       const protocols = (request.headers['sec-websocket-protocol'] ?? '').split(', ')
@@ -126,13 +129,21 @@ export class ScriptedWorker implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '*')
     if (request.method === 'OPTIONS') {
-      response.setHeader('Access-Control-Allow-Headers', 'authorization, x-bond-watch')
+      response.setHeader(
+        'Access-Control-Allow-Headers',
+        'authorization, content-type, x-bond-watch',
+      )
       return void response.writeHead(204).end()
     }
-    const file = this.#files.get(request.url ?? '')
+    const file = this.files.get(request.url ?? '')
     if (file !== undefined) {
       this.loaded.push(request.url ?? '')
       return void response.setHeader('Content-Type', contentType(request.url ?? '')).end(file)
+    }
+    if (request.method === 'POST') {
+      const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
+      this.reports.push({ sessionId: request.url?.split('/').at(-2), body })
+      return void response.writeHead(204).end()
     }
     const session = this.#sessions.get(this.#record('get', request))
     if (this.answers === 'cut') return void request.socket.destroy()

@@ -2,6 +2,8 @@ import { type Static, Type } from './type.ts'
 import { PUBLISHABLE_KEY } from '../ids.ts'
 import { IP_ADDRESS } from '../ip-address.ts'
 import {
+  CONTAINER_BREACHES,
+  CONTAINMENT_VERDICTS,
   ENDED_REASONS,
   PUBLIC_ENDED_REASONS,
   SESSION_HINTS,
@@ -151,6 +153,16 @@ export const DeclineRequest = closed({
 })
 export type DeclineRequest = Static<typeof DeclineRequest>
 
+/** What a widget reports about its container: a claim of the browser, not a proof. */
+export const ContainmentReport = closed({
+  verdict: word(CONTAINMENT_VERDICTS),
+  breaches: Type.Array(word(CONTAINER_BREACHES), {
+    maxItems: CONTAINER_BREACHES.length,
+    uniqueItems: true,
+  }),
+})
+export type ContainmentReport = Static<typeof ContainmentReport>
+
 export const FormCompleted = closed({ ok: Type.Boolean(), session_id: id('sess') })
 export type FormCompleted = Static<typeof FormCompleted>
 
@@ -159,7 +171,7 @@ export const TimelineEntry = closed({
   at: Timestamp,
   kind: Type.String({
     description:
-      'created, scanned, evaluating, evidence_issued, refused, carrier, step_up_required, bonded, completed, killed, expired, note',
+      'created, scanned, evaluating, evidence_issued, refused, carrier, containment, step_up_required, bonded, completed, killed, expired, note',
   }),
   seq: nullable(Type.Integer()),
   reason: nullable(

@@ -7,7 +7,7 @@ import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 /** A file whose content never changes at its path. */
 export interface HostedFile {
   readonly path: string
-  /** JSON or CSS, as the path ends. */
+  /** JavaScript, CSS or JSON, as the path ends. */
   readonly source: string
   /** `sha384-…` */
   readonly integrity: string
@@ -34,10 +34,11 @@ export interface ScriptSource {
 
 const SCRIPT_PATH = '/v1/pulse.js'
 const INTEGRITY_PATH = '/v1/integrity.json'
+const CHECKS_PATH = '/v1/checks/{file}'
 const LANGUAGE_PATH = '/v1/lang/{hash}/{file}'
 const STYLE_PATH = '/v1/style/{file}'
 
-export const SCRIPT_PATHS = [SCRIPT_PATH, INTEGRITY_PATH, LANGUAGE_PATH, STYLE_PATH]
+export const SCRIPT_PATHS = [SCRIPT_PATH, INTEGRITY_PATH, CHECKS_PATH, LANGUAGE_PATH, STYLE_PATH]
 
 /** Five minutes, the longest time until a new script reaches every page. */
 const SHORT = 'public, max-age=300'
@@ -49,8 +50,8 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const CSS_TYPE = 'text/css; charset=utf-8'
 
 /**
- * Serves the hosted script at its current and its pinned address, its source map, styles and
- * languages, and the integrity values of all files that never change.
+ * Serves the hosted script at its current and its pinned address, its source map, the checks of the
+ * container, styles and languages, and the integrity values of all files that never change.
  */
 export function serveHostedScript(
   app: FastifyInstance,
@@ -70,12 +71,13 @@ export function serveHostedScript(
     const path = request.url.split('?', 1)[0]!
     const file = (await packedFiles()).get(path)
     if (file === undefined) throw new Refused({ reason: 'page_not_found' })
-    if (file.type === JAVASCRIPT) reply.header('sourcemap', mapPath)
+    if (path === SCRIPT_PATH || path === pinnedPath) reply.header('sourcemap', mapPath)
     return sendStaticFile(request, reply, { file, cacheControl })
   }
   for (const path of [SCRIPT_PATH, INTEGRITY_PATH])
     app.get(path, limitPage(service, 'script'), serve(SHORT))
-  for (const path of [pinnedPath, mapPath, '/v1/lang/:hash/:file', '/v1/style/:file'])
+  const parts = ['/v1/checks/:file', '/v1/lang/:hash/:file', '/v1/style/:file']
+  for (const path of [pinnedPath, mapPath, ...parts])
     app.get(path, limitPage(service, 'script'), serve(IMMUTABLE))
 }
 
@@ -106,5 +108,6 @@ async function pack(
 }
 
 function typeOf(path: string): string {
+  if (path.endsWith('.js')) return JAVASCRIPT
   return path.endsWith('.css') ? CSS_TYPE : JSON_TYPE
 }

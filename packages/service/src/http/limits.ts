@@ -40,8 +40,7 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     if (caller?.kind === 'browser' && session_id === undefined)
       return takesOfCaller({ service, request, caller }, limit, `${caller.key.key} `)
     // A wrong watch token has its own bucket. Unknown sessions count like known ones.
-    if (caller?.kind === 'browser')
-      return bucketOf(limit, `${session_id} ${String(request.headers['x-bond-watch'])}`)
+    if (caller?.kind === 'browser') return bucketOf(limit, watchedOf(request))
     if (caller?.kind === 'phone') return bucketOf(limit, `${session_id} ${caller.device.id}`)
     // QR code images need no credential, so they must not use up the quota of pages and phones.
     return caller?.kind === 'anonymous' ? bucketOf(limit, `${session_id} qr`) : undefined
@@ -66,6 +65,8 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
           `${(request.body as { session_id: string }).session_id} ${caller.device.id}`,
         )
       : undefined,
+  containment: ({ caller, request }, limit) =>
+    caller?.kind === 'browser' ? bucketOf(limit, watchedOf(request)) : undefined,
   // Each endpoint has its own bucket, so that a backend's polls never use up its completions.
   backend: ({ caller, request }, limit) =>
     caller?.kind === 'backend'
@@ -83,6 +84,11 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     call.caller?.kind === 'backend' ? undefined : takesOfCaller(call, limit),
   rejected: takesOfCaller,
   bad_credential: takesOfCaller,
+}
+
+/** The session and the watch token that a browser presents. */
+function watchedOf({ params, headers }: FastifyRequest): string {
+  return `${(params as { session_id: string }).session_id} ${String(headers['x-bond-watch'])}`
 }
 
 function bucketOf(limit: Limit, key: string): readonly Take[] {

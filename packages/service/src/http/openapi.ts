@@ -1,6 +1,7 @@
 import {
   BondedPairAssertion,
   ClaimRequest,
+  ContainmentReport,
   CreatedSession,
   CreateSessionRequest,
   DeclineRequest,
@@ -42,6 +43,7 @@ const WITH_CREDENTIAL: readonly Reason[] = ['credential_missing', 'origin_not_al
 const SCHEMAS = {
   BondedPairAssertion,
   ClaimRequest,
+  ContainmentReport,
   CreatedSession,
   CreateSessionRequest,
   DeclineRequest,

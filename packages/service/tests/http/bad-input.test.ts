@@ -28,6 +28,7 @@ const { verified_evidence } = (await h.evidence(phone, shown)).body
 /** A valid body for every endpoint that takes one. */
 const GOOD: Partial<Record<EndpointName, Record<string, unknown>>> = {
   createSession: { workflow: 'credit_application', action: 'submit_application' },
+  reportContainment: { verdict: 'unverified', breaches: ['covered'] },
   claimSession: { nonce: session.nonce, device_id: phone.device_id },
   declineSession: { nonce: session.nonce, device_id: phone.device_id, reason: 'user_declined' },
   fetchEvidence: evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
@@ -110,8 +111,10 @@ for (const name of BODIED) {
     for (const [what, raw, reason] of cases)
       assertRejected(await send(name, raw), 400, reason, what)
     if (endpoint.body?.optional !== true) {
+      const token = tokenFor(endpoint)
+      const headers = token === h.shop.publishable ? { origin: SHOP_ORIGIN } : {}
       assertRejected(
-        await h.call(endpoint.method, pathOf(endpoint), { token: tokenFor(endpoint) }),
+        await h.call(endpoint.method, pathOf(endpoint), { token, headers }),
         400,
         'missing_body',
         'no body',

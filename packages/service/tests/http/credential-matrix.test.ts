@@ -98,6 +98,7 @@ async function createScene() {
       device_id: phone.device_id,
       reason: 'user_declined',
     }),
+    reportContainment: () => ({ verdict: 'breached', breaches: ['covered'] }),
     registerDevice: registerBody,
     fetchEvidence: () => evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
     attest: async () =>
@@ -176,7 +177,7 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
         const headers: Record<string, string> = {}
         const from = ORIGINS[origin]
         if (from !== undefined) headers.origin = from
-        if (name === 'getSession' || name === 'cancelSession')
+        if (['getSession', 'cancelSession', 'reportContainment'].includes(name))
           headers['x-bond-watch'] = session.watch_token
         if (name === 'completeSession')
           headers['x-bond-completion-secret'] = session.completion_secret ?? ''

@@ -74,18 +74,20 @@ interface Request {
   readonly path: string
   readonly publishableKey: string
   readonly headers: Record<string, string>
-  readonly signal: AbortSignal
+  readonly body?: string
+  readonly signal: AbortSignal | null
 }
 
 /** Sends one request with the page's key to the service of a session. */
 export function send(route: Route, request: Request): Promise<Answer> {
-  const { address, path, publishableKey, headers, signal } = request
+  const { address, path, publishableKey, headers, body, signal } = bare(request)
   return exchange({
     route,
     url: new URL(path, address.apiBaseUrl).href,
     fetch: (url, init: RequestParts & RequestInit) => fetch(url, init),
     bearer: publishableKey,
     headers,
+    body,
     init: withoutPageState({ signal }),
   })
 }

@@ -22,8 +22,9 @@ export function fitIn(host: HTMLElement, card: HTMLElement, sizing: CSSStyleShee
   let neededPx = 0
   /** The height inside the borders and the padding of the host. */
   const roomPx = () => {
-    const box = host.getBoundingClientRect()
-    return box.height - 2 * (card.getBoundingClientRect().top - box.top)
+    const { top, height } = host.getBoundingClientRect()
+    // In the units of layout, whatever the zoom or a transform of the page does to the box.
+    return host.offsetHeight * (1 - (2 * (card.getBoundingClientRect().top - top)) / (height || 1))
   }
   const isCut = () =>
     card.offsetHeight > roomPx() + TOLERANCE_PX ||

@@ -30,6 +30,11 @@ export interface View {
   readonly focus: () => void
   /** Whether the reserved box is too small for the widget. */
   readonly isCut: () => boolean
+  /** What the page could hide: all that is drawn, and the QR code. */
+  readonly card: HTMLElement
+  readonly code: SVGSVGElement
+  /** Hides the modules of the QR code, or shows them again. */
+  readonly veil: (isVeiled: boolean) => void
 }
 
 /** Draws in the container's shadow root; undefined when the container cannot have one. */
@@ -44,7 +49,7 @@ export function openView(container: HTMLElement, look: Look): View | undefined {
     const { fit, isCut } = fitIn(container, card, sizing)
     redraw(fit)
     new ResizeObserver(fit).observe(container)
-    return { ...view, isCut }
+    return { ...view, card, isCut }
   } catch (cause) {
     console.error('Pulse: the container cannot carry the widget. Use a plain <div>.', cause)
     return undefined
@@ -155,6 +160,8 @@ function drawCard() {
 
   return {
     card,
+    code: qr.node,
+    veil: qr.veil,
     redraw: (draw: () => void) => (fit = draw),
     show,
     speak,

@@ -18,6 +18,7 @@ import {
 import { fetchEvidenceRoute } from './fetch-evidence.ts'
 import { getSessionRoute } from './get-session.ts'
 import { readTimelineRoute } from './read-timeline.ts'
+import { reportContainmentRoute } from './report-containment.ts'
 import { aliveRoute, readOpenApiRoute, readyRoute, versionRoute } from './service.ts'
 
 /** Every endpoint of the table with its handler. A test compares the two lists. */
@@ -28,6 +29,7 @@ export const ROUTES: readonly Route[] = [
   cancelSessionRoute,
   completeSessionRoute,
   readTimelineRoute,
+  reportContainmentRoute,
   checkPublishableKeyRoute,
   claimSessionRoute,
   declineSessionRoute,

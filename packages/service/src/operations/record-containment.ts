@@ -1,0 +1,35 @@
+import type { ContainmentReport, SessionId } from '@bonded/contract'
+import { accept, type Result } from '../domain/refusal.ts'
+import { findWatchedSession } from './find-session.ts'
+import type { BrowserCaller, Service } from './service.ts'
+
+/**
+ * Records in the timeline what a widget reports about its container. The report is a claim of the
+ * browser: a hostile page can send any. It therefore changes neither the session nor a score.
+ */
+export async function recordContainment(
+  service: Service,
+  { key }: Pick<BrowserCaller, 'key'>,
+  of: {
+    readonly id: SessionId | undefined
+    readonly watchToken: string | undefined
+    readonly report: ContainmentReport
+  },
+): Promise<Result<void>> {
+  const { id, watchToken, report } = of
+  const now = service.clock.now()
+  // Publishable keys are public, so a caller without a watch token must not occupy the writer.
+  const found = await service.store.read((tables) =>
+    findWatchedSession(service, tables, { id, key, watchToken, now }),
+  )
+  if (!found.ok) return found
+  await service.store.write((tables) =>
+    tables.sessions.note(found.value.id, {
+      at: now,
+      kind: 'containment',
+      reason: report.verdict,
+      step: report.breaches.join(', ') || null,
+    }),
+  )
+  return accept(undefined)
+}
