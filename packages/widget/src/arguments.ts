@@ -40,6 +40,14 @@ export interface BondRequest {
    * record.
    */
   readonly context?: unknown
+  /**
+   * Called when the user presses Try again in the widget, after the promise has settled with another
+   * outcome than `bonded`. Start the request anew in it, with `requireBond`. The widget shows the
+   * button only if you pass this function.
+   *
+   * @example { action, context, onRetry: () => form.requestSubmit() }
+   */
+  readonly onRetry?: (() => void) | undefined
 }
 
 /**
@@ -105,6 +113,7 @@ export interface CheckedRequest {
   readonly action: string
   readonly session: Members | undefined
   readonly context: unknown
+  readonly onRetry: (() => void) | undefined
 }
 
 /**
@@ -118,7 +127,7 @@ export function checkRequest(setup: Setup | undefined, request: BondRequest): Ch
       'not_initialised',
       'Call Pulse.init({ publishableKey, workflow, sessionEndpoint }) before Pulse.requireBond.',
     )
-  const { action, session: givenSession, context } = ownMembers(request) ?? NO_MEMBERS
+  const { action, session: givenSession, context, onRetry } = ownMembers(request) ?? NO_MEMBERS
   if (!isName(action))
     throw new PulseError(
       'action_invalid',
@@ -133,7 +142,14 @@ export function checkRequest(setup: Setup | undefined, request: BondRequest): Ch
       'session_endpoint_invalid',
       'Pass `session` to requireBond, or `sessionEndpoint` to init.',
     )
-  return { action, session, context: plainJson(context) }
+  if (onRetry !== undefined && typeof onRetry !== 'function')
+    throw new PulseError('on_retry_invalid', 'Pass `onRetry`: a function, or omit it.')
+  return {
+    action,
+    session,
+    context: plainJson(context),
+    onRetry: onRetry as CheckedRequest['onRetry'],
+  }
 }
 
 function checkSession(given: unknown, expected: { workflow: string; action: string }): Members {

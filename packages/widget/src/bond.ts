@@ -10,7 +10,8 @@ import { loadMessages } from './messages/load.ts'
 import { unavailable, type BondOutcome, type UnavailableReason } from './outcome.ts'
 import { plain, screenOf } from './screen.ts'
 import { findSession } from './session/find.ts'
-import { deleteAddress, saveAddress } from './session/resume.ts'
+import { cancelSession } from './session/get-session.ts'
+import { type Resumption, resumptionOf } from './session/resume.ts'
 import type { Snapshot } from './session/snapshot.ts'
 import { watch } from './session/watch.ts'
 import { readPairs } from './view/pairs.ts'
@@ -33,8 +34,9 @@ export interface Bond {
 export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   const purpose = { workflow: setup.workflow, ...request }
   const container = findContainer(setup.containerId)
-  const view = container && openView(container, setup.look)
   let isSettled = false
+  let stored: Resumption | undefined
+  let cancel = () => close('canceled')
   let resolveOutcome!: (outcome: BondOutcome) => void
   const outcome = new Promise<BondOutcome>((resolve) => (resolveOutcome = resolve))
   const cleanUp: (() => void)[] = []
@@ -43,7 +45,8 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     for (const undo of cleanUp.splice(0)) undo()
   }
   const settle = (result: BondOutcome) => {
-    if (!isSettled) deleteAddress(purpose)
+    // A page that was left resumes the session when it is opened again.
+    if (!isSettled && result.reason !== 'page_hidden') stored?.remove()
     isSettled = true
     resolveOutcome(result)
   }
@@ -53,6 +56,9 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     if (!isSettled) view?.show(plain(UNAVAILABLE_SCREENS[reason]))
     settle(unavailable(reason))
   }
+
+  const handlers = { cancel: () => cancel(), retry: request.onRetry }
+  const view = container && openView(container, { look: setup.look, handlers })
 
   const run = async (on: HTMLElement, shown: View) => {
     const wanted = wantedLanguages(setup.locale, on)
@@ -80,21 +86,29 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     cleanUp.push(containerWatch.stop)
     await containerWatch.ready
     if (isSettled) return
-    const found = await findSession(setup, request)
-    if (isSettled) return
+    const { publishableKey } = setup
+    stored = await resumptionOf({ ...purpose, publishableKey })
+    const found = await findSession(setup, request, stored)
+    if (isSettled) {
+      // The user or the page was faster than the backend: no phone shall approve this session.
+      if (found.kind === 'session') void cancelSession({ address: found.address, publishableKey })
+      return
+    }
     if (found.kind === 'none') return close(found.reason)
     if (!(await loadStyles(setup.origin))) return close('network')
-    if (isSettled) return
-    saveAddress(purpose, found.address)
+    if (isSettled) return void cancelSession({ address: found.address, publishableKey })
+    stored.save(found.address)
     shown.compare(found.pairs.length > 0 ? found.pairs : readPairs(request.context))
     report = createReporter({ address: found.address, publishableKey: setup.publishableKey })
     if (containment) report(containment)
     // The widget draws no QR code from data of the page or its backend. It draws one once the
     // service has shown this session to this page's key.
     let snapshot = found.confirmed ? found.snapshot : undefined
+    let hasContact = true
     const draw = () => {
       if (snapshot?.tenant) shown.identify(snapshot.tenant)
-      shown.show(snapshot ? screenOf(snapshot, performance.now()) : plain('starting'))
+      const screen = snapshot ? screenOf(snapshot, performance.now()) : plain('starting')
+      shown.show({ ...screen, hasContact })
     }
     const update = (received: Snapshot) => {
       snapshot = received
@@ -113,15 +127,19 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
       () => clearInterval(ticking),
       () => clearTimeout(longest),
     )
-    cleanUp.push(
-      watch({
-        ...found,
-        publishableKey: setup.publishableKey,
-        purpose,
-        onSnapshot: update,
-        onUnavailable: close,
-      }),
-    )
+    const watching = watch({
+      ...found,
+      publishableKey,
+      purpose,
+      onSnapshot: update,
+      onUnavailable: close,
+      onContact(changed) {
+        hasContact = changed
+        draw()
+      },
+    })
+    cleanUp.push(watching.stop)
+    cancel = () => void watching.cancel()
     draw()
   }
   const fail = (cause: unknown) => {

@@ -15,6 +15,8 @@ export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
 export const UNAVAILABLE_SCREENS: Record<UnavailableReason, ScreenName> = {
   network: 'unreachable',
   container_hidden: 'obstructed',
+  canceled: 'killed',
+  page_hidden: 'unavailable',
   key_invalid: 'not_set_up',
   origin_not_allowed: 'not_set_up',
   key_of_another_tenant: 'not_set_up',

@@ -7,6 +7,8 @@ import type { PublicEndedReason, SessionState } from '@bonded/contract'
  * | reason | what happened |
  * |---|---|
  * | `container_hidden` | the container is missing, or breaks the container contract |
+ * | `canceled` | the user pressed Cancel before a session existed, or while the service was unreachable |
+ * | `page_hidden` | the page was closed or left |
  * | `network` | the service, or your session endpoint, could not be reached for too long |
  * | `key_invalid` | the service does not know the publishable key, or it is revoked |
  * | `origin_not_allowed` | the origin of the page is not enabled for the publishable key |
@@ -24,6 +26,8 @@ import type { PublicEndedReason, SessionState } from '@bonded/contract'
  */
 export type UnavailableReason =
   | 'container_hidden'
+  | 'canceled'
+  | 'page_hidden'
   | 'network'
   | 'key_invalid'
   | 'origin_not_allowed'

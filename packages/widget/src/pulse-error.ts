@@ -11,6 +11,7 @@ export type PulseErrorCode =
   | 'session_mismatch'
   | 'completion_secret_exposed'
   | 'context_invalid'
+  | 'on_retry_invalid'
   | 'appearance_invalid'
   | 'locale_invalid'
   | 'script_not_hosted'

@@ -6,6 +6,7 @@ import {
   type Setup,
 } from './arguments.ts'
 import { startBond, type Bond } from './bond.ts'
+import { findContainer } from './container/find-container.ts'
 import { loadChecks } from './loading/load-checks.ts'
 import type { BondOutcome } from './outcome.ts'
 
@@ -26,19 +27,23 @@ export interface Pulse {
    * Requests one bond and shows the widget. Always settles, and resolves with every outcome.
    * Rejects only for wrong arguments, at once, with a `PulseError`.
    *
+   * Each container shows one bond. A request for the same container ends the previous one as
+   * `superseded`, unless it is the same request: then both get the same outcome.
+   *
    * @example const { state, sessionId } = await Pulse.requireBond({ action: 'submit_application' })
    */
   readonly requireBond: (request: BondRequest) => Promise<BondOutcome>
 }
 
 /**
- * Creates the API of one page. It draws one widget at a time.
+ * Creates the API of one page. It draws one widget in each container.
  *
  * @param origin the origin that the script was loaded from; null for a copy that has none
  */
 export function makePulse(version: string, origin: string | null): Pulse {
   let setup: CheckedSetup | undefined
-  let current: { readonly bond: Bond; readonly request: string } | undefined
+  /** By container. A missing container is represented by the map. */
+  const bonds = new WeakMap<object, { readonly bond: Bond; readonly request: string }>()
 
   return Object.freeze({
     version,
@@ -51,15 +56,17 @@ export function makePulse(version: string, origin: string | null): Pulse {
       const request = checkRequest(setup, given)
       // A second press of the same button gets the bond in progress.
       const same = JSON.stringify([setup, request.action, request.context, request.session?.['id']])
+      const place = findContainer(setup?.containerId) ?? bonds
+      const current = bonds.get(place)
       if (current?.request === same) return current.bond.outcome
       current?.bond.supersede()
       const bond = startBond(setup as CheckedSetup, request)
       const mine = { bond, request: same }
-      current = mine
+      bonds.set(place, mine)
       const outcome = await bond.outcome
       // The page has the outcome, so the next call starts a new bond, even for the same request.
       // Until then the widget stays open to show the completion.
-      if (current === mine) current = { bond, request: '' }
+      if (bonds.get(place) === mine) bonds.set(place, { bond, request: '' })
       return outcome
     },
   })

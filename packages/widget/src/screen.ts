@@ -28,31 +28,36 @@ export interface Screen {
   readonly name: ScreenName
   readonly code: Code | null
   readonly expiresAt: Instant | null
+  /** False: the widget is reconnecting. */
+  readonly hasContact: boolean
 }
 
 /** A screen without QR code and countdown. */
 export function plain(name: ScreenName): Screen {
-  return { name, code: null, expiresAt: null }
+  return { name, code: null, expiresAt: null, hasContact: true }
 }
+
+/**
+ * After this long, the phone waits for its user rather than for the service. A rejected assertion
+ * resets the hint at once; a user who dismisses the phone's prompt sends nothing.
+ */
+const LONGEST_EVALUATION_MS = 8_000
 
 /** What to draw for a session, now. An expired QR code is never shown. */
 export function screenOf(snapshot: Snapshot, now: Instant): Screen {
   const { state, code, expiresAt } = snapshot
   switch (state) {
     case 'pending': {
-      const name = pendingScreen(snapshot)
+      const name = pendingScreen(snapshot, now)
       return {
         name,
         code: name === 'waiting' && code && now < code.expiresAt ? code : null,
         expiresAt,
+        hasContact: true,
       }
     }
     case 'step_up_required':
-      return {
-        name: snapshot.hint === 'evaluating' ? 'evaluating' : 'step_up',
-        code: null,
-        expiresAt,
-      }
+      return { ...plain('step_up'), expiresAt }
     case 'killed':
       return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
     case 'bonded':
@@ -62,6 +67,7 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
   }
 }
 
-function pendingScreen({ hint }: Snapshot): ScreenName {
-  return hint === 'scanned' || hint === 'evaluating' ? hint : 'waiting'
+function pendingScreen({ hint, hintedAt }: Snapshot, now: Instant): ScreenName {
+  if (hint === 'evaluating') return now < hintedAt + LONGEST_EVALUATION_MS ? hint : 'scanned'
+  return hint === 'scanned' ? hint : 'waiting'
 }

@@ -60,7 +60,10 @@ test(
       new MutationObserver(() => spoken.push(region.textContent)).observe(region, { subtree: true, childList: true, characterData: true })
   `)
     h.session.rotate()
-    await page.locator(`a.link[href="${h.session.universalLink}"]`).waitFor()
+    await page
+      .locator(`a[href="${h.session.universalLink}"]`)
+      .first()
+      .waitFor({ state: 'attached' })
     await page.clock.runFor(5_000)
     await page.getByText(/^4:5\d left$/).waitFor()
     assert.deepEqual(await spoken(), [])

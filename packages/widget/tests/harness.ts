@@ -51,6 +51,8 @@ export interface PageScript extends BrowserContextOptions {
   /** Lets the test control the page's clock. */
   readonly clock?: boolean
   readonly session?: SessionScript
+  /** What the page passes to `requireBond`, in addition to the action. */
+  readonly request?: object
 }
 
 /** A browser, the worker's origin, and a bank's origin with a page and a session endpoint. */
@@ -108,6 +110,7 @@ export class Harness implements AsyncDisposable {
       files: _files,
       clock,
       session: _session,
+      request: _request,
       ...context
     } = script
     this.#page = script
@@ -129,7 +132,7 @@ export class Harness implements AsyncDisposable {
   async waiting(script: PageScript = {}): Promise<Page> {
     const page = await this.open(script)
     await init(page)
-    await require(page)
+    await require(page, script.request)
     await screen(page, 'waiting')
     await page.locator('.qr').waitFor()
     return page

@@ -79,7 +79,7 @@ test(
     const { headers, query } = polls()[0]!
     assert.match(headers.authorization ?? '', /^Bearer pk_beta_/)
     assert.equal(headers['x-bond-watch'], h.session.watchToken)
-    assert.deepEqual([query.get('wait_ms'), query.get('after')], ['20000', '1'])
+    assert.deepEqual([query.get('wait_ms'), query.get('after')], ['3000', '1'])
   },
 )
 

@@ -43,7 +43,11 @@ test(
     await require(page, { session: session.view() })
     await page.locator('.qr').waitFor()
     assert.equal(readQr(await page.screenshot()), session.payload)
-    assert.equal(await computed(page.locator('.title'), 'font-weight'), '650', 'the sheet applies')
+    assert.equal(
+      await computed(page.locator('.title').first(), 'font-weight'),
+      '650',
+      'the sheet applies',
+    )
     session.rotate()
     session.hinted('scanned')
     await screen(page, 'scanned')
@@ -146,11 +150,11 @@ test('rejects a context that JSON cannot represent, at once', browserTest, async
 })
 
 test('resumes a pending session after a reload', browserTest, async () => {
-  const page = await h.waiting()
+  const page = await h.waiting({ request: { context: { a: 2, b: 1 } } })
   const { session } = h
   await page.reload()
   await init(page)
-  await require(page)
+  await require(page, { context: { a: 2, b: 1 } })
   await page.locator('.qr').waitFor()
   assert.equal(h.sessions.length, 1)
   assert.equal(readQr(await page.screenshot()), session.payload)
@@ -159,7 +163,7 @@ test('resumes a pending session after a reload', browserTest, async () => {
 })
 
 test(
-  'requests a new session after a reload when the old one ended, was reported, or had other values',
+  'requests a new session after a reload when the old one ended, was reported, or had other values or none',
   browserTest,
   async () => {
     const page = await h.waiting()
@@ -169,14 +173,16 @@ test(
       await require(page, request)
       await page.locator('.qr').waitFor()
     }
-    await again({ context: { amount: 2 } })
+    await again({})
     assert.equal(h.sessions.length, 2)
-    h.session.state = 'killed'
     await again({ context: { amount: 2 } })
     assert.equal(h.sessions.length, 3)
+    h.session.state = 'killed'
+    await again({ context: { amount: 2 } })
+    assert.equal(h.sessions.length, 4)
     h.session.moved('bonded')
     await outcome(page)
     await again({ context: { amount: 2 } })
-    assert.equal(h.sessions.length, 4)
+    assert.equal(h.sessions.length, 5)
   },
 )

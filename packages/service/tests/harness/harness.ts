@@ -66,7 +66,14 @@ export interface HarnessOptions {
   readonly workflows?: readonly Workflow[]
   readonly environment?: Tenant['environment']
   /** For a real browser: the port to listen on, which the public origin names, and the widget. */
-  readonly hosting?: { readonly port: number; readonly script: ScriptSource }
+  readonly hosting?: {
+    readonly port: number
+    readonly script: ScriptSource
+    /** The port that the public origin names, of a proxy before the service. `port` by default. */
+    readonly publicPort?: number
+  }
+  /** A clock that only the test moves, by default. */
+  readonly clock?: TestClock
   /** The address to listen on; 127.0.0.1 by default. */
   readonly host?: string
   /** Off by default: the test clock does not run, so no bucket would refill. */
@@ -95,47 +102,52 @@ export interface HarnessOptions {
 /** Starts a service with its own store, a test clock, a tenant, and functions for its API. */
 export async function harness(options: HarnessOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-test-'))
-  const clock = new TestClock()
+  const clock = options.clock ?? new TestClock()
   const lines: string[] = []
   const log = pino(
     { level: 'info' },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   )
   const { hosting } = options
-  const publicOrigin = hosting ? `http://127.0.0.1:${hosting.port}` : PUBLIC_ORIGIN
-  const wired = composeService({
-    databaseFile: join(folder, 'bonded.db'),
-    rootKeys: options.rootKeys ?? [ROOT_KEY],
-    settings: {
-      publicOrigin,
-      appScheme: 'pulse',
-      qrContent: options.qrContent ?? 'app_scheme',
-      appLinks: options.appLinks ?? NO_APP_LINKS,
-      version: '0.0.0',
-      limits: options.limits ?? 'off',
-      trustedProxies: options.trustedProxies ?? 0,
-      connections: { ...MANY_CONNECTIONS, ...options.connections },
-      ...(options.backendAddresses === undefined
-        ? {}
-        : { backendAddresses: parseAddresses(options.backendAddresses) }),
-      deviceTokenTtlMs: options.deviceTokenTtlMs ?? 180 * 24 * 60 * 60_000,
-    },
-    clock,
-    attestation:
-      options.attestation?.(clock) ??
-      createAttestation(NO_APPS, { origin: publicOrigin, clock, fetch: rejectFetch }),
-    ...(options.meter ? { meter: options.meter } : {}),
-    ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
-    ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
-  })
-  const service = options.passports ? { ...wired, passports: options.passports } : wired
-  const running = await startService(service, {
-    host: options.host ?? '127.0.0.1',
-    port: hosting?.port ?? 0,
-    log,
-    script: hosting?.script ?? NO_SCRIPT,
-    phonePage: loadPhonePage,
-  })
+  const publicOrigin = hosting
+    ? `http://127.0.0.1:${hosting.publicPort ?? hosting.port}`
+    : PUBLIC_ORIGIN
+  const start = async () => {
+    const wired = composeService({
+      databaseFile: join(folder, 'bonded.db'),
+      rootKeys: options.rootKeys ?? [ROOT_KEY],
+      settings: {
+        publicOrigin,
+        appScheme: 'pulse',
+        qrContent: options.qrContent ?? 'app_scheme',
+        appLinks: options.appLinks ?? NO_APP_LINKS,
+        version: '0.0.0',
+        limits: options.limits ?? 'off',
+        trustedProxies: options.trustedProxies ?? 0,
+        connections: { ...MANY_CONNECTIONS, ...options.connections },
+        ...(options.backendAddresses === undefined
+          ? {}
+          : { backendAddresses: parseAddresses(options.backendAddresses) }),
+        deviceTokenTtlMs: options.deviceTokenTtlMs ?? 180 * 24 * 60 * 60_000,
+      },
+      clock,
+      attestation:
+        options.attestation?.(clock) ??
+        createAttestation(NO_APPS, { origin: publicOrigin, clock, fetch: rejectFetch }),
+      ...(options.meter ? { meter: options.meter } : {}),
+      ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
+      ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
+    })
+    const service = options.passports ? { ...wired, passports: options.passports } : wired
+    return startService(service, {
+      host: options.host ?? '127.0.0.1',
+      port: hosting?.port ?? 0,
+      log,
+      script: hosting?.script ?? NO_SCRIPT,
+      phonePage: loadPhonePage,
+    })
+  }
+  let running = await start()
   const shop = await addTenant(running, {
     workflows: options.workflows ?? WORKFLOWS,
     environment: options.environment ?? 'sandbox',
@@ -275,9 +287,18 @@ export async function harness(options: HarnessOptions = {}) {
     api('DELETE', `/sessions/${session.id}`, { token: keys.server })
 
   return {
-    running,
+    get running() {
+      return running
+    },
+    /** Stops the service and starts it again on the same file and, with `hosting`, the same port. */
+    async restart() {
+      await running[Symbol.asyncDispose]()
+      running = await start()
+    },
     databaseFile: join(folder, 'bonded.db'),
-    service,
+    get service() {
+      return running.service
+    },
     clock,
     lines,
     folder,

@@ -11,6 +11,7 @@ export function advance(known: Snapshot, received: Snapshot): Snapshot {
   return {
     ...received,
     tenant: received.tenant ?? known.tenant,
+    hintedAt: received.seq === known.seq ? known.hintedAt : received.hintedAt,
     code: later(known.code, received.code),
     endedReason: received.endedReason ?? known.endedReason,
   }

@@ -2,7 +2,7 @@ import { bare, hasEnded, type Members, ownMembers } from '@bonded/contract'
 import { isFor, type CheckedRequest, type CheckedSetup, type Setup } from '../arguments.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import { getSession } from './get-session.ts'
-import { loadAddress } from './resume.ts'
+import type { Resumption } from './resume.ts'
 import { type Pair, readPairs } from '../view/pairs.ts'
 import { readAddress, readSnapshot, type SessionAddress, type Snapshot } from './snapshot.ts'
 
@@ -26,10 +26,14 @@ export interface FoundSession {
  * Finds the session to watch: the given one, the one that this tab watched before a reload, or a
  * new one from the tenant's backend.
  */
-export async function findSession(setup: CheckedSetup, request: CheckedRequest): Promise<Found> {
+export async function findSession(
+  setup: CheckedSetup,
+  request: CheckedRequest,
+  stored: Resumption,
+): Promise<Found> {
   const found = request.session
     ? parseSession(request.session)
-    : ((await resumed(setup, request)) ?? (await fromEndpoint(setup, request)))
+    : ((await resumed(setup, { ...request, stored })) ?? (await fromEndpoint(setup, request)))
   if (found.kind === 'none') return found
   const { origin } = new URL(found.address.apiBaseUrl)
   return origin === setup.origin
@@ -40,9 +44,9 @@ export async function findSession(setup: CheckedSetup, request: CheckedRequest):
 /** The session from before a reload, if the service confirms that it has not ended. */
 async function resumed(
   { publishableKey, workflow }: Setup,
-  { action, context }: CheckedRequest,
+  { action, stored }: { readonly action: string; readonly stored: Resumption },
 ): Promise<Found | undefined> {
-  const address = loadAddress({ workflow, action, context })
+  const address = stored.load()
   if (!address) return undefined
   const answer = await getSession({ address, publishableKey, wait: null, signal: null })
   if (answer.kind !== 'snapshot' || hasEnded(answer.snapshot.state)) return undefined

@@ -1,6 +1,7 @@
 import {
   type Answer,
   bare,
+  CANCEL_SESSION,
   exchange,
   GET_SESSION,
   isRetryableStatus,
@@ -38,17 +39,30 @@ interface Question {
 }
 
 /** Reads the session as the service shows it to a browser. */
-export async function getSession(question: Question): Promise<SessionAnswer> {
+export function getSession(question: Question): Promise<SessionAnswer> {
+  return ask(GET_SESSION, question)
+}
+
+/**
+ * Cancels the session, unless a phone has answered, and returns it. The request outlives the page.
+ */
+export function cancelSession(
+  subject: Pick<Question, 'address' | 'publishableKey'>,
+): Promise<SessionAnswer> {
+  return ask(CANCEL_SESSION, { ...subject, wait: null, signal: null })
+}
+
+async function ask(route: Route, question: Question): Promise<SessionAnswer> {
   const { address, publishableKey, wait, signal } = question
   const limit = new AbortController()
   const stop = () => limit.abort()
   const timer = setTimeout(stop, ANSWER_LIMIT_MS + (wait?.ms ?? 0))
   signal?.addEventListener('abort', stop)
   try {
-    const answer = await send(GET_SESSION, {
+    const answer = await send(route, {
       address,
       path: requestPath(
-        GET_SESSION,
+        route,
         { session_id: address.id },
         { wait_ms: wait ? Math.round(wait.ms) : undefined, after: wait?.after },
       ),
@@ -88,7 +102,7 @@ export function send(route: Route, request: Request): Promise<Answer> {
     bearer: publishableKey,
     headers,
     body,
-    init: withoutPageState({ signal }),
+    init: withoutPageState({ signal, keepalive: route === CANCEL_SESSION }),
   })
 }
 

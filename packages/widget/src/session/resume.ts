@@ -1,63 +1,69 @@
 import { ownMembers } from '@bonded/contract'
 import { readAddress, type SessionAddress } from './snapshot.ts'
 
+/** What a bond is for. Two requests are the same only if all of it is equal. */
 interface Purpose {
+  readonly publishableKey: string
   readonly workflow: string
   readonly action: string
-  readonly context?: unknown
+  readonly context: unknown
+}
+
+/** The stored session of one request. A reload resumes it until the page has its outcome. */
+export interface Resumption {
+  /** The caller must read the session from the service before it uses it. */
+  readonly load: () => SessionAddress | undefined
+  readonly save: (address: SessionAddress) => void
+  readonly remove: () => void
 }
 
 /**
- * Stores the address of this session until the page has its outcome. A reload then resumes the same
- * session, and so does a tab that the system discarded while the user was in the app. Only the
- * tab's own storage is used.
+ * The stored session of a request, in the tab's own storage. It is found only for the same key,
+ * workflow, action and context, by their SHA-256: a page whose form has changed requests a new
+ * session, and no value of the form is stored.
+ *
+ * Without a context, or in a browser without SHA-256 (a page that is not secure), nothing shows
+ * that the request is the same, so nothing is stored.
  */
-export function saveAddress(purpose: Purpose, address: SessionAddress): void {
-  inStorage((storage) =>
-    storage.setItem(
-      key(purpose),
-      // In the names of the wire, which no change of this code renames.
-      JSON.stringify({
-        id: address.id,
-        watch_token: address.watchToken,
-        api_base_url: address.apiBaseUrl,
-        websocket_url: address.websocketUrl,
-        tenant_id: address.tenantId,
-        context: fingerprint(purpose.context),
+export async function resumptionOf(purpose: Purpose): Promise<Resumption> {
+  const { workflow, action, context } = purpose
+  const key = `pulse:${workflow}/${action}`
+  const remove = () => inStorage((storage) => storage.removeItem(key))
+  const digest = context === undefined ? undefined : await digestOf(purpose)
+  if (digest === undefined) return { load: () => undefined, save: () => {}, remove }
+  return {
+    load: () =>
+      inStorage((storage) => {
+        const stored = ownMembers(JSON.parse(storage.getItem(key) ?? 'null'))
+        return stored?.['request'] === digest ? readAddress(stored) : undefined
       }),
-    ),
-  )
+    save: (address) =>
+      inStorage((storage) =>
+        storage.setItem(
+          key,
+          // In the names of the wire, which no change of this code renames.
+          JSON.stringify({
+            id: address.id,
+            watch_token: address.watchToken,
+            api_base_url: address.apiBaseUrl,
+            websocket_url: address.websocketUrl,
+            tenant_id: address.tenantId,
+            request: digest,
+          }),
+        ),
+      ),
+    remove,
+  }
 }
 
-/**
- * The stored session of the same purpose, or undefined. The caller must read it from the service
- * before it uses it.
- */
-export function loadAddress(purpose: Purpose): SessionAddress | undefined {
-  return inStorage((storage) => {
-    const stored = ownMembers(JSON.parse(storage.getItem(key(purpose)) ?? 'null'))
-    return stored?.['context'] === fingerprint(purpose.context) ? readAddress(stored) : undefined
-  })
-}
-
-/** Deletes the stored session: the page has its outcome, and its next request is a new one. */
-export function deleteAddress(purpose: Purpose): void {
-  inStorage((storage) => storage.removeItem(key(purpose)))
-}
-
-function key({ workflow, action }: Purpose): string {
-  return `pulse:${workflow}/${action}`
-}
-
-/**
- * Distinguishes a changed form from the same one without storing its values: a session that was
- * created for other values must not be resumed. FNV-1a detects mistakes, but gives no security.
- */
-function fingerprint(context: unknown): number {
-  let hash = 0x811c9dc5
-  for (const character of JSON.stringify(context) ?? '')
-    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
-  return hash >>> 0
+async function digestOf({ publishableKey, workflow, action, context }: Purpose) {
+  try {
+    const text = JSON.stringify([publishableKey, workflow, action, context])
+    const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+    return String(new Uint8Array(bytes))
+  } catch {
+    return undefined
+  }
 }
 
 /** Storage can be disabled, full or malformed. Then no session is resumed, and no error occurs. */

@@ -37,9 +37,13 @@ export interface Snapshot {
   readonly seq: number
   readonly state: SessionState
   readonly hint: SessionHint | null
+  /** When the page first saw the hint of this `seq`. */
+  readonly hintedAt: Instant
   readonly endedReason: PublicEndedReason | null
   readonly expiresAt: Instant
   readonly code: Code | null
+  /** The interval of the channel's heartbeat frames, in milliseconds; only its `hello` names it. */
+  readonly heartbeatMs: number | null
   /** As its record describes it; null in a frame that does not repeat it. */
   readonly tenant: Tenant | null
 }
@@ -84,16 +88,19 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
   const members = ownMembers(view)
   if (members === undefined) return undefined
   const { seq, state, hint, ended_reason: endedReason, expires_in_ms: expiresInMs } = members
+  const { heartbeat_ms: heartbeatMs } = members
   if (!isCount(seq) || !isCount(expiresInMs) || !isWord(SESSION_STATES, state)) return undefined
   return {
     seq,
     state,
     // These lists are open (protocol 11): an unknown word counts as none.
     hint: isWord(SESSION_HINTS, hint) ? hint : null,
+    hintedAt: now,
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
     tenant: readTenant(members),
+    heartbeatMs: isCount(heartbeatMs) ? heartbeatMs : null,
   }
 }
 

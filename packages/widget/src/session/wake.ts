@@ -1,6 +1,18 @@
 import { bare } from '@bonded/contract'
 
 /**
+ * Calls back when the page goes into the back-forward cache or is closed. A page with an open
+ * channel cannot enter the cache.
+ *
+ * @returns a function that removes the listener
+ */
+export function onSleep(sleep: (isFinal: boolean) => void): () => void {
+  const stop = new AbortController()
+  addEventListener('pagehide', ({ persisted }) => sleep(!persisted), bare({ signal: stop.signal }))
+  return () => stop.abort()
+}
+
+/**
  * Calls back when the page becomes active: visible, restored from the back-forward cache, resumed or
  * online. Timers and sockets stop in a suspended page.
  *

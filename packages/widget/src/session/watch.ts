@@ -1,38 +1,48 @@
-import { CLOSE, hasEnded, openChannel } from '@bonded/contract'
+import { awaitsPhone, CLOSE, hasEnded, openChannel } from '@bonded/contract'
 import type { UnavailableReason } from '../outcome.ts'
 import { advance } from './advance.ts'
 import { createBackoff } from './backoff.ts'
+import { createContact } from './contact.ts'
 import { explainBlocked, explainNotFound } from './explain.ts'
 import { readFrame } from './frame.ts'
-import { getSession, type SessionAnswer } from './get-session.ts'
+import { cancelSession, getSession, type SessionAnswer } from './get-session.ts'
 import { interruptible } from './pause.ts'
 import type { SessionAddress, Snapshot } from './snapshot.ts'
-import { onWake } from './wake.ts'
+import { onSleep, onWake } from './wake.ts'
 
-/**
- * Below the service's maximum of 25,000, so that its answer arrives before the widget's own
- * timeout.
- */
-const LONGEST_WAIT_MS = 20_000
+/** The interval of heartbeat frames, until the service names it. A poll waits no longer. */
+const HEARTBEAT_MS = 3_000
+/** The user reads “Reconnecting…” this long after the time of a missing answer. */
+const LATE_MS = 2_000
 /**
  * Keeps polling under the 120 calls a minute of protocol 10, even if a proxy cuts waiting short.
  */
 const BETWEEN_POLLS_MS = 1_000
-/**
- * After this much silence the widget sends GET: a browser sees no pings, and a half-open socket is
- * silent.
- */
-const LONGEST_SILENCE_MS = 30_000
-/** The time that a due change has to arrive on the channel. */
+/** A page sleeps until it wakes. This is the longest timer of a browser. */
+const LONGEST_SLEEP_MS = 2 ** 31 - 1
+/** The time that a heartbeat frame or a due change has to arrive on the channel. */
 const GRACE_MS = 1_000
 /**
  * If the first answer takes longer than this, the widget also sends GET while the channel opens.
  */
 const FIRST_ANSWER_MS = 500
-/** After this many channels that never opened, the network counts as blocking them. */
+/** After this many channels that never opened or went silent, the network counts as blocking them. */
 const BLOCKED_AFTER = 2
 /** Bad frame and superseded: a new channel would end the same way. */
 const DO_NOT_RETURN: readonly number[] = [CLOSE.badFrame, CLOSE.superseded]
+
+/** A cancel that the service does not answer within this time counts as lost. */
+const CANCEL_LIMIT_MS = 3_000
+
+/** A session that is being watched. */
+export interface Watching {
+  readonly stop: () => void
+  /**
+   * Cancels the session. If the phone was faster, its answer counts: the service decides which of
+   * the two took effect. Without an answer, the watch ends as `canceled`.
+   */
+  readonly cancel: () => Promise<void>
+}
 
 interface Watch {
   readonly address: SessionAddress
@@ -43,14 +53,14 @@ interface Watch {
   readonly confirmed: boolean
   readonly onSnapshot: (snapshot: Snapshot) => void
   readonly onUnavailable: (reason: UnavailableReason) => void
+  /** The service has not answered for 5 s, or it answers again. */
+  readonly onContact: (hasContact: boolean) => void
 }
 
 /**
  * Watches a session until it ends: by the channel, or by polling where the network blocks
  * WebSockets. Sends GET whenever a channel ends and whenever the page wakes. Reports only answers
  * of the service.
- *
- * @returns a function that stops watching
  */
 export function watch({
   address,
@@ -58,23 +68,30 @@ export function watch({
   purpose,
   onSnapshot,
   onUnavailable,
+  onContact,
   ...start
-}: Watch): () => void {
+}: Watch): Watching {
   let { snapshot, confirmed } = start
   let ended = false
   let hasFrame = false
-  let failedOpenings = 0
+  let failures = 0
+  let heartbeatMs = HEARTBEAT_MS
+  let frameAt = 0
   let woken = false
+  let asleep = false
   let silence: ReturnType<typeof setTimeout> | undefined
   let closeChannel: (() => void) | undefined
   let backoff = createBackoff()
   const waits = interruptible()
+  const contact = createContact(onContact)
   const isEnded = () => ended
-  const isBlocked = () => failedOpenings >= BLOCKED_AFTER
+  const isBlocked = () => failures >= BLOCKED_AFTER
 
   const end = () => {
     ended = true
     stopWaking()
+    stopSleeping()
+    contact.stop()
     clearTimeout(silence)
     closeChannel?.()
     waits.interrupt()
@@ -87,6 +104,8 @@ export function watch({
   const update = (received: Snapshot) => {
     if (ended) return
     backoff.succeeded()
+    heartbeatMs = received.heartbeatMs ?? heartbeatMs
+    contact.renew(heartbeatMs + LATE_MS)
     // The service's first answer replaces what the page provided.
     snapshot = confirmed ? advance(snapshot, received) : received
     confirmed = true
@@ -136,7 +155,7 @@ export function watch({
   /** Resolves when the channel has ended, for any reason. */
   const listen = () =>
     new Promise<void>((resolve) => {
-      let opened = false
+      let openedAt: number | undefined
       // A firewall may drop the handshake. The user must not wait for the QR code until it times
       // out.
       const first = setTimeout(() => !confirmed && void readNow(), FIRST_ANSWER_MS)
@@ -162,20 +181,22 @@ export function watch({
         },
         {
           opened() {
-            opened = true
-            failedOpenings = 0
+            openedAt = frameAt = performance.now()
             checkLater()
           },
           message(data) {
             const received = readFrame(data, { sessionId: address.id, now: performance.now() })
             if (received === undefined) return giveUp('unknown_answer')
             hasFrame = true
+            frameAt = performance.now()
+            // A proxy that forwards only the first frames is as good as none.
+            if (frameAt - (openedAt ?? frameAt) > GRACE_MS) failures = 0
             update(received)
             checkLater()
           },
           closed(code) {
-            if (!opened) failedOpenings += 1
-            if (DO_NOT_RETURN.includes(code)) failedOpenings = BLOCKED_AFTER
+            if (openedAt === undefined) failures += 1
+            if (DO_NOT_RETURN.includes(code)) failures = BLOCKED_AFTER
             over()
           },
         },
@@ -188,22 +209,22 @@ export function watch({
   const checkLater = () => {
     clearTimeout(silence)
     if (!ended)
-      silence = setTimeout(
-        () => void check(),
-        Math.min(LONGEST_SILENCE_MS, untilDueMs()) + GRACE_MS,
-      )
+      silence = setTimeout(() => void check(), Math.min(heartbeatMs, untilDueMs()) + GRACE_MS)
   }
   const readNow = async () =>
     take(await getSession({ address, publishableKey, wait: null, signal: null }))
   /**
-   * Sends GET while the channel is open. A channel that has not reported the same state is dead.
+   * Sends GET while the channel is open. A channel that is silent, or that has not reported the
+   * same state, is dead.
    */
   const check = async () => {
     const { seq, state, code } = snapshot
+    const isSilent = performance.now() - frameAt >= heartbeatMs
     await readNow()
     const knewAll =
       snapshot.seq === seq && snapshot.state === state && snapshot.code?.payload === code?.payload
-    if (backoff.isFailing() || !knewAll) closeChannel?.()
+    if (isSilent && closeChannel && !backoff.isFailing()) failures += 1
+    if (isSilent || backoff.isFailing() || !knewAll) closeChannel?.()
     else if (closeChannel) checkLater()
   }
   const poll = async (waitMs: number) => {
@@ -219,16 +240,20 @@ export function watch({
 
   const run = async () => {
     while (!isEnded()) {
+      if (asleep) await waits.pause(LONGEST_SLEEP_MS)
+      if (isEnded()) return
       // A page that woke up sends GET first.
       const readFirst = woken
       woken = false
       if (!readFirst && !isBlocked()) await listen()
+      // A page in the back-forward cache sends nothing.
+      if (asleep) continue
       const retryAfterMs = backoff.retryAfterMs(performance.now())
       if (retryAfterMs > 0 && !isEnded()) await waits.pause(retryAfterMs)
       if (!isEnded())
         await poll(
           isBlocked() && !readFirst && !backoff.isFailing()
-            ? Math.min(LONGEST_WAIT_MS, untilDueMs() + 1)
+            ? Math.min(heartbeatMs, untilDueMs() + 1)
             : 0,
         )
       if (!isEnded() && !woken)
@@ -238,13 +263,32 @@ export function watch({
     }
   }
 
+  const stopSleeping = onSleep((isFinal) => {
+    if (isFinal) return giveUp('page_hidden')
+    asleep = true
+    closeChannel?.()
+    waits.interrupt()
+  })
   const stopWaking = onWake(() => {
+    asleep = false
+    failures = 0
     // The clock may have stopped or continued during sleep, so the outage is measured anew.
     backoff = createBackoff()
     woken = closeChannel === undefined
     if (woken) waits.interrupt()
     else void check()
   })
+  contact.renew(heartbeatMs + LATE_MS)
   void run()
-  return end
+  return {
+    stop: end,
+    async cancel() {
+      const giveUpWaiting = () => awaitsPhone(snapshot.state) && giveUp('canceled')
+      const limit = setTimeout(giveUpWaiting, CANCEL_LIMIT_MS)
+      const answer = await cancelSession({ address, publishableKey })
+      clearTimeout(limit)
+      if (answer.kind === 'snapshot') update(answer.snapshot)
+      giveUpWaiting()
+    },
+  }
 }

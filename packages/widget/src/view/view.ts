@@ -4,10 +4,12 @@ import { directionOf } from '../messages/language.ts'
 import type { LoadedMessages } from '../messages/load.ts'
 import { en } from '../messages/messages.ts'
 import { plain, type Screen } from '../screen.ts'
+import { actionButtons, type Handlers } from './actions.ts'
 import type { Look } from './appearance.ts'
 import { badge, toneOf } from './badge.ts'
 import { element } from './dom.ts'
 import { fitIn } from './fit.ts'
+import { helpPanel } from './help.ts'
 import type { Tenant } from '../session/snapshot.ts'
 import { type Pair, pairRows } from './pairs.ts'
 import { qrCode } from './qr.ts'
@@ -38,12 +40,15 @@ export interface View {
 }
 
 /** Draws in the container's shadow root; undefined when the container cannot have one. */
-export function openView(container: HTMLElement, look: Look): View | undefined {
+export function openView(
+  container: HTMLElement,
+  { look, handlers }: { readonly look: Look; readonly handlers: Handlers },
+): View | undefined {
   try {
     const root = container.shadowRoot ?? container.attachShadow(bare({ mode: 'open' }))
     const sizing = sheet()
     root.adoptedStyleSheets = [sharedStyles(), sizing]
-    const { card, redraw, ...view } = drawCard()
+    const { card, redraw, ...view } = drawCard(handlers)
     for (const [name, value] of look) card.style.setProperty(`--${name}`, value)
     root.replaceChildren(card)
     const { fit, isCut } = fitIn(container, card, sizing)
@@ -56,7 +61,7 @@ export function openView(container: HTMLElement, look: Look): View | undefined {
   }
 }
 
-function drawCard() {
+function drawCard(handlers: Handlers) {
   // A phone cannot scan its own screen, so the link comes first there.
   const touch = matchMedia('(pointer: coarse)').matches
   let messages = en
@@ -79,19 +84,23 @@ function drawCard() {
   const qr = qrCode('')
   const stage = element('div', { class: 'stage' })
   const timer = element('span', { role: 'timer' })
-  const cannotScan = link('link')
-  const foot = element('div', { class: 'foot' }, timer, cannotScan)
-  const side = element('div', { class: 'side' }, brand, message, touchFirst, same, foot)
-  const card = element('section', { class: 'card', tabindex: '-1' }, side, stage)
+  const cannotScan = element('button', { class: 'link' })
+  const help = helpPanel()
+  const { cancel, retry, ...actions } = actionButtons(handlers)
+  const foot = element('div', { class: 'foot' }, timer, cannotScan, cancel)
+  const side = element('div', { class: 'side' }, brand, message, touchFirst, same, retry, foot)
+  const card = element('section', { class: 'card', tabindex: '-1' }, side, stage, help.node)
   brand.hidden = true
+  cannotScan.addEventListener('click', help.open)
 
   let shown: Screen | undefined
-  const write = ({ name, code }: Screen) => {
-    const { screens, touchBody, renewing } = messages
+  const write = ({ name, code, hasContact }: Screen) => {
+    const { screens, touchBody, renewing, reconnecting } = messages
     card.dataset['screen'] = name
     card.dataset['tone'] = toneOf(name)
     title.textContent = screens[name].title
-    body.textContent = name === 'waiting' && touch ? touchBody : screens[name].body
+    const usual = name === 'waiting' && touch ? touchBody : screens[name].body
+    body.textContent = hasContact ? usual : reconnecting
     stage.replaceChildren(
       ...(code
         ? [qr.node]
@@ -101,10 +110,12 @@ function drawCard() {
           ]),
     )
   }
-  const hideRest = ({ name, code, expiresAt }: Screen) => {
+  const hideRest = (screen: Screen) => {
+    const { name, code } = screen
     touchFirst.hidden = !(touch && code)
-    cannotScan.hidden = touch || !code
-    foot.hidden = expiresAt === null
+    cannotScan.hidden = !code
+    actions.update(screen, messages)
+    foot.hidden = cancel.hidden
     same.hidden = !pairs.firstChild || toneOf(name) !== 'busy'
   }
   const keepFocus = (change: () => void) => {
@@ -116,11 +127,11 @@ function drawCard() {
   }
 
   const show = (screen: Screen) => {
-    const { name, code, expiresAt } = screen
+    const { name, code, expiresAt, hasContact } = screen
+    help.setLink(code && code.link)
     if (code) {
       qr.draw(code.payload)
-      for (const anchor of [handoff, cannotScan])
-        if (anchor.getAttribute('href') !== code.link) anchor.href = code.link
+      if (handoff.getAttribute('href') !== code.link) handoff.href = code.link
     }
     timer.textContent =
       expiresAt === null
@@ -129,7 +140,7 @@ function drawCard() {
             '{time}',
             timeLeft({ until: expiresAt, now: performance.now() }),
           )
-    const isSame = name === shown?.name && !code === !shown.code
+    const isSame = name === shown?.name && !code === !shown.code && hasContact === shown.hasContact
     shown = screen
     if (isSame) return
     keepFocus(() => {
@@ -148,11 +159,13 @@ function drawCard() {
     or.textContent = messages.otherPhone
     cannotScan.textContent = messages.cannotScan
     compare.textContent = messages.same
+    help.write(messages)
   }
   const speak = (language: LoadedMessages) => {
     translate(language)
     if (!shown) return show(plain('starting'))
     write(shown)
+    hideRest(shown)
     fit()
   }
   // A language that loads slowly finds the widget in English.

@@ -21,6 +21,7 @@ export const LAYOUTS = `
 [data-layout=regular] .side{display:contents}
 [data-layout=regular] .brand{justify-content:center}
 [data-layout=regular] :is(.message,.touch){order:1}
+[data-layout=regular] .retry{order:2}
 [data-layout=regular] .stage{order:3}
 [data-layout=regular] .same{order:4}
 [data-layout=regular] .foot{order:5;margin:auto -20px -20px;padding:8px 20px;
@@ -46,6 +47,10 @@ export const LAYOUTS = `
 [data-fit]:not([data-fit="0"]){--code:132px}
 @media (pointer:coarse){.card{--code:114px!important}}
 [data-fit]:not([data-fit="0"]) .body{font-size:.875em}
+[data-fit]:not([data-fit="0"]) [role=timer]{display:none}
+[data-fit]:not([data-fit="0"]) .side{gap:0}
+[data-fit]:not([data-fit="0"]) .title{font-size:1em;line-height:1.2}
+[data-layout=compact] .foot{gap:0 12px}
 [data-tone=busy]:not([data-fit="0"]) .body{position:absolute;clip-path:inset(50%)}
 [data-fit]:not([data-fit="0"]) .or,[data-fit="2"] .brand,[data-fit="3"] :is(.brand,.same){display:none}
 `

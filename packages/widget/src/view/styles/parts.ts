@@ -5,7 +5,7 @@
 export const PARTS = `
 *{box-sizing:border-box}
 [hidden]{display:none!important}
-h2,p,dl,dd{margin:0;font:inherit}
+h2,h3,p,dl,dd{margin:0;font:inherit}
 .brand{display:flex;gap:.5em;align-items:center;font-size:.875em;color:var(--muted)}
 .logo{height:1.5em;max-width:6em;object-fit:contain}
 .title{font-size:1.1875em;font-weight:650;line-height:1.25}
@@ -29,6 +29,13 @@ dd{font-weight:600;color:var(--ink)}
   font-variant-numeric:tabular-nums}
 .link{padding:.25em 0;border:0;background:none;color:var(--link);font:inherit;
   text-decoration:underline;text-underline-offset:.2em;cursor:pointer}
+.help{width:min(22em,calc(100% - 32px));padding:20px;border:1px solid var(--line);
+  border-radius:var(--round);background:var(--surface);color:var(--ink);font-size:.9375rem;
+  text-align:start}
+.help h3{font-weight:650}
+.help p{margin-top:-8px;color:var(--muted)}
+.help[open]{display:grid;gap:12px}
+.help::backdrop{background:#0006}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:6px}
 .card:focus{outline:0}
 .card:focus-visible{outline:2px solid var(--link);outline-offset:-2px;border-radius:var(--round)}

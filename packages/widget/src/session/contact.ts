@@ -1,0 +1,24 @@
+/** Reports the loss of contact with the service, and its return. */
+export interface Contact {
+  /** The service answered. Contact is lost if it does not answer again within this time. */
+  readonly renew: (limitMs: number) => void
+  readonly stop: () => void
+}
+
+/** Contact that is not yet lost. */
+export function createContact(onContact: (hasContact: boolean) => void): Contact {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isLost = false
+  return {
+    renew(limitMs) {
+      clearTimeout(timer)
+      if (isLost) onContact(true)
+      isLost = false
+      timer = setTimeout(() => {
+        isLost = true
+        onContact(false)
+      }, limitMs)
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
