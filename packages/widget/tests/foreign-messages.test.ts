@@ -52,7 +52,7 @@ async function attack({ id, rounds }: { id: string; rounds: number }): Promise<v
   const names = Object.keys(forged) as (keyof typeof forged)[]
   const host = scope.document.querySelector('[data-pulse-widget]')
   const frame = scope.document.createElement('iframe')
-  frame.srcdoc = `<script>onmessage = ({ data }) => parent.postMessage(data, '*')<\/script>`
+  frame.srcdoc = `<script>onmessage = ({ data }) => parent.postMessage(data, '*')</script>`
   scope.document.body.append(frame)
   await new Promise((resolve) => frame.addEventListener('load', resolve))
   for (let round = 0; round < rounds; round++) {
