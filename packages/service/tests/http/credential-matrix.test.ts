@@ -248,7 +248,16 @@ test('returns exactly the members of protocol 3 in each of the three views', asy
   })
   assert.deepEqual(
     members(browser.body),
-    [...shared, 'qr_svg_url', 'qr_content', 'watch_token', 'hint', 'ended_reason'].sort(),
+    [
+      ...shared,
+      'tenant_name',
+      'tenant_logo_url',
+      'qr_svg_url',
+      'qr_content',
+      'watch_token',
+      'hint',
+      'ended_reason',
+    ].sort(),
   )
   const unclaimed = [
     ...shared,
