@@ -4,7 +4,7 @@
  * @typedef {{ state: string, sessionId?: string | null, reason?: string }} Bond
  * @typedef {{
  *   init(options: { publishableKey: string, workflow: string, containerId: string, sessionEndpoint: string }): unknown,
- *   requireBond(options: { action: string }): Promise<Bond>,
+ *   requireBond(options: { action: string, onRetry: () => void }): Promise<Bond>,
  * }} Pulse
  * @typedef {{ status: number, body: any }} Answer
  */
@@ -66,7 +66,7 @@ async function approve() {
       })
       isReady = true
     }
-    return await pulse.requireBond({ action })
+    return await pulse.requireBond({ action, onRetry: () => form.requestSubmit() })
   } catch (error) {
     // An outcome never rejects, so only a mistake in this page leads here.
     console.error(error)

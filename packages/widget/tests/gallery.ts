@@ -56,7 +56,7 @@ const PAYLOAD = 'https://service.example/bond?session_id=sess_' + 'a'.repeat(22)
 
 /** Draws a screen and reports what sticks out of its box. */
 globalThis.draw = (container, { tag, messages, name, pairs = [] }) => {
-  if (!views.has(container)) views.set(container, openView(container, []))
+  if (!views.has(container)) views.set(container, openView(container, { look: [], handlers: { cancel() {}, retry() {} } }))
   const view = views.get(container)
   const until = performance.now() + 299_000
   const code = { payload: PAYLOAD, link: 'https://service.example/', rotatesAt: until, expiresAt: until }

@@ -197,10 +197,13 @@ test(
 )
 
 test('a copy on another origin draws no QR code and says so', browserTest, async () => {
-  const { source } = await loadPulseScript()
+  const { source, files } = await loadPulseScript()
   const page = await h.open({
     scripts: '<script src="/copy.js"></script>',
-    files: { '/copy.js': source },
+    files: {
+      '/copy.js': source,
+      ...Object.fromEntries(files.map((file) => [file.path, file.source])),
+    },
   })
   const said: string[] = []
   page.on('console', (message) => said.push(message.text()))
@@ -212,6 +215,19 @@ test('a copy on another origin draws no QR code and says so', browserTest, async
   assert.ok(said.some((text) => text.includes(`Load pulse.js from ${h.worker.origin}`)))
   assert.equal(h.worker.callsOf('get', h.session).length, 0)
   assert.equal(h.worker.callsOf('socket', h.session).length, 0)
+})
+
+test('a copy without the files of the script requests no session', browserTest, async () => {
+  const { source } = await loadPulseScript()
+  const page = await h.open({
+    scripts: '<script src="/copy.js"></script>',
+    files: { '/copy.js': source },
+  })
+  await init(page)
+  await require(page)
+  const result = { state: 'unavailable', sessionId: null, reason: 'network' }
+  assert.deepEqual(await outcome(page), result)
+  assert.equal(h.sessions.length, 0)
 })
 
 test('a copy without an origin rejects every call', browserTest, async () => {
@@ -289,21 +305,41 @@ test('the React component requests a new bond for other values', browserTest, as
   assert.equal((await outcomesOf(page))[0]?.sessionId, h.session.id)
 })
 
+test('the React component reports nothing after it is unmounted', browserTest, async () => {
+  const page = await site({ body: '<div id="root"></div>' })
+  const props = { ...PROPS, origin: h.worker.origin }
+  await mount(page, props)
+  await screen(page, 'waiting')
+  await mount(page, null)
+  // Mounted again for the same request, it continues the same session, as after a reload.
+  await mount(page, props)
+  await screen(page, 'waiting')
+  h.session.moved('bonded')
+  await page.waitForFunction('outcomes.length > 0')
+  assert.deepEqual(await outcomesOf(page), [{ state: 'bonded', sessionId: h.session.id }])
+  assert.equal(h.sessions.length, 1)
+})
+
 test(
-  'the React component reports nothing after it is unmounted, and starts anew',
+  'the React component offers Try again with onRetry, of its latest render',
   browserTest,
   async () => {
     const page = await site({ body: '<div id="root"></div>' })
-    const props = { ...PROPS, origin: h.worker.origin }
-    await mount(page, props)
+    const mountWith = (name: string) =>
+      page.evaluate(
+        ({ props, said }) => {
+          const { mountReact, outcomes } = globalThis as unknown as Site
+          mountReact({ ...props, onRetry: () => outcomes.push(said) })
+        },
+        { props: { ...PROPS, origin: h.worker.origin }, said: name },
+      )
+    await mountWith('first')
     await screen(page, 'waiting')
-    await mount(page, null)
-    await mount(page, props)
-    await screen(page, 'waiting')
-    await until(() => h.sessions.length === 2)
-    h.session.moved('bonded')
-    await page.waitForFunction('outcomes.length === 1')
-    assert.equal((await outcomesOf(page))[0]?.state, 'bonded')
+    await mountWith('second')
+    h.session.moved('killed', 'user_declined')
+    await screen(page, 'declined')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    assert.equal(await page.evaluate('outcomes.at(-1)'), 'second')
   },
 )
 

@@ -87,7 +87,7 @@ ${field(
 
 /**
  * The widget's container: always visible, at least 168 px high and at most 360 px wide, as the
- * container contract requires.
+ * container contract requires. It reserves more, for the regular layout.
  */
 const approval = markup`<section id="approval" class="card approval" aria-labelledby="approval-title">
 <h2 id="approval-title"><span class="step" aria-hidden="true">2</span>Approve with your phone</h2>

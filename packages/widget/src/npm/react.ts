@@ -34,7 +34,12 @@ export function PulseBond(props: PulseBondProps): ReactElement {
   })
   useEffect(() => {
     let isMounted = true
-    start(container.current!, latest.current.bond, () => isMounted).then(
+    const { onRetry } = latest.current.bond
+    const ofLatest = {
+      ...latest.current.bond,
+      onRetry: onRetry && (() => latest.current.bond.onRetry?.()),
+    }
+    start(container.current!, ofLatest, () => isMounted).then(
       (outcome) => isMounted && outcome && latest.current.onOutcome(outcome),
       (error: unknown) => isMounted && latest.current.onError(error),
     )
@@ -59,12 +64,12 @@ function textOf(bond: BondProps): string {
 /** The outcome; undefined when the component was unmounted before the script was there. */
 async function start(
   container: HTMLElement,
-  { origin, version, integrity, action, session, context, ...setup }: BondProps,
+  { origin, version, integrity, action, session, context, onRetry, ...setup }: BondProps,
   isMounted: () => boolean,
 ): Promise<BondOutcome | undefined> {
   const pulse = await loadPulse({ origin, version, integrity })
   // An effect that StrictMode has already cleaned up ends here, before it creates a session.
   if (!isMounted()) return undefined
   pulse.init({ ...setup, containerId: nameContainer(container) })
-  return pulse.requireBond({ action, session, context })
+  return pulse.requireBond({ action, session, context, onRetry })
 }
