@@ -107,7 +107,6 @@ const EXPIRED_ROOT = issuing('itself', 'expired root', {
 })
 const TRUSTED = [ROOT, OTHER_ROOT, SHALLOW_ROOT, EXPIRED_ROOT]
 const UNTRUSTED = issuing('itself', 'root')
-
 const AUTHORITY = issuing(ROOT, 'authority')
 const LEAF = leafOf(AUTHORITY)
 const SECOND = issuing(AUTHORITY, 'second authority')
