@@ -11,7 +11,6 @@ import {
   type Service,
   serviceDuring,
 } from '../operations/service.ts'
-import type { Clock } from '../ports/clock.ts'
 import { admitAfterBody, admitBeforeBody } from './admission.ts'
 import { clientAddress } from './client-address.ts'
 import { Refused } from './refused.ts'
@@ -106,10 +105,7 @@ export function serve<const E extends Endpoint>(
         })
         const result =
           answered instanceof Promise
-            ? await withinTime(answered, {
-                clock: service.clock,
-                limitMs: endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS,
-              })
+            ? await withinTime(answered, endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS)
             : answered
         if (!result.ok) throw new Refused(result.refusal)
         if (result.value !== null) noteView(request, result.value[1] as object)
@@ -128,21 +124,17 @@ export function serve<const E extends Endpoint>(
  *
  * @throws {Refused} if the answer takes longer than `limitMs`
  */
-function withinTime<T>(
-  answer: Promise<T>,
-  { clock, limitMs }: { clock: Clock; limitMs: number },
-): Promise<T> {
+function withinTime<T>(answer: Promise<T>, limitMs: number): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const cancel = clock.schedule(clock.now() + limitMs, () =>
-    reject(new Refused({ reason: 'overloaded' })),
-  )
+  // Not the service's clock: a change of its time must not end the calls in progress.
+  const timer = setTimeout(() => reject(new Refused({ reason: 'overloaded' })), limitMs)
   answer.then(
     (value) => {
-      cancel()
+      clearTimeout(timer)
       resolve(value)
     },
     (failure: unknown) => {
-      cancel()
+      clearTimeout(timer)
       reject(failure)
     },
   )
