@@ -2,10 +2,34 @@ import { spawnSync } from 'node:child_process'
 import { PNG } from 'pngjs'
 import decodeQR from 'qr/decode.js'
 
-/** Reads the text of the QR code from the pixels of a screenshot, as a phone would. */
+interface Picture {
+  readonly width: number
+  readonly height: number
+  readonly data: Buffer
+}
+
+/**
+ * Reads the text of the QR code from the pixels of a screenshot, as a phone would. The decoder
+ * finds the grid of some codes only in a larger picture, to which a phone would move closer.
+ */
 export function readQr(png: Buffer): string {
-  const { width, height, data } = PNG.sync.read(png)
-  return decodeQR({ width, height, data })
+  const picture: Picture = PNG.sync.read(png)
+  try {
+    return decodeQR(picture)
+  } catch {
+    return decodeQR(doubled(picture))
+  }
+}
+
+/** The picture with four pixels for each. */
+function doubled({ width, height, data }: Picture): Picture {
+  const larger = new PNG({ width: 2 * width, height: 2 * height })
+  for (let y = 0; y < 2 * height; y++)
+    for (let x = 0; x < 2 * width; x++) {
+      const from = 4 * ((y >> 1) * width + (x >> 1))
+      data.copy(larger.data, 4 * (y * 2 * width + x), from, from + 4)
+    }
+  return larger
 }
 
 /** Why the second decoder cannot run here; false when it can. */
