@@ -95,9 +95,9 @@ test(
     await desk.apply(page)
     await page.getByRole('button', { name: 'Cancel' }).click()
     assert.deepEqual(await desk.outcome(page), { ...CANCELED, state: 'unavailable' })
-    const told = page.waitForResponse((response) => response.url().endsWith('/cancel'))
+    const canceled = page.waitForResponse((response) => response.url().endsWith('/cancel'))
     held.resolve()
-    await told
+    await canceled
     assert.equal(await desk.stateOf(), 'killed')
   },
 )
