@@ -105,7 +105,7 @@ function configuration(): string {
     ({ name, key, about, fallback, expects, secret }) =>
       `| \`${name}\` | \`${key}\` | ${about} | ${expects}${secret ? ' (secret)' : ''} | ${fallback.replaceAll('<', '&lt;')} |`,
   )
-  return `${NOTE}# Configuration\n\nA flag overrides the environment, and the environment overrides the YAML file that \`BONDED_CONFIG\` names. Invalid settings are reported all at once.\n\n| environment | file | description | value | default |\n|---|---|---|---|---|\n${rows.join('\n')}\n\n## Phones file (\`BONDED_PHONES\`)\n\nThe apps whose keys may register. Without an app, the service rejects keys of its format with \`format_not_enabled\`. The roots of Apple and Google are built in.\n\n${sections(PHONES_FILE)}\n## Test roots file (\`BONDED_TEST_ROOTS\`)\n\nSandbox only. The simulated phone writes its own: \`test-roots.json\` in the data folder.\n\n${sections(TEST_ROOTS_FILE)}\n${operators()}`
+  return `${NOTE}# Configuration\n\nA flag overrides the environment, and the environment overrides the YAML file that \`BONDED_CONFIG\` names. Invalid settings are reported all at once.\n\n| environment | file | description | value | default |\n|---|---|---|---|---|\n${rows.join('\n')}\n\n## Phones file (\`BONDED_PHONES\`)\n\nThe apps whose keys may register. Without an app, the service rejects keys of its format with \`format_not_enabled\`. The roots of Apple and Google are built in.\n\n${sections(PHONES_FILE)}\n## Test roots file (\`BONDED_TEST_ROOTS\`)\n\nSandbox only. The simulated phone writes its own: \`test-roots.json\` in the data folder.\n\n${sections(TEST_ROOTS_FILE)}\n${carriersFile()}`
 }
 
 function sections(file: typeof PHONES_FILE | typeof TEST_ROOTS_FILE): string {
@@ -122,12 +122,12 @@ function sections(file: typeof PHONES_FILE | typeof TEST_ROOTS_FILE): string {
     .join('\n')
 }
 
-function operators(): string {
+function carriersFile(): string {
   const rows = Object.entries(CARRIER_MEMBERS).map(
     ([member, expects]) => `| \`${member}\` | ${expects} |`,
   )
   const example = [
-    'operators:',
+    'carriers:',
     '  - name: acme_es',
     '    api_root: https://api.acme.example',
     '    issuer: https://login.acme.example',
@@ -137,7 +137,7 @@ function operators(): string {
     '    purpose: dpv:FraudPreventionAndDetection',
     '    number_prefixes: ["+34"]',
   ]
-  return `## Carriers file (\`BONDED_CARRIER_OPERATORS\`)\n\nThe file has one member, \`operators\`: a list of carriers with the members below. For a session with a \`phone_number\`, the service queries the carrier with the longest matching prefix. A number without a matching prefix is treated like one whose carrier does not answer: not verified, SIM swapped recently.\n\n| member | value |\n|---|---|\n${rows.join('\n')}\n\n\`\`\`yaml\n${example.join('\n')}\n\`\`\`\n`
+  return `## Carriers file (\`BONDED_CARRIERS\`)\n\nThe file has one member, \`carriers\`: a list of carriers with the members below. For a session with a \`phone_number\`, the service queries the carrier with the longest matching prefix. A number without a matching prefix is treated like one whose carrier does not answer: not verified, SIM swapped recently.\n\n| member | value |\n|---|---|\n${rows.join('\n')}\n\n\`\`\`yaml\n${example.join('\n')}\n\`\`\`\n`
 }
 
 function limits(): string {

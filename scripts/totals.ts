@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { lineOf, type Totals } from './test-reporter.ts'
 
-/** Prints the sum of the totals that the tiers appended to a file, as the last line of `.ci/run`. */
+/**
+ * Prints the sum of the totals that the tiers appended to a file, as the last line of `.ci/run`.
+ */
 const [file = ''] = process.argv.slice(2)
 const tiers = readFileSync(file, 'utf8')
   .split('\n')

@@ -32,8 +32,8 @@ export interface RunningBank {
  * Starts the example bank.
  *
  * @example
- * const bank = await startBank({ port: 8788, serviceOrigin: 'http://localhost:8787', serverCredential, publishableKey })
- * console.log(`open ${bank.url}`)
+ * const bank = await startBank({ port: 8788, serviceOrigin: 'http://localhost:8787',
+ * serverCredential, publishableKey }) console.log(`open ${bank.url}`)
  */
 export async function startBank(options: StartBankOptions): Promise<RunningBank> {
   const { port, host = '127.0.0.1' } = options

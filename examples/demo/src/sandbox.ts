@@ -12,8 +12,8 @@ export interface ShownCode {
 /** What the demo needs of the sandbox around it. */
 export interface Sandbox {
   /**
-   * The newest QR code that waits for a phone. Undefined if there is none. Rejects while the service
-   * is stopped.
+   * The newest QR code that waits for a phone. Undefined if there is none. Rejects while the
+   * service is stopped.
    */
   newestCode(): Promise<ShownCode | undefined>
   /** Whether the service is running. */

@@ -80,7 +80,7 @@ export function fakeService(now: () => number) {
     return answer(201, { ...sessions.get(id), completion_secret: secretOf(id) })
   }
 
-  function pendingSession(id: string, asked: Record<string, never>): FullSession {
+  function pendingSession(id: string, requested: Record<string, never>): FullSession {
     const nonce = 'n'.repeat(43)
     return {
       id,
@@ -94,8 +94,8 @@ export function fakeService(now: () => number) {
       qr_content: 'app_scheme',
       challenge_expires_at: iso(now() + 120_000),
       expires_at: iso(now() + 300_000),
-      workflow: asked.workflow ?? null,
-      action: asked.action ?? null,
+      workflow: requested.workflow ?? null,
+      action: requested.action ?? null,
       tenant_id: TENANT_ID,
       server_time: iso(now()),
       expires_in_ms: 300_000,
@@ -103,8 +103,8 @@ export function fakeService(now: () => number) {
       challenge_rotates_in_ms: 60_000,
       seq: 1,
       verification: null,
-      context: asked.context ?? null,
-      subject_ref: asked.subject_ref ?? null,
+      context: requested.context ?? null,
+      subject_ref: requested.subject_ref ?? null,
       watch_token: `bwt_${'w'.repeat(43)}`,
       step_up: null,
       hint: 'waiting_for_scan',

@@ -32,17 +32,17 @@ export function pendingStoreSuite<Tx>(
   open: () => PendingStore<Tx> | Promise<PendingStore<Tx>>,
 ): void {
   const useOf = ({ session_id, owner }: PendingRow) => ({ session_id, owner, used_at: USED_AT })
-  const useAlone = (store: PendingStore<Tx>, kept: PendingRow) =>
-    store.transaction((tx) => store.use(useOf(kept), tx))
+  const useAlone = (store: PendingStore<Tx>, stored: PendingRow) =>
+    store.transaction((tx) => store.use(useOf(stored), tx))
 
   test(`${name}: a row is found as it was put, its secret with it`, async () => {
     const store = await open()
-    const kept = row()
-    await store.put(kept)
-    const found = await store.find(kept.session_id)
+    const stored = row()
+    await store.put(stored)
+    const found = await store.find(stored.session_id)
     assert.ok(found)
     const { completion_secret, ...plain } = found
-    const { completion_secret: _put, ...expected } = kept
+    const { completion_secret: _put, ...expected } = stored
     assert.deepEqual({ ...plain }, expected)
     assert.equal(completion_secret.reveal(), 'bcs_kept')
   })
@@ -55,26 +55,26 @@ export function pendingStoreSuite<Tx>(
 
   test(`${name}: uses a row once and stores the time`, async () => {
     const store = await open()
-    const kept = row()
-    await store.put(kept)
-    assert.equal(await useAlone(store, kept), true)
-    assert.equal((await store.find(kept.session_id))?.used_at, USED_AT)
-    assert.equal(await useAlone(store, kept), false)
+    const stored = row()
+    await store.put(stored)
+    assert.equal(await useAlone(store, stored), true)
+    assert.equal((await store.find(stored.session_id))?.used_at, USED_AT)
+    assert.equal(await useAlone(store, stored), false)
   })
 
   test(`${name}: another owner cannot use a row`, async () => {
     const store = await open()
-    const kept = row()
-    await store.put(kept)
-    assert.equal(await useAlone(store, { ...kept, owner: 'login-2' }), false)
-    assert.equal(await useAlone(store, kept), true)
+    const stored = row()
+    await store.put(stored)
+    assert.equal(await useAlone(store, { ...stored, owner: 'login-2' }), false)
+    assert.equal(await useAlone(store, stored), true)
   })
 
   test(`${name}: returns true for exactly one of 50 concurrent uses`, async () => {
     const store = await open()
-    const kept = row()
-    await store.put(kept)
-    const results = await Promise.all(Array.from({ length: 50 }, () => useAlone(store, kept)))
+    const stored = row()
+    await store.put(stored)
+    const results = await Promise.all(Array.from({ length: 50 }, () => useAlone(store, stored)))
     assert.equal(results.filter(Boolean).length, 1)
   })
 
@@ -85,25 +85,25 @@ export function pendingStoreSuite<Tx>(
 
   test(`${name}: a transaction that rejects leaves the row unused, and passes the error on`, async () => {
     const store = await open()
-    const kept = row()
-    await store.put(kept)
+    const stored = row()
+    await store.put(stored)
     const failure = new Error('the action failed')
     const work = store.transaction(async (tx) => {
-      assert.equal(await store.use(useOf(kept), tx), true)
+      assert.equal(await store.use(useOf(stored), tx), true)
       throw failure
     })
     await assert.rejects(work, failure)
-    assert.equal((await store.find(kept.session_id))?.used_at, null)
-    assert.equal(await useAlone(store, kept), true)
+    assert.equal((await store.find(stored.session_id))?.used_at, null)
+    assert.equal(await useAlone(store, stored), true)
   })
 
   test(`${name}: putting a used row again does not make it unused`, async () => {
     const store = await open()
-    const kept = row()
-    await store.put(kept)
-    await useAlone(store, kept)
-    await store.put(kept)
-    assert.equal(await useAlone(store, kept), false)
+    const stored = row()
+    await store.put(stored)
+    await useAlone(store, stored)
+    await store.put(stored)
+    assert.equal(await useAlone(store, stored), false)
   })
 
   test(`${name}: rows that expired before a time are dropped, others stay`, async () => {

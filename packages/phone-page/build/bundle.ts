@@ -7,14 +7,19 @@ export interface PhonePageFiles {
   readonly script: string
   /** `sha384-…` of the script, for `integrity=`. */
   readonly scriptIntegrity: string
-  /** Sixteen hexadecimal digits of the script's SHA-256, for an address that never changes its content. */
+  /**
+   * Sixteen hexadecimal digits of the script's SHA-256, for an address that never changes its
+   * content.
+   */
   readonly scriptHash: string
   readonly style: string
   /** `sha256-…` of the style, for `style-src` of a Content Security Policy. */
   readonly styleHash: string
   /** JSON of the words of each language but English, by its tag. */
   readonly languages: ReadonlyMap<string, string>
-  /** Sixteen hexadecimal digits over all languages: the script loads them from an address with it. */
+  /**
+   * Sixteen hexadecimal digits over all languages: the script loads them from an address with it.
+   */
   readonly languagesHash: string
 }
 
@@ -26,7 +31,8 @@ export interface PhonePageBundle {
 }
 
 /**
- * The prebuilt files of a published package, or the sources bundled now. The same sources give the same bytes.
+ * The prebuilt files of a published package, or the sources bundled now. The same sources give the
+ * same bytes.
  *
  * @example const { script, style } = await loadPhonePage()
  */

@@ -16,7 +16,8 @@ test('sets up a new phone, shows the request, and approves it', browserTest, asy
   const { page } = await sandbox.phone()
   const complaints: string[] = []
   page.on('console', (message) => {
-    // The service does not know the manufacturer of Chromium's authenticator; the phone registers again without it.
+    // The service does not know the manufacturer of Chromium's authenticator; the phone registers
+    // again without it.
     const isUnknownManufacturer = message.location().url.endsWith('/api/v1/devices')
     if (message.type() === 'error' && !isUnknownManufacturer) complaints.push(message.text())
   })

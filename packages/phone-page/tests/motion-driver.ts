@@ -11,8 +11,8 @@ interface SensorPage {
 }
 
 /**
- * Installs motion sensors before the page loads. Without readings from `carry` they are silent. Call
- * it before the page opens a link.
+ * Installs motion sensors before the page loads. Without readings from `carry` they are silent.
+ * Call it before the page opens a link.
  */
 export async function installSensors(page: Page, sensors: Sensors): Promise<void> {
   const answer = typeof sensors === 'object' ? sensors.asks : undefined

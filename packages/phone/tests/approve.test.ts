@@ -49,19 +49,19 @@ test('a session without a context is signed with null in its place', async () =>
 test('a step-up is answered with the step nonce and fresh evidence', async () => {
   const { service, phone, weak, strong } = harness()
   service.require = ['local_auth', 'sensor_continuity']
-  const asked: RequiredSignals[] = []
+  const requested: RequiredSignals[] = []
   const states: string[] = []
   const bonded = await phone.approve(await phone.claim(service.payload), {
     gather: (ask) => {
-      asked.push(ask)
-      return asked.length === 1 ? weak() : strong()
+      requested.push(ask)
+      return requested.length === 1 ? weak() : strong()
     },
     onAnswer: ({ session }) => states.push(session.state),
   })
   assert.equal(bonded.session.state, 'bonded')
   assert.deepEqual(states, ['step_up_required', 'bonded'])
-  assert.deepEqual(asked[0], { required: [], reasons: [], attempts_left: undefined })
-  assert.deepEqual(asked[1], {
+  assert.deepEqual(requested[0], { required: [], reasons: [], attempts_left: undefined })
+  assert.deepEqual(requested[1], {
     required: ['local_auth', 'sensor_continuity'],
     reasons: [],
     attempts_left: 2,

@@ -317,8 +317,8 @@ export function fakeService(origin = ORIGIN): FakeService {
         body: raw === undefined ? undefined : JSON.parse(raw),
         authorization: request.headers.authorization,
       })
-      const asked = `${request.method} ${path.split('?')[0] ?? ''}`
-      const at = faults.findIndex(({ pathEnd }) => asked.endsWith(pathEnd))
+      const called = `${request.method} ${path.split('?')[0] ?? ''}`
+      const at = faults.findIndex(({ pathEnd }) => called.endsWith(pathEnd))
       const [found] = at < 0 ? [] : faults.splice(at, 1)
       if (found?.fault === 'unsent') throw new TypeError('fetch failed')
       if (typeof found?.fault === 'object')

@@ -4,7 +4,7 @@ import { PhoneError } from '../src/index.ts'
 import { type FakeService, TOKEN_TTL_MS } from './fake-service.ts'
 import { harness } from './harness.ts'
 
-test('a new token is kept, used from then on, and the session goes on with it', async () => {
+test('stores a new token and continues the session with it', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   const renewed = await phone.renewToken(claimed)

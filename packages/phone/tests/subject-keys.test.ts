@@ -37,7 +37,7 @@ test('a phone adds another phone’s key to its user, and both list the same key
   assert.equal((await second.approve(claimed, { gather: strong })).session.state, 'bonded')
 })
 
-test('a key that was added at another service is not kept', async () => {
+test('does not store a key that was added at another service', async () => {
   const { service, phone } = harness()
   const second = secondPhone(service)
   const added = await phone.addKey(await second.proposeKey())

@@ -32,27 +32,27 @@ export function parseCarriers(
   { path, sandbox, report }: { path: string; sandbox: boolean; report: ReportMistake },
 ): readonly CarrierSettings[] {
   const listed =
-    isObject(document) && Object.keys(document).length === 1 ? document.operators : undefined
+    isObject(document) && Object.keys(document).length === 1 ? document.carriers : undefined
   if (!Array.isArray(listed) || listed.length === 0) {
-    report(path, 'is not valid', 'one member, `operators`: a list of carriers')
+    report(path, 'is not valid', 'one member, `carriers`: a list of carriers')
     return []
   }
-  const operators = listed.flatMap(
+  const carriers = listed.flatMap(
     (entry, at) =>
-      parseOperator(entry, { at: `${path}: operators[${at}]`, path, sandbox, report }) ?? [],
+      parseCarrier(entry, { at: `${path}: carriers[${at}]`, path, sandbox, report }) ?? [],
   )
-  for (const twice of repeated(operators.map(({ name }) => name)))
+  for (const twice of repeated(carriers.map(({ name }) => name)))
     report(`${path}: name`, `${JSON.stringify(twice)} twice`, 'a different name for each carrier')
-  for (const twice of repeated(operators.flatMap(({ numberPrefixes }) => numberPrefixes)))
+  for (const twice of repeated(carriers.flatMap(({ numberPrefixes }) => numberPrefixes)))
     report(
       `${path}: number_prefixes`,
       `${JSON.stringify(twice)} twice`,
       'each prefix at one carrier only',
     )
-  return operators
+  return carriers
 }
 
-function parseOperator(
+function parseCarrier(
   entry: unknown,
   {
     at,

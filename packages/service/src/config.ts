@@ -61,7 +61,7 @@ export interface Config {
   readonly connections: ConnectionLimits
   readonly backendAddresses: BlockList | undefined
   /** The carriers to query about phone numbers. */
-  readonly operators: readonly CarrierSettings[]
+  readonly carriers: readonly CarrierSettings[]
   /** The apps and makers whose phones may register. */
   readonly phones: TrustedPhones
   readonly appLinks: AppLinks
@@ -95,7 +95,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * The configuration: a flag beats the environment, the environment beats the file that `BONDED_CONFIG` names.
+ * The configuration: a flag beats the environment, the environment beats the file that
+ * `BONDED_CONFIG` names.
  *
  * @throws {ConfigError} with every mistake
  */
@@ -170,11 +171,11 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   const backendAddresses = namedBackends === undefined ? undefined : parseAddresses(namedBackends)
   if (namedBackends !== undefined && backendAddresses === undefined)
     wrong('BONDED_BACKEND_ADDRESSES')
-  const operatorsFile = given('BONDED_CARRIER_OPERATORS')
-  const operators =
-    operatorsFile === undefined
+  const carriersFile = given('BONDED_CARRIERS')
+  const carriers =
+    carriersFile === undefined
       ? []
-      : readOperators(operatorsFile, { sandbox: stage !== 'production', mistakes })
+      : readCarriers(carriersFile, { sandbox: stage !== 'production', mistakes })
   const storedTestRoots = join(dataDir, 'test-roots.json')
   const files = {
     BONDED_PHONES: given('BONDED_PHONES'),
@@ -239,13 +240,15 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     trustedProxies: trustedProxies ?? 0,
     connections: connections ?? DEFAULT_CONNECTION_LIMITS,
     backendAddresses,
-    operators,
+    carriers,
     phones: trusted.phones,
     appLinks: trusted.appLinks,
   })
 }
 
-/** Every setting with the value that counts and where it comes from, whether or not it can be used. */
+/**
+ * Every setting with the value that counts and where it comes from, whether or not it can be used.
+ */
 export function chosenSettings(
   environment: NodeJS.ProcessEnv,
   flags: SettingFlags = {},
@@ -272,7 +275,10 @@ function withoutPassword(address: string): string {
   return address.replace(/(:\/\/[^/@:]*):[^/@]*@/, '$1:***@')
 }
 
-/** Reserved settings of features that do not exist yet. Accepted, so that a configuration with them is valid. */
+/**
+ * Reserved settings of features that do not exist yet. Accepted, so that a configuration with them
+ * is valid.
+ */
 const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS']
 
 function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
@@ -308,13 +314,13 @@ function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
   return raw
 }
 
-function readOperators(
+function readCarriers(
   path: string,
   { sandbox, mistakes }: { sandbox: boolean; mistakes: ConfigMistake[] },
 ): readonly CarrierSettings[] {
   if (!existsSync(path)) {
     mistakes.push({
-      setting: 'BONDED_CARRIER_OPERATORS',
+      setting: 'BONDED_CARRIERS',
       value: JSON.stringify(path),
       expected: 'a file that exists',
     })

@@ -145,7 +145,9 @@ export interface FileMistake {
   readonly expected: string
 }
 
-/** Reads the sections of a parsed file. Reports all mistakes; an invalid member gets its default. */
+/**
+ * Reads the sections of a parsed file. Reports all mistakes; an invalid member gets its default.
+ */
 export function readSections<F extends File>(
   parsed: unknown,
   file: F,

@@ -80,8 +80,8 @@ export const SETTINGS = [
     secret: false,
   },
   {
-    name: 'BONDED_CARRIER_OPERATORS',
-    key: 'carrier_operators',
+    name: 'BONDED_CARRIERS',
+    key: 'carriers',
     about: 'Carriers to query about phone numbers',
     fallback: 'no carrier is queried',
     expects: 'a YAML file of carriers',

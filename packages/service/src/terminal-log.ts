@@ -55,7 +55,9 @@ function stackOf(error: unknown): string {
   return `\n${stack ?? message ?? JSON.stringify(error)}`
 }
 
-/** Escapes everything that could move the cursor, change colors or reorder text; keeps line breaks. */
+/**
+ * Escapes everything that could move the cursor, change colors or reorder text; keeps line breaks.
+ */
 function visible(text: string): string {
   return text.replaceAll(
     /[^\P{C}\n]/gu,

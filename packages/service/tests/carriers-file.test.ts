@@ -8,7 +8,7 @@ import { inspect } from 'node:util'
 import { ConfigError, readConfig } from '../src/config.ts'
 import { CARRIER_MEMBERS } from '../src/carriers-file.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'bonded-operators-'))
+const folder = mkdtempSync(join(tmpdir(), 'bonded-carriers-'))
 const pem = ({ privateKey }: { privateKey: KeyObject }) =>
   privateKey.export({ format: 'pem', type: 'pkcs8' })
 const EC_KEY = pem(generateKeyPairSync('ec', { namedCurve: 'prime256v1' }))
@@ -39,12 +39,12 @@ const OTHER = {
 
 // JSON is YAML too.
 const fileOf = (document: unknown) => {
-  const path = join(folder, 'operators.yaml')
+  const path = join(folder, 'carriers.yaml')
   writeFileSync(path, JSON.stringify(document))
   return path
 }
 const read = (document: unknown, environment: NodeJS.ProcessEnv = {}) =>
-  readConfig({ ...environment, BONDED_CARRIER_OPERATORS: fileOf(document) })
+  readConfig({ ...environment, BONDED_CARRIERS: fileOf(document) })
 const mistakesOf = (document: unknown, environment: NodeJS.ProcessEnv = {}) => {
   try {
     read(document, environment)
@@ -56,12 +56,12 @@ const mistakesOf = (document: unknown, environment: NodeJS.ProcessEnv = {}) => {
 }
 
 test('disables carrier checks without the setting', () => {
-  assert.deepEqual(readConfig({}).operators, [])
+  assert.deepEqual(readConfig({}).carriers, [])
 })
 
 test('reads carriers with their defaults, and does not print a key', () => {
-  const { operators } = read({ operators: [ACME, OTHER] })
-  const seen = operators.map(({ key, ...rest }) => ({ ...rest, key: key.asymmetricKeyType }))
+  const { carriers } = read({ carriers: [ACME, OTHER] })
+  const seen = carriers.map(({ key, ...rest }) => ({ ...rest, key: key.asymmetricKeyType }))
   const { name, issuer, purpose } = ACME
   const both = { issuer, purpose, apiRoot: 'https://api.acme.example/open', clientId: 'bonded' }
   assert.deepEqual(seen, [
@@ -87,8 +87,8 @@ test('reads carriers with their defaults, and does not print a key', () => {
   const secret = EC_KEY.split('\n')[1] ?? ''
   assert.ok(
     secret.length > 20 &&
-      !inspect(operators, { depth: 9 }).includes(secret) &&
-      !JSON.stringify(operators).includes(secret),
+      !inspect(carriers, { depth: 9 }).includes(secret) &&
+      !JSON.stringify(carriers).includes(secret),
   )
 })
 
@@ -104,7 +104,7 @@ const WRONG: Readonly<Record<keyof typeof CARRIER_MEMBERS, readonly unknown[]>> 
   ],
   issuer: ['http://login.acme.example', 'https://login.acme.example#x', undefined],
   client_id: ['', 'two words', undefined],
-  private_key_file: ['missing.pem', 'weak.pem', 'ed.pem', 'operators.yaml', '', undefined],
+  private_key_file: ['missing.pem', 'weak.pem', 'ed.pem', 'carriers.yaml', '', undefined],
   key_id: ['', 1],
   flow: ['code', undefined],
   purpose: ['FraudPreventionAndDetection', 'dpv:One dpv:Two', undefined],
@@ -114,13 +114,13 @@ const WRONG: Readonly<Record<keyof typeof CARRIER_MEMBERS, readonly unknown[]>> 
 for (const [member, values] of Object.entries(WRONG)) {
   test(`${member}: what does not fit is one mistake that says what would`, () => {
     for (const value of values) {
-      const mistakes = mistakesOf({ operators: [{ ...ACME, [member]: value }] })
+      const mistakes = mistakesOf({ carriers: [{ ...ACME, [member]: value }] })
       assert.equal(
         mistakes.length,
         1,
         `${member} ${JSON.stringify(value)}: ${JSON.stringify(mistakes)}`,
       )
-      assert.match(String(mistakes[0]?.setting), new RegExp(`operators\\[0\\]\\.${member}$`))
+      assert.match(String(mistakes[0]?.setting), new RegExp(`carriers\\[0\\]\\.${member}$`))
       assert.equal(mistakes[0]?.expected, CARRIER_MEMBERS[member as keyof typeof CARRIER_MEMBERS])
     }
   })
@@ -128,36 +128,36 @@ for (const [member, values] of Object.entries(WRONG)) {
 
 test('reports all mistakes of all carriers at once, with those of other settings', () => {
   const mistakes = mistakesOf(
-    { operators: [{ ...ACME, flow: 'x', phone: '1' }, { ...OTHER, issuer: 1 }, 'acme'] },
+    { carriers: [{ ...ACME, flow: 'x', phone: '1' }, { ...OTHER, issuer: 1 }, 'acme'] },
     { BONDED_PORT: 'eighty' },
   )
   assert.equal(mistakes.length, 5)
 })
 
 test('rejects two carriers with one name or one prefix', () => {
-  assert.equal(mistakesOf({ operators: [ACME, ACME] }).length, 2)
+  assert.equal(mistakesOf({ carriers: [ACME, ACME] }).length, 2)
 })
 
 test('rejects a file that is missing or not a list of carriers', () => {
   for (const document of [
     {},
     [],
-    { operators: [] },
-    { operators: {} },
-    { operators: [ACME], more: 1 },
+    { carriers: [] },
+    { carriers: {} },
+    { carriers: [ACME], more: 1 },
     'x',
   ]) {
     assert.equal(mistakesOf(document).length, 1, JSON.stringify(document))
   }
   assert.throws(
-    () => readConfig({ BONDED_CARRIER_OPERATORS: join(folder, 'none.yaml') }),
-    /BONDED_CARRIER_OPERATORS: .*a file that exists/,
+    () => readConfig({ BONDED_CARRIERS: join(folder, 'none.yaml') }),
+    /BONDED_CARRIERS: .*a file that exists/,
   )
 })
 
 test('allows plain http for a local test carrier in a sandbox only', () => {
   const local = {
-    operators: [{ ...ACME, api_root: 'http://127.0.0.1:9091', issuer: 'http://localhost:9091' }],
+    carriers: [{ ...ACME, api_root: 'http://127.0.0.1:9091', issuer: 'http://localhost:9091' }],
   }
   assert.deepEqual(mistakesOf(local), [])
   const production = {

@@ -245,16 +245,16 @@ test('lets a screen decide about a scanned request, step by step', async () => {
   service.require = ['local_auth']
   const scanned = await phone.scan(service.payload)
   assert.equal('watch_token' in scanned.session(), false)
-  const asked: string[][] = []
+  const requested: string[][] = []
   const states: string[] = []
   const bonded = await scanned.approve({
     evidence: (required) => {
-      asked.push([...required])
+      requested.push([...required])
       return required.length === 0 ? 'locked' : 'carried'
     },
     onAnswer: ({ state }) => void states.push(state),
   })
-  assert.deepEqual(asked, [[], ['local_auth']])
+  assert.deepEqual(requested, [[], ['local_auth']])
   assert.deepEqual(states, ['step_up_required', 'bonded'])
   assert.equal(bonded.state, 'bonded')
   assert.equal(scanned.session().state, 'bonded')

@@ -14,8 +14,8 @@ export interface LanguageFiles {
 }
 
 /**
- * Reads the languages: each `<tag>.json` beside `en.json`. The index lists their integrity values by
- * lower-case tag, so that the script contains one integrity value instead of forty.
+ * Reads the languages: each `<tag>.json` beside `en.json`. The index lists their integrity values
+ * by lower-case tag, so that the script contains one integrity value instead of forty.
  */
 export async function readLanguages(
   folder: string,

@@ -41,9 +41,9 @@ export interface BondRequest {
    */
   readonly context?: unknown
   /**
-   * Called when the user presses Try again in the widget, after the promise has settled with another
-   * outcome than `bonded`. Start the request anew in it, with `requireBond`. The widget shows the
-   * button only if you pass this function.
+   * Called when the user presses Try again in the widget, after the promise has settled with
+   * another outcome than `bonded`. Start the request anew in it, with `requireBond`. The widget
+   * shows the button only if you pass this function.
    *
    * @example { action, context, onRetry: () => form.requestSubmit() }
    */

@@ -1,6 +1,6 @@
 /**
- * The loader of the hosted script, and the script's types. The script itself comes from the service,
- * never from this package, because only the service's script gets its fixes:
+ * The loader of the hosted script, and the script's types. The script itself comes from the
+ * service, never from this package, because only the service's script gets its fixes:
  *
  * @example const pulse = await loadPulse({ origin: 'https://bond.example' })
  */

@@ -64,7 +64,9 @@ export interface PhoneView {
   readonly refusal?: { readonly reason: string; readonly message: string }
 }
 
-/** What the phone received with its claim. The phone library has made every check that is listed. */
+/**
+ * What the phone received with its claim. The phone library has made every check that is listed.
+ */
 export function receivedRequest(session: ShownSession): ReceivedRequest {
   const { tenant_name, requesting_origin, display, expires_in_ms } = requestOf(session)
   return {

@@ -63,7 +63,9 @@ export class Attacker implements Disposable {
     return this.#view
   }
 
-  /** Applies at the bank in the name of the victim. Returns the session as the bank’s page has it. */
+  /**
+   * Applies at the bank in the name of the victim. Returns the session as the bank’s page has it.
+   */
   async start(victim: string): Promise<PublicSession | undefined> {
     this[Symbol.dispose]()
     this.#session = undefined

@@ -7,7 +7,9 @@ import { Button, Heading, Lead, Page, Warning } from './ui.tsx'
 
 const text = en.scanner
 
-/** Scans the QR code of a request. Each text is reported once, however often the camera reads it. */
+/**
+ * Scans the QR code of a request. Each text is reported once, however often the camera reads it.
+ */
 export function ScannerScreen({
   isUnreadable,
   onScan,

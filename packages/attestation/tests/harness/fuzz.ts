@@ -17,8 +17,8 @@ const MAX_GROWTH_BYTES = 512 * 1024 * 1024
 export const FUZZ_TIMEOUT_MS = SECONDS * 1_000 + 60_000
 
 /**
- * Passes altered copies of the samples to the verifier until the time has elapsed. It fails, with the
- * seed and the input, if the verifier throws, takes long, or leaks memory.
+ * Passes altered copies of the samples to the verifier until the time has elapsed. It fails, with
+ * the seed and the input, if the verifier throws, takes long, or leaks memory.
  *
  * @returns the number of inputs and the seed, for the report
  */

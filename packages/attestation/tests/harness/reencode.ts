@@ -16,8 +16,8 @@ const BIT_STRING = 0x03
 const CONSTRUCTED = 0x20
 
 /**
- * Encodes DER with one change at a time: an element doubled, emptied, followed by another one, with a
- * longer length, or with an indefinite one.
+ * Encodes DER with one change at a time: an element doubled, emptied, followed by another one, with
+ * a longer length, or with an indefinite one.
  */
 export function reencodeDer(bytes: Buffer): readonly Reencoded[] {
   const [root] = derNodes(bytes)
@@ -136,9 +136,9 @@ const MAP = 5
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 /**
- * Encodes CBOR with one change at a time: a value with a longer head, of indefinite length, tagged, in
- * a list, or doubled; a number as a float; a text after a byte order mark; a map or list reversed,
- * emptied, or with a member twice.
+ * Encodes CBOR with one change at a time: a value with a longer head, of indefinite length, tagged,
+ * in a list, or doubled; a number as a float; a text after a byte order mark; a map or list
+ * reversed, emptied, or with a member twice.
  */
 export function reencodeCbor(bytes: Buffer): readonly Reencoded[] {
   const [root, to] = cborNode(bytes, 0)

@@ -37,7 +37,9 @@ export function configCommand(): Command {
   return command
 }
 
-/** Hides secrets. The ids of root keys are shown, because they tell whether a rotation has arrived. */
+/**
+ * Hides secrets. The ids of root keys are shown, because they tell whether a rotation has arrived.
+ */
 function shown({ name, value, source, secret }: ChosenSetting): string {
   if (!secret || source === 'default') return value
   if (name !== 'BONDED_ROOT_KEYS') return '(hidden)'

@@ -55,8 +55,8 @@ export function describeEnd({ revokedAt }: Pick<KeyListing, 'revokedAt'>): strin
 }
 
 /**
- * The configuration that an operator hands to the integrator, in the names of the API description. A credential is named,
- * never shown: it is stored as a hash.
+ * The configuration that an operator hands to the integrator, in the names of the API description.
+ * A credential is named, never shown: it is stored as a hash.
  *
  * @param now to leave out revoked keys
  */

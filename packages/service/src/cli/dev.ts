@@ -27,15 +27,16 @@ type DemoExample = typeof import('@bonded/example-demo')
 type Activity = ReturnType<DemoExample['createActivity']>
 
 /**
- * `bonded dev`: a service, a demo bank and a simulated phone on one machine. Works in the repository
- * only.
+ * `bonded dev`: a service, a demo bank and a simulated phone on one machine. Works in the
+ * repository only.
  */
 export function devCommand(): Command {
   return new Command('dev')
     .description('Run a sandbox on this machine: the service, a demo bank and a simulated phone')
     .addOption(jsonOption('Print the addresses as JSON, and read no keys'))
     .action(async (options: Options) => {
-      // The test roots are created first: reading the configuration then trusts the simulated phone.
+      // The test roots are created first: reading the configuration then trusts the simulated
+      // phone.
       const { dataDir, environment } = readConfig(process.env, options)
       if (environment === 'production')
         throw new OperatorError('bonded dev runs a sandbox. Unset BONDED_ENVIRONMENT', {

@@ -63,7 +63,9 @@ export function openService(config: Config, given: ServiceParts = {}): Service {
   })
 }
 
-/** Runs `work` on the configured database and closes it. A service may be running on the same file. */
+/**
+ * Runs `work` on the configured database and closes it. A service may be running on the same file.
+ */
 export async function withService<T>(
   options: SettingFlags,
   work: (service: Service) => Promise<T>,

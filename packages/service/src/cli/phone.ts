@@ -25,7 +25,9 @@ interface RunOptions extends PhoneOptions {
   readonly wait: boolean
 }
 
-/** A command of the phone. `variants` are what `--as` accepts: none of them contradicts the verb. */
+/**
+ * A command of the phone. `variants` are what `--as` accepts: none of them contradicts the verb.
+ */
 interface Run {
   readonly verb: 'approve' | 'decline'
   readonly description: string
@@ -115,8 +117,8 @@ function originOption(): Option {
 }
 
 /**
- * Opens the phone whose keys are in `folder`, by default the data folder. With a service that trusts
- * the data folder's test roots it is an iPhone unless the options name another format.
+ * Opens the phone whose keys are in `folder`, by default the data folder. With a service that
+ * trusts the data folder's test roots it is an iPhone unless the options name another format.
  */
 export function phoneAt(
   options: SettingFlags & {

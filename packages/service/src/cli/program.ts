@@ -28,8 +28,8 @@ With --json, a command prints one JSON document. A failure is {"error":{"code","
 Run "bonded help <command>" for the options of a command.`
 
 /**
- * The tree of all commands, or of the one that is named. Help, completion and the reference page are
- * generated from this tree.
+ * The tree of all commands, or of the one that is named. Help, completion and the reference page
+ * are generated from this tree.
  */
 export async function bondedProgram(name = ''): Promise<Command> {
   const program = new Command('bonded')

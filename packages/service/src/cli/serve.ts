@@ -64,7 +64,7 @@ export async function serve(
     config.metricsPort === undefined
       ? undefined
       : started.use(await openFigures(config.metricsPort))
-  const carrier = config.operators.length === 0 ? undefined : await carrierOf(config.operators)
+  const carrier = config.carriers.length === 0 ? undefined : await carrierOf(config.carriers)
   const service = openService(config, {
     ...(figures && { meter: figures.meter }),
     ...(carrier && { carrier }),
@@ -123,10 +123,10 @@ const phonePage: LoadPhonePage = async () => {
 
 const METRICS_HOST = '127.0.0.1'
 
-async function carrierOf(operators: readonly CarrierSettings[]): Promise<CarrierProvider> {
+async function carrierOf(carriers: readonly CarrierSettings[]): Promise<CarrierProvider> {
   // Loaded here, because a service without carriers does not need the library.
   const { camaraCarrier } = await import('../adapters/carrier/camara.ts')
-  return camaraCarrier(operators, { clock: systemClock })
+  return camaraCarrier(carriers, { clock: systemClock })
 }
 
 /** The meter, and the listener that serves it. */
@@ -146,8 +146,8 @@ async function openFigures(port: number): Promise<{ readonly meter: Meter } & As
 }
 
 /**
- * Shuts down on the first SIGTERM or SIGINT; a second one ends the process at once. On a terminal it
- * prints that it waits, because open requests are completed first.
+ * Shuts down on the first SIGTERM or SIGINT; a second one ends the process at once. On a terminal
+ * it prints that it waits, because open requests are completed first.
  */
 export function closeOnSignal(
   { json }: Pick<Options, 'json'>,

@@ -72,7 +72,9 @@ export function tenantUpdateCommand(): Command {
     })
 }
 
-/** Keys that are restricted to a workflow the tenant does not have: the service rejects their use. */
+/**
+ * Keys that are restricted to a workflow the tenant does not have: the service rejects their use.
+ */
 function keysWithoutWorkflow(
   { workflows }: Tenant,
   keys: readonly KeyListing[],

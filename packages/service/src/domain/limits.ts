@@ -54,7 +54,9 @@ export const NEWCOMER_LIMIT: CountedLimit = {
   policy: '',
 }
 
-/** How many units of a `create` bucket are kept for networks that the tenant has not seen lately. */
+/**
+ * How many units of a `create` bucket are kept for networks that the tenant has not seen lately.
+ */
 export function reservedForNewcomers({ burst }: Limit): number {
   return burst === 1 ? 0 : Math.ceil(burst * NEWCOMER_SHARE)
 }

@@ -4,7 +4,9 @@ import { type TokenTimes, tokenTimes } from '../domain/subject-keys.ts'
 import type { DeviceToken } from '../ports/store.ts'
 import type { Service } from './service.ts'
 
-/** A new device token: the row that is stored, and the token with its times, which is shown once. */
+/**
+ * A new device token: the row that is stored, and the token with its times, which is shown once.
+ */
 export interface NewDeviceToken {
   readonly row: DeviceToken
   readonly token: Secret

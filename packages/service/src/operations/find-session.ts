@@ -6,7 +6,9 @@ import type { Tables, Work } from '../ports/store.ts'
 import type { PublishableKey, ServerCredential } from '../ports/tenant-table.ts'
 import type { Service } from './service.ts'
 
-/** A server credential or a publishable key: its tenant and scope decide which sessions it reads. */
+/**
+ * A server credential or a publishable key: its tenant and scope decide which sessions it reads.
+ */
 export type TenantKey = Pick<ServerCredential | PublishableKey, 'tenant' | 'scope'>
 
 interface Wanted {

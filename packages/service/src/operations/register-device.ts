@@ -39,9 +39,9 @@ export async function registerDevice(
   caller: PhoneCaller | { readonly kind: 'anonymous' },
   { approval, ...registration }: RegisterDeviceRequest,
 ): Promise<Result<Registered>> {
-  const asked = approvalOf(service, caller, { approval, registration })
-  if (!asked.ok) return asked
-  const approved = asked.value
+  const verified = approvalOf(service, caller, { approval, registration })
+  if (!verified.ok) return verified
+  const approved = verified.value
   if (approved !== undefined) {
     // Before the attestation, which costs far more. The store checks the approval again and uses it
     // up.

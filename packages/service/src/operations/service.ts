@@ -60,7 +60,9 @@ export interface AppLinks {
   readonly apple: readonly string[]
   readonly android: readonly {
     readonly packageName: string
-    /** SHA-256 of the signing certificates: upper-case hexadecimal bytes with colons between them. */
+    /**
+     * SHA-256 of the signing certificates: upper-case hexadecimal bytes with colons between them.
+     */
     readonly certificateDigests: readonly string[]
   }[]
 }

@@ -18,7 +18,10 @@ const TENANT = [
   '--workflow',
   'w:a',
 ]
-/** Within this a process manager sees it end, whatever its clients do. The usual ones kill after 10 s. */
+/**
+ * Within this a process manager sees it end, whatever its clients do. The usual ones kill after 10
+ * s.
+ */
 const ENDS_WITHIN_MS = 8_000
 
 test('closes channels with 1012 on SIGTERM and exits with 0 in time, even if a watcher is gone', {

@@ -164,7 +164,7 @@ test('never raises any of the four numbers when a phone reports less', () => {
       numbers.sensor_continuity.continuity_score,
     ]
   }
-  const asked = {
+  const requested = {
     number_verified: true,
     sim_swap_recent: false,
     device_status: 'active',
@@ -181,16 +181,20 @@ test('never raises any of the four numbers when a phone reports less', () => {
           local_auth: { ...local_auth, method },
           ...(sensor_continuity && { sensor_continuity }),
         }
-        const best = judge(whole, passport, asked)
+        const best = judge(whole, passport, requested)
         const lesser = [
-          judge({ local_auth: whole.local_auth }, passport, asked),
+          judge({ local_auth: whole.local_auth }, passport, requested),
           judge(
             { ...whole, local_auth: { ...whole.local_auth, result: 'failed' } },
             passport,
-            asked,
+            requested,
           ),
-          judge({ ...whole, local_auth: { ...whole.local_auth, method: 'none' } }, passport, asked),
-          judge(whole, undefined, asked),
+          judge(
+            { ...whole, local_auth: { ...whole.local_auth, method: 'none' } },
+            passport,
+            requested,
+          ),
+          judge(whole, undefined, requested),
           judge(whole, passport, {}),
         ]
         for (const less of lesser) assert.ok(less.every((value, at) => value <= (best[at] ?? 0)))
@@ -210,9 +214,9 @@ test('a carrier that was not queried adds nothing, whatever the finding', () => 
         device_status: 'unknown',
         source: 'none',
       }
-      const nobody: VerifiedEvidence = { ...rest, carrier: { ...carrier, source: 'none' } }
+      const withoutCarrier: VerifiedEvidence = { ...rest, carrier: { ...carrier, source: 'none' } }
       assert.deepEqual(
-        score(scoringInputOf(nobody)),
+        score(scoringInputOf(withoutCarrier)),
         score(scoringInputOf({ ...rest, carrier: silent } as VerifiedEvidence)),
       )
     }),

@@ -27,7 +27,10 @@ const carried = (of: number) => carriedSignals(of).sensor_continuity as SensorSi
 const memoryOf = (phone: TestPhone) =>
   h.service.store.read((tables) => tables.devices.motion(phone.device_id as DeviceId))
 
-/** What the service says of a window that a phone sends with a new session; its local authentication is always fresh. */
+/**
+ * What the service says of a window that a phone sends with a new session; its local authentication
+ * is always fresh.
+ */
 async function shows(phone: TestPhone, sensor_continuity: SensorSignal | undefined) {
   const session = await h.create({ workflow: 'credit_application' })
   await h.claim(phone, session)

@@ -56,9 +56,9 @@ test('a requirement is met by its own proof and missed without it', () => {
 })
 
 test('a higher band meets what a lower one would', () => {
-  const met = (asked: Requirement) =>
+  const met = (requested: Requirement) =>
     (['low', 'medium', 'high'] as const).filter(
-      (band) => missed(asks(asked), { band }).length === 0,
+      (band) => missed(asks(requested), { band }).length === 0,
     )
   assert.deepEqual(met('band:medium'), ['medium', 'high'])
   assert.deepEqual(met('band:high'), ['high'])

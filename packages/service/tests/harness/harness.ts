@@ -290,7 +290,9 @@ export async function harness(options: HarnessOptions = {}) {
     get running() {
       return running
     },
-    /** Stops the service and starts it again on the same file and, with `hosting`, the same port. */
+    /**
+     * Stops the service and starts it again on the same file and, with `hosting`, the same port.
+     */
     async restart() {
       await running[Symbol.asyncDispose]()
       running = await start()

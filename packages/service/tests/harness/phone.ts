@@ -16,7 +16,9 @@ import { seeded } from '../../../attestation/tests/harness/seeded.ts'
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
 const sha = (text: string) => sha256(text).toString('base64url')
 
-/** A phone with a real key whose requests a test can tamper with. @bonded/phone is the real client. */
+/**
+ * A phone with a real key whose requests a test can tamper with. @bonded/phone is the real client.
+ */
 export interface TestPhone {
   readonly privateKey: KeyObject
   readonly device_id: string
@@ -83,7 +85,9 @@ export function assertion(phone: TestPhone, payload: string, tampering: Tamperin
   }
 }
 
-/** The signals of a carried phone: by default 60 s of walking and handling. Every second differs. */
+/**
+ * The signals of a carried phone: by default 60 s of walking and handling. Every second differs.
+ */
 export function carriedSignals(now: number, seconds = 60): EvidenceSignals {
   const next = seeded(now % 2 ** 32)
   const any = () => next(10_000) / 10_000
@@ -150,7 +154,9 @@ export function tokenRequest(
   }
 }
 
-/** The `approval` of POST /devices: the phone's assertion over the registration of a further key. */
+/**
+ * The `approval` of POST /devices: the phone's assertion over the registration of a further key.
+ */
 export function approvalRequest(
   phone: TestPhone,
   registration: { readonly challenge: string; readonly format: string },

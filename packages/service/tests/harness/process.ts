@@ -109,7 +109,10 @@ export function machine(
   }
 }
 
-/** Polls until the condition has a result. It is for other processes, whose clock a test cannot move. */
+/**
+ * Polls until the condition has a result. It is for other processes, whose clock a test cannot
+ * move.
+ */
 export async function until<T>(
   condition: () => Promise<T | undefined>,
   withinMs: number,

@@ -7,7 +7,9 @@ export interface RawClient extends Disposable {
   readonly send: (bytes: string | Buffer) => void
   /** All received text, once the service has closed the connection. */
   readonly closed: Promise<string>
-  /** The received text, once it contains `wanted` that often. Rejects if the connection ends first. */
+  /**
+   * The received text, once it contains `wanted` that often. Rejects if the connection ends first.
+   */
   readonly until: (wanted: string, times?: number) => Promise<string>
 }
 

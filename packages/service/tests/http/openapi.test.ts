@@ -66,7 +66,7 @@ test('documents the limits of every endpoint and the limit headers of its answer
   }
 })
 
-test('contains the completion secret only in the answer to create', () => {
+test('contains the completion secret only in the response to create', () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const shapes = Object.values(operation.responses).map(

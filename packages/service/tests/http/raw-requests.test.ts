@@ -108,7 +108,7 @@ test('serves HTTP/1.0 and closes the connection', async () => {
   assert.match(answer, /^HTTP\/1.1 200 [^]*"version"/)
 })
 
-test('sends one answer to an upgrade request with a body, and does not parse the body as a request', async () => {
+test('sends one response to an upgrade request with a body, and does not parse the body as a request', async () => {
   for (const path of ['/version', `/sessions/sess_${'0'.repeat(22)}`, '/api/v1/sessions']) {
     const smuggled = rawRequest('GET /health/alive')
     const answer = await answerTo(

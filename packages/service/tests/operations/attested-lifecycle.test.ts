@@ -114,7 +114,10 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
   })
 }
 
-/** Every call of the phone on a new session is refused in the one way, and the tenant's timeline says why. */
+/**
+ * Every call of the phone on a new session is refused in the one way, and the tenant's timeline
+ * says why.
+ */
 async function assertUseless(h: Harness, phone: TestPhone, step: string): Promise<void> {
   const session = await h.create()
   const seen = {
@@ -197,8 +200,8 @@ test('accepts evidence that this test signs like the service’s own', async () 
 
 test('asks the phone to retry while the Android revocation list is unknown, and keeps its challenge valid', async () => {
   let google = false
-  const fetch: typeof EMPTY_REVOCATION_LIST = (...asked) =>
-    google ? EMPTY_REVOCATION_LIST(...asked) : Promise.reject(new Error('no way to Google'))
+  const fetch: typeof EMPTY_REVOCATION_LIST = (...requested) =>
+    google ? EMPTY_REVOCATION_LIST(...requested) : Promise.reject(new Error('no way to Google'))
   await using h = await harness({ attestation: (clock) => withProductionRoots(clock, fetch) })
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const body = { format: 'android-key', challenge, ...androidKey().register(challenge) }

@@ -160,9 +160,9 @@ test('shows the claimed nonce to the phone that claimed it, whichever nonce it s
   const phone = await h.register()
   await h.claim(phone, session)
   h.clock.advance(31_000)
-  const asked = await h.view(phone, await current(session))
-  assert.deepEqual([asked.nonce, asked.challenge_expires_in_ms], [session.nonce, 89_000])
-  assert.equal((await h.attest(phone, asked)).body.state, 'bonded')
+  const requested = await h.view(phone, await current(session))
+  assert.deepEqual([requested.nonce, requested.challenge_expires_in_ms], [session.nonce, 89_000])
+  assert.equal((await h.attest(phone, requested)).body.state, 'bonded')
 })
 
 test('expires a session at the instant of expires_at, and stops returning it an hour after its end', async () => {

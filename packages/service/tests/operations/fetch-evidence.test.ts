@@ -49,7 +49,10 @@ const moved = fc.oneof(
 type Change = (evidence: VerifiedEvidence) => object
 const later = (time: string, ms: number) => new Date(Date.parse(time) + ms).toISOString()
 const ms = fc.integer({ min: -300_000, max: 300_000 }).filter((shift) => shift !== 0)
-/** Everything a summary says, said otherwise: its times, its key, its findings, and what no version of ours says. */
+/**
+ * Everything a summary says, said otherwise: its times, its key, its findings, and what no version
+ * of ours says.
+ */
 const change: fc.Arbitrary<Change> = fc.oneof(
   ms.map((shift) => (evidence: VerifiedEvidence) => ({
     ...evidence,
@@ -166,7 +169,10 @@ test('rejects a summary with another session, device, tenant, nonce, time or key
   )
 })
 
-/** Two sessions of each tenant, each with two codes that are good now, and a summary for one place among them. */
+/**
+ * Two sessions of each tenant, each with two codes that are good now, and a summary for one place
+ * among them.
+ */
 async function mint(minted: Place) {
   const sessions = await Promise.all(
     tenants.map((tenant) => Promise.all([0, 1].map(() => h.create(undefined, tenant)))),
@@ -230,7 +236,10 @@ function shifted(from: Place, by: Partial<Place>): Place {
   }
 }
 
-/** Another letter of the alphabet in one place, which is another value: the last one only counts in part. */
+/**
+ * Another letter of the alphabet in one place, which is another value: the last one only counts in
+ * part.
+ */
 function otherLetter(text: string, at: number): string {
   const place = Math.min(at, text.length - 2)
   return `${text.slice(0, place)}${text[place] === 'A' ? 'B' : 'A'}${text.slice(place + 1)}`

@@ -23,7 +23,9 @@ import { startService, composeService } from '../../src/compose.ts'
 import { MANY_CONNECTIONS } from '../harness/harness.ts'
 import { NO_SCRIPT } from '../harness/no-script.ts'
 
-/** A service that trusts the test roots in its data folder, and the phone that keeps its keys there. */
+/**
+ * A service that trusts the test roots in its data folder, and the phone that keeps its keys there.
+ */
 async function besideEachOther(environment: 'sandbox' | 'production') {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-beside-'))
   loadTestAuthority(folder)
@@ -53,7 +55,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
     attestation: createAttestation(phones, {
       origin,
       clock: systemClock,
-      fetch: () => Promise.reject(new Error('a test asks nobody outside')),
+      fetch: () => Promise.reject(new Error('no network in tests')),
     }),
   })
   const running = await startService(service, {

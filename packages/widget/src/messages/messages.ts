@@ -8,8 +8,8 @@ interface ScreenText {
 }
 
 /**
- * All texts of the widget, as plain data: a language is one JSON file of this shape. A text contains
- * the placeholders of the English one, such as `{time}`.
+ * All texts of the widget, as plain data: a language is one JSON file of this shape. A text
+ * contains the placeholders of the English one, such as `{time}`.
  */
 export interface Messages {
   readonly screens: Record<ScreenName, ScreenText>

@@ -26,8 +26,8 @@ const LOADS = Symbol.for('bonded.pulse.loads')
  * Loads the hosted script from the service, once per page, and returns the page's `Pulse`. A page
  * that loaded the script by a tag gets that one. After a failure, the next call tries again.
  *
- * @throws PulseLoadError as a rejection: for wrong options, outside a browser, for a script that was
- * blocked or not found, and for a `Pulse` of another origin or version
+ * @throws PulseLoadError as a rejection: for wrong options, outside a browser, for a script that
+ * was blocked or not found, and for a `Pulse` of another origin or version
  *
  * @example const pulse = await loadPulse({ origin: 'https://bond.example' })
  */

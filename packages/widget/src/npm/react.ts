@@ -4,7 +4,9 @@ import type { BondOutcome } from '../outcome.ts'
 import { type LoadOptions, loadPulse } from './load-pulse.ts'
 import { nameContainer } from './name-container.ts'
 
-/** The options of `loadPulse`, `Pulse.init` and `Pulse.requireBond`, and what the page does next. */
+/**
+ * The options of `loadPulse`, `Pulse.init` and `Pulse.requireBond`, and what the page does next.
+ */
 export interface PulseBondProps extends LoadOptions, Omit<Setup, 'containerId'>, BondRequest {
   /** Receives the outcome once. Your backend then verifies the session before it acts. */
   readonly onOutcome: (outcome: BondOutcome) => void

@@ -11,7 +11,8 @@ type Patterns = (boolean | undefined)[][]
  * Encodes a text as a QR code (ISO/IEC 18004) in byte mode with error correction level M, in the
  * smallest version that holds the text. The quiet zone is not included.
  *
- * @throws RangeError for a text of more than 666 bytes: a larger code could not be scanned from the widget
+ * @throws RangeError for a text of more than 666 bytes: a larger code could not be scanned from the
+ * widget
  */
 export function encodeQr(text: string): Modules {
   const bytes = new TextEncoder().encode(text)

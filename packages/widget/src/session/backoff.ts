@@ -1,7 +1,9 @@
 import { backoffMs } from '@bonded/contract'
 import type { Instant } from './snapshot.ts'
 
-/** The widget gives up after an outage of this length: longer than a tunnel, shorter than patience. */
+/**
+ * The widget gives up after an outage of this length: longer than a tunnel, shorter than patience.
+ */
 const LOST_AFTER_MS = 30_000
 /** The jitter keeps the pages of a restarted service from returning together. */
 const POLICY = { firstMs: 300, factor: 2, longestMs: 5_000, jitter: 0.5 }

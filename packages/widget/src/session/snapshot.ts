@@ -55,7 +55,9 @@ export interface Tenant {
   readonly logo: string | null
 }
 
-/** How to watch the session that a backend or the service returned; undefined if it lacks members. */
+/**
+ * How to watch the session that a backend or the service returned; undefined if it lacks members.
+ */
 export function readAddress(view: unknown): SessionAddress | undefined {
   const {
     id,
@@ -133,7 +135,9 @@ function readCode(view: Members, now: Instant): Code | null {
   return { payload, link, rotatesAt: now + rotatesInMs, expiresAt: now + expiresInMs }
 }
 
-/** Whether a text is an http or https address. Only such an address may become a link or be fetched. */
+/**
+ * Whether a text is an http or https address. Only such an address may become a link or be fetched.
+ */
 export function isWebAddress(value: unknown): value is string {
   return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
 }

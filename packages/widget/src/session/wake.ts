@@ -13,8 +13,8 @@ export function onSleep(sleep: (isFinal: boolean) => void): () => void {
 }
 
 /**
- * Calls back when the page becomes active: visible, restored from the back-forward cache, resumed or
- * online. Timers and sockets stop in a suspended page.
+ * Calls back when the page becomes active: visible, restored from the back-forward cache, resumed
+ * or online. Timers and sockets stop in a suspended page.
  *
  * @returns a function that removes the listeners
  */

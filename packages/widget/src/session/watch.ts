@@ -26,7 +26,9 @@ const GRACE_MS = 1_000
  * If the first answer takes longer than this, the widget also sends GET while the channel opens.
  */
 const FIRST_ANSWER_MS = 500
-/** After this many channels that never opened or went silent, the network counts as blocking them. */
+/**
+ * After this many channels that never opened or went silent, the network counts as blocking them.
+ */
 const BLOCKED_AFTER = 2
 /** Bad frame and superseded: a new channel would end the same way. */
 const DO_NOT_RETURN: readonly number[] = [CLOSE.badFrame, CLOSE.superseded]

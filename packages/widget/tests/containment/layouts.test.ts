@@ -191,7 +191,9 @@ for (const [name, { isEarly, show, expected = 'ok', viewport, ...scene }] of Obj
     assert.equal((await outcome(page)).state, 'bonded')
   })
 
-/** A picture can be taken before the browser has drawn the latest layers, so a second one decides. */
+/**
+ * A picture can be taken before the browser has drawn the latest layers, so a second one decides.
+ */
 async function readFrom(page: Page): Promise<string> {
   try {
     return readQr(await page.screenshot())

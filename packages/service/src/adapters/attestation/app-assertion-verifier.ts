@@ -7,9 +7,9 @@ import type { AssertionVerifier } from '../../ports/devices.ts'
 import { publicKeyOf } from './public-key-cache.ts'
 
 /**
- * Verifies assertions of the formats `software` and `android-key` (protocol 5). They have the form of
- * WebAuthn: a signature over the authenticator data and the client data hash. The app id must be the
- * one stored with the device.
+ * Verifies assertions of the formats `software` and `android-key` (protocol 5). They have the form
+ * of WebAuthn: a signature over the authenticator data and the client data hash. The app id must be
+ * the one stored with the device.
  */
 export const appAssertionVerifier: AssertionVerifier = {
   verify({ device, payload, appAttest }) {

@@ -24,7 +24,10 @@ export interface AttestationOptions {
   readonly onFetchFailure?: (failure: unknown) => void
 }
 
-/** The attestation of the trusted phones. A format without any app is not enabled; browsers' keys need none. */
+/**
+ * The attestation of the trusted phones. A format without any app is not enabled; browsers' keys
+ * need none.
+ */
 export function createAttestation(phones: TrustedPhones, means: AttestationOptions): Attestation {
   const { apple, android } = phones
   const { fetch, clock, origin, onFetchFailure: onFailure } = means

@@ -7,8 +7,8 @@ import { GenerationCache } from '../cache/generation-cache.ts'
 const cache = new GenerationCache<string, KeyObject>(5_000)
 
 /**
- * Returns the key object of a device, or undefined where Node cannot read the stored key. The key of
- * a key id never changes, so a cached one cannot be stale.
+ * Returns the key object of a device, or undefined where Node cannot read the stored key. The key
+ * of a key id never changes, so a cached one cannot be stale.
  */
 export function publicKeyOf(device: Pick<Device, 'keyId' | 'publicKey'>): KeyObject | undefined {
   const cached = cache.get(device.keyId)

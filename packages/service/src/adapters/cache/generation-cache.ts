@@ -8,7 +8,9 @@ export class GenerationCache<Key, Value> {
   #newer = new Map<Key, Value>()
   #older = new Map<Key, Value>()
 
-  /** @param maxEntries entries in both generations together; Infinity where the owner calls `turn` */
+  /**
+   * @param maxEntries entries in both generations together; Infinity where the owner calls `turn`
+   */
   constructor(maxEntries: number) {
     this.#maxNewer = maxEntries / 2
   }

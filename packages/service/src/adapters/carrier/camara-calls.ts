@@ -79,7 +79,9 @@ export function swappedSince(
 
 export type DeviceStatus = 'active' | 'inactive'
 
-/** Only a fresh report counts as `active`. A report of `inactive` is valid until the next report. */
+/**
+ * Only a fresh report counts as `active`. A report of `inactive` is valid until the next report.
+ */
 export function deviceStatus(
   { reachable, lastStatusTime }: Members,
   now: number,

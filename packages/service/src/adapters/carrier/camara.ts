@@ -44,7 +44,9 @@ const NO_CARRIER: CarrierAnswers = {
   deviceStatus: unknown('no_operator'),
 }
 
-/** The carrier with the longest matching prefix: a small carrier's range is inside its country's. */
+/**
+ * The carrier with the longest matching prefix: a small carrier's range is inside its country's.
+ */
 function carrierFor(carriers: readonly Carrier[], number: string): Carrier | undefined {
   const matches = carriers.flatMap((carrier) =>
     carrier.settings.numberPrefixes

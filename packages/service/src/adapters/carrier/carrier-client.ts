@@ -18,7 +18,9 @@ import {
   swappedSince,
 } from './camara-calls.ts'
 
-/** Long enough for the repeated check of a step-up; short enough that the next session sees a swap. */
+/**
+ * Long enough for the repeated check of a step-up; short enough that the next session sees a swap.
+ */
 const SWAP_CACHED_MS = 60_000
 /** A token with less time left is not reused, because the carrier could reject it. */
 const TOKEN_MARGIN_MS = 10_000

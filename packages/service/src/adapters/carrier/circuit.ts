@@ -25,8 +25,8 @@ export interface Circuit {
 }
 
 /**
- * The circuit starts closed and opens after consecutive outages. Then it is half-open: it admits one
- * call, and the answer closes or reopens it.
+ * The circuit starts closed and opens after consecutive outages. Then it is half-open: it admits
+ * one call, and the answer closes or reopens it.
  */
 export function circuit(clock: Clock): Circuit {
   let outages = 0

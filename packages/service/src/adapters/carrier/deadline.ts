@@ -5,9 +5,15 @@ import { type Answer, unknown } from './answer.ts'
 export interface Deadline extends Disposable {
   readonly expiresAt: number
   readonly signal: AbortSignal
-  /** Resolves to the answer or to `timeout`, whichever is first. A rejected promise becomes `failed`. */
+  /**
+   * Resolves to the answer or to `timeout`, whichever is first. A rejected promise becomes
+   * `failed`.
+   */
   race<T>(answer: Promise<Answer<T>>): Promise<Answer<T>>
-  /** Waits until the time, in epoch milliseconds. Resolves to false at once if it is past the deadline. */
+  /**
+   * Waits until the time, in epoch milliseconds. Resolves to false at once if it is past the
+   * deadline.
+   */
   waitUntil(time: number): Promise<boolean>
 }
 

@@ -69,7 +69,9 @@ function membersOf(text: string): Reply['members'] {
     : undefined
 }
 
-/** Parses `Retry-After` in seconds. The date form is ignored, because it needs synchronized clocks. */
+/**
+ * Parses `Retry-After` in seconds. The date form is ignored, because it needs synchronized clocks.
+ */
 function retryAfterMs(response: Response): number | undefined {
   const text = response.headers.get('retry-after') ?? ''
   return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined

@@ -179,7 +179,9 @@ function tokenOf(answer: Answer<Members>): Answer<AccessToken> {
   return learned({ value, expiresInMs: seconds * 1000 })
 }
 
-/** Fetches and caches the endpoints that the issuer publishes. Concurrent callers share one fetch. */
+/**
+ * Fetches and caches the endpoints that the issuer publishes. Concurrent callers share one fetch.
+ */
 function discovery(
   { issuer }: OpenIdSettings,
   clock: Clock,

@@ -11,7 +11,9 @@ export interface TtlCache<T> {
   delete(name: string): void
 }
 
-/** Makes a bounded cache whose values expire. When full, it drops the least recently used values. */
+/**
+ * Makes a bounded cache whose values expire. When full, it drops the least recently used values.
+ */
 export function ttlCache<T>(clock: Clock): TtlCache<T> {
   const cache = new GenerationCache<string, { readonly value: T; readonly expiresAt: number }>(
     MAX_ENTRIES,

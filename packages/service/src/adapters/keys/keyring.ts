@@ -35,8 +35,8 @@ const CHALLENGE_MAC_BYTES = 16
 const BLOCK_BYTES = 16
 const ORDER_BYTES = 4
 /**
- * Short enough that many movements share each fingerprint, so that it reveals none. Long enough that
- * the few hundred fingerprints of a phone rarely collide by chance.
+ * Short enough that many movements share each fingerprint, so that it reveals none. Long enough
+ * that the few hundred fingerprints of a phone rarely collide by chance.
  */
 const MARK_BYTES = 3
 
@@ -71,8 +71,8 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       stepNonces: [],
     }),
   )
-  // AES of one block is a keyed hash at a tenth of the cost of a MAC. ECB has no state between blocks,
-  // so one cipher object serves every call.
+  // AES of one block is a keyed hash at a tenth of the cost of a MAC. ECB has no state between
+  // blocks, so one cipher object serves every call.
   const markCiphers = new Map<string, Cipheriv>()
   const markCipher = (keyId: string): Cipheriv => {
     const cached = markCiphers.get(keyId)

@@ -28,8 +28,9 @@ export function rootKeysOf({
 }
 
 /**
- * Only the owner may read the file. A hard link publishes it whole or not at all, even if the disk is
- * full or the process dies. Of two processes that start at once, one creates it and both read it.
+ * Only the owner may read the file. A hard link publishes it whole or not at all, even if the disk
+ * is full or the process dies. Of two processes that start at once, one creates it and both read
+ * it.
  */
 function readOrCreateRootKeys(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })

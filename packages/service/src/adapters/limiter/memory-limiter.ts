@@ -5,8 +5,8 @@ import type { Limiter, Take, Taken } from '../../ports/limiter.ts'
 import { GenerationCache } from '../cache/generation-cache.ts'
 
 /**
- * Two generations of the longest keys take 10 MB. To make the limiter drop a bucket early, an attacker
- * needs this many other keys that are granted a unit in the meantime.
+ * Two generations of the longest keys take 10 MB. To make the limiter drop a bucket early, an
+ * attacker needs this many other keys that are granted a unit in the meantime.
  */
 const MAX_KEYS_A_GENERATION = 20_000
 

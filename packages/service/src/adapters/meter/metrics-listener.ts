@@ -62,8 +62,8 @@ function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether the Host header names this machine. A web page can resolve its own domain to 127.0.0.1 and
- * read this server (DNS rebinding), but its browser sends that domain as the Host.
+ * Whether the Host header names this machine. A web page can resolve its own domain to 127.0.0.1
+ * and read this server (DNS rebinding), but its browser sends that domain as the Host.
  */
 function namesLoopback({ headers, rawHeaders }: IncomingMessage): boolean {
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')

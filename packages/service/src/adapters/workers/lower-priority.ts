@@ -4,8 +4,8 @@ const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority
 
 /**
  * Lowers the scheduling priority of the calling worker thread, so that its long work does not delay
- * other requests. On Linux a thread has its own priority. On other systems this does nothing, because
- * it would slow the whole process.
+ * other requests. On Linux a thread has its own priority. On other systems this does nothing,
+ * because it would slow the whole process.
  */
 export function lowerPriority(): void {
   if (process.platform !== 'linux') return

@@ -43,8 +43,9 @@ const LIMITS: WorkerOptions['resourceLimits'] = {
 }
 
 /**
- * Runs tasks on a few worker threads with a bounded queue. The pool terminates a worker that exceeds
- * its deadline and starts a new one for the next task, so no task delays another for longer.
+ * Runs tasks on a few worker threads with a bounded queue. The pool terminates a worker that
+ * exceeds its deadline and starts a new one for the next task, so no task delays another for
+ * longer.
  */
 export class WorkerPool<Answer> implements AsyncDisposable {
   readonly #options: PoolOptions

@@ -44,9 +44,9 @@ export async function inspectDevice(service: Service, id: DeviceId): Promise<Hel
 export const DEVICE_VERBS = { block: 'blocked', unblock: 'unblocked', remove: 'removed' } as const
 
 /**
- * Blocks a device, unblocks a blocked or suspect one, or removes one permanently. The service rejects
- * the next call of a blocked or removed device. Its live sessions continue; their timelines record
- * the change.
+ * Blocks a device, unblocks a blocked or suspect one, or removes one permanently. The service
+ * rejects the next call of a blocked or removed device. Its live sessions continue; their timelines
+ * record the change.
  *
  * @throws {OperatorError} where the device does not exist, or cannot change in this way
  */

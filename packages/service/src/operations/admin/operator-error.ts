@@ -41,7 +41,9 @@ export function keyNotFound(): OperatorError {
   })
 }
 
-/** The error for a subject that does not exist: no device of it is stored, and it is not blocked. */
+/**
+ * The error for a subject that does not exist: no device of it is stored, and it is not blocked.
+ */
 export function subjectNotFound(id: SubjectId): OperatorError {
   return new OperatorError(`no subject ${id}`, { code: 'not_found' })
 }

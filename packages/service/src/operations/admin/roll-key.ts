@@ -15,7 +15,8 @@ export interface RolledKey {
 }
 
 /**
- * Issues a key with the same tenant, scope and name, and revokes the old one after the grace period.
+ * Issues a key with the same tenant, scope and name, and revokes the old one after the grace
+ * period.
  *
  * @throws {OperatorError} where the key does not exist, is revoked, or is already being rolled
  */

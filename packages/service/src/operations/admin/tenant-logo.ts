@@ -4,8 +4,8 @@ import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
 
 /**
- * Sets or removes the logo that the widget shows beside the tenant's name. A running service applies
- * it within a second.
+ * Sets or removes the logo that the widget shows beside the tenant's name. A running service
+ * applies it within a second.
  *
  * @throws {OperatorError} where the tenant does not exist or the file is not a logo
  */

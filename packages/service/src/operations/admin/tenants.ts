@@ -31,7 +31,8 @@ export interface TenantKeys {
 }
 
 /**
- * Creates a tenant with its first two keys. The server credential is shown once and stored as a hash.
+ * Creates a tenant with its first two keys. The server credential is shown once and stored as a
+ * hash.
  *
  * @throws {OperatorError} where the tenant is not valid
  */
@@ -72,7 +73,9 @@ function checkName(name: string): void {
     )
 }
 
-/** Rejects a tenant that breaks protocol 3: each origin must be one that only its own pages have. */
+/**
+ * Rejects a tenant that breaks protocol 3: each origin must be one that only its own pages have.
+ */
 export function checkTenant({ environment, origins, workflows, demo }: NewTenant): void {
   if (demo && environment !== 'sandbox')
     throw new OperatorError('only a sandbox tenant can be a demo tenant', { code: 'invalid' })

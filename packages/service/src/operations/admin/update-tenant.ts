@@ -22,8 +22,8 @@ export interface TenantChange {
 const MAX_ATTEMPTS = 5
 
 /**
- * Changes the name, origins and workflows of a tenant. A running service applies it within a second.
- * Sessions that already exist keep the policy of their workflow.
+ * Changes the name, origins and workflows of a tenant. A running service applies it within a
+ * second. Sessions that already exist keep the policy of their workflow.
  *
  * @throws {OperatorError} where the tenant does not exist or the result is not a valid tenant
  */

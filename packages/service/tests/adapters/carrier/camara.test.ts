@@ -107,7 +107,9 @@ test('does not verify a number of another phone', { skip }, async () => {
   assert.deepEqual(await setting.check(), { finding: { ...WELL, number_verified: false } })
 })
 
-/** Where the carrier does not go back as far as asked: what the date of the last change amounts to. */
+/**
+ * Where the carrier does not go back as far as asked: what the date of the last change amounts to.
+ */
 const DATES: readonly [string, Subscriber, boolean, string?][] = [
   ['within the window', { latestSimChange: ago(9 * DAY_MS) }, true],
   ['before the window', { latestSimChange: ago(11 * DAY_MS) }, false],

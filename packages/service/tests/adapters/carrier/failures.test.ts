@@ -75,11 +75,11 @@ test('opens the circuit for 30 s after five consecutive outages, then lets one p
   fakeCarrier.moods.set(PATHS.token, { raw: '', status: 500 })
   for (let time = 0; time < OUTAGES_TO_OPEN; time++)
     assert.equal((await check()).note, everywhere('server_error'))
-  const asked = fakeCarrier.requests.length
+  const requested = fakeCarrier.requests.length
   assert.deepEqual(await check(), { finding: UNKNOWN, note: everywhere('circuit_open') })
   clock.advance(OPEN_MS - 1)
   assert.equal((await check()).note, everywhere('circuit_open'))
-  assert.equal(fakeCarrier.requests.length, asked)
+  assert.equal(fakeCarrier.requests.length, requested)
 
   clock.advance(1)
   fakeCarrier.moods.set(PATHS.token, 'hang')

@@ -102,7 +102,7 @@ test('drops full buckets under a load of 1,000 new keys per second', () => {
     clock.advance(1_000)
   }
   // A bucket of `create` is full again after ten seconds, and is dropped one generation later.
-  assert.ok(maxSize >= 10_000 && maxSize <= 21_000, `${maxSize} kept`)
+  assert.ok(maxSize >= 10_000 && maxSize <= 21_000, `${maxSize} buckets`)
   clock.advance(60_000)
   void limiter.take([{ limit: USUAL_LIMITS.create, key: 'one more' }])
   assert.equal(limiter.size(), 1)
@@ -120,7 +120,7 @@ test('stays within its bound under a burst of keys and keeps the buckets in use'
         : 0
   }
   assert.equal(granted, 10)
-  assert.ok(limiter.size() <= 2_000, `${limiter.size()} kept`)
+  assert.ok(limiter.size() <= 2_000, `${limiter.size()} buckets`)
 })
 
 test('bounds its memory while callers come from ever new IPv4 and IPv6 networks', () => {
@@ -140,7 +140,7 @@ test('bounds its memory while callers come from ever new IPv4 and IPv6 networks'
     if (call % 1_000 === 0) maxSize = Math.max(maxSize, limiter.size())
   }
   // A call brings at~maxSize three keys after a generation was found to be full enough to turn.
-  assert.ok(maxSize <= 2_004, `${maxSize} kept`)
+  assert.ok(maxSize <= 2_004, `${maxSize} buckets`)
 })
 
 test('adds no key for a rejected call, so a flood from one network drops no other bucket', () => {
@@ -156,7 +156,7 @@ test('adds no key for a rejected call, so a flood from one network drops no othe
       })),
     )
   }
-  assert.ok(limiter.size() < 200, `${limiter.size()} kept`)
+  assert.ok(limiter.size() < 200, `${limiter.size()} buckets`)
   assert.equal((limiter.take([{ limit, key: '192.0.2.1' }]) as Taken).granted, false)
 })
 

@@ -8,7 +8,9 @@ import type { Instant } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { RevocationList } from '../../../ports/revocations.ts'
 
-/** How long a stale list stays usable, so that a weekend outage at Google blocks no registration. */
+/**
+ * How long a stale list stays usable, so that a weekend outage at Google blocks no registration.
+ */
 export const REVOCATION_GRACE_MS = 72 * 3_600_000
 /** The age limit for a response without `max-age`. */
 const DEFAULT_MAX_AGE_MS = 3_600_000

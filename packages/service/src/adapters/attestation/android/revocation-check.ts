@@ -5,7 +5,8 @@ import type { RevocationList } from '../../../ports/revocations.ts'
  * Checks that no certificate of a chain was revoked. Without a usable list the refusal is
  * `overloaded`, because the phone is not at fault.
  *
- * @param serials serial numbers of the chain's certificates; empty where Google's list does not apply
+ * @param serials serial numbers of the chain's certificates; empty where Google's list does not
+ * apply
  */
 export async function checkRevocation(
   serials: readonly string[],

@@ -7,14 +7,20 @@ import { type TaskOutcome, workerBeside, WorkerPool } from '../../workers/worker
 import type { PassportTrust } from './passport-trust.ts'
 import type { PassportTask, PassportVerdict } from './task.ts'
 
-/** A passport takes 2 to 18 ms of one core. Two workers leave CPU for other requests on a small machine. */
+/**
+ * A passport takes 2 to 18 ms of one core. Two workers leave CPU for other requests on a small
+ * machine.
+ */
 const WORKERS = 2
 /** With this limit a passport waits 0.5 s at most in a burst. */
 const MAX_WAITING = 48
 /** 100× the slowest verification, including the start of a worker. */
 const DEADLINE_MS = 3_000
 
-/** Protocol 7: the chip signs the first bytes of this digest, which binds its signature to one nonce. */
+/**
+ * Protocol 7: the chip signs the first bytes of this digest, which binds its signature to one
+ * nonce.
+ */
 const CHALLENGE_PREFIX = 'bond-aa/v1'
 const CHALLENGE_BYTES = 8
 

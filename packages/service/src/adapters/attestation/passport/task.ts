@@ -14,7 +14,9 @@ export interface PassportTask {
   readonly now: Instant
 }
 
-/** A worker's verdict. It contains no data of the holder but the issuing state and document number. */
+/**
+ * A worker's verdict. It contains no data of the holder but the issuing state and document number.
+ */
 export type PassportVerdict =
   | { readonly tier: 'none'; readonly step: PassiveAuthenticationStep | 'encoding' }
   | {

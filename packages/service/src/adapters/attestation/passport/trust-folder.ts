@@ -10,9 +10,9 @@ const CERTIFICATE_FILES = ['.cer', '.crt', '.der', '.pem']
 const MASTER_LIST_FILE = '.ml'
 
 /**
- * Reads the operator's trust folder. It trusts certificates (`.cer`, `.crt`, `.der`, `.pem`) directly
- * and master lists (`.ml`) whose signer one of those certificates issued. The certificates in its
- * folder `sandbox` apply to sandbox tenants only.
+ * Reads the operator's trust folder. It trusts certificates (`.cer`, `.crt`, `.der`, `.pem`)
+ * directly and master lists (`.ml`) whose signer one of those certificates issued. The certificates
+ * in its folder `sandbox` apply to sandbox tenants only.
  *
  * @throws {PassportTrustError} listing every unusable file
  */

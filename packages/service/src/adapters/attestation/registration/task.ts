@@ -28,7 +28,9 @@ export type RegistrationTask = {
 /** A worker's verdict. */
 export interface RegistrationVerdict {
   readonly result: Result<RegisteredKey>
-  /** Serials of an Android chain under Google's roots. The main thread has the list and checks them. */
+  /**
+   * Serials of an Android chain under Google's roots. The main thread has the list and checks them.
+   */
   readonly serials: readonly string[]
 }
 

@@ -41,14 +41,14 @@ test('android-key: rejects a chain with characters outside base64url', () => {
 })
 
 test('android-key: rejects a revoked certificate, and answers overloaded without a usable list', async () => {
-  const asked: (readonly string[])[] = []
+  const requested: (readonly string[])[] = []
   for (const [status, reason, step] of [
     ['revoked', 'attestation_invalid', 'revoked'],
     ['unknown', 'overloaded', 'revocation_unknown'],
   ] as const) {
     const list = {
       async check(serials: readonly string[]) {
-        asked.push(serials)
+        requested.push(serials)
         return status
       },
     }
@@ -57,7 +57,7 @@ test('android-key: rejects a revoked certificate, and answers overloaded without
     // Google's list does not apply below a test root.
     assert.equal((await checkRevocation([], list)).ok, true)
   }
-  assert.deepEqual(asked, [
+  assert.deepEqual(requested, [
     ['1', 'ab'],
     ['1', 'ab'],
   ])

@@ -28,10 +28,10 @@ function listService(answer: Answer = {}, snapshot: ReadonlySet<string> = new Se
     headers: { 'cache-control': 'max-age=3600' },
     ...answer,
   }
-  const asked: string[] = []
+  const requested: string[] = []
   const failures: unknown[] = []
   const fetch: FetchText = async (url) => {
-    asked.push(url)
+    requested.push(url)
     if (given.fails === true) throw new TypeError('fetch failed')
     const { status = 200, body = '', headers = {} } = given
     return {
@@ -50,7 +50,7 @@ function listService(answer: Answer = {}, snapshot: ReadonlySet<string> = new Se
     list,
     clock,
     given,
-    asked,
+    requested,
     failures,
     judge: (...serials: string[]) => list.check(serials),
   }
@@ -60,23 +60,23 @@ const revoked = (serial: string, status = 'REVOKED') =>
   JSON.stringify({ entries: { [serial]: { status, reason: 'KEY_COMPROMISE' } } })
 
 test('revocations: fetches the list on first use and caches it as long as Cache-Control allows', async () => {
-  const { judge, clock, asked } = listService()
+  const { judge, clock, requested } = listService()
   assert.equal(await judge('1', 'ab'), 'good')
   clock.advance(HOUR_MS - 1)
   assert.equal(await judge('1'), 'good')
-  assert.deepEqual(asked, [GOOGLE_STATUS_URL])
+  assert.deepEqual(requested, [GOOGLE_STATUS_URL])
   clock.advance(1)
   assert.equal(await judge('1'), 'good')
-  assert.equal(asked.length, 2)
+  assert.equal(requested.length, 2)
 })
 
 test('revocations: shares one fetch among concurrent registrations', async () => {
-  const { judge, asked } = listService()
+  const { judge, requested } = listService()
   assert.deepEqual(
     new Set(await Promise.all(Array.from({ length: 20 }, () => judge('1')))),
     new Set(['good']),
   )
-  assert.equal(asked.length, 1)
+  assert.equal(requested.length, 1)
 })
 
 for (const [what, entry, serial] of [
@@ -118,7 +118,7 @@ for (const [what, answer] of [
 }
 
 test('revocations: uses an old list during the grace period and treats no serial as good after it', async () => {
-  const { judge, given, clock, asked } = listService({ body: revoked('ab') })
+  const { judge, given, clock, requested } = listService({ body: revoked('ab') })
   assert.equal(await judge('1'), 'good')
   given.fails = true
   clock.advance(HOUR_MS + REVOCATION_GRACE_MS - 1)
@@ -127,9 +127,9 @@ test('revocations: uses an old list during the grace period and treats no serial
   clock.advance(1)
   assert.equal(await judge('1'), 'unknown')
   assert.equal(await judge('ab'), 'revoked')
-  const before = asked.length
+  const before = requested.length
   assert.equal(await judge('1'), 'unknown')
-  assert.equal(asked.length, before)
+  assert.equal(requested.length, before)
 })
 
 test('revocations: applies a newer list from the next check on', async () => {
@@ -158,14 +158,14 @@ for (const [cacheControl, age, keptMs] of [
       ...(cacheControl === null ? {} : { 'cache-control': cacheControl }),
       ...(age === null ? {} : { age }),
     }
-    const { judge, clock, asked } = listService({ headers })
+    const { judge, clock, requested } = listService({ headers })
     await judge('1')
     clock.advance(keptMs - 1)
     await judge('1')
-    assert.equal(asked.length, 1)
+    assert.equal(requested.length, 1)
     clock.advance(1)
     await judge('1')
-    assert.equal(asked.length, 2)
+    assert.equal(requested.length, 2)
   })
 }
 

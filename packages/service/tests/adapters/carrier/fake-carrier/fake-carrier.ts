@@ -42,7 +42,9 @@ export type Mood =
   | 'hang'
   | 'reset'
 
-/** Starts a local carrier: the published CAMARA APIs and an OpenID Connect provider, both strict. */
+/**
+ * Starts a local carrier: the published CAMARA APIs and an OpenID Connect provider, both strict.
+ */
 export async function startFakeCarrier({
   clock,
   ...given
