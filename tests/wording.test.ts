@@ -21,14 +21,14 @@ const found = files.flatMap((path) =>
 const isAllowed = ({ path, text }: { path: string; text: string }) =>
   ALLOWED.some((entry) => path === entry.path && text.includes(entry.text))
 
-test('documents, comments and test names contain no word that the style rules out', () => {
+test('documents, comments and test names contain no word of the list', () => {
   const reported = found
     .filter((hit) => !isAllowed(hit))
     .map(({ path, line, word, text }) => `${path}:${line} "${word}" in: ${text}`)
   assert.deepEqual(reported, [])
 })
 
-test('every allowed text still contains a word that the style rules out', () => {
+test('each exception of the word list is still needed', () => {
   const unused = ALLOWED.filter(
     (entry) => !found.some((hit) => hit.path === entry.path && hit.text.includes(entry.text)),
   )

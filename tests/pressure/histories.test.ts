@@ -109,7 +109,7 @@ async function sweep(batch: readonly RecordedSession[]): Promise<void> {
 }
 
 for (let from = 0; from < SESSIONS; from += SESSIONS_A_TEST) {
-  test(`one order explains every answer and every stored event of sessions ${from + 1} to ${from + SESSIONS_A_TEST} under random calls`, async () => {
+  test(`one order explains every response and every stored event of sessions ${from + 1} to ${from + SESSIONS_A_TEST} under random calls`, async () => {
     for (let made = 0; made < SESSIONS_A_TEST; made += BATCH) {
       const batch = await Promise.all(
         Array.from({ length: BATCH }, () => RecordedSession.create(wire)),

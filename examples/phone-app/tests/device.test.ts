@@ -40,7 +40,7 @@ test('no two callers get the same counter, and each is stored before it is used'
   assert.equal(await createDeviceStore(items, ORIGIN).nextCounter(), 6)
 })
 
-test('an unreadable counter is never guessed', async () => {
+test('never replaces an unreadable counter by a guess', async () => {
   const items = new ItemsDouble()
   for (const text of ['', '-1', '1.5', '1e3', 'NaN', '01', '99999999999']) {
     await items.set('bonded.counter', text)

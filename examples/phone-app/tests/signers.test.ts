@@ -183,7 +183,7 @@ test('the Android signer reports a phone without a screen lock', async () => {
   )
 })
 
-test('an unknown error of a native module is not taken for a missing key', async () => {
+test('does not treat an unknown error of a native module as a missing key', async () => {
   const { signer, keystore } = androidPhone()
   keystore.createKeyAsync = () => Promise.reject(new Error('KeyStore exception'))
   await assert.rejects(signer.attest(CHALLENGE), failsWith('authenticator_unusable', 'keystore'))

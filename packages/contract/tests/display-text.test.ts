@@ -126,7 +126,7 @@ test('accepts what banks write, in the scripts that people read', () => {
   for (const text of texts) assert.equal(isDisplayText(text), true, text)
 })
 
-test('a sanitized text has nothing hidden or stacked, and a good text stays as it is', () => {
+test('removes hidden and stacked characters, and changes no valid text', () => {
   const anyText = fc.string({
     unit: fc.oneof(
       anyHidden,

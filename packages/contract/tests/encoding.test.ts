@@ -21,13 +21,13 @@ test('encodes base64url as Buffer does and decodes it to the same bytes', () => 
   )
 })
 
-test('a text that no encoder writes is not base64url', () => {
+test('rejects base64url text that no encoder writes', () => {
   for (const junk of ['A', 'AAAAA', 'AA==', 'A+', 'A/', 'A A', 'AA\n', 'é', 'AB', 'AAB', 'QQ=']) {
     assert.equal(decodeBase64url(junk), undefined, JSON.stringify(junk))
   }
 })
 
-test('one value has one spelling: whatever decodes encodes to the same text', () => {
+test('each value has one encoding: decoded text encodes to the same text', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 8 }), (text) => {
       const bytes = decodeBase64url(text)
@@ -42,7 +42,7 @@ test('base62 pads on the left and keeps 128 bits in 22 digits', () => {
   assert.equal(encodeBase62(new Uint8Array(16).fill(255), 22).length, 22)
 })
 
-test('base62 is the number the bytes are, in any length', () => {
+test('base62 encodes the number of the bytes at any length', () => {
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {

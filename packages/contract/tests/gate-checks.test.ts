@@ -46,7 +46,7 @@ const proved = (change: object): GateFacts => ({
   session: { ...session, verification: { ...verification, ...change } },
 })
 
-test('a fresh, bonded, well-proved session of ours is accepted', () => {
+test('accepts a fresh bonded session of the tenant with sufficient proof', () => {
   assert.deepEqual(judgeSubmit(good), { decision: 'accept', reasons: [] })
 })
 
@@ -211,7 +211,7 @@ for (const [what, change, reasons] of reviewed) {
   })
 }
 
-test('exactly 0.55 and exactly 0.6 are enough', () => {
+test('scores of exactly 0.55 and 0.6 meet the thresholds', () => {
   assert.equal(
     judgeSubmit(
       proved({

@@ -42,7 +42,7 @@ test('rejects a text that is not exactly one address', () => {
   }
 })
 
-test('agrees with Node about which texts are addresses, and the canonical form is stable', () => {
+test('accepts the same addresses as Node, in a stable canonical form', () => {
   const text = fc.oneof(
     fc.ipV4(),
     fc.ipV6(),

@@ -16,7 +16,7 @@ test('rejects a duplicate member at any depth and with any escapes', () => {
   }
 })
 
-test('the same name in two objects, and a name that is also a value, are fine', () => {
+test('accepts the same name in two objects, and a name that is also a value', () => {
   for (const text of [
     '{"a":{"a":1},"b":{"a":1}}',
     '[{"a":1},{"a":1}]',

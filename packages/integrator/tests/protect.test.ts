@@ -31,7 +31,7 @@ test('of 50 concurrent submits of one bond exactly one runs the action', async (
   assert.equal(h.service.completions(), 1)
 })
 
-test('a rejected submit runs nothing and uses nothing', async () => {
+test('a rejected submit runs no action and does not use the bond', async () => {
   const h = harness()
   const submit = await h.bonded()
   const outcome = await h.gate.protect({
@@ -91,7 +91,7 @@ test('a completion that fails after the commit is pending, and complete can be r
   assert.equal(h.service.completions(), 1)
 })
 
-test('a store that fails after the commit does not make the action look undone', async () => {
+test('reports the action as done if the store fails after the commit', async () => {
   const h = harness()
   const submit = await h.bonded()
   const outcome = await h.gate.protect({
@@ -145,7 +145,7 @@ test('a session is not completed before its action has committed', async () => {
   )
 })
 
-test('the digest that was bound goes along with the completion', async () => {
+test('sends the bound digest with the completion', async () => {
   const h = harness()
   const digest = 'd'.repeat(43)
   await h.gate.protect({ ...(await h.bonded({ digest })), accept: async () => {} })

@@ -20,7 +20,7 @@ const passing: [string, Fault][] = [
 ]
 
 for (const [name, fault] of passing) {
-  test(`${name} is tried again, and creates one session`, async () => {
+  test(`retries ${name}, and creates one session`, async () => {
     const h = harness()
     h.service.fault(fault, fault)
     const { session } = await h.gate.create(bond)
@@ -101,7 +101,7 @@ const refusals: [string, Fault, string][] = [
 ]
 
 for (const [name, fault, code] of refusals) {
-  test(`${name} is not tried again`, async () => {
+  test(`does not retry ${name}`, async () => {
     const h = harness()
     h.service.fault(fault)
     await assert.rejects(h.gate.create(bond), coded(code))

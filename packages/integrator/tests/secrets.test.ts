@@ -11,7 +11,7 @@ function printed(value: unknown): string {
   return `${JSON.stringify(value)} ${inspect(value, { depth: 20, showHidden: true, getters: true })} ${format('%s %o %j', value, value, value)}`
 }
 
-test('a secret cannot print itself', () => {
+test('a secret never prints its value', () => {
   const secret = new Secret('bcs_hush')
   assert.doesNotMatch(
     `${printed({ secret })} ${String(secret)} ${JSON.stringify(structuredClone(secret))}`,
@@ -20,7 +20,7 @@ test('a secret cannot print itself', () => {
   assert.equal(secret.reveal(), 'bcs_hush')
 })
 
-test('nothing that the gate returns, throws or keeps prints a secret', async () => {
+test('no value that the gate returns, throws or stores prints a secret', async () => {
   const h = harness()
   const submit = await h.bonded()
   const { session } = await h.gate.create({ ...WORKFLOW, owner: OWNER })
@@ -89,7 +89,7 @@ test('a base URL may be plain http on this machine only', () => {
   }
 })
 
-test('wrong options stop at once, and a nearly right credential is not repeated', () => {
+test('rejects wrong options at once, without repeating a mistyped credential', () => {
   const wrong = [
     ...[
       '',

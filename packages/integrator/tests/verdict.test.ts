@@ -52,7 +52,7 @@ test('use rejects a reject verdict', async () => {
   await assert.rejects(h.gate.use(verdict as never, mustNotRun), isInvalidVerdict)
 })
 
-test('use rejects a verdict of another gate, whose policy may ask for less', async () => {
+test('use rejects a verdict of another gate, whose policy may be weaker', async () => {
   const lax = harness()
   const strict = harness()
   const { verdict } = await accepted(lax)

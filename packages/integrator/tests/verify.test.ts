@@ -152,7 +152,7 @@ for (const [reason, spoils] of Object.entries(rejections)) {
 }
 
 for (const [reason, change] of Object.entries(reviews)) {
-  test(`a doubtful bond is for review with ${reason} and its sentence`, async () => {
+  test(`returns a doubtful bond for review with ${reason} and its sentence`, async () => {
     const h = harness()
     const submit = await h.bonded()
     h.service.bond(submit.session_id, change)
@@ -181,7 +181,7 @@ test('acceptAnyContext does not accept a form digest that differs', async () => 
   assert.deepEqual(verdict.reasons, ['context_mismatch'])
 })
 
-test('these are all the reasons there are, and each has its own plain sentence', () => {
+test('lists every reason, each with its own sentence', () => {
   assert.deepEqual(
     [...VERDICT_REASONS].sort(),
     [...Object.keys(rejections), ...Object.keys(reviews)].sort(),
@@ -198,7 +198,7 @@ test('rejects a guessed session id without a call to the service', async () => {
   assert.equal(h.service.seen.length, 0)
 })
 
-test('the service’s time decides, not this machine’s', async () => {
+test('uses the service’s time, not this machine’s', async () => {
   for (const serviceAheadMs of [-3_600_000, 3_600_000]) {
     const h = harness({ serviceAheadMs })
     const submit = await h.bonded()
@@ -208,7 +208,7 @@ test('the service’s time decides, not this machine’s', async () => {
   }
 })
 
-test('an expiry that the bond moved forward counts, not the one of the row', async () => {
+test('uses the expiry that the bond moved forward', async () => {
   const h = harness()
   const submit = await h.bonded()
   h.service.change(submit.session_id, { expires_at: '2026-11-21T09:40:00.000Z' })

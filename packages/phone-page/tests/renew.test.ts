@@ -86,7 +86,7 @@ test(
   },
 )
 
-test('says so when the key is removed while the request is open', browserTest, async () => {
+test('reports a key that is removed while the request is open', browserTest, async () => {
   const { page, context } = await ownPhone()
   const session = await sandbox.create()
   await page.goto(session.universal_link)

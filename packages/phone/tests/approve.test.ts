@@ -15,7 +15,7 @@ test('a phone registers, claims, fetches evidence and bonds, with one counter ri
   assert.deepEqual(service.counters, [1, 2])
 })
 
-test('the second session uses the registered device and goes on counting', async () => {
+test('the second session uses the registered device and its next counter', async () => {
   const { service, phone, strong } = harness()
   await phone.register()
   await phone.approve(await phone.claim(service.link), { gather: strong })
@@ -39,7 +39,7 @@ test('relays verified evidence unchanged, including unknown members', async () =
   assert.deepEqual(sent.verified_evidence.liveness, { score: 0.5, notes: ['é', null] })
 })
 
-test('a session without a context is signed with null in its place', async () => {
+test('signs null for the context of a session without one', async () => {
   const { service, phone, strong } = harness()
   service.change({ context: null, workflow: null, action: null })
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
@@ -120,7 +120,7 @@ test('an ended session is not signed for', async () => {
   assert.deepEqual(service.counters, [])
 })
 
-test('two approvals at once use the key one after the other', async () => {
+test('two concurrent approvals use the key in turn', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   const results = await Promise.allSettled([

@@ -97,7 +97,7 @@ test('replaces a closed channel with long polls', async () => {
   assert.equal((await ended).session.state, 'completed')
 })
 
-test('after a step-up the phone still polls with the nonce it claimed', async () => {
+test('the phone polls with its claimed nonce after a step-up', async () => {
   const { service, phone, weak, strong } = harness()
   service.require = ['local_auth']
   const claimed = await phone.claim(service.payload)

@@ -39,7 +39,7 @@ test('finds a step-up whose answer was lost by reading the session', async () =>
   assert.deepEqual(service.counters, [1, 2, 3, 4])
 })
 
-test('repeats an evidence request whose answer was lost, with a new signature and a higher counter', async () => {
+test('repeats an evidence request with a new signature and a higher counter if its response was lost', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/evidence', 'unanswered')
@@ -73,7 +73,7 @@ test('finds a decline whose answer was lost by reading the session', async () =>
   assert.equal((await phone.decline(claimed, { reason: 'user_declined' })).session.state, 'killed')
 })
 
-test('repeats a claim whose answer was lost', async () => {
+test('repeats a claim whose response was lost', async () => {
   const { service, phone } = harness()
   service.fail('/claim', 'unanswered', 'unsent')
   assert.equal((await phone.claim(service.payload)).session.state, 'pending')

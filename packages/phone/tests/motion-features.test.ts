@@ -23,7 +23,7 @@ const wave = (hz: number) => (s: number) => Math.sin(2 * Math.PI * hz * s)
 const featuresOf = (recording: Partial<MotionRecording>) =>
   motionFeatures({ samples: [], touches_ms: [], ...recording })
 
-test('a variance is that of the three axes added up, in the units of the readings', () => {
+test('the variance is the sum over the three axes, in the units of the readings', () => {
   const shaken = readings(5, (s) => ({
     acc: [2 * wave(3)(s), 2 * wave(4)(s), 9.81],
     gyro: [0, 0.5 * wave(5)(s), 1],
@@ -62,7 +62,7 @@ test('reports at most the last minute, one entry per second from the start of th
   assert.ok(features.every(({ t_ms }, at) => t_ms === at * 1_000))
 })
 
-test('touches are counted in their second, the one that approves in the last; those before the window not at all', () => {
+test('counts each touch in its second, the approving touch in the last, and none from before the window', () => {
   const samples = readings(70, () => ({}))
   const last = samples.at(-1)?.t_ms ?? 0
   const touchesIn = (touches_ms: readonly number[]) =>
@@ -81,7 +81,7 @@ test('returns no signal for less than a second', () => {
   assert.equal(featuresOf({ samples: readings(1, () => ({})).slice(0, 40) }), undefined)
 })
 
-test('a second without gravity, in another unit or with hardly a reading is left out, and the others keep their times', () => {
+test('omits a second without gravity, in another unit or with too few readings, and keeps the times of the others', () => {
   const tampered: Record<
     string,
     (sample: MotionSample, index: number) => MotionSample | undefined
@@ -129,7 +129,7 @@ test('the same movement read a little later gives the same seconds', () => {
   }
 })
 
-test('whatever the sensors say, the features are within the wire’s bounds', () => {
+test('the features of any readings are within the bounds of the protocol', () => {
   const { features, window_ms } = SensorSignal.properties as unknown as {
     window_ms: { minimum: number; maximum: number }
     features: {

@@ -4,7 +4,7 @@ import { type FetchLike, isSafeOrigin, originOf } from '../src/index.ts'
 import { jumpingClock } from './clocks.ts'
 import { harness } from './harness.ts'
 
-test('plain http is talked to on this machine only', () => {
+test('uses plain http on this machine only', () => {
   for (const origin of [
     'https://bond.example',
     'https://bond.example:8443',
@@ -51,7 +51,7 @@ test('a link of another origin is not followed with this origin’s token', asyn
   assert.equal(service.requests.length, 0)
 })
 
-test('a service that passes on another one’s session is not signed for', async () => {
+test('does not sign for a service that relays a session of another service', async () => {
   const { service, phone } = harness()
   service.change({ api_base_url: 'https://real.example' })
   await assert.rejects(phone.claim(service.payload), {
@@ -60,7 +60,7 @@ test('a service that passes on another one’s session is not signed for', async
   })
 })
 
-test('an answer that is not of the contract is not acted on', async () => {
+test('does not act on a response outside the contract', async () => {
   for (const [change, reason] of [
     [{ state: 'approved' }, 'state'],
     [{ context: { display: 'Amount' } }, 'context'],

@@ -15,7 +15,7 @@ test('stores a new token and continues the session with it', async () => {
   assert.equal((await phone.getSession(claimed)).session.state, 'bonded')
 })
 
-test('repeats a token request whose answer was lost, signed anew, while the old token works', async () => {
+test('repeats a token request with a new signature if its response was lost', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/token', 'unanswered', 'unsent')
@@ -28,7 +28,7 @@ test('repeats a token request whose answer was lost, signed anew, while the old 
   assert.equal((await phone.approve(renewed, { gather: strong })).session.state, 'bonded')
 })
 
-test('a new token that never came leaves the phone with its old one', async () => {
+test('keeps the old token if the new one never arrives', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/token', 'unanswered', 'unanswered', 'unanswered', 'unanswered')

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { PhoneError } from '../src/index.ts'
 import { harness } from './harness.ts'
 
-test('a device token shows up nowhere but in the authorization header', async () => {
+test('sends a device token only in the authorization header', async () => {
   const { service, phone } = harness()
   const device = await phone.register()
   const token = device.device_token.reveal()

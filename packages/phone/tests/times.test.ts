@@ -29,7 +29,7 @@ test('the time that has passed on the phone is added', async () => {
   assert.equal(assertion.issued_at, '2026-11-21T09:30:20.000Z')
 })
 
-test('a phone whose clock stood still takes the service’s time and signs anew, once', async () => {
+test('a phone whose clock stopped signs once more with the service’s time', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.nowMs += 200_000
@@ -67,7 +67,7 @@ test('signs at most two times after the service rejects the time', async () => {
   assert.equal(service.requests.filter(({ path }) => path.endsWith('/attestations')).length, 2)
 })
 
-test('evidence that has run out is fetched anew before signing', async () => {
+test('fetches expired evidence again before signing', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.evidenceTtlMs = 4_000
@@ -76,7 +76,7 @@ test('evidence that has run out is fetched anew before signing', async () => {
   assert.equal(service.requests.filter(({ path }) => path.endsWith('/evidence')).length, 2)
 })
 
-test('evidence that the service calls expired is fetched anew, once', async () => {
+test('fetches evidence again once if the service rejects it as expired', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
   service.fail('/attestations', { status: 400, reason: 'evidence_expired' })
@@ -84,7 +84,7 @@ test('evidence that the service calls expired is fetched anew, once', async () =
   assert.equal(service.requests.filter(({ path }) => path.endsWith('/evidence')).length, 2)
 })
 
-test('a synchronised time runs as evenly as the phone’s clock', () => {
+test('the synchronized time advances with the phone’s clock', () => {
   const anyMs = fc.integer({ min: -1e12, max: 1e12 })
   fc.assert(
     fc.property(

@@ -112,7 +112,7 @@ const WRONG: Readonly<Record<keyof typeof CARRIER_MEMBERS, readonly unknown[]>> 
   sim_swap_max_age_hours: [0, 2401, 1.5, '240'],
 }
 for (const [member, values] of Object.entries(WRONG)) {
-  test(`${member}: what does not fit is one mistake that says what would`, () => {
+  test(`${member}: reports one mistake with the expected value`, () => {
     for (const value of values) {
       const mistakes = mistakesOf({ carriers: [{ ...ACME, [member]: value }] })
       assert.equal(

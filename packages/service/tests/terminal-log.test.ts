@@ -30,7 +30,7 @@ test('prints the stack of an error on lines of its own', () => {
   )
 })
 
-test('escapes everything that a terminal would obey', () => {
+test('escapes all control characters of a terminal', () => {
   const line = JSON.stringify({ ...HEAD, name: 'a\u001b[2Jb\u202ec\u200bd', msg: 'x\rerased' })
   const text = formatLogLine(line)
   for (const obeyed of ['\u001b', '\r', '\u202e', '\u200b']) assert.ok(!text.includes(obeyed))

@@ -21,7 +21,7 @@ test('two tabs with the same form have a session each', realBrowser, async () =>
   await screen(first, 'waiting')
 })
 
-test('widgets in two containers follow a bond each', realBrowser, async () => {
+test('widgets in two containers each follow their own bond', realBrowser, async () => {
   const page = await desk.open({ amount: 1 })
   const left = desk.session
   await page.evaluate(() => {
@@ -57,7 +57,7 @@ test(
   },
 )
 
-test('a page that is left for good reports it', realBrowser, async () => {
+test('reports a page that the user leaves for good', realBrowser, async () => {
   const page = await desk.open()
   await transition(page, 'pagehide', false)
   assert.deepEqual(await desk.outcome(page), {

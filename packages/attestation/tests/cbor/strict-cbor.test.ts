@@ -141,7 +141,7 @@ for (const [what, tamper] of [
   })
 }
 
-test('cose: rejects a point beside the curve, bytes after a key, and a value other than a map', () => {
+test('cose: rejects a point outside the curve, bytes after a key, and a value other than a map', () => {
   assert.equal(
     readCoseKey(keyOf({ '-2': `5820${'00'.repeat(32)}`, '-3': `5820${'00'.repeat(32)}` })),
     undefined,

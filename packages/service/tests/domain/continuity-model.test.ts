@@ -50,19 +50,19 @@ test('a varied minute of carrying scores 1', () => {
   })
 })
 
-test('a missing signal proves nothing and does not lower other scores', () => {
+test('a missing signal raises no score and lowers no other score', () => {
   assert.deepEqual(scoreContinuity(undefined), NO_CONTINUITY)
   assert.deepEqual(scoreContinuity({ window_ms: 60_000, features: [] }), NO_CONTINUITY)
 })
 
-test('a phone that lies still shows no motion, with or without touches', () => {
+test('a phone that does not move has no motion, with or without touches', () => {
   for (const handling of [0, 3]) {
     const { score, motionPresent } = scoreContinuity(windowOf(60, () => ({ ...STILL, handling })))
     assert.deepEqual([score, motionPresent], [0, false])
   }
 })
 
-test('a second is carried only above the noise of both sensors, below a machine’s strength, and where the two fit together', () => {
+test('counts a second as carried only if both sensors exceed their noise, stay below a machine’s, and agree', () => {
   const { accVar, gyroVar, ratio } = CARRIED_SECOND
   const outside: Record<string, (second: Second) => Second> = {
     'a desk that shakes and does not turn': ({ acc_var }) => ({ acc_var, gyro_var: gyroVar.above }),
@@ -287,7 +287,7 @@ test('returns a score from 0 to 1 with at most four decimals for any signal', ()
   )
 })
 
-test('the score is never above what length, coverage, carriage and touch allow', () => {
+test('length, coverage, carriage and touch limit the score', () => {
   fc.assert(
     fc.property(fc.oneof(soundSignal, nearlyCarried), (signal) => {
       const value = scored(signal)

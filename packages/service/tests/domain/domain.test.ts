@@ -83,7 +83,7 @@ test('removing a proof never raises a number', () => {
   )
 })
 
-test('failed local authentication stays in the low band whatever else is proven', () => {
+test('failed local authentication keeps the band low with any other proof', () => {
   fc.assert(
     fc.property(evidence, (found) => {
       const scores = score({
@@ -114,7 +114,7 @@ test('the long-lived score moves about a third of the way to the newest bond', (
   )
 })
 
-test('the long-lived score lies between what it was and the newest bond, and no bond raises it by showing less', () => {
+test('the long-lived score lies between its old value and the newest bond, and less proof never raises it', () => {
   const figure = fc.integer({ min: 0, max: 10_000 }).map((value) => value / 10_000)
   fc.assert(
     fc.property(figure, figure, figure, (previous, one, other) => {

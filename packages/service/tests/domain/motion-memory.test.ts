@@ -178,7 +178,7 @@ test('keeps the stored motion over a root key rotation while the older key is li
   )
 })
 
-test('never takes one user for another', () => {
+test('never confuses two users', () => {
   const fingerprintsOf = (of: number) => new Set(rankPatternsOf(carried(of)))
   let memory: MotionMemory = { keyId: 'k1', windows: [] }
   for (let of = 100; of < 100 + MAX_STORED_WINDOWS; of++)
@@ -190,7 +190,7 @@ test('never takes one user for another', () => {
     )
 })
 
-test('a fifth of the fingerprints makes a repetition, one less does not', () => {
+test('reports a repetition from a fifth of the fingerprints, and not from one less', () => {
   const known = Array.from({ length: 50 }, (_, at) => at)
   const memory: MotionMemory = { keyId: 'k1', windows: [{ at: 0, fingerprints: known }] }
   const shared = (count: number) => [

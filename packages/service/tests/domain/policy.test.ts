@@ -33,7 +33,7 @@ function missed(
 }
 const asks = (requirement: Requirement) => ({ require: [requirement] })
 
-test('a requirement is met by its own proof and missed without it', () => {
+test('a requirement is met by its proof and missed without it', () => {
   const all: Requirement[] = [
     'local_auth',
     'carrier',
@@ -55,7 +55,7 @@ test('a requirement is met by its own proof and missed without it', () => {
   assert.deepEqual([continuity(0.6), continuity(0.5999)], [[], ['sensor_continuity']])
 })
 
-test('a higher band meets what a lower one would', () => {
+test('a higher band meets the requirement of a lower one', () => {
   const met = (requested: Requirement) =>
     (['low', 'medium', 'high'] as const).filter(
       (band) => missed(asks(requested), { band }).length === 0,
@@ -64,7 +64,7 @@ test('a higher band meets what a lower one would', () => {
   assert.deepEqual(met('band:high'), ['high'])
 })
 
-test('where a passport is required only the chip will do, and where it is optional nothing is missed', () => {
+test('a required passport needs the chip, and an optional one is never missing', () => {
   const tiers = [undefined, 'none', 'document', 'chip'].map((tier) => ({
     evidence: tier === undefined ? {} : { passport: { tier } },
   }))
@@ -75,7 +75,7 @@ test('where a passport is required only the chip will do, and where it is option
   for (const bend of tiers) assert.deepEqual(missed({ passport: 'optional' }, bend), [])
 })
 
-test('an unattested passkey serves by the workflow’s rule; unless it says otherwise, in a sandbox only', () => {
+test('accepts an unattested passkey by the workflow’s rule, and by default in a sandbox only', () => {
   const serves = (policy: Policy, wantedSubjectRef: string | null) =>
     acceptsKey({ policy, wantedSubjectRef }, { format: 'webauthn' })
   const both = (policy: Policy) => [serves(policy, null), serves(policy, 'customer')]

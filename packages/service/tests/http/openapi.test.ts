@@ -8,7 +8,7 @@ import { document, resolved } from '../harness/openapi-replies.ts'
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 
-test('the OpenAPI document is served, passes a validator, and is the one the replies of all tests are held to', async () => {
+test('serves a valid OpenAPI document, against which all tests validate responses', async () => {
   const served = await h.api('GET', '/openapi.json')
   const result = await new Validator().validate(served.body)
   assert.ok(result.valid, JSON.stringify('errors' in result ? result.errors : ''))

@@ -159,7 +159,7 @@ const cryptographic: [string, string, (given: Awaited<ReturnType<typeof ready>>)
   ],
 ]
 for (const [what, step, body] of cryptographic) {
-  test(`${what} is refused with the one public answer, and the timeline names the step ${step}`, async () => {
+  test(`rejects ${what} with the one public response, and names the step ${step} in the timeline`, async () => {
     const given = await ready()
     const reply = await submit(given.phone, body(given))
     assert.equal(reply.status, 400)

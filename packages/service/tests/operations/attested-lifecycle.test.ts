@@ -47,7 +47,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
     assert.equal((await h.get(session)).body.state, 'completed')
   })
 
-  test(`${format}: three assertions that are valid and not enough end the session, a better one on the way bonds it`, async () => {
+  test(`${format}: ends the session at the third valid assertion that misses the policy, and bonds a sufficient one before`, async () => {
     await using h = await harness({ attestation: asTestRoots })
     const phone = await h.register(undefined, makeKey())
     for (const [misses, end] of [
@@ -86,7 +86,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
     assert.deepEqual(await stepsOf(h, session), Array(5).fill('signature'))
   })
 
-  test(`${format}: a phone under a test root is a sandbox phone, and of no use to a production tenant at any call`, async () => {
+  test(`${format}: a production tenant rejects every call of a phone under a test root`, async () => {
     await using h = await harness({ attestation: asTestRoots, environment: 'production' })
     const phone = await h.register(undefined, makeKey())
     assert.equal(

@@ -180,7 +180,7 @@ test('rejects an end_user_address that is not the text of one IP address', async
   }
 })
 
-test('complete checks the secret before the context, and both before the state', async () => {
+test('complete checks first the secret, then the context, then the state', async () => {
   const { session } = await h.reach('pending', {
     workflow: 'credit_application',
     context: { display: [], digest: 'd'.repeat(43) },

@@ -18,7 +18,7 @@ const reasonOf = (reply: { body?: { error?: { reason?: string } } }) => reply.bo
 const read = (h: Harness, phone: TestPhone, token = phone.device_token) =>
   h.api('GET', `/devices/${phone.device_id}`, { token })
 
-test('a device token expires after its lifetime, with a reason of its own and the time to sign by', async () => {
+test('a device token expires after its lifetime, with its own reason and the time of the service', async () => {
   await using h = await setUp()
   const phone = await h.register()
   h.clock.advance(TTL_MS - 1)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { harness } from '../harness/harness.ts'
 
-test('a session goes from create over claim, evidence and assertion to bonded, and completes', async () => {
+test('takes a session through create, claim, evidence and assertion to bonded and completed', async () => {
   await using h = await harness()
   const session = await h.create({
     workflow: 'wire_transfer',

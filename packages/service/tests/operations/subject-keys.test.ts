@@ -363,7 +363,7 @@ test('the store rejects a key for a blocked subject, from a foreign or inactive 
   assert.equal(await add({}), false)
 })
 
-test(`a subject has at most ${MAX_KEYS_PER_SUBJECT} keys, and gets another once one is removed`, async () => {
+test(`a subject has at most ${MAX_KEYS_PER_SUBJECT} keys, and can add one after a removal`, async () => {
   await using h = await setUp()
   const phone = await h.register()
   for (let count = 1; count < MAX_KEYS_PER_SUBJECT; count++) await h.register(phone)

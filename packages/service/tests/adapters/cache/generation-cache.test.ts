@@ -13,7 +13,7 @@ test('keeps the entries used last and never more than its bound', () => {
   assert.equal(cache.get(50), undefined)
 })
 
-test('peek reads an entry without keeping it', () => {
+test('peek reads an entry without extending its life', () => {
   const cache = new GenerationCache<number, string>(2)
   cache.set(1, 'one')
   cache.turn()

@@ -161,7 +161,7 @@ test('keeps the first subject reference of a subject', async () => {
   )
 })
 
-test('of two moves at once exactly one gets the session', async () => {
+test('exactly one of two concurrent transitions succeeds', async () => {
   const session = await stored(await h.create())
   const move = () =>
     store.write((tables) => tables.sessions.move(session, MOVES.kill, { now: clock.now() }))
@@ -170,7 +170,7 @@ test('of two moves at once exactly one gets the session', async () => {
   assert.equal((await h.get(session)).body.seq, 2)
 })
 
-test('of two phones that claim at once exactly one gets the session, whatever was judged before', async () => {
+test('exactly one of two concurrent claims succeeds', async () => {
   const { id } = await h.create()
   const now = clock.now()
   const claim = (session: Session, deviceId: string) =>
@@ -190,7 +190,7 @@ test('of two phones that claim at once exactly one gets the session, whatever wa
   assert.deepEqual([other, again?.deviceId, again?.seq], [undefined, 'dev_one', 2])
 })
 
-test('a move fails where a claim, another assertion or the end of its time came first', async () => {
+test('rejects a transition after a claim, another assertion or the expiry', async () => {
   const session = await stored(await h.create())
   const now = clock.now()
   const decline = (from: Session, at = now) =>
@@ -210,7 +210,7 @@ test('a move fails where a claim, another assertion or the end of its time came 
   assert.equal((await decline(claimed))?.state, 'killed')
 })
 
-test('what is kept in memory is what is stored, in every state', async () => {
+test('the cached row equals the stored row in every state', async () => {
   const context = { digest: 'A'.repeat(43), display: [] }
   for (const state of ['pending', 'step_up_required', 'bonded', 'completed', 'killed'] as const) {
     const { session } = await h.reach(state, {

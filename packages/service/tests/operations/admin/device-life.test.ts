@@ -28,7 +28,7 @@ const notesOf = async (h: Harness, session: { id: string }): Promise<(string | n
     .map(({ kind, reason, step }: TimelineEntry) => [kind, reason, step])
 
 for (const [format, makeKey] of FORMATS) {
-  test(`${format}: of two phones with one key the one that counts behind is found out, and the device is suspect`, async () => {
+  test(`${format}: marks the device suspect when a copied key uses an old counter`, async () => {
     await using h = await setUp()
     const phone = await h.register(undefined, makeKey())
     const copy = { ...phone }
@@ -53,7 +53,7 @@ for (const [format, makeKey] of FORMATS) {
     assert.equal(await statusOf(h, phone), 'suspect')
   })
 
-  test(`${format}: what comes late, twice, or after its answer was lost is refused, and never held against the phone`, async () => {
+  test(`${format}: rejects late and repeated assertions without blaming the phone`, async () => {
     await using h = await setUp()
     const phone = await h.register(undefined, makeKey())
     const session = await h.create()
@@ -205,7 +205,7 @@ test('rejects every device transition that its table does not have', async () =>
   }
 })
 
-test('a device that was blocked or suspect by mistake serves again once an operator says so', async () => {
+test('serves a blocked or suspect device again after the operator unblocks it', async () => {
   await using h = await setUp()
   const phone = await h.register()
   for (const name of ['block', 'suspect'] as const) {

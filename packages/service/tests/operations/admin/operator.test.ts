@@ -33,7 +33,7 @@ test('a rolled key and its successor both work until the grace period is over, a
   )
 })
 
-test('a key that is being rolled is not rolled again, can be revoked, and is then gone', async () => {
+test('rolls a key only once during its grace period, and revokes it on request', async () => {
   const keys = await h.addKeys(h.shop.tenant, null)
   const key = keys.server.slice(8, 18)
   await rollKey(h.service, { key, graceMs: GRACE_MS })
@@ -44,7 +44,7 @@ test('a key that is being rolled is not rolled again, can be revoked, and is the
   await assert.rejects(rollKey(h.service, { key: 'unknown', graceMs: 0 }), /no such key/)
 })
 
-test('a publishable key whose grace is over opens nothing, in a create call either', async () => {
+test('rejects a publishable key after its grace period, also in a create call', async () => {
   const keys = await h.addKeys(h.shop.tenant, null)
   await rollKey(h.service, { key: keys.publishable, graceMs: GRACE_MS })
   const create = () =>
@@ -82,7 +82,7 @@ for (const state of ['completed', 'expired'] as const) {
   })
 }
 
-test('what stops a device is noted in the sessions it holds, and in no other', async () => {
+test('notes a blocked device in the timelines of its own sessions only', async () => {
   const { session, phone } = await h.reach('bonded')
   const other = await h.reach('bonded')
   const { holds } = await moveDevice(h.service, phone.device_id as never, 'block')
