@@ -50,6 +50,8 @@ function explainFile({ code, path, message }: SystemFailure): string | undefined
     case 'EPERM':
     case 'EROFS':
       return `${where} cannot be written by this account. ${elsewhere}`
+    case 'ENOENT':
+      return `${where} does not exist. Check the path, and create its folder first if the command writes to it.`
     case 'ENOSPC':
     case 'EDQUOT':
       return `The disk that holds ${where} is full. Free some space on it, and try again.`

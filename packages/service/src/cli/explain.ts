@@ -1,5 +1,6 @@
 import { escapeHidden } from '@bonded/contract'
 import { PhoneError } from '@bonded/simulator'
+import { BackupError } from '../adapters/backup/manifest.ts'
 import { RootKeyError } from '../adapters/keys/root-keys.ts'
 import { PassportTrustError } from '../adapters/attestation/passport/passport-trust.ts'
 import { MigrationError } from '../adapters/sql/migrate.ts'
@@ -56,6 +57,7 @@ function explainFailure(failure: unknown): { code: string; message: string } {
   if (failure instanceof PhoneError) return { code: failure.code, message: explainPhone(failure) }
   if (failure instanceof OperatorError)
     return { code: failure.code, message: asSentence(failure.message) }
+  if (failure instanceof BackupError) return { code: failure.code, message: failure.message }
   if (failure instanceof MigrationError)
     return {
       code: 'schema_mismatch',

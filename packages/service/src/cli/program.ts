@@ -10,6 +10,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   config: async () => (await import('./config.ts')).configCommand(),
   migrate: async () => (await import('./migrate.ts')).migrateCommand(),
+  backup: async () => (await import('./backup.ts')).backupCommand(),
+  restore: async () => (await import('./restore.ts')).restoreCommand(),
   tenant: async () => (await import('./tenant.ts')).tenantCommand(),
   key: async () => (await import('./key.ts')).keyCommand(),
   session: async () => (await import('./session.ts')).sessionCommand(),

@@ -1,0 +1,101 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Command } from 'commander'
+import { extractPayload } from '../adapters/backup/backup-file.ts'
+import { BackupError, type Manifest, readManifest } from '../adapters/backup/manifest.ts'
+import { databaseExists, installCopy, verifyCopy } from '../adapters/backup/sqlite-backup.ts'
+import { systemClock } from '../adapters/clock/system-clock.ts'
+import { lockForServing } from '../adapters/sql/serving-lock.ts'
+import { closeService } from '../compose.ts'
+import { type Config, readConfig } from '../config.ts'
+import { endLiveSessions } from '../operations/admin/end-live-sessions.ts'
+import { OperatorError } from '../operations/admin/operator-error.ts'
+import { jsonOption } from './arguments.ts'
+import { openService, type Options } from './open.ts'
+import { print } from './output.ts'
+import { StartedParts } from './started-parts.ts'
+import { storedRootKeys } from './stored-root-keys.ts'
+
+interface RestoreOptions extends Options {
+  readonly replace?: boolean
+  readonly keepLiveSessions?: boolean
+}
+
+/** `bonded restore`: the database of a service, from a file of `bonded backup`. */
+export function restoreCommand(): Command {
+  return new Command('restore')
+    .description('Verify a backup and make it the database. The service must be stopped')
+    .argument('<file>', 'File that bonded backup wrote')
+    .option('--replace', 'Replace an existing database, which stays beside it under a new name')
+    .option(
+      '--keep-live-sessions',
+      'Keep sessions that were live. Only for a backup that was made after the service stopped',
+    )
+    .addOption(jsonOption())
+    .action(async (file: string, options: RestoreOptions) => {
+      const config = readConfig(process.env, options)
+      const manifest = readManifest(file, storedRootKeys(config))
+      if (manifest.store !== 'sqlite')
+        throw new BackupError(
+          `${file} is a backup of a PostgreSQL database, and BONDED_DATABASE_URL names a SQLite file. Set BONDED_DATABASE_URL to a PostgreSQL database.`,
+        )
+      mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
+      // Held to the end, so that no service starts meanwhile.
+      await using held = new StartedParts()
+      held.use(lockForServing(config.databaseFile))
+      if (options.replace !== true && databaseExists(config.databaseFile))
+        throw new OperatorError(
+          `${config.databaseFile} exists. To replace it, run the command with --replace; the existing database stays beside it under a new name`,
+          { code: 'conflict' },
+        )
+      const { killed, replaced } = await restoreFile({ file, manifest, config, options })
+      print(
+        options,
+        {
+          database: config.databaseFile,
+          replaced: replaced ?? null,
+          backup: manifest,
+          killed_sessions: killed,
+        },
+        [
+          `Restored ${config.databaseFile} as it was at ${manifest.created_at}.`,
+          ...(replaced === undefined ? [] : [`The previous database is ${replaced}.`]),
+          ...(options.keepLiveSessions === true
+            ? ['Live sessions were kept.']
+            : [`Killed ${killed} sessions that were live at that time.`]),
+          'Changes after that time are not in it. Repeat the revocations of keys, and the blocks and removals of devices and subjects, before you start the service.',
+        ],
+      )
+    })
+}
+
+interface Restoring {
+  readonly file: string
+  readonly manifest: Manifest
+  readonly config: Config
+  readonly options: RestoreOptions
+}
+
+/** The database changes only at the end, when the copy has proved that this version can use it. */
+async function restoreFile({
+  file,
+  manifest,
+  config,
+  options,
+}: Restoring): Promise<{ killed: number; replaced: string | undefined }> {
+  const copy = `${config.databaseFile}.restoring-${process.pid}`
+  try {
+    await extractPayload(file, manifest, copy)
+    verifyCopy(copy)
+    const service = openService({ ...config, databaseFile: copy })
+    let killed = 0
+    try {
+      if (options.keepLiveSessions !== true) killed = await endLiveSessions(service)
+    } finally {
+      await closeService(service)
+    }
+    return { killed, replaced: installCopy(copy, config.databaseFile, systemClock.now()) }
+  } finally {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
+  }
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import type { CreatedSession } from '@bonded/contract'
+import { machine, type ServingProcess } from '../harness/process.ts'
+
+const TENANT = ['tenant', 'create', '--name', 'A', '--environment', 'sandbox']
+const WHERE = ['--origin', 'https://a.example', '--workflow', 'w:a']
+
+const source = machine()
+const backup = join(source.folder, 'first.backup')
+after(() => source[Symbol.dispose]())
+
+const { server_credential: token } = source.json(...TENANT, ...WHERE) as {
+  server_credential: string
+}
+
+async function create(service: ServingProcess): Promise<CreatedSession> {
+  const created = await fetch(`${service.origin}/api/v1/sessions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, connection: 'close' },
+  })
+  assert.equal(created.status, 201)
+  return (await created.json()) as CreatedSession
+}
+
+async function stateOf(service: ServingProcess, id: string): Promise<unknown> {
+  const read = await fetch(`${service.origin}/api/v1/sessions/${id}`, {
+    headers: { authorization: `Bearer ${token}`, connection: 'close' },
+  })
+  const { state, ended_reason } = (await read.json()) as { state: string; ended_reason: unknown }
+  return [state, ended_reason]
+}
+
+/** Another data folder with the root keys of the first, as an operator sets it up. */
+function elsewhere(): ReturnType<typeof machine> {
+  const target = machine()
+  copyFileSync(join(source.folder, 'root.key'), join(target.folder, 'root.key'))
+  return target
+}
+
+/** A session that was live when the backup was made, while its service was running. */
+const live = await (async () => {
+  await using service = await source.serve()
+  const session = await create(service)
+  const written = await source.jsonMeanwhile('backup', backup)
+  assert.deepEqual([written.store, written.root_keys_included], ['sqlite', false])
+  await service.stop('SIGTERM')
+  return session
+})()
+
+test('ends the live sessions of a backup, because what became of them since is unknown', async () => {
+  using target = elsewhere()
+  const restored = target.json('restore', backup)
+  assert.deepEqual([restored.killed_sessions, restored.replaced], [1, null])
+  await using service = await target.serve()
+  assert.deepEqual(await stateOf(service, live.id), ['killed', 'killed_by_operator'])
+  const next = await create(service)
+  assert.deepEqual(await stateOf(service, next.id), ['pending', null])
+})
+
+test('keeps live sessions when the operator knows that the service had stopped', async () => {
+  using target = elsewhere()
+  assert.equal(target.json('restore', backup, '--keep-live-sessions').killed_sessions, 0)
+  await using service = await target.serve()
+  assert.deepEqual(await stateOf(service, live.id), ['pending', null])
+})
+
+test('refuses to restore while a service uses the database, also with --replace', async () => {
+  using target = elsewhere()
+  target.json('restore', backup)
+  await using service = await target.serve()
+  const refused = target.run('restore', backup, '--replace', '--json')
+  assert.equal(service.child.exitCode, null)
+  assert.deepEqual([refused.status, JSON.parse(refused.stdout).error.code], [1, 'database_in_use'])
+})
+
+test('refuses an existing database, and with --replace leaves it beside the restored one', () => {
+  using target = elsewhere()
+  target.json(...TENANT, ...WHERE)
+  const refused = target.run('restore', backup, '--json')
+  assert.deepEqual([refused.status, JSON.parse(refused.stdout).error.code], [1, 'conflict'])
+  const { replaced } = target.json('restore', backup, '--replace') as { replaced: string }
+  const tenantsIn = (file: string) => {
+    using database = new DatabaseSync(file, { readOnly: true })
+    return database.prepare('select id from tenant').all().length
+  }
+  assert.deepEqual([tenantsIn(replaced), tenantsIn(target.databaseFile)], [1, 1])
+  const left = readdirSync(target.folder).filter((name) => /restoring|part/.test(name))
+  assert.deepEqual(left, [])
+})
+
+test('replaces a database that is damaged', () => {
+  using target = elsewhere()
+  writeFileSync(target.databaseFile, 'no database at all')
+  writeFileSync(`${target.databaseFile}-wal`, 'nor a log')
+  const { replaced } = target.json('restore', backup, '--replace') as { replaced: string }
+  assert.ok(existsSync(replaced))
+  assert.ok(!existsSync(`${target.databaseFile}-wal`))
+  assert.equal(target.run('doctor').status, 0)
+})
+
+test('refuses a log without its database, which a new database would adopt', () => {
+  using target = elsewhere()
+  writeFileSync(`${target.databaseFile}-wal`, '')
+  assert.equal(target.run('restore', backup).status, 1)
+})
+
+test('changes nothing when the backup is damaged, sealed under another key, or none', () => {
+  using target = elsewhere()
+  const cut = join(target.folder, 'cut.backup')
+  writeFileSync(cut, 'half of a backup')
+  for (const file of [cut, join(target.folder, 'missing.backup')]) {
+    const refused = target.run('restore', file)
+    assert.equal(refused.status, 1)
+    assert.doesNotMatch(refused.stderr, /\n\s+at /, 'no stack')
+  }
+  writeFileSync(join(target.folder, 'root.key'), 'k1:AbCdEfGhIjKlMnOpQrStUvWxYz012345678-_aBcDeE')
+  assert.match(target.run('restore', backup).stderr, /does not match root key "k1"/)
+  assert.ok(!existsSync(target.databaseFile))
+})
+
+test('never generates a root key for a backup or a restore', () => {
+  using target = machine()
+  for (const command of ['backup', 'restore']) {
+    const refused = target.run(command, join(target.folder, 'any.backup'), '--json')
+    assert.equal(JSON.parse(refused.stdout).error.code, 'not_found')
+  }
+  assert.deepEqual(readdirSync(target.folder), [])
+})
+
+test('explains a backup of a database that does not exist, or into a folder that does not', () => {
+  using target = elsewhere()
+  const none = target.run('backup', join(target.folder, 'x.backup'))
+  assert.match(none.stderr, /bonded\.db cannot be opened/)
+  target.json(...TENANT, ...WHERE)
+  const missing = target.run('backup', join(target.folder, 'missing/x.backup'))
+  assert.equal(missing.status, 1)
+  assert.doesNotMatch(missing.stderr, /\n\s+at /, 'no stack')
+  mkdirSync(join(target.folder, 'missing'))
+  assert.equal(target.run('backup', join(target.folder, 'missing/x.backup')).status, 0)
+})
