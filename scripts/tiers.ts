@@ -27,7 +27,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/service/tests/cli/beside-a-service.test.ts',
     'packages/service/tests/cli/cli.test.ts',
     'packages/service/tests/cli/command-tree.test.ts',
-    'packages/service/tests/cli/{help,phone-keys,restore,tenant-update}.test.ts',
+    'packages/service/tests/cli/{help,phone-keys,prove-durability,restore,tenant-update}.test.ts',
     'packages/service/tests/cli/serve-*.test.ts',
     'packages/service/tests/operations/attested-lifecycle.test.ts',
     'packages/widget/tests/{accessibility,appearance,bond,every-language}.test.ts',

@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   device: async () => (await import('./device.ts')).deviceCommand(),
   subject: async () => (await import('./subject.ts')).subjectCommand(),
   phone: async () => (await import('./phone.ts')).phoneCommand(),
+  prove: async () => (await import('./prove/prove.ts')).proveCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(),
 }
 /** Its script names all the others. */

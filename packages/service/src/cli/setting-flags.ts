@@ -10,7 +10,7 @@ const USUAL_SETTINGS: readonly (keyof SettingFlags)[] = [
   'BONDED_DATABASE_URL',
   'BONDED_CONFIG',
 ]
-const READ_NO_SETTINGS = ['completion']
+const READ_NO_SETTINGS = ['completion', 'durability']
 
 /** Stores the value under the setting's name, so that no other option can be mistaken for it. */
 class SettingFlag extends Option {
