@@ -12,12 +12,18 @@ import {
 import { type Limits, parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { createTenant } from '../packages/service/src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../packages/service/src/operations/service.ts'
+import type { ScriptSource } from '../packages/service/src/http/hosted-script.ts'
 import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { startService, composeService } from '../packages/service/src/compose.ts'
 import { NO_SCRIPT } from '../packages/service/tests/harness/no-script.ts'
 import { answerQuestions, type Ready, workFolder } from './process.ts'
 
 export const BENCH_ORIGIN = 'https://bond.example'
+
+/** The message of the service's process when it listens. */
+export interface BenchReady extends Ready {
+  readonly publishableKey: string
+}
 
 export interface BenchService {
   readonly clock: Clock
@@ -28,6 +34,12 @@ export interface BenchService {
   readonly limits?: Limits
   /** Absent: as many as a benchmark opens from one address. */
   readonly connections?: ConnectionLimits
+  /** For a real browser: the port that the public origin names, the widget, and its pages. */
+  readonly hosting?: {
+    readonly port: number
+    readonly script: ScriptSource
+    readonly pages: readonly string[]
+  }
 }
 
 const MANY_CONNECTIONS: ConnectionLimits = {
@@ -45,13 +57,14 @@ const NEVER_REJECTED: Limits = {
  * with the parent.
  */
 export async function serveBench(bench: BenchService): Promise<void> {
-  const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...parts } = bench
+  const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...rest } = bench
+  const { hosting, ...parts } = rest
   const folder = workFolder()
   const service = composeService({
     databaseFile: join(folder, 'bonded.db'),
     rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
     settings: {
-      publicOrigin: BENCH_ORIGIN,
+      publicOrigin: hosting ? `http://127.0.0.1:${hosting.port}` : BENCH_ORIGIN,
       appScheme: 'pulse',
       qrContent: 'app_scheme',
       appLinks: NO_APP_LINKS,
@@ -63,24 +76,29 @@ export async function serveBench(bench: BenchService): Promise<void> {
     },
     ...parts,
   })
-  const { serverCredential } = await createTenant(service, {
+  const { serverCredential, publishableKey } = await createTenant(service, {
     name: 'Bench',
     environment: 'sandbox',
-    origins: [],
+    origins: hosting?.pages ?? [],
     workflows: [workflow],
-    demo: false,
+    // Only a demo tenant may have a page on this machine.
+    demo: hosting !== undefined,
   })
   // The service still builds its log lines, because their cost belongs to the service.
   const log = pino({ level: 'info' }, { write: () => {} })
   const running = await startService(service, {
     host: '127.0.0.1',
-    port: 0,
+    port: hosting?.port ?? 0,
     log,
     phonePage: loadPhonePage,
-    script: NO_SCRIPT,
+    script: hosting?.script ?? NO_SCRIPT,
   })
   answerQuestions(
-    { port: running.port, credential: serverCredential.reveal() } satisfies Ready,
+    {
+      port: running.port,
+      credential: serverCredential.reveal(),
+      publishableKey,
+    } satisfies BenchReady,
     () => rmSync(folder, { recursive: true, force: true }),
   )
 }

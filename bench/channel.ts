@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
 import type { Bonded, ChannelTask, Sizes } from './channel-load-process.ts'
-import { Child, median, type Ready, type Usage, type UsageQuestion } from './process.ts'
+import { Child, median, percentile, type Ready, type Usage, type UsageQuestion } from './process.ts'
 
 /**
  * Measures the memory of an idle channel in the server, and how long the frame of a bond takes when
@@ -150,11 +150,6 @@ else {
     three(reply_to_frame_ms),
   )
   console.log('  (50 % / 99 % / longest; the bare one verifies and stores nothing)')
-}
-
-function percentile(figuresOf: readonly number[], share: number): number {
-  const sorted = [...figuresOf].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
 function tenths(figure: number): number {

@@ -32,7 +32,7 @@ export interface UsageQuestion {
  * In a server process: reports that it is ready, answers each usage request, and exits with its
  * parent.
  */
-export function answerQuestions(ready: Ready, end: () => void): void {
+export function answerQuestions<Message extends Ready>(ready: Message, end: () => void): void {
   process.on('message', ({ collect = false }: UsageQuestion) => {
     if (collect) globalThis.gc?.()
     const { user, system } = process.cpuUsage()
@@ -102,6 +102,12 @@ export class Child implements Disposable {
 export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+/** The figure that a share of the figures, such as 0.99, is at most. */
+export function percentile(figuresOf: readonly number[], share: number): number {
+  const sorted = [...figuresOf].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
 /** Milliseconds on a clock that all processes of a machine share. */

@@ -1,0 +1,29 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { loadPulseScript } from '@bonded/widget/script'
+import { createAttestation } from '../../packages/service/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
+import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
+import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
+
+/** The service in its own process, with the widget for the pages of `BENCH_PAGES`. */
+const script = await loadPulseScript()
+await serveBench({
+  clock: systemClock,
+  attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
+  workflow: { name: 'w', actions: ['a'] },
+  hosting: {
+    port: await freePort(),
+    script: { version: script.version, load: () => Promise.resolve(script) },
+    pages: [process.env.BENCH_PAGES ?? ''],
+  },
+})
+
+/** The public origin names the port, so it is known before the service listens. */
+async function freePort(): Promise<number> {
+  const holder = createServer()
+  await new Promise<void>((done) => holder.listen(0, '127.0.0.1', done))
+  const { port } = holder.address() as AddressInfo
+  await new Promise((done) => holder.close(done))
+  return port
+}
