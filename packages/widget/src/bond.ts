@@ -110,10 +110,14 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
       const screen = snapshot ? screenOf(snapshot, performance.now()) : plain('starting')
       shown.show({ ...screen, hasContact })
     }
-    const update = (received: Snapshot) => {
-      snapshot = received
+    // The browser does not draw in between, so no QR code appears below an overlay.
+    const drawChecked = () => {
       draw()
       containerWatch.check()
+    }
+    const update = (received: Snapshot) => {
+      snapshot = received
+      drawChecked()
       const result = outcomeOf(found.address.id, received)
       if (result) {
         containerWatch.stop()
@@ -140,7 +144,7 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     })
     cleanUp.push(watching.stop)
     cancel = () => void watching.cancel()
-    draw()
+    drawChecked()
   }
   const fail = (cause: unknown) => {
     console.error('Pulse: the widget failed.', cause)

@@ -9,6 +9,7 @@ import { startBond, type Bond } from './bond.ts'
 import { findContainer } from './container/find-container.ts'
 import { loadChecks } from './loading/load-checks.ts'
 import type { BondOutcome } from './outcome.ts'
+import { loadStyles } from './view/sheet.ts'
 
 /** The global `Pulse` of the hosted script. */
 export interface Pulse {
@@ -51,6 +52,7 @@ export function makePulse(version: string, origin: string | null): Pulse {
     init(given: Setup) {
       setup = checkSetup(given, origin)
       loadChecks(setup.origin).catch(() => {})
+      void loadStyles(setup.origin)
     },
     async requireBond(given: BondRequest) {
       const request = checkRequest(setup, given)

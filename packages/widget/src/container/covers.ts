@@ -1,6 +1,7 @@
 import { withPointerEvents } from './click-through.ts'
 import type { Findings } from './containment.ts'
 import { lineOf } from './flat-tree.ts'
+import { paints } from './paint.ts'
 import type { Reach } from './reach.ts'
 import { stackAt } from './stack.ts'
 
@@ -16,17 +17,26 @@ export type Sighting = Pick<IntersectionObserverEntry, 'isIntersecting'> & {
   readonly isVisible?: boolean
 }
 
+/** What the checks of one container remember. */
+export interface Memory {
+  /** The newest report about each target. */
+  readonly sightings: WeakMap<Element, Sighting>
+  /** Elements that have been in front of the target, where a viewer could scroll it free. */
+  readonly bars: Set<Element>
+}
+
 /** Checks whether anything is in front of a target, where the target is in view. */
 export function checkCovers(
   target: Element,
   {
     reach: { visible, up, down, scrollers },
-    sighting,
+    memory: { sightings, bars },
     findings: { broken, unknown },
-  }: { reach: Reach; sighting: Sighting | undefined; findings: Findings },
+  }: { reach: Reach; memory: Memory; findings: Findings },
 ): void {
   const line = lineOf(target)
   const { x, y, width, height } = target.getBoundingClientRect()
+  const sighting = sightings.get(target)
   let isInView = false
   const search = () => {
     const covers = new Set<Element>()
@@ -44,31 +54,51 @@ export function checkCovers(
     }
     return [...covers]
   }
-  /** Whether a viewer can scroll the target out from below a header, a banner and the like. */
-  const canEscape = (cover: Element) => {
+  /** Whether the target can move independently of a cover: a header, a banner and the like. */
+  const isBar = (cover: Element) => {
     const other = lineOf(cover)
-    const rect = cover.getBoundingClientRect()
-    const below = Math.min(visible.bottom - height, y + down)
-    const above = Math.max(visible.top, y + up)
     return (
-      (scrollers.some((scroller) => !other.includes(scroller)) ||
-        other.some(
-          (element) =>
-            !line.includes(element) && /fixed|sticky/.test(getComputedStyle(element).position),
-        )) &&
-      (rect.bottom <= below || rect.top >= above + height)
+      scrollers.some((scroller) => !other.includes(scroller)) ||
+      other.some(
+        (element) =>
+          !line.includes(element) && /fixed|sticky/.test(getComputedStyle(element).position),
+      )
+    )
+  }
+  /** Whether a viewer can scroll the target to a place that all bars leave free. */
+  const canEscape = () => {
+    const first = Math.max(visible.top, y + up)
+    const last = Math.min(visible.bottom - height, y + down)
+    const rects = [...bars].filter(isPainted).map((bar) => bar.getBoundingClientRect())
+    return [first, ...rects.map(({ bottom }) => bottom)].some(
+      (place) =>
+        place >= first &&
+        place <= last &&
+        rects.every(({ top, bottom }) => bottom <= place || top >= place + height),
     )
   }
   let covers = search()
   // Nothing can be wrong with what is out of view: no phone can scan it.
   if (!isInView) return
-  if (sighting?.isVisible === undefined) unknown.add('covered')
-  else if (!sighting.isIntersecting) unknown.add('off_screen')
-  else if (!sighting.isVisible) {
+  if (sighting?.isVisible !== undefined && !sighting.isIntersecting) unknown.add('off_screen')
+  else if (!sighting?.isVisible) {
+    // The first report comes only after the browser has drawn, and not every browser sends one.
     unknown.add('covered')
     if (covers.length === 0) covers = withPointerEvents(search)
   }
-  if (!covers.every(canEscape)) broken.add('covered')
+  if (covers.length === 0) return
+  if (!covers.every(isBar)) return void broken.add('covered')
+  for (const cover of covers) bars.add(cover)
+  if (!canEscape()) broken.add('covered')
+}
+
+/** Whether an element still paints. */
+function isPainted(element: Element): boolean {
+  const { x, y, width, height } = element.getBoundingClientRect()
+  return (
+    element.checkVisibility({ visibilityProperty: true }) &&
+    paints(element, { x: x + width / 2, y: y + height / 2, isBox: true })
+  )
 }
 
 /** The place of a sample, as a share of the target's size. */

@@ -1,6 +1,6 @@
 import { checkAppearance } from './appearance.ts'
 import type { Containment, Findings } from './containment.ts'
-import { checkCovers, type Sighting } from './covers.ts'
+import { checkCovers, type Memory } from './covers.ts'
 import { checkReach } from './reach.ts'
 import { checkSize } from './size.ts'
 
@@ -16,7 +16,7 @@ export interface Parts {
 }
 
 /** Judges the container as it is now. */
-export function judge(parts: Parts, sightings: WeakMap<Element, Sighting>): Containment {
+export function judge(parts: Parts, memory: Memory): Containment {
   const findings: Findings = { broken: new Set(), unknown: new Set() }
   const { broken, unknown } = findings
   const { container, card, code } = parts
@@ -31,7 +31,7 @@ export function judge(parts: Parts, sightings: WeakMap<Element, Sighting>): Cont
     checkSize(parts, findings)
     const reach = checkReach(target, target === code, findings)
     // A rule that is already broken explains what a search by point does not find.
-    if (broken.size === 0) checkCovers(target, { reach, sighting: sightings.get(target), findings })
+    if (broken.size === 0) checkCovers(target, { reach, memory, findings })
   }
   // A broken rule outweighs every unknown one.
   if (broken.size > 0) return { verdict: 'breached', breaches: [...broken] }

@@ -1,6 +1,6 @@
 import { bare } from '@bonded/contract'
 import type { Containment } from './containment.ts'
-import type { Sighting } from './covers.ts'
+import type { Memory } from './covers.ts'
 import { judge, type Parts } from './judge.ts'
 
 const CHECK_MS = 500
@@ -48,11 +48,11 @@ export function watchContainer(
   let breachedSince: number | undefined
   let resolveReady!: () => void
   const ready = new Promise<void>((resolve) => (resolveReady = resolve))
-  const sightings = new WeakMap<Element, Sighting>()
+  const memory: Memory = { sightings: new WeakMap(), bars: new Set() }
 
   const judgeNow = () => {
     const now = performance.now()
-    const containment = judge(parts, sightings)
+    const containment = judge(parts, memory)
     const isBreached = containment.verdict === 'breached'
     const text = JSON.stringify(containment)
     if (text !== newest) newestSince = now
@@ -85,7 +85,8 @@ export function watchContainer(
   const observer = new IntersectionObserver(
     (entries) => {
       // The browser also reports a QR code that is not drawn yet, as out of view.
-      for (const entry of entries) if (entry.target.isConnected) sightings.set(entry.target, entry)
+      for (const entry of entries)
+        if (entry.target.isConnected) memory.sightings.set(entry.target, entry)
       check()
     },
     bare({ trackVisibility: true, delay: SIGHTING_DELAY_MS, threshold: [0, 1] }),

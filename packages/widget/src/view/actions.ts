@@ -26,8 +26,10 @@ export function actionButtons(handlers: Handlers): ActionButtons {
   const cancel = element('button', { class: 'link' })
   const retry = element('button', { class: 'button retry' })
   cancel.addEventListener('click', () => {
-    // The answer of the service follows. A second request would change nothing.
-    cancel.disabled = true
+    // The answer of the service follows. A second request would change nothing. A button that is
+    // `disabled` would lose the focus.
+    if (cancel.ariaDisabled) return
+    cancel.ariaDisabled = 'true'
     handlers.cancel()
   })
   retry.addEventListener('click', () => handlers.retry?.())

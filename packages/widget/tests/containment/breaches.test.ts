@@ -130,6 +130,66 @@ const BREACHES: Readonly<Record<string, readonly [rule: string, Scene]>> = {
       change: layer('position:fixed;inset:auto 0 0;height:80vh;background:#fff'),
     },
   ],
+  'below two bars that leave no room between them': [
+    'covered',
+    {
+      body: `${WIDGET}<div style="height:2000px"></div>`,
+      change: `${layer('position:fixed;inset:0 0 auto;height:45vh;background:#fff')};
+        { ${layer('position:fixed;inset:auto 0 0;height:45vh;background:#fff')} }`,
+    },
+  ],
+  'in a box that begins to cut': [
+    'clipped',
+    {
+      body: `<div id="box" style="height:60px">${WIDGET}</div>`,
+      change: 'box.style.overflow = "clip"',
+    },
+  ],
+  'below a modal dialog that opens over it': [
+    'covered',
+    {
+      body: `${WIDGET}<dialog id="box" style="width:90vw;height:90vh">Stay signed in?</dialog>`,
+      change: 'box.showModal()',
+    },
+  ],
+  'below a popover that opens over it': [
+    'covered',
+    {
+      body: `${WIDGET}<div popover id="box" style="width:90vw;height:90vh">Offer</div>`,
+      change: 'box.showPopover()',
+    },
+  ],
+  'below an image of the page that a view transition keeps': [
+    'clipped',
+    {
+      body: `<style>::view-transition-group(root),::view-transition-old(root),::view-transition-new(root){animation-duration:1e6s}</style>${WIDGET}`,
+      change: 'document.startViewTransition(() => {})',
+    },
+  ],
+  'below a layer that appears with the scroll position': [
+    'covered',
+    {
+      body: `<style>@keyframes appear{from{transform:translateY(-100%)}}#box{position:fixed;inset:0;background:#fff;animation:appear linear both;animation-timeline:scroll(root);animation-range:0px 50px}</style>
+        ${WIDGET}<div id="box"></div><div style="height:2000px"></div>`,
+      change: 'scrollTo(0, 60)',
+    },
+  ],
+  'below a panel that the page fixes to the window when it is scrolled': [
+    'covered',
+    {
+      body: `${WIDGET}<div style="height:2000px"></div><div id="box" style="height:90vh;background:#fff">Offers</div>`,
+      change: `addEventListener('scroll', () => { box.style.cssText += ';position:fixed;inset:0 0 auto' });
+        scrollTo(0, 60)`,
+    },
+  ],
+  'faded by the scroll position': [
+    'transparent',
+    {
+      body: `<style>@keyframes fade{to{opacity:0}}#box{animation:fade linear both;animation-timeline:scroll(root);animation-range:0px 60px}</style>
+        ${IN_BOX}<div style="height:2000px"></div>`,
+      change: 'scrollTo(0, 60)',
+    },
+  ],
 }
 
 for (const [name, [rule, scene]] of Object.entries(BREACHES))

@@ -96,6 +96,60 @@ test('reports unverified in a browser without Intersection Observer v2', browser
   })
 })
 
+/** An overlay of the whole window that lets clicks through. */
+const CLICK_THROUGH = `
+  const cover = document.createElement('div')
+  cover.style.cssText = 'position:fixed;inset:0;background:#fff;pointer-events:none'
+  document.body.append(cover)`
+
+test(
+  'finds an overlay that lets clicks through without a report of the browser',
+  browserTest,
+  async () => {
+    const page = await h.open()
+    await page.evaluate(
+      `IntersectionObserver.prototype.observe = () => {}
+       window.seen = []; addEventListener('pulse:containment', ({ detail }) => seen.push(detail))`,
+    )
+    await init(page)
+    await require(page)
+    await page.locator('.qr').waitFor()
+    await verdict(page, 'unverified')
+    await page.evaluate(`{ ${CLICK_THROUGH} }`)
+    assert.deepEqual((await verdict(page, 'breached')).breaches, ['covered'])
+  },
+)
+
+test(
+  'shows no QR code, not for one frame, below an overlay that lets clicks through',
+  browserTest,
+  async () => {
+    const page = await h.open()
+    // The overlay arrives with the session, so that no earlier check has seen it.
+    await page.evaluate(`
+    window.shown = 0
+    window.seen = []; addEventListener('pulse:containment', ({ detail }) => seen.push(detail))
+    const root = () => document.querySelector('[data-pulse-widget]').shadowRoot
+    const look = () => {
+      const modules = root()?.querySelector('.qr path:last-child')
+      if (modules && getComputedStyle(modules).visibility === 'visible') shown += 1
+      requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
+    const { fetch } = window
+    window.fetch = async (...request) => {
+      const answer = await fetch(...request)
+      if (request[0] === '/bond-session') { ${CLICK_THROUGH} }
+      return answer
+    }`)
+    await init(page)
+    await require(page)
+    await verdict(page, 'breached')
+    await page.locator('.qr').waitFor({ state: 'attached' })
+    assert.equal(await page.evaluate('shown'), 0)
+  },
+)
+
 test(
   'reports a changed verdict once, and nothing while every rule is met',
   browserTest,
