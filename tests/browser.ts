@@ -19,9 +19,14 @@ export const browserMissing: string | false =
     ? 'no Chromium: install it (apt-get install chromium) or name one in CHROMIUM_PATH; the browser tests are skipped'
     : false
 
-/** Opens a fresh headless browser that makes no network requests of its own. */
-export function openBrowser(): Promise<Browser> {
+/**
+ * Opens a fresh headless browser that makes no network requests of its own.
+ *
+ * @param keepsPages whether pages that are left stay in the back-forward cache
+ */
+export function openBrowser({ keepsPages = false } = {}): Promise<Browser> {
   return chromium.launch({
+    ...(keepsPages ? { ignoreDefaultArgs: ['--disable-back-forward-cache'] } : {}),
     ...(browserPath === undefined ? {} : { executablePath: browserPath }),
     args: [
       '--no-sandbox',
