@@ -37,6 +37,15 @@ testDescriptions([
     'patch_level',
     { minPatchLevel: 202_001 },
   ],
+  ...[209_900, 1_209_912, 2_099_121, 209_912_011].map(
+    (level) =>
+      [
+        `the patch level ${level}, which is not a date`,
+        describe({}, { 706: integer(level) }),
+        'patch_level',
+        { minPatchLevel: 202_001 },
+      ] as const,
+  ),
   [
     'a key without user authentication when the policy requires it',
     describe(),
