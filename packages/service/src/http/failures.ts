@@ -37,7 +37,8 @@ export function answerFailures(
 
 /**
  * Counts rejected requests without a valid credential for their network, and reads of sessions that
- * do not exist. Beyond the limit, the service answers 429 and closes the connection.
+ * do not exist. Publishable keys are public, so a request with one counts like an anonymous one.
+ * Beyond the limit, the service answers 429.
  */
 async function countRejection(
   service: Service,
@@ -50,9 +51,9 @@ async function countRejection(
     await countFailure('not_found', call, reply)
     return refusal
   }
-  const anonymous = caller === undefined || caller.kind === 'anonymous'
+  const isSecret = caller?.kind === 'backend' || caller?.kind === 'phone'
   const status = statusOf(refusal.reason)
-  if (!anonymous || status === 429 || status >= 500) return refusal
+  if (isSecret || status === 429 || status >= 500) return refusal
   return (await countFailure('rejected', call, reply)) ?? refusal
 }
 

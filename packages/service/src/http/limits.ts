@@ -1,4 +1,4 @@
-import type { LimitName } from '@bonded/contract'
+import { type LimitName, WATCH_TOKEN } from '@bonded/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type CountedLimit,
@@ -40,7 +40,7 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     if (caller?.kind === 'browser' && session_id === undefined)
       return takesOfCaller({ service, request, caller }, limit, `${caller.key.key} `)
     // A wrong watch token has its own bucket. Unknown sessions count like known ones.
-    if (caller?.kind === 'browser') return bucketOf(limit, watchedOf(request))
+    if (caller?.kind === 'browser') return takesOfWatcher({ service, request, caller }, limit)
     if (caller?.kind === 'phone') return bucketOf(limit, `${session_id} ${caller.device.id}`)
     // QR code images need no credential, so they must not use up the quota of pages and phones.
     return caller?.kind === 'anonymous' ? bucketOf(limit, `${session_id} qr`) : undefined
@@ -65,8 +65,8 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
           `${(request.body as { session_id: string }).session_id} ${caller.device.id}`,
         )
       : undefined,
-  containment: ({ caller, request }, limit) =>
-    caller?.kind === 'browser' ? bucketOf(limit, watchedOf(request)) : undefined,
+  containment: (call, limit) =>
+    call.caller?.kind === 'browser' ? takesOfWatcher(call, limit) : undefined,
   // Each endpoint has its own bucket, so that a backend's polls never use up its completions.
   backend: ({ caller, request }, limit) =>
     caller?.kind === 'backend'
@@ -86,9 +86,16 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
   bad_credential: takesOfCaller,
 }
 
-/** The session and the watch token that a browser presents. */
-function watchedOf({ params, headers }: FastifyRequest): string {
-  return `${(params as { session_id: string }).session_id} ${String(headers['x-bond-watch'])}`
+/**
+ * The bucket of the session and the watch token that a browser presents. A token of another form
+ * can have any length, and a client can send any number of them, so they count for its network.
+ */
+function takesOfWatcher(call: CountedCall, limit: Limit): readonly Take[] {
+  const { params, headers } = call.request
+  const token = headers['x-bond-watch']
+  if (token !== undefined && !WATCH_TOKEN.test(String(token)))
+    return takesOfCaller(call, limit, 'malformed ')
+  return bucketOf(limit, `${(params as { session_id: string }).session_id} ${String(token)}`)
 }
 
 function bucketOf(limit: Limit, key: string): readonly Take[] {

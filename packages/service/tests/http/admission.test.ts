@@ -119,6 +119,49 @@ test('answers 429 to rejected requests beyond the limit of their network, and se
   assert.equal((await h.call('GET', '/nothing', { headers: from('192.0.2.2') })).status, 404)
 })
 
+test('counts rejected requests with a publishable key, which every visitor knows, for their network', async () => {
+  await using h = await limited('rejected=3')
+  const session = await h.create()
+  const send = (index: number, { path, body }: { path: string; body?: unknown }) =>
+    h.api('POST', `/sessions/${session.id}/${path}`, {
+      token: h.shop.publishable,
+      headers: {
+        origin: SHOP_ORIGIN,
+        'x-bond-watch': `bwt_${String(index).padStart(43, '0')}`,
+        ...from('192.0.2.1'),
+      },
+      ...(body === undefined ? {} : { body }),
+    })
+  const junk = [
+    { path: 'containment', body: { verdict: 'junk' } },
+    { path: 'cancel', body: { junk: true } },
+  ]
+  const statuses: number[] = []
+  for (let index = 0; index < 5; index++)
+    statuses.push((await send(index, junk[index % 2] as (typeof junk)[number])).status)
+  assert.deepEqual(statuses, [400, 400, 400, 429, 429])
+})
+
+test('counts watch tokens of another form for their network, before the body is read', async () => {
+  await using h = await limited('get=3')
+  const session = await h.create()
+  for (const path of ['containment', 'cancel']) {
+    const statuses: (string | undefined)[] = []
+    for (let index = 0; index < 4; index++) {
+      const answer = await headOnly(h, `POST /api/v1/sessions/${session.id}/${path}`, {
+        Authorization: `Bearer ${h.shop.publishable}`,
+        Origin: SHOP_ORIGIN,
+        'X-Bond-Watch': `${'junk'.repeat(3_000)}${index}`,
+        ...from(`192.0.2.${path.length}`),
+        'Content-Length': 2,
+        Connection: 'close',
+      })
+      statuses.push(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1])
+    }
+    assert.deepEqual(statuses, ['400', '400', '400', '429'])
+  }
+})
+
 test('answers 429 to reads of unknown sessions beyond the limit of their network, and serves backends and other networks', async () => {
   await using h = await limited('not_found=4')
   const session = await h.create()

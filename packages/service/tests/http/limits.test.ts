@@ -144,9 +144,10 @@ test('limits each watch token and each phone to 120 reads of a session a minute,
 test('limits reads of an unknown session like those of an existing one, header for header', async () => {
   await using h = await limited()
   const session = await h.create()
+  const wrong = `bwt_${'x'.repeat(43)}`
   const [existing, unknown] = [
-    { ...session, watch_token: 'bwt_x' },
-    { ...session, id: `sess_${'0'.repeat(22)}`, watch_token: 'bwt_x' },
+    { ...session, watch_token: wrong },
+    { ...session, id: `sess_${'0'.repeat(22)}`, watch_token: wrong },
   ]
   for (let call = 0; call < 125; call++) {
     const replies = [await watch(h, existing), await watch(h, unknown)]
