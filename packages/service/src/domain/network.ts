@@ -30,7 +30,8 @@ const BITS_A_GROUP = 16
  */
 export function networksOf(address: string): readonly Network[] {
   const canonical = canonicalIpAddress(address) ?? address
-  const groups = parseIpv6(canonical)
+  // Every new connection passes here, and most are IPv4.
+  const groups = canonical.includes(':') ? parseIpv6(canonical) : undefined
   if (groups === undefined) return [{ key: canonical, quotas: 1 }]
   return COUNTED_PREFIXES.map(({ bits, quotas }) => ({ key: prefixOf(groups, bits), quotas }))
 }

@@ -1,7 +1,5 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { networksOf } from '../domain/network.ts'
-import { bareAddress } from './client-address.ts'
 
 /**
  * How many new connections one turn of the event loop serves. A request on a new connection costs
@@ -9,9 +7,17 @@ import { bareAddress } from './client-address.ts'
  */
 export const NEW_CONNECTIONS_PER_TURN = 8
 
-/** The members of Node's server that the types lack. */
-interface PausingServer {
-  pauseOnConnect: boolean
+/**
+ * The longest hold of new connections while further ones arrive. Longer than Node takes to accept
+ * 500 connections, and short beside the time that a phone takes to connect.
+ */
+export const MAX_HOLD_MS = 100
+
+export interface AcceptQueueOptions {
+  /** The network of a connection. Networks are served in rotation. */
+  readonly networkOf: (socket: Socket) => string
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number
 }
 
 /** Connections that wait for their turn. */
@@ -19,25 +25,42 @@ export interface AcceptQueue extends Disposable {
   readonly size: () => number
 }
 
+/** The members of Node's server that the types lack. */
+interface PausingServer {
+  pauseOnConnect: boolean
+}
+
 /**
  * Spreads a burst of new connections over turns of the event loop, in rotation between the networks
- * that they come from. A waiting connection is paused: its bytes stay in the kernel. Without a burst
- * no connection waits.
+ * that they come from. A waiting connection is paused: its bytes stay in the kernel.
+ *
+ * Node accepts one connection per turn, and the kernel's queue is first in, first out, so the last
+ * connection waits for as many turns as the burst is long. While connections arrive in consecutive
+ * turns, the queue therefore holds them, which keeps these turns short. A turn without a new
+ * connection ends the hold, and so does `MAX_HOLD_MS`. Without a burst no connection waits longer
+ * than the rest of its turn.
  *
  * Captures the server's listeners for `connection`: those that are added later run at once.
  */
-export function queueConnections(server: Server): AcceptQueue {
-  const serve = server.listeners('connection') as ((socket: Socket) => void)[]
+export function queueConnections(
+  server: Server,
+  { networkOf, now = () => performance.now() }: AcceptQueueOptions,
+): AcceptQueue {
+  const listeners = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
   // Otherwise Node reads up to 64 KiB of each waiting connection into memory.
   ;(server as unknown as PausingServer).pauseOnConnect = true
   const waiting = new Map<string, Socket[]>()
   let size = 0
-  let servedThisTurn = 0
+  let hasArrival = false
+  /** The number of turns in a row that accepted a connection. */
+  let turnsWithArrival = 0
+  /** The start of the hold. Stays until the queue is empty: no connection waits for two holds. */
+  let heldSinceMs: number | undefined
   let turn: NodeJS.Immediate | undefined
 
-  const admit = (socket: Socket) => {
-    for (const listener of serve) listener.call(server, socket)
+  const serve = (socket: Socket) => {
+    for (const listener of listeners) listener.call(server, socket)
     socket.resume()
   }
   /** The oldest connection of the network that was served the longest ago. */
@@ -51,33 +74,42 @@ export function queueConnections(server: Server): AcceptQueue {
     size -= 1
     return socket
   }
-  const startTurn = () => {
-    turn = undefined
-    servedThisTurn = 0
-    while (servedThisTurn < NEW_CONNECTIONS_PER_TURN) {
+  const serveSome = () => {
+    let served = 0
+    while (served < NEW_CONNECTIONS_PER_TURN) {
       const socket = next()
       if (socket === undefined) return
       if (socket.destroyed) continue
-      servedThisTurn += 1
-      admit(socket)
+      served += 1
+      serve(socket)
     }
-    turn = setImmediate(startTurn)
+  }
+  const isHeld = (): boolean => {
+    // A lone connection must not wait. The second turn shows whether further ones arrive.
+    if (turnsWithArrival < 2) return false
+    heldSinceMs ??= now()
+    return now() - heldSinceMs < MAX_HOLD_MS
+  }
+  const endTurn = () => {
+    turnsWithArrival = hasArrival ? turnsWithArrival + 1 : 0
+    hasArrival = false
+    if (!isHeld()) serveSome()
+    if (size === 0) heldSinceMs = undefined
+    turn = size > 0 || turnsWithArrival > 0 ? setImmediate(endTurn) : undefined
   }
 
   server.on('connection', (socket: Socket) => {
-    turn ??= setImmediate(startTurn)
-    if (size === 0 && servedThisTurn < NEW_CONNECTIONS_PER_TURN) {
-      servedThisTurn += 1
-      return admit(socket)
-    }
-    const [network] = networksOf(bareAddress(socket.remoteAddress ?? ''))
-    const key = network?.key ?? ''
-    const sockets = waiting.get(key)
-    if (sockets === undefined) waiting.set(key, [socket])
+    // The connection caps have rejected it.
+    if (socket.destroyed) return
+    turn ??= setImmediate(endTurn)
+    hasArrival = true
+    // A client that gives up while it waits must not crash the process.
+    socket.on('error', ignore)
+    const network = networkOf(socket)
+    const sockets = waiting.get(network)
+    if (sockets === undefined) waiting.set(network, [socket])
     else sockets.push(socket)
     size += 1
-    // A client that gives up while it waits must not crash the process.
-    socket.on('error', () => {})
   })
   return {
     size: () => size,
@@ -89,3 +121,5 @@ export function queueConnections(server: Server): AcceptQueue {
     },
   }
 }
+
+function ignore(): void {}

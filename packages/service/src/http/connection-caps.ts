@@ -63,7 +63,8 @@ export class ConnectionCaps {
 
   /** Counts the connections of a server, and closes those beyond the caps. */
   watch(server: Server): void {
-    server.on('connection', (socket: Socket) => this.#open(socket))
+    // Before all other listeners, so that a rejected connection costs little.
+    server.prependListener('connection', (socket: Socket) => this.#open(socket))
     server.prependListener('request', (request, response) => this.#begin(request, response))
     server.prependListener('upgrade', (request: IncomingMessage) => this.#upgrade(request))
   }
@@ -81,6 +82,11 @@ export class ConnectionCaps {
   /** Whether a connection has presented a valid server credential. */
   isBackend(socket: Duplex): boolean {
     return this.#connections.get(socket)?.isBackend ?? false
+  }
+
+  /** The narrowest network that counts a connection, or the address of a backend or proxy. */
+  networkOf(socket: Duplex): string {
+    return this.#connections.get(socket)?.network ?? ''
   }
 
   /** Whether a connection may become a channel. Anonymous channels never use the reserve. */
@@ -104,6 +110,7 @@ export class ConnectionCaps {
     }
     const connection: Connection = {
       socket,
+      network: networks[0]?.network ?? address,
       fromProxy,
       isBackend,
       groups: [],

@@ -4,6 +4,8 @@ import type { Socket } from 'node:net'
 /** One open connection. */
 export interface Connection {
   readonly socket: Socket
+  /** The narrowest network that counts it, or the address of a backend or proxy. */
+  readonly network: string
   /** A trusted proxy serves many clients, so its connections count for no network. */
   readonly fromProxy: boolean
   /** Whether it has presented a valid server credential, or comes from a backend's address. */

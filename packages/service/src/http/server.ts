@@ -114,8 +114,8 @@ export function buildServer(
   answerExpectations(app.server, { random: service.random, logRequest })
   answerBrokenRequests(app.server, { service, logRequest })
   const guard = guardConnections(app.server)
-  const queue = queueConnections(app.server)
-  // After the queue has captured the other listeners: a connection above the caps never waits.
+  const queue = queueConnections(app.server, { networkOf: (socket) => caps.networkOf(socket) })
+  // After the queue has captured the other listeners: the caps count a connection when it arrives.
   caps.watch(app.server)
   app.addHook('onClose', (_app, done) => {
     requests[Symbol.dispose]()
