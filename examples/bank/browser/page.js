@@ -4,7 +4,7 @@
  * @typedef {{ state: string, sessionId?: string | null, reason?: string }} Bond
  * @typedef {{
  *   init(options: { publishableKey: string, workflow: string, containerId: string, sessionEndpoint: string }): unknown,
- *   requireBond(options: { action: string, onRetry: () => void }): Promise<Bond>,
+ *   requireBond(options: { action: string, context: object, onRetry: () => void }): Promise<Bond>,
  * }} Pulse
  * @typedef {{ status: number, body: any }} Answer
  */
@@ -40,7 +40,7 @@ async function apply() {
   element('approval').scrollIntoView({
     block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest',
   })
-  const bond = await approve()
+  const bond = await approve(draft.body.draft)
   if (bond.reason === 'user_unexpected') return reported()
   if (bond.state !== 'bonded' || !bond.sessionId) {
     lock(false)
@@ -51,8 +51,12 @@ async function apply() {
   await send({ ...fields, session_id: bond.sessionId })
 }
 
-/** @returns {Promise<Bond>} */
-async function approve() {
+/**
+ * @param {object} context the draft as the bank has stored it: a page that is loaded again continues
+ *   with the same QR code only for the same draft
+ * @returns {Promise<Bond>}
+ */
+async function approve(context) {
   const pulse = await loadedWidget()
   if (!pulse) return { state: 'unavailable', reason: 'sdk_not_loaded' }
   try {
@@ -66,7 +70,7 @@ async function approve() {
       })
       isReady = true
     }
-    return await pulse.requireBond({ action, onRetry: () => form.requestSubmit() })
+    return await pulse.requireBond({ action, context, onRetry: () => form.requestSubmit() })
   } catch (error) {
     // An outcome never rejects, so only a mistake in this page leads here.
     console.error(error)

@@ -217,6 +217,32 @@ test(
   },
 )
 
+test(
+  'reloaded: the same form continues with its session, another one does not',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Normal')
+    let sessions = 0
+    stage.page.on('response', (answer) => {
+      if (answer.url().endsWith('/bond-session')) sessions += 1
+    })
+    const code = stage.page.locator('#bond-container .qr')
+    await stage.page.click('#continue')
+    await code.waitFor()
+    await stage.page.reload()
+    await stage.page.click('#continue')
+    await code.waitFor()
+    assert.equal(sessions, 1)
+    await stage.page.reload()
+    await stage.page.fill('#income', '9000')
+    await stage.page.click('#continue')
+    await code.waitFor()
+    assert.equal(sessions, 2, 'a value that the phone does not show counts too')
+    await stage.close()
+  },
+)
+
 test('works with the keyboard alone', inBrowser, async () => {
   const stage = await open()
   await stage.choose('Normal')

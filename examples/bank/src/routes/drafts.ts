@@ -9,5 +9,5 @@ export function saveDraft(login: Login, { fields }: FormBody): Reply {
   if ('errors' in parsed)
     return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
   login.draft = parsed.request
-  return json(200, { draft: { display: displayOf(parsed.request) } })
+  return json(200, { draft: { ...parsed.request, display: displayOf(parsed.request) } })
 }

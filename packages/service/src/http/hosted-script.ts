@@ -72,6 +72,8 @@ export function serveHostedScript(
     const file = (await packedFiles()).get(path)
     if (file === undefined) throw new Refused({ reason: 'page_not_found' })
     if (path === SCRIPT_PATH || path === pinnedPath) reply.header('sourcemap', mapPath)
+    // Any page may load the file. With CORS, it can also check the integrity.
+    reply.header('access-control-allow-origin', '*')
     return sendStaticFile(request, reply, { file, cacheControl })
   }
   for (const path of [SCRIPT_PATH, INTEGRITY_PATH])

@@ -1,8 +1,8 @@
-import { Buffer } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import type { Service, Settings } from '../operations/service.ts'
 import { limitPage } from './page-limits.ts'
 import { Refused } from './refused.ts'
+import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 
 /** The files of the phone page, as `@bonded/phone-page` builds them. */
 export interface PhonePageFiles {
@@ -49,14 +49,12 @@ export function servePhonePage(
         throw failure
       }))
 
-  app.get(PHONE_PAGE_PATH, limitPage(service, 'handoff'), async (_request, reply) => {
+  app.get(PHONE_PAGE_PATH, limitPage(service, 'handoff'), async (request, reply) => {
     const { html, contentSecurityPolicy } = await page()
-    return reply
-      .type('text/html; charset=utf-8')
-      .header('cache-control', 'no-cache')
+    reply
       .header('content-security-policy', contentSecurityPolicy)
       .header('permissions-policy', PERMISSIONS_POLICY)
-      .send(html)
+    return sendStaticFile(request, reply, { file: html, cacheControl: 'no-cache' })
   })
   app.get<{ Params: { hash: string } }>(
     SCRIPT_PATH,
@@ -65,10 +63,7 @@ export function servePhonePage(
       const { script, scriptHash } = await page()
       // A new script at an old URL would fail the integrity check of cached pages for a year.
       if (request.params.hash !== scriptHash) throw new Refused({ reason: 'page_not_found' })
-      return reply
-        .type('text/javascript; charset=utf-8')
-        .header('cache-control', IMMUTABLE)
-        .send(script)
+      return sendStaticFile(request, reply, { file: script, cacheControl: IMMUTABLE })
     },
   )
   app.get<{ Params: { hash: string; language: string } }>(
@@ -79,10 +74,7 @@ export function servePhonePage(
       const words = languages.get(request.params.language)
       if (request.params.hash !== languagesHash || words === undefined)
         throw new Refused({ reason: 'page_not_found' })
-      return reply
-        .type('application/json; charset=utf-8')
-        .header('cache-control', IMMUTABLE)
-        .send(words)
+      return sendStaticFile(request, reply, { file: words, cacheControl: IMMUTABLE })
     },
   )
 }
@@ -91,17 +83,17 @@ export function servePhonePage(
 const PERMISSIONS_POLICY =
   'accelerometer=(self), gyroscope=(self), publickey-credentials-create=(self), publickey-credentials-get=(self), camera=(), geolocation=(), microphone=()'
 
-interface ServedPage extends Pick<PhonePageFiles, 'languages' | 'languagesHash'> {
-  readonly html: Buffer
-  readonly script: Buffer
-  readonly scriptHash: string
+interface ServedPage extends Pick<PhonePageFiles, 'scriptHash' | 'languagesHash'> {
+  readonly html: StaticFile
+  readonly script: StaticFile
+  readonly languages: ReadonlyMap<string, StaticFile>
   readonly contentSecurityPolicy: string
 }
 
-function assemble(
+async function assemble(
   files: PhonePageFiles,
   { publicOrigin, appScheme, appLinks }: Settings,
-): ServedPage {
+): Promise<ServedPage> {
   const { script, scriptHash, scriptIntegrity, style, styleHash, languages, languagesHash } = files
   const socketOrigin = publicOrigin.replace(/^http/, 'ws')
   const scheme =
@@ -109,9 +101,16 @@ function assemble(
       ? `<meta name="bonded-app-scheme" content="${appScheme}">`
       : ''
   return {
-    script: Buffer.from(script),
+    script: await staticFile(script, 'text/javascript; charset=utf-8'),
     scriptHash,
-    languages,
+    languages: new Map(
+      await Promise.all(
+        [...languages].map(
+          async ([tag, words]) =>
+            [tag, await staticFile(words, 'application/json; charset=utf-8')] as const,
+        ),
+      ),
+    ),
     languagesHash,
     contentSecurityPolicy: [
       "default-src 'none'",
@@ -124,7 +123,8 @@ function assemble(
       "require-trusted-types-for 'script'",
       "trusted-types 'none'",
     ].join('; '),
-    html: Buffer.from(`<!doctype html>
+    html: await staticFile(
+      `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -139,6 +139,8 @@ ${scheme}<title>Approve on your phone</title>
 </head>
 <body><main><noscript><article><h1>This page needs JavaScript</h1><p>Turn on JavaScript for this site, then open the link again.</p></article></noscript></main></body>
 </html>
-`),
+`,
+      'text/html; charset=utf-8',
+    ),
   }
 }

@@ -33,9 +33,7 @@ export function sendStaticFile(
   reply: FastifyReply,
   { file, cacheControl }: { readonly file: StaticFile; readonly cacheControl: string },
 ): FastifyReply {
-  // Any page may load the file. With CORS, it can also check the integrity.
   reply
-    .header('access-control-allow-origin', '*')
     .header('cache-control', cacheControl)
     .header('etag', file.etag)
     .header('vary', 'Accept-Encoding')

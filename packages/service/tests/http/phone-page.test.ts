@@ -51,6 +51,34 @@ test('serves only the pinned script, cacheable for a year', async () => {
   assert.equal((await h.call('GET', '/bond/page-0000000000000000.js')).status, 404)
 })
 
+test('serves the page, its script and its languages compressed, and not again to who has them', async () => {
+  const { text } = await h.call('GET', '/bond')
+  const [path = ''] = /\/bond\/page-\w+\.js/.exec(text) ?? []
+  const script = (await h.call('GET', path)).text
+  const [words = ''] = /\/bond\/words-\w+/.exec(script) ?? []
+  for (const file of ['/bond', path, `${words}/de.json`]) {
+    const plain = await h.call('GET', file)
+    const { etag } = plain.headers
+    for (const encoding of ['br', 'gzip']) {
+      const { headers } = await fetch(`http://127.0.0.1:${h.running.port}${file}`, {
+        headers: { 'accept-encoding': encoding },
+      })
+      assert.equal(headers.get('content-encoding'), encoding, file)
+      assert.equal(headers.get('etag'), etag, file)
+      assert.equal(headers.get('vary'), 'Accept-Encoding')
+      const bytes = Number(headers.get('content-length'))
+      assert.ok(bytes < Number(plain.headers['content-length']) / 2, `${file}: ${bytes} B`)
+    }
+    const again = await h.call('GET', file, { headers: { 'if-none-match': String(etag) } })
+    assert.deepEqual([again.status, again.text], [304, ''], file)
+    assert.equal(
+      again.headers['content-security-policy'],
+      plain.headers['content-security-policy'],
+      file,
+    )
+  }
+})
+
 test('answers 404 for the app associations when no app is configured', async () => {
   for (const path of ['apple-app-site-association', 'assetlinks.json'])
     assert.equal((await h.call('GET', `/.well-known/${path}`)).status, 404, path)

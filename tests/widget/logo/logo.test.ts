@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { setLogo } from '../../../packages/service/src/operations/admin/tenant-logo.ts'
+import { browserMissing } from '../../browser.ts'
+import { Desk, realBrowser } from '../harness/desk.ts'
+
+/** 300 × 100 px, larger than the widget draws it. */
+const WIDE =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"><path d="M0 0h300v100H0z" fill="#0a0"/></svg>'
+
+let desk: Desk
+before(async () => {
+  if (!browserMissing) desk = await Desk.start()
+})
+after(() => desk?.[Symbol.asyncDispose]())
+
+const storeLogo = (logo: string | null) =>
+  setLogo(desk.service.service, desk.bank.tenant.id, logo === null ? null : Buffer.from(logo))
+
+/** The size at which the logo is drawn, and that of its picture. */
+function drawnLogo(page: Page): Promise<unknown> {
+  return page.locator('.logo').evaluate(async (node) => {
+    const image = node as unknown as Record<string, number> & { decode(): Promise<void> }
+    await image.decode()
+    return [image['naturalWidth'], Number(image['height']) <= 24, Number(image['width']) > 0]
+  })
+}
+
+test('draws the logo of the tenant beside its name, small', realBrowser, async () => {
+  await storeLogo(WIDE)
+  const page = await desk.open()
+  assert.deepEqual(await drawnLogo(page), [300, true, true])
+  await page.locator('.brand', { hasText: 'Bank' }).waitFor()
+})
+
+test('shows only the name when the logo cannot be loaded', realBrowser, async () => {
+  await storeLogo(WIDE)
+  const context = await desk.newContext()
+  await context.route('**/v1/logos/*', (route) => route.abort())
+  const page = await desk.open({}, { context })
+  await page.locator('.brand', { hasText: 'Bank' }).waitFor()
+  await page.locator('.logo').waitFor({ state: 'detached' })
+})
+
+test('a logo that a user opens by its address runs nothing', realBrowser, async () => {
+  await storeLogo(WIDE)
+  const page = await desk.open()
+  const address = await page.locator('.logo').getAttribute('src')
+  const opened = await page.context().newPage()
+  // The rules for the file reject scripts. The policy of the response holds without them too.
+  const answer = await opened.goto(String(address))
+  assert.equal(answer?.status(), 200)
+  await opened.evaluate(`
+    const script = document.createElementNS('http://www.w3.org/2000/svg', 'script')
+    script.textContent = 'document.documentElement.id = "ran"'
+    document.documentElement.append(script)`)
+  assert.equal(await opened.evaluate('document.documentElement.id'), '')
+})
