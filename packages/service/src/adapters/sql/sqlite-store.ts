@@ -13,6 +13,7 @@ import {
   type Unit,
   type Work,
 } from '../../ports/store.ts'
+import { CommitSchedule } from './commit-schedule.ts'
 import type { Writing } from './event-publisher.ts'
 import { ExternalChanges } from './external-changes.ts'
 import { rowCaches } from './row-cache.ts'
@@ -56,7 +57,7 @@ interface Failure {
 
 /**
  * The store on one SQLite file. All writes of one turn of the event loop share a transaction (one
- * fsync), and their promises resolve after its commit. If a unit throws, the store rolls back the
+ * fsync), under load those of 3 ms (see `CommitSchedule`). Their promises resolve after its commit. If a unit throws, the store rolls back the
  * group and runs each unit in a separate transaction. That is rare, and cheaper than a savepoint for
  * every unit. A group runs synchronously, so no read sees an uncommitted change.
  *
@@ -72,6 +73,7 @@ export class SqliteStore implements Store {
   readonly #meter: Meter
   readonly #freeBytes: (file: string) => Promise<number>
   #group: Pending[] = []
+  readonly #schedule = new CommitSchedule()
   #notifications: ChangeNotification[] = []
   readonly #tables: Tables
   readonly #readOnlyTables: Tables
@@ -113,7 +115,7 @@ export class SqliteStore implements Store {
 
   write<T>(unit: Unit<T>, cause?: Cause): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    if (this.#group.length === 0) setImmediate(() => this.#commitGroup())
+    if (this.#group.length === 0) this.#scheduleCommit()
     let value: T
     this.#group.push({
       run: () => {
@@ -191,10 +193,17 @@ export class SqliteStore implements Store {
     return !this.#lastWriteFailed
   }
 
+  #scheduleCommit(): void {
+    const delayMs = this.#schedule.delayMs(performance.now())
+    if (delayMs === 0) setImmediate(() => this.#commitGroup())
+    else setTimeout(() => this.#commitGroup(), delayMs)
+  }
+
   #commitGroup(): void {
     const group = this.#group
     this.#group = []
     if (group.length === 0) return
+    this.#schedule.begin(group.length, performance.now())
     const failure = this.#commit(group)
     if (failure === undefined) return
     if (failure.byUnit && group.length > 1)
