@@ -2,11 +2,11 @@ import { MIN_CONTINUITY_SCORE, type SensorSignal } from '@bonded/contract'
 import { motionFeatures, type MotionRecording } from '@bonded/phone'
 import { scoreContinuity } from '../../packages/service/src/domain/continuity.ts'
 import {
-  isRepetition,
+  compareWindow,
+  type MotionMemory,
   isWorthStoring,
   rankPatternsOf,
   repeated,
-  withWindow,
 } from '../../packages/service/src/domain/motion-memory.ts'
 import { record, sensorGrade, type Stretch } from './body.ts'
 import { CARRIED } from './carried.ts'
@@ -111,12 +111,11 @@ export function total(
  * patterns serve as the fingerprints themselves.
  */
 function replayScore(before: SensorSignal, now: SensorSignal): number {
-  const memory = withWindow(
-    { keyId: 'k1', windows: [] },
-    { at: 0, fingerprints: fingerprintsOf(before) },
-  )
+  const compare = (signal: SensorSignal, memory: MotionMemory, at: number) =>
+    compareWindow(fingerprintsOf(signal), { memory, windowMs: signal.window_ms, now: at })
+  const memory = compare(before, { keyId: 'k1', windows: [] }, 0)
   const continuity = scoreContinuity(now)
-  return isRepetition(fingerprintsOf(now), { memory, windowMs: now.window_ms, now: 3 * DAY_MS })
+  return memory !== 'repetition' && compare(now, memory, 3 * DAY_MS) === 'repetition'
     ? repeated(continuity).score
     : continuity.score
 }

@@ -1,6 +1,6 @@
 import type { SensorFeature, SensorSignal } from '@bonded/contract'
 import { fourDecimals } from './scoring.ts'
-import { autocorrelation, correlation, differences, stddev } from './series.ts'
+import { autocorrelation, correlation, stddev } from './series.ts'
 
 /** The name of the model below with all its numbers. Every evidence summary carries it. */
 export const CONTINUITY_MODEL = 'carry-v2'
@@ -108,38 +108,72 @@ export function scoreContinuity(signal: SensorSignal | undefined): Continuity {
     samples: signal.features.length,
   }
   if (!isSound(signal)) return nothing
-  const carried = signal.features.filter(isCarried)
-  if (carried.length < MIN_CARRIED_SECONDS) return { ...nothing, motionPresent: carried.length > 0 }
-
-  const measures = measure(signal, carried)
-  const factors = Object.entries(CONTINUITY_FACTORS).map(([name, factor]) =>
-    counted(measures[name as keyof typeof measures], factor),
-  )
-  const score = factors.reduce((product, factor) => product * factor, 1)
+  const { features } = signal
+  if (scratch.acc.length < features.length) scratch = scratchFor(features.length)
+  const { acc, gyro } = scratch
+  let carried = 0
+  let handled = false
+  for (const feature of features) {
+    if (!isCarried(feature)) continue
+    acc[carried] = Math.log(feature.acc_var)
+    gyro[carried++] = Math.log(feature.gyro_var)
+    if (feature.handling > 0) handled = true
+  }
+  if (carried < MIN_CARRIED_SECONDS) return { ...nothing, motionPresent: carried > 0 }
+  const score = productOfFactors(signal, { carried, handled })
   return { ...nothing, motionPresent: true, score: fourDecimals(score) }
 }
 
-function measure(
-  { window_ms, features }: SensorSignal,
-  carried: readonly SensorFeature[],
-): Record<keyof typeof CONTINUITY_FACTORS, number> {
-  const acc = carried.map(({ acc_var }) => Math.log(acc_var))
-  const gyro = carried.map(({ gyro_var }) => Math.log(gyro_var))
-  const [accChanges, gyroChanges] = [differences(acc), differences(gyro)]
-  const ratioChanges = stddev(accChanges.map((change, at) => change - (gyroChanges[at] ?? 0)))
-  const kinds = new Set(acc.map((lnAcc, at) => step(lnAcc) + APART * step(gyro[at] ?? 0)))
+/** Arrays that every window uses again, because allocating them costs more than the arithmetic. */
+function scratchFor(length: number) {
   return {
-    length: window_ms,
-    coverage: covered(features, window_ms) / window_ms,
-    carriage: carried.length / features.length,
-    handling: carried.some(({ handling }) => handling > 0) ? 1 : 0,
-    variety: kinds.size / carried.length,
-    liveliness: stddev(acc),
-    agreement: Math.max(correlation(acc, gyro), correlation(accChanges, gyroChanges)),
-    looseness: ratioChanges,
-    steadiness: ratioChanges,
-    novelty: autocorrelation(accChanges, gyroChanges),
+    acc: new Float64Array(length),
+    gyro: new Float64Array(length),
+    accChanges: new Float64Array(length),
+    gyroChanges: new Float64Array(length),
+    ratioChanges: new Float64Array(length),
   }
+}
+/** The usual window has one feature a second and lasts a minute. */
+let scratch = scratchFor(64)
+
+/** @param of.carried how many seconds `scratch` has */
+function productOfFactors(
+  { window_ms, features }: SensorSignal,
+  { carried, handled }: { carried: number; handled: boolean },
+): number {
+  const { acc, gyro, accChanges, gyroChanges, ratioChanges } = scratch
+  const kinds = new Set<number>()
+  for (let index = 0; index < carried; index++) {
+    const lnAcc = acc[index] as number
+    const lnGyro = gyro[index] as number
+    kinds.add(step(lnAcc) + APART * step(lnGyro))
+    if (index === 0) continue
+    const ofAcc = lnAcc - (acc[index - 1] as number)
+    const ofGyro = lnGyro - (gyro[index - 1] as number)
+    accChanges[index - 1] = ofAcc
+    gyroChanges[index - 1] = ofGyro
+    ratioChanges[index - 1] = ofAcc - ofGyro
+  }
+  const changes = carried - 1
+  const ofRatios = stddev(ratioChanges, changes)
+  const { length, coverage, carriage, handling, variety } = CONTINUITY_FACTORS
+  const { liveliness, agreement, looseness, steadiness, novelty } = CONTINUITY_FACTORS
+  return (
+    counted(window_ms, length) *
+    counted(covered(features, window_ms) / window_ms, coverage) *
+    counted(carried / features.length, carriage) *
+    counted(handled ? 1 : 0, handling) *
+    counted(kinds.size / carried, variety) *
+    counted(stddev(acc, carried), liveliness) *
+    counted(
+      Math.max(correlation(acc, gyro, carried), correlation(accChanges, gyroChanges, changes)),
+      agreement,
+    ) *
+    counted(ofRatios, looseness) *
+    counted(ofRatios, steadiness) *
+    counted(autocorrelation(accChanges, gyroChanges, changes), novelty)
+  )
 }
 
 /**
@@ -188,8 +222,11 @@ function isMeasured(value: number): boolean {
 }
 
 function covered(features: readonly SensorFeature[], window_ms: number): number {
-  return features.reduce(
-    (sum, { t_ms }, at) => sum + Math.min((features[at + 1]?.t_ms ?? window_ms) - t_ms, MAX_GAP_MS),
-    0,
-  )
+  let sum = 0
+  for (let index = 0; index < features.length; index++) {
+    const { t_ms } = features[index] as SensorFeature
+    const untilMs = index + 1 < features.length ? features[index + 1]?.t_ms : undefined
+    sum += Math.min((untilMs ?? window_ms) - t_ms, MAX_GAP_MS)
+  }
+  return sum
 }

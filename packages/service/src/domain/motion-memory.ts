@@ -1,4 +1,4 @@
-import { MIN_CONTINUITY_SCORE, type SensorSignal } from '@bonded/contract'
+import { MIN_CONTINUITY_SCORE, type SensorFeature, type SensorSignal } from '@bonded/contract'
 import type { Continuity } from './continuity.ts'
 import { LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
 import type { Instant } from './session.ts'
@@ -36,36 +36,42 @@ export interface StoredWindow {
  * or slightly changed recording keeps most of its patterns.
  */
 export function rankPatternsOf({ features }: SensorSignal): readonly number[] {
-  const acc = features.map(({ acc_var }) => acc_var)
-  const gyro = features.map(({ gyro_var }) => gyro_var)
+  const count = features.length
+  if (comparisons.length < count) comparisons = new Int32Array(count)
   // Each second is compared once with the five after it. A pattern combines the comparisons within
   // its six seconds.
-  const after = acc.map((_, at) => comparedWithNext(acc, gyro, at))
+  for (let index = 0; index < count; index++) comparisons[index] = compareWithNext(features, index)
   const patterns: number[] = []
-  for (let first = 0; first + SECONDS_PER_FINGERPRINT <= acc.length; first++) {
+  for (let first = 0; first + SECONDS_PER_FINGERPRINT <= count; first++) {
     let pattern = 0
-    for (let at = 0; at < COMPARED; at++)
-      pattern = (pattern << (2 * (COMPARED - at))) | ((after[first + at] ?? 0) >> (2 * at))
+    for (let index = 0; index < COMPARED; index++)
+      pattern =
+        (pattern << (2 * (COMPARED - index))) |
+        ((comparisons[first + index] as number) >> (2 * index))
     patterns.push(pattern)
   }
   return patterns
 }
 
 const COMPARED = SECONDS_PER_FINGERPRINT - 1
+/** Used again for every window. The usual one has one feature a second and lasts a minute. */
+let comparisons = new Int32Array(64)
 
 /**
  * Two bits for each of the next five seconds, nearest first: whether either sensor was livelier in
  * it.
  */
-function comparedWithNext(acc: readonly number[], gyro: readonly number[], at: number): number {
+function compareWithNext(features: SensorSignal['features'], index: number): number {
+  const { acc_var, gyro_var } = features[index] as SensorFeature
   let bits = 0
-  for (let later = at + 1; later <= at + COMPARED; later++)
-    bits = (bits << 2) | (rises(acc, at, later) ? 2 : 0) | (rises(gyro, at, later) ? 1 : 0)
+  for (let later = index + 1; later <= index + COMPARED; later++) {
+    const other = later < features.length ? features[later] : undefined
+    bits =
+      (bits << 2) |
+      (acc_var < (other?.acc_var ?? 0) ? 2 : 0) |
+      (gyro_var < (other?.gyro_var ?? 0) ? 1 : 0)
+  }
   return bits
-}
-
-function rises(series: readonly number[], at: number, later: number): boolean {
-  return (series[at] ?? 0) < (series[later] ?? 0)
 }
 
 /**
@@ -77,34 +83,26 @@ export function isWorthStoring({ score }: Continuity): boolean {
 }
 
 /**
- * Whether the phone has sent this motion before. Honest windows overlap with recent ones, so recent
- * windows do not count; replaying one still requires that the user carried the phone just now.
+ * Compares a window with those stored. It repeats a motion if it is similar to an old window.
+ * Honest windows overlap with recent ones, so recent windows do not count; replaying one still
+ * requires that the user carried the phone just now.
+ *
+ * @returns the memory with this window added; the same memory if a similar window is stored, because
+ * replaying one window must not displace the others; or `repetition`
  */
-export function isRepetition(
+export function compareWindow(
   shown: ReadonlySet<number>,
   { memory, windowMs, now }: { memory: MotionMemory; windowMs: number; now: Instant },
-): boolean {
-  return memory.windows.some(
-    ({ at, fingerprints: known }) =>
-      now - at > windowMs + MAX_SIGNAL_AGE_MS && isAlike(shown, known),
-  )
-}
-
-/**
- * Returns the memory with this window added, unless a similar window is stored: replaying one
- * window cannot displace the others.
- */
-export function withWindow(
-  memory: MotionMemory,
-  { at, fingerprints }: { at: Instant; fingerprints: ReadonlySet<number> },
-): MotionMemory {
-  if (memory.windows.some((known) => isAlike(fingerprints, known.fingerprints))) return memory
-  return {
-    ...memory,
-    windows: [...memory.windows, { at, fingerprints: [...fingerprints] }].slice(
-      -MAX_STORED_WINDOWS,
-    ),
+): MotionMemory | 'repetition' {
+  let isStored = false
+  for (const { at, fingerprints } of memory.windows) {
+    if (!isAlike(shown, fingerprints)) continue
+    if (now - at > windowMs + MAX_SIGNAL_AGE_MS) return 'repetition'
+    isStored = true
   }
+  if (isStored) return memory
+  const windows = [...memory.windows, { at: now, fingerprints: [...shown] }]
+  return { ...memory, windows: windows.slice(-MAX_STORED_WINDOWS) }
 }
 
 /** Returns the result for a repetition, which proves nothing about the present. */

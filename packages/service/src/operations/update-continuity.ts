@@ -1,12 +1,11 @@
 import type { SensorSignal, SessionId } from '@bonded/contract'
 import { type Continuity, scoreContinuity } from '../domain/continuity.ts'
 import {
-  isRepetition,
+  compareWindow,
   isWorthStoring,
   type MotionMemory,
   rankPatternsOf,
   repeated,
-  withWindow,
 } from '../domain/motion-memory.ts'
 import type { Device } from '../domain/session.ts'
 import type { Tables, Work } from '../ports/store.ts'
@@ -34,7 +33,8 @@ export function* updateContinuity(
   const fingerprints = new Set(
     keys.motionFingerprints(memory.keyId, device.id, rankPatternsOf(signal)),
   )
-  if (isRepetition(fingerprints, { memory, windowMs: signal.window_ms, now })) {
+  const after = compareWindow(fingerprints, { memory, windowMs: signal.window_ms, now })
+  if (after === 'repetition') {
     yield* tables.sessions.note(id, {
       at: now,
       kind: 'note',
@@ -43,7 +43,6 @@ export function* updateContinuity(
     })
     return repeated(continuity)
   }
-  const after = withWindow(memory, { at: now, fingerprints })
   if (after !== memory) yield* tables.devices.storeMotion(device.id, after)
   return continuity
 }

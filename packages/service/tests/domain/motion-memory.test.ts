@@ -5,12 +5,11 @@ import fc from 'fast-check'
 import { keyringOf } from '../../src/adapters/keys/keyring.ts'
 import { scoreContinuity } from '../../src/domain/continuity.ts'
 import {
-  isRepetition,
+  compareWindow,
   type MotionMemory,
   rankPatternsOf,
   REPETITION_THRESHOLD,
   MAX_STORED_WINDOWS,
-  withWindow,
 } from '../../src/domain/motion-memory.ts'
 import { updateContinuity } from '../../src/operations/update-continuity.ts'
 import type { Service } from '../../src/operations/service.ts'
@@ -182,12 +181,10 @@ test('never confuses two users', () => {
   const fingerprintsOf = (of: number) => new Set(rankPatternsOf(carried(of)))
   let memory: MotionMemory = { keyId: 'k1', windows: [] }
   for (let of = 100; of < 100 + MAX_STORED_WINDOWS; of++)
-    memory = withWindow(memory, { at: 0, fingerprints: fingerprintsOf(of) })
+    memory = stored(compareWindow(fingerprintsOf(of), { memory, windowMs: MINUTE_MS, now: 0 }))
+  assert.equal(memory.windows.length, MAX_STORED_WINDOWS)
   for (let of = 200; of < 1_200; of++)
-    assert.ok(
-      !isRepetition(fingerprintsOf(of), { memory, windowMs: MINUTE_MS, now: DAY_MS }),
-      String(of),
-    )
+    stored(compareWindow(fingerprintsOf(of), { memory, windowMs: MINUTE_MS, now: DAY_MS }))
 })
 
 test('reports a repetition from a fifth of the fingerprints, and not from one less', () => {
@@ -198,7 +195,8 @@ test('reports a repetition from a fifth of the fingerprints, and not from one le
     ...Array.from({ length: 50 - count }, (_, at) => 1_000 + at),
   ]
   const judge = (fingerprints: readonly number[]) =>
-    isRepetition(new Set(fingerprints), { memory, windowMs: MINUTE_MS, now: DAY_MS })
+    compareWindow(new Set(fingerprints), { memory, windowMs: MINUTE_MS, now: DAY_MS }) ===
+    'repetition'
   assert.deepEqual(
     [
       judge(shared(50 * REPETITION_THRESHOLD - 1)),
@@ -207,13 +205,8 @@ test('reports a repetition from a fifth of the fingerprints, and not from one le
     ],
     [false, true, false],
   )
-  assert.ok(
-    !isRepetition(new Set(), {
-      memory: { keyId: 'k1', windows: [{ at: 0, fingerprints: [] }] },
-      windowMs: MINUTE_MS,
-      now: DAY_MS,
-    }),
-  )
+  const empty: MotionMemory = { keyId: 'k1', windows: [{ at: 0, fingerprints: [] }] }
+  stored(compareWindow(new Set(), { memory: empty, windowMs: MINUTE_MS, now: DAY_MS }))
 })
 
 test('rank patterns do not depend on loudness, and differ when one second differs', () => {
@@ -243,3 +236,9 @@ test('rank patterns do not depend on loudness, and differ when one second differ
   }
   assert.ok(rankPatternsOf(turned).every((pattern, at) => pattern !== rankPatternsOf(signal)[at]))
 })
+
+/** Fails if the window was a repetition. */
+function stored(compared: ReturnType<typeof compareWindow>): MotionMemory {
+  if (compared === 'repetition') assert.fail('the window is a repetition')
+  return compared
+}
