@@ -1,8 +1,7 @@
 import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
-import type { BOND_STEPS, BondTask } from './bond-load-process.ts'
 import { CLIENT_AUTHENTICATIONS, type ClientAuthentication } from './ciba-clients.ts'
-import type { CIBA_STEPS, CibaTask } from './ciba-load-process.ts'
 import { Child, median, type Ready } from './process.ts'
+import { allCalls, BOND, CIBA, type Costs, FLOWS, FlowsByCall, threeCalls } from './three-calls.ts'
 
 /**
  * Measures the server CPU microseconds of a bond's three calls (create, attest, get; durable). The
@@ -11,22 +10,9 @@ import { Child, median, type Ready } from './process.ts'
  * call has its own figure. A bond also needs evidence and a claim. The benchmark sends, measures
  * and prints those two calls, but the peer's flow has no counterpart. `--json` prints one document.
  */
-const CALLERS = 16
 /** V8 keeps compiling for thousands of flows. The benchmark measures the rounds after that. */
 const WARM_UP_ROUNDS = 40
-/** The peer's in-memory adapter keeps the last thousand entries, and a flow creates four. */
-const FLOWS = 150
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 25)
-
-const BOND: readonly (typeof BOND_STEPS)[number][] = [
-  'create',
-  'claim',
-  'evidence',
-  'attest',
-  'get',
-]
-const CIBA: readonly (typeof CIBA_STEPS)[number][] = ['create', 'approve', 'token']
-type Costs = Readonly<Record<string, number>>
 
 // Both servers get the same flags, because a larger young generation favors the one that leaves
 // more garbage.
@@ -34,26 +20,24 @@ using service = new Child('service-process.ts', RUNTIME_FLAGS)
 const ready = await service.next<Ready>()
 using peer = new Child('oidc-provider-process.ts', RUNTIME_FLAGS)
 const peerReady = await peer.next<Ready>()
-using load = new Child('bond-load-process.ts')
-using peerLoad = new Child('ciba-load-process.ts')
+using bonds = new FlowsByCall({ server: service, ready, load: 'bond-load-process.ts' })
+using flows = new FlowsByCall({ server: peer, ready: peerReady, load: 'ciba-load-process.ts' })
 
 for (let round = 0; round < WARM_UP_ROUNDS; round++) {
-  await bond()
-  for (const client of CLIENT_AUTHENTICATIONS) await ciba(client)
+  await bonds.bond()
+  for (const client of CLIENT_AUTHENTICATIONS) await flows.ciba(client)
 }
 const rounds: { service: Costs; peers: Readonly<Record<ClientAuthentication, Costs>> }[] = []
 for (let round = 0; round < ROUNDS; round++) {
   rounds.push({
-    service: await bond(),
+    service: await bonds.bond(),
     peers: {
-      client_secret_basic: await ciba('client_secret_basic'),
-      private_key_jwt: await ciba('private_key_jwt'),
+      client_secret_basic: await flows.ciba('client_secret_basic'),
+      private_key_jwt: await flows.ciba('private_key_jwt'),
     },
   })
 }
 
-const threeCalls = ({ create = 0, attest = 0, get = 0 }: Costs) => create + attest + get
-const allCalls = (costs: Costs) => Object.values(costs).reduce((sum, cost) => sum + cost, 0)
 const middle = (figure: (round: (typeof rounds)[number]) => number) =>
   Math.round(median(rounds.map(figure)))
 const ratio = (part: (costs: Costs) => number, client: ClientAuthentication) =>
@@ -64,7 +48,6 @@ const each = (steps: readonly string[], of: (round: (typeof rounds)[number]) => 
   Object.fromEntries(steps.map((step) => [step, middle((round) => of(round)[step] ?? Number.NaN)]))
 
 const figures = {
-  callers: CALLERS,
   flows_a_round: FLOWS,
   rounds: ROUNDS,
   service_us: middle((round) => threeCalls(round.service)),
@@ -84,9 +67,7 @@ else {
     Object.entries(costs)
       .map(([step, cost]) => `${step} ${cost}`)
       .join(', ')
-  console.log(
-    `server CPU a flow in µs, median of ${ROUNDS} rounds of ${FLOWS} at ${CALLERS} callers`,
-  )
+  console.log(`server CPU a flow in µs, median of ${ROUNDS} rounds of ${FLOWS} at 16 callers`)
   console.log(
     `  service        create + attest + get ${figures.service_us}, durable; all five calls ${figures.service_with_claim_and_evidence_us}`,
   )
@@ -99,29 +80,4 @@ else {
       `  ratio          ${ratio.toFixed(2)}; all five calls ${ratio_with_claim_and_evidence.toFixed(2)}   (median of the rounds' ratios)`,
     )
   }
-}
-
-async function bond(): Promise<Costs> {
-  const costs: Record<string, number> = {}
-  for (const step of BOND) {
-    const task: BondTask = { ...ready, step, flows: FLOWS, callers: CALLERS }
-    costs[step] = await cpuMicros(service, () => load.ask(task))
-  }
-  return costs
-}
-
-async function ciba(client: ClientAuthentication): Promise<Costs> {
-  const costs: Record<string, number> = {}
-  for (const step of CIBA) {
-    const task: CibaTask = { ...peerReady, step, client, flows: FLOWS, callers: CALLERS }
-    costs[step] = await cpuMicros(peer, () => peerLoad.ask(task))
-  }
-  return costs
-}
-
-async function cpuMicros(server: Child, work: () => Promise<unknown>): Promise<number> {
-  const before = await server.ask<{ cpuMicros: number }>({})
-  await work()
-  const after = await server.ask<{ cpuMicros: number }>({})
-  return (after.cpuMicros - before.cpuMicros) / FLOWS
 }

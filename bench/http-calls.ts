@@ -63,6 +63,8 @@ export function answerTasks<Task, Answer extends object>(
   work: (task: Task) => Promise<Answer>,
 ): void {
   process.on('message', (task: Task) => {
+    // The server may have closed connections that were idle since the last task.
+    agent.destroy()
     work(task).then(
       (answer) => process.send?.(answer),
       (failure: unknown) => {

@@ -4,6 +4,7 @@ import {
   type PhoneSession,
   type VerifiedEvidence,
 } from '@bonded/contract'
+import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import {
   attestation,
@@ -22,43 +23,90 @@ export interface Task {
   readonly callers: number
   /** The floor accepts a phone that is not registered. */
   readonly floor: boolean
+  /** How many lifecycles begin per second. Absent: each caller begins the next when it is free. */
+  readonly rate?: number
+  /** Evidence without the motion of a minute, as a phone without sensors sends it. */
+  readonly short?: boolean
 }
 
-/** The responses of one lifecycle, to configure the floor, and the phone's public key. */
-export interface FloorSetup {
+/** Milliseconds from sending a call to its response. */
+export interface Latency {
+  readonly p50: number
+  readonly p99: number
+}
+
+/** The result of a task. */
+export interface Load {
+  /** The responses of one lifecycle, to configure the floor, and the phone's public key. */
   readonly answers: Readonly<Record<string, object>>
   readonly publicKey: string
+  readonly seconds: number
+  /** By call, and `lifecycle` from its due time to its end. */
+  readonly latencies: Readonly<Record<string, Latency>>
 }
 
 /** All phones share one key, so that the floor needs only one. */
 const key = newKey()
 let answers: Record<string, object> = {}
+let durations = new Map<string, number[]>()
 
-answerTasks(async (task: Task): Promise<FloorSetup> => {
-  await run(task)
-  return { answers, publicKey: key.public_key }
+answerTasks(async (task: Task): Promise<Load> => {
+  durations = new Map()
+  phone ??= await enrol(task)
+  const began = performance.now()
+  await (task.rate === undefined ? closedLoop(task) : openLoop(task, task.rate))
+  return {
+    answers,
+    publicKey: key.public_key,
+    seconds: (performance.now() - began) / 1_000,
+    latencies: Object.fromEntries([...durations].map(([name, list]) => [name, latencyOf(list)])),
+  }
 })
 
 let phone: TestPhone | undefined
-async function run(task: Task): Promise<void> {
-  phone ??= await enrol(task)
+/** The phones without a session: the counters of one phone must rise one by one. */
+const free: TestPhone[] = []
+
+async function closedLoop(task: Task): Promise<void> {
   let left = task.lifecycles
   const caller = async () => {
-    const own = await phoneOf(task)
-    while (left-- > 0) await lifecycle(task, own)
+    while (left-- > 0) await timedLifecycle(task, performance.now())
   }
   await Promise.all(Array.from({ length: task.callers }, caller))
 }
 
-const phones: TestPhone[] = []
-async function phoneOf(task: Task): Promise<TestPhone> {
-  if (task.floor && phone !== undefined) return phone
-  const own = await enrol(task)
-  phones.push(own)
-  return own
+/** Lifecycles begin at a fixed rate, no matter how many are running. */
+async function openLoop(task: Task, rate: number): Promise<void> {
+  const running: Promise<void>[] = []
+  const began = performance.now()
+  while (running.length < task.lifecycles) {
+    const dueMs = began + (running.length * 1_000) / rate
+    if (dueMs > performance.now()) await pause(1)
+    else running.push(timedLifecycle(task, dueMs))
+  }
+  await Promise.all(running)
 }
 
-/** One phone per caller, because the counters of one phone must rise one by one. */
+async function timedLifecycle(task: Task, dueMs: number): Promise<void> {
+  const own = free.pop() ?? (await enrol(task))
+  await lifecycle(task, own)
+  free.push(own)
+  note('lifecycle', performance.now() - dueMs)
+}
+
+function note(name: string, ms: number): void {
+  const list = durations.get(name)
+  if (list === undefined) durations.set(name, [ms])
+  else list.push(ms)
+}
+
+function latencyOf(list: number[]): Latency {
+  list.sort((a, b) => a - b)
+  const at = (share: number) =>
+    list[Math.min(list.length - 1, Math.floor(list.length * share))] ?? 0
+  return { p50: at(0.5), p99: at(0.99) }
+}
+
 async function enrol(task: Task): Promise<TestPhone> {
   if (task.floor)
     return {
@@ -86,14 +134,17 @@ async function lifecycle(task: Task, own: TestPhone): Promise<void> {
     ...backend,
     body: { workflow: 'w', action: 'a' },
   })) as CreatedSession
+  const opening = performance.now()
   const channel = watch(task, created)
   await channel.frames(1)
+  note('channel', performance.now() - opening)
   const view = (await call(task, 'POST', `/sessions/${created.id}/claim`, {
     ...mobile,
     body: { nonce: created.nonce, device_id: own.device_id },
   })) as PhoneSession
   const session = { ...view, id: created.id }
-  const signals = carriedSignals(Date.parse(view.server_time))
+  const { local_auth, ...sensors } = carriedSignals(Date.parse(view.server_time))
+  const signals = task.short === true ? { local_auth } : { local_auth, ...sensors }
   const { verified_evidence } = (await call(task, 'POST', '/evidence', {
     ...mobile,
     body: evidenceRequest(own, session, signals, view.server_time),
@@ -154,11 +205,12 @@ async function call(
   if (given.secret !== undefined) headers['x-bond-completion-secret'] = given.secret
   if (given.body !== undefined) headers['content-type'] = 'application/json'
   const payload = given.body === undefined ? {} : { payload: canonicalJson(given.body) }
-  const answer = JSON.parse(
-    await send({ port: task.port, method, path: `/api/v1${path}`, headers, ...payload }),
-  ) as object
   const name =
     method === 'GET' ? 'get' : path === '/sessions' ? 'create' : (path.split('/').at(-1) ?? '')
+  const began = performance.now()
+  const text = await send({ port: task.port, method, path: `/api/v1${path}`, headers, ...payload })
+  note(name, performance.now() - began)
+  const answer = JSON.parse(text) as object
   answers[name] = answer
   return answer
 }
