@@ -26,7 +26,10 @@ export class SessionBroadcaster implements Disposable {
   readonly #empty: () => void
   #session: Session
   #cancelTimer: Cancel = () => {}
+  /** When the timer is due; undefined if it is not scheduled. */
+  #timerAt: number | undefined
   #cancelHeartbeat: Cancel = () => {}
+  #cancelRetry: Cancel = () => {}
   #reading = false
   #readAgain = false
 
@@ -55,6 +58,7 @@ export class SessionBroadcaster implements Disposable {
   [Symbol.dispose](): void {
     this.#cancelTimer()
     this.#cancelHeartbeat()
+    this.#cancelRetry()
     this.#unsubscribe()
     this.#empty()
   }
@@ -97,17 +101,23 @@ export class SessionBroadcaster implements Disposable {
 
   /** Schedules the next change that causes no stored event: a new challenge, or the expiry. */
   #scheduleTimer(): void {
-    this.#cancelTimer()
     const now = this.#service.clock.now()
     const { expiresAt } = this.#session
     const changesAt =
       stateAt(this.#session, now) === 'pending'
         ? shownChallenge(this.#session, now).rotatesAt
         : expiresAt
-    if (TERMINAL.includes(this.#session.state)) return
-    this.#cancelTimer = this.#service.clock.schedule(Math.min(changesAt, expiresAt), () =>
-      this.#onTimer(),
-    )
+    const ended = TERMINAL.includes(this.#session.state)
+    const dueAt = ended ? undefined : Math.min(changesAt, expiresAt)
+    // Most events change neither the challenge nor the expiry.
+    if (dueAt === this.#timerAt) return
+    this.#cancelTimer()
+    this.#timerAt = dueAt
+    if (dueAt !== undefined)
+      this.#cancelTimer = this.#service.clock.schedule(dueAt, () => {
+        this.#timerAt = undefined
+        this.#onTimer()
+      })
   }
 
   #onTimer(): void {
@@ -126,7 +136,8 @@ export class SessionBroadcaster implements Disposable {
   }
 
   #retryLater(): void {
-    this.#cancelTimer = this.#service.clock.schedule(this.#service.clock.now() + 1_000, () =>
+    this.#cancelRetry()
+    this.#cancelRetry = this.#service.clock.schedule(this.#service.clock.now() + 1_000, () =>
       this.#refresh(),
     )
   }

@@ -29,6 +29,22 @@ const BITS_A_GROUP = 16
  * @param address without port, brackets and zone
  */
 export function networksOf(address: string): readonly Network[] {
+  const known = recent.get(address)
+  if (known !== undefined) return known
+  const networks = parseNetworks(address)
+  // Every request looks up its client's networks, and most clients send several requests.
+  if (recent.size >= MAX_RECENT) recent.clear()
+  if (address.length <= MAX_ADDRESS_LENGTH) recent.set(address, networks)
+  return networks
+}
+
+const recent = new Map<string, readonly Network[]>()
+/** A bound on memory: about 1 MB. */
+const MAX_RECENT = 4_096
+/** The longest text of an IPv6 address. A client can send any text, but only an address is cached. */
+const MAX_ADDRESS_LENGTH = 45
+
+function parseNetworks(address: string): readonly Network[] {
   const canonical = canonicalIpAddress(address) ?? address
   // Every new connection passes here, and most are IPv4.
   const groups = canonical.includes(':') ? parseIpv6(canonical) : undefined

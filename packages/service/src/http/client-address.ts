@@ -72,6 +72,22 @@ export function isTrustedProxy(address: string, trusted: TrustedProxies, hop = 0
 
 /** Removes port, brackets and zone from an address. IPv4-mapped IPv6 becomes IPv4. */
 export function bareAddress(text: string): string {
+  const known = recent.get(text)
+  if (known !== undefined) return known
+  const address = parseBareAddress(text)
+  if (recent.size >= MAX_RECENT) recent.clear()
+  if (text.length <= MAX_CACHED_LENGTH) recent.set(text, address)
+  return address
+}
+
+/** Parsed addresses. Node names every IPv4 client of a dual-stack socket in the form of IPv6. */
+const recent = new Map<string, string>()
+/** A bound on memory: about 1 MB. */
+const MAX_RECENT = 4_096
+/** The longest IPv6 address with brackets and a port. */
+const MAX_CACHED_LENGTH = 53
+
+function parseBareAddress(text: string): string {
   const trimmed = text.trim()
   const withoutPort =
     /^\[([^\]]+)\](?::\d+)?$/.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed

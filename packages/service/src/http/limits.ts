@@ -174,8 +174,7 @@ export function countBeforeBody(
   call: CountedCall,
   reply: FastifyReply,
 ): Promise<Refusal | undefined> {
-  const early = names.filter((name) => !needsBody(name, call))
-  return countCall(early, call, reply)
+  return countThose(names, { call, reply, late: false })
 }
 
 /** Counts a call against the limits that need its body. See `countCall`. */
@@ -184,8 +183,20 @@ export function countAfterBody(
   call: CountedCall,
   reply: FastifyReply,
 ): Promise<Refusal | undefined> {
-  const late = names.filter((name) => needsBody(name, call))
-  return countCall(late, call, reply)
+  return countThose(names, { call, reply, late: true })
+}
+
+/** Counts the limits that need the body, or those that do not. */
+async function countThose(
+  names: readonly LimitName[],
+  { call, reply, late }: { call: CountedCall; reply: FastifyReply; late: boolean },
+): Promise<Refusal | undefined> {
+  for (const name of names) {
+    if (needsBody(name, call) !== late) continue
+    const rejected = await countOne(name, call, reply)
+    if (rejected !== undefined) return rejected
+  }
+  return undefined
 }
 
 /**
@@ -198,12 +209,21 @@ export async function countCall(
   reply: FastifyReply,
 ): Promise<Refusal | undefined> {
   for (const name of names) {
-    const counted = await count(name, call, 'take')
-    if (counted === undefined) continue
-    report(reply, counted)
-    if (!counted.taken.granted) return rejection(counted)
+    const rejected = await countOne(name, call, reply)
+    if (rejected !== undefined) return rejected
   }
   return undefined
+}
+
+async function countOne(
+  name: LimitName,
+  call: CountedCall,
+  reply: FastifyReply,
+): Promise<Refusal | undefined> {
+  const counted = await count(name, call, 'take')
+  if (counted === undefined) return undefined
+  report(reply, counted)
+  return counted.taken.granted ? undefined : rejection(counted)
 }
 
 /**
@@ -260,13 +280,13 @@ function rejection({ limit, taken }: Count): Refusal {
 
 function report(reply: FastifyReply, { limit, taken }: Count): void {
   const state = `"${limit.name}";r=${taken.remaining};t=${Math.ceil(taken.waitMs / 1_000)}`
-  for (const [header, value] of [
-    ['ratelimit-policy', limit.policy],
-    ['ratelimit', state],
-  ] as const) {
-    const before = reply.getHeader(header)
-    reply.header(header, before === undefined ? value : `${String(before)}, ${value}`)
-  }
+  append(reply, 'ratelimit-policy', limit.policy)
+  append(reply, 'ratelimit', state)
+}
+
+function append(reply: FastifyReply, header: string, value: string): void {
+  const before = reply.getHeader(header)
+  reply.header(header, before === undefined ? value : `${String(before)}, ${value}`)
 }
 
 function tenantOf(caller: Caller | undefined) {

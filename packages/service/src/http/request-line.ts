@@ -10,7 +10,8 @@ import {
   type TenantId,
 } from '@bonded/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
+import { type DestinationStream, type Logger, symbols } from 'pino'
+import { iso } from '../domain/iso.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Caller } from '../operations/service.ts'
 import type { Random } from '../ports/keyring.ts'
@@ -39,12 +40,19 @@ export interface RequestLine {
 /** Logs and counts a request, once, at whatever layer it was answered. */
 export type LogRequest = (line: RequestLine, name: RouteName) => void
 
+/**
+ * Writes the lines itself, in pino's form and to pino's stream: all lines have the same members, so
+ * pino's loop over unknown members would cost four times as much.
+ */
 export function requestLogger(log: Logger, meter: Meter): LogRequest {
+  const stream = (log as unknown as { readonly [symbols.streamSym]: DestinationStream })[
+    symbols.streamSym
+  ]
   return (
     { requestId, traceId, method, route, status, refusal, ms, caller, tenantId, sessionId },
     name,
   ) => {
-    // An explicit list is faster than a spread at every request. pino omits undefined members.
+    // An explicit list is faster than a spread at every request. JSON omits undefined members.
     const line = {
       requestId,
       traceId,
@@ -55,11 +63,13 @@ export function requestLogger(log: Logger, meter: Meter): LogRequest {
       tenantId,
       sessionId,
       ms: Math.round(ms * 10) / 10,
+      reason: refusal?.reason,
+      step: refusal?.step,
     }
-    log.info(
-      refusal === undefined ? line : { ...line, reason: refusal.reason, step: refusal.step },
-      'request',
-    )
+    if (log.isLevelEnabled('info')) {
+      const members = JSON.stringify(line).slice(1, -1)
+      stream.write(`{"level":"info","time":"${iso(Date.now())}",${members},"msg":"request"}\n`)
+    }
     meter.answered({ route: name, ms, reason: refusal?.reason })
   }
 }

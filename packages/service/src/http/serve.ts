@@ -15,6 +15,7 @@ import { admitAfterBody, admitBeforeBody } from './admission.ts'
 import { clientAddress } from './client-address.ts'
 import { Refused } from './refused.ts'
 import { endpointName, noteView } from './request-line.ts'
+import { TimeLimits } from './time-limits.ts'
 
 /** The kinds of callers that an endpoint admits. */
 type CallerOf<E extends Endpoint> = {
@@ -63,6 +64,8 @@ export type Route = (app: FastifyInstance, service: Service) => void
 const HANDLER_TIMEOUT_MS = 8_000
 /** The longest `wait_ms` of a poll plus a margin. */
 const POLL_TIMEOUT_MS = 30_000
+// Not the service's clock: a change of its time must not end the calls in progress.
+const timeLimits = new TimeLimits()
 
 /**
  * Joins an endpoint of the table to its handler: admission, validation, operation and answer. The
@@ -105,7 +108,10 @@ export function serve<const E extends Endpoint>(
         })
         const result =
           answered instanceof Promise
-            ? await withinTime(answered, endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS)
+            ? await timeLimits.within(
+                answered,
+                endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS,
+              )
             : answered
         if (!result.ok) throw new Refused(result.refusal)
         if (result.value !== null) noteView(request, result.value[1] as object)
@@ -116,29 +122,6 @@ export function serve<const E extends Endpoint>(
       },
     })
   }
-}
-
-/**
- * Resolves with the answer, or rejects as `overloaded` after the limit. The operation itself
- * continues.
- *
- * @throws {Refused} if the answer takes longer than `limitMs`
- */
-function withinTime<T>(answer: Promise<T>, limitMs: number): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>()
-  // Not the service's clock: a change of its time must not end the calls in progress.
-  const timer = setTimeout(() => reject(new Refused({ reason: 'overloaded' })), limitMs)
-  answer.then(
-    (value) => {
-      clearTimeout(timer)
-      resolve(value)
-    },
-    (failure: unknown) => {
-      clearTimeout(timer)
-      reject(failure)
-    },
-  )
-  return promise
 }
 
 function checkBodyPresence(endpoint: Endpoint, request: FastifyRequest): Error | undefined {

@@ -29,6 +29,7 @@ import { parseAddresses, type TrustedProxies } from '../../src/http/client-addre
 import type { ScriptSource } from '../../src/http/hosted-script.ts'
 import type { CarrierProvider } from '../../src/ports/carrier.ts'
 import type { PassportVerifier } from '../../src/ports/passports.ts'
+import { LOG_OPTIONS } from '../../src/log.ts'
 import { composeService, startService } from '../../src/compose.ts'
 import { Canary } from './canary.ts'
 import { type CallOptions, send } from './client.ts'
@@ -105,7 +106,7 @@ export async function harness(options: HarnessOptions = {}) {
   const clock = options.clock ?? new TestClock()
   const lines: string[] = []
   const log = pino(
-    { level: 'info' },
+    { ...LOG_OPTIONS, level: 'info' },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   )
   const { hosting } = options

@@ -29,7 +29,7 @@ test('logs one line for each request: id, route, status, duration, caller, tenan
   assert.match(String(requestId), /^req_[0-9A-Za-z]{22}$/)
   assert.ok(typeof ms === 'number' && ms >= 0)
   assert.deepEqual(members, {
-    level: 30,
+    level: 'info',
     method: 'GET',
     route: '/api/v1/sessions/:session_id',
     status: 200,

@@ -53,9 +53,17 @@ export function memoryLimiter(
     const spending = spend({ limit, fullAtUs: fullAtUs ?? 0, keep }, nowUs)
     return { buckets, key, isKnown: fullAtUs !== undefined, intervalUs: limit.intervalUs, spending }
   }
+  /** Most limits count a call in one bucket. */
+  const takeOne = (take: Take, nowUs: number): Taken => {
+    const { buckets, key, isKnown, spending } = spendOne(take, nowUs)
+    if (spending.granted || isKnown) buckets.cache.set(key, spending.fullAtUs)
+    return spending
+  }
   return {
     take(takes): Taken {
       const nowUs = clock.now() * 1_000
+      const [only] = takes
+      if (takes.length === 1 && only !== undefined) return takeOne(only, nowUs)
       const spent = takes.map((take) => spendOne(take, nowUs))
       const granted = spent.every(({ spending }) => spending.granted)
       for (const { buckets, key, isKnown, intervalUs, spending } of spent) {
