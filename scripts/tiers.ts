@@ -35,6 +35,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'tests/widget/*/*.test.ts',
     'packages/widget/tests/containment/*.test.ts',
     'tests/pack/*.test.ts',
+    'tests/deploy/*.test.ts',
   ],
   /** Installs Expo, and bundles the example app. */
   app: ['examples/phone-app/tests/build.test.ts'],

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { BlockList } from 'node:net'
+import { type BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
 import { QR_CONTENTS, type QrContent } from '@bonded/contract'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
@@ -48,8 +48,9 @@ export interface Config {
   readonly dataDir: string
   /** Country certificates that passports are verified against. The folder may be missing. */
   readonly cscaDir: string
-  /** Port of the metrics on 127.0.0.1; undefined where they are disabled. */
+  /** Port of the metrics; undefined where they are disabled. */
   readonly metricsPort: number | undefined
+  readonly metricsHost: string
   readonly environment: 'sandbox' | 'production'
   readonly limits: Limits | 'off'
   /** How long a device token is valid after it was issued. */
@@ -150,6 +151,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   const metricsPort = given('BONDED_METRICS_PORT')
   if (metricsPort !== undefined && !(isPort(metricsPort) && Number(metricsPort) > 0))
     wrong('BONDED_METRICS_PORT')
+  const metricsHost = given('BONDED_METRICS_HOST') ?? '127.0.0.1'
+  if (isIP(metricsHost) === 0) wrong('BONDED_METRICS_HOST')
   const stage = given('BONDED_ENVIRONMENT') ?? 'sandbox'
   if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
   const limits = readLimits(given('BONDED_RATE_LIMITS') ?? 'on')
@@ -233,6 +236,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     dataDir,
     cscaDir,
     metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),
+    metricsHost,
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,
     deviceTokenTtlMs: Number(tokenTtlDays) * DAY_MS,

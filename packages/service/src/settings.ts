@@ -99,9 +99,17 @@ export const SETTINGS = [
   {
     name: 'BONDED_METRICS_PORT',
     key: 'metrics_port',
-    about: 'Port for Prometheus metrics on 127.0.0.1',
+    about: 'Port for Prometheus metrics',
     fallback: 'no metrics',
     expects: 'a port number, 1 to 65535',
+    secret: false,
+  },
+  {
+    name: 'BONDED_METRICS_HOST',
+    key: 'metrics_host',
+    about: 'Address that metrics are served on, without authentication',
+    fallback: '127.0.0.1',
+    expects: 'an IP address of this machine; 0.0.0.0 only in a network that others cannot reach',
     secret: false,
   },
   {

@@ -63,7 +63,7 @@ export async function serve(
   const figures =
     config.metricsPort === undefined
       ? undefined
-      : started.use(await openFigures(config.metricsPort))
+      : started.use(await openFigures({ host: config.metricsHost, port: config.metricsPort }))
   const carrier = config.carriers.length === 0 ? undefined : await carrierOf(config.carriers)
   const service = openService(config, {
     ...(figures && { meter: figures.meter }),
@@ -121,8 +121,6 @@ const phonePage: LoadPhonePage = async () => {
   return loadPhonePage()
 }
 
-const METRICS_HOST = '127.0.0.1'
-
 async function carrierOf(carriers: readonly CarrierSettings[]): Promise<CarrierProvider> {
   // Loaded here, because a service without carriers does not need the library.
   const { camaraCarrier } = await import('../adapters/carrier/camara.ts')
@@ -130,12 +128,15 @@ async function carrierOf(carriers: readonly CarrierSettings[]): Promise<CarrierP
 }
 
 /** The meter, and the listener that serves it. */
-async function openFigures(port: number): Promise<{ readonly meter: Meter } & AsyncDisposable> {
+async function openFigures(address: {
+  readonly host: string
+  readonly port: number
+}): Promise<{ readonly meter: Meter } & AsyncDisposable> {
   // Loaded here, because a service without metrics does not need the library.
   const { prometheusMeter } = await import('../adapters/meter/prometheus-meter.ts')
   const { listenForMetrics } = await import('../adapters/meter/metrics-listener.ts')
   const meter = prometheusMeter({ version: VERSION })
-  const listener = await listenForMetrics(meter, { host: METRICS_HOST, port })
+  const listener = await listenForMetrics(meter, address)
   return {
     meter,
     async [Symbol.asyncDispose]() {

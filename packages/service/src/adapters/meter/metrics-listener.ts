@@ -1,38 +1,26 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import { type AddressInfo, isIPv4 } from 'node:net'
+import { type AddressInfo, isIPv4, isIPv6 } from 'node:net'
 import type { PrometheusMeter } from './prometheus-meter.ts'
 
 /** A response takes milliseconds. A client that takes longer is not reading. */
 const REQUEST_TIMEOUT_MS = 5_000
 
-/** The metrics host is not a loopback address, so other machines could read the metrics. */
-export class MetricsHostError extends Error {
-  readonly code = 'metrics_not_loopback'
-  override readonly name = 'MetricsHostError'
-}
-
-/** The server of `GET /metrics`, which only this machine can reach. */
+/** The server of `GET /metrics`. */
 export interface MetricsListener extends AsyncDisposable {
   readonly port: number
 }
 
 /**
- * Serves the metrics on a separate port. The port has no authentication, so only this machine may
- * reach it.
- *
- * @throws {MetricsHostError} if the host is not a loopback address
+ * Serves the metrics on a separate port. The port has no authentication, so the operator decides
+ * which machines reach it.
  */
 export async function listenForMetrics(
   meter: Pick<PrometheusMeter, 'read' | 'contentType'>,
   address: { host: string; port: number },
 ): Promise<MetricsListener> {
   const { host, port } = address
-  if (!isLoopback(host))
-    throw new MetricsHostError(
-      `Metrics cannot be served on ${host}, because it is not a loopback address. Use 127.0.0.1 or ::1.`,
-    )
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    if (!namesLoopback(request)) return void response.writeHead(403).end()
+    if (!namesServer(request)) return void response.writeHead(403).end()
     if (request.method !== 'GET' || request.url !== '/metrics')
       return void response.writeHead(404).end()
     meter.read().then(
@@ -57,18 +45,14 @@ export async function listenForMetrics(
   }
 }
 
-function isLoopback(host: string): boolean {
-  return host === '::1' || (isIPv4(host) && host.startsWith('127.'))
-}
-
 /**
- * Whether the Host header names this machine. A web page can resolve its own domain to 127.0.0.1
- * and read this server (DNS rebinding), but its browser sends that domain as the Host.
+ * Whether the Host header is an address or a name without a dot. A web page can resolve its own
+ * domain to this address and read this server (DNS rebinding), but its browser sends that domain as
+ * the Host. Prometheus sends an address, or the name of a container.
  */
-function namesLoopback({ headers, rawHeaders }: IncomingMessage): boolean {
+function namesServer({ headers, rawHeaders }: IncomingMessage): boolean {
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
-  return (
-    hosts.length === 1 &&
-    /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(headers.host ?? '')
-  )
+  const [, name = '', bracketed = ''] =
+    /^(?:([^:[\]]+)|\[([^\]]+)\])(?::\d{1,5})?$/.exec(headers.host ?? '') ?? []
+  return hosts.length === 1 && (isIPv4(name) || isIPv6(bracketed) || /^[a-z0-9_-]+$/i.test(name))
 }

@@ -3,7 +3,7 @@ import { get } from 'node:http'
 import { after, test } from 'node:test'
 import { METHODS } from 'node:http'
 import { WebSocket } from 'ws'
-import { listenForMetrics, MetricsHostError } from '../../../src/adapters/meter/metrics-listener.ts'
+import { listenForMetrics } from '../../../src/adapters/meter/metrics-listener.ts'
 import { prometheusMeter } from '../../../src/adapters/meter/prometheus-meter.ts'
 import { harness } from '../../harness/harness.ts'
 import { rawClient } from '../../harness/raw-http.ts'
@@ -155,7 +155,7 @@ test('reports the version, the runtime and the event loop lag', async () => {
     assert.ok((now.get(`bonded_event_loop_lag_seconds{quantile="${quantile}"}`) ?? -1) >= 0)
 })
 
-test('serves metrics on a separate port and on loopback addresses only', async () => {
+test('serves metrics on a separate port', async () => {
   await using listener = await listenForMetrics(meter, { host: '127.0.0.1', port: 0 })
   assert.notEqual(listener.port, h.running.port)
   const status = (port: number, path: string) =>
@@ -168,20 +168,31 @@ test('serves metrics on a separate port and on loopback addresses only', async (
   assert.equal(await status(listener.port, '/metrics'), 200)
   assert.equal(await status(listener.port, '/'), 404)
   assert.equal(await status(h.running.port, '/metrics'), 404)
-  for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', 'localhost', ''])
-    await assert.rejects(listenForMetrics(meter, { host, port: 0 }), MetricsHostError, host)
 })
 
-test('rejects a metrics request whose Host does not name this machine', async () => {
+test('rejects a metrics request whose Host is a domain, which a hostile page could own', async () => {
   await using listener = await listenForMetrics(meter, { host: '127.0.0.1', port: 0 })
   const statusFor = async (hosts: string) => {
     using client = await rawClient(listener.port)
     client.send(`GET /metrics HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`)
     return /^HTTP\/1.1 (\d+)/.exec(await client.closed)?.[1]
   }
-  for (const host of ['localhost', `127.0.0.1:${listener.port}`, '[::1]:9464'])
+  for (const host of [
+    'localhost',
+    `127.0.0.1:${listener.port}`,
+    '[::1]:9464',
+    '10.0.0.7',
+    'bonded:9',
+  ])
     assert.equal(await statusFor(`Host: ${host}\r\n`), '200', host)
-  for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', ''])
+  for (const host of [
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '',
+    '[evil.example]',
+    'a b',
+  ])
     assert.equal(await statusFor(`Host: ${host}\r\n`), '403', host)
   assert.equal(await statusFor('Host: localhost\r\nHost: evil.example\r\n'), '403')
 })

@@ -1,0 +1,22 @@
+// Copies what the service needs at run time: production packages, the built workspaces, the license.
+import { cpSync, existsSync, globSync, readdirSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+
+const [target = ''] = process.argv.slice(2)
+const root = resolve(import.meta.dirname, '..')
+/** The parts of a built workspace. Without the sources, the launcher starts the compiled service. */
+const BUILT = ['package.json', 'dist', 'bin', 'LICENSE']
+
+const copy = (path) =>
+  cpSync(join(root, path), join(target, path), { recursive: true, verbatimSymlinks: true })
+
+copy('LICENSE')
+copy('node_modules')
+for (const name of readdirSync(join(root, 'packages')))
+  for (const part of BUILT)
+    if (existsSync(join(root, 'packages', name, part))) copy(join('packages', name, part))
+// npm links every workspace, also those that the image does not contain.
+for (const link of globSync('node_modules/@bonded/*', { cwd: target }))
+  if (!existsSync(join(target, link))) rmSync(join(target, link))
+cpSync(join(import.meta.dirname, 'healthcheck.mjs'), join(target, 'healthcheck.mjs'))
