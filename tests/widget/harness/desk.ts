@@ -46,7 +46,7 @@ export class Desk implements AsyncDisposable {
   readonly sessions: CreatedSession[] = []
   readonly network: Network
   service!: Harness
-  #browser!: Browser
+  #browser: Browser | undefined
   bank!: TenantKeys
   /** The workflow of the next session. */
   workflow = 'credit_application'
@@ -61,7 +61,8 @@ export class Desk implements AsyncDisposable {
     })
   }
 
-  static async start(browser: Promise<Browser> = openBrowser()): Promise<Desk> {
+  /** @param browser null for a desk whose pages another browser opens */
+  static async start(browser: Promise<Browser> | null = openBrowser()): Promise<Desk> {
     const desk = new Desk(await Network.start())
     await new Promise<void>((done) => desk.#site.listen(0, '127.0.0.1', done))
     const script = await loadPulseScript()
@@ -75,7 +76,7 @@ export class Desk implements AsyncDisposable {
     })
     desk.network.leadTo(desk.service.running.port)
     desk.bank = await desk.service.addTenant({ name: 'Bank', origins: [desk.site] })
-    desk.#browser = await browser
+    desk.#browser = (await browser) ?? undefined
     return desk
   }
 
@@ -111,6 +112,7 @@ export class Desk implements AsyncDisposable {
 
   /** Ends the pages of earlier tests first: their channels would count as handshakes. */
   async newContext(): Promise<BrowserContext> {
+    if (this.#browser === undefined) throw new Error('this desk has no browser')
     for (const previous of this.#browser.contexts()) await previous.close()
     return this.#browser.newContext()
   }
@@ -148,7 +150,7 @@ export class Desk implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#browser.close()
+    await this.#browser?.close()
     await this.network[Symbol.asyncDispose]()
     await this.service[Symbol.asyncDispose]()
     this.#site.closeAllConnections()

@@ -11,6 +11,11 @@ import { stackAt } from './stack.ts'
  */
 const SAMPLES = 8
 const MARGIN = 0.11
+/**
+ * A search with pointer events computes the styles of the whole page twice, so it is repeated only
+ * this often where the browser does not report when it is due.
+ */
+const SEARCH_EVERY_MS = 2_000
 
 /** What a browser reports about a target. Not every browser reports `isVisible`. */
 export type Sighting = Pick<IntersectionObserverEntry, 'isIntersecting'> & {
@@ -23,6 +28,12 @@ export interface Memory {
   readonly sightings: WeakMap<Element, Sighting>
   /** Elements that have been in front of the target, where a viewer could scroll it free. */
   readonly bars: Set<Element>
+  /** The newest search for overlays without pointer events. */
+  overlays?: {
+    readonly target: Element
+    readonly at: number
+    readonly found: readonly Element[]
+  }
 }
 
 /** Checks whether anything is in front of a target, where the target is in view. */
@@ -30,13 +41,14 @@ export function checkCovers(
   target: Element,
   {
     reach: { visible, up, down, scrollers },
-    memory: { sightings, bars },
+    memory,
     findings: { broken, unknown },
   }: { reach: Reach; memory: Memory; findings: Findings },
 ): void {
   const line = lineOf(target)
   const { x, y, width, height } = target.getBoundingClientRect()
-  const sighting = sightings.get(target)
+  const { bars } = memory
+  const sighting = memory.sightings.get(target)
   let isInView = false
   const search = () => {
     const covers = new Set<Element>()
@@ -53,6 +65,14 @@ export function checkCovers(
       else if (!stack.isHit) broken.add('clipped')
     }
     return [...covers]
+  }
+  const overlays = () => {
+    const now = performance.now()
+    const { target: earlier, at = 0, found = [] } = memory.overlays ?? {}
+    const isKnown = sighting && sighting.isVisible === undefined && earlier === target
+    if (isKnown && now - at < SEARCH_EVERY_MS) return found.filter((cover) => cover.isConnected)
+    memory.overlays = { target, at: now, found: withPointerEvents(search) }
+    return memory.overlays.found
   }
   /** Whether the target can move independently of a cover: a header, a banner and the like. */
   const isBar = (cover: Element) => {
@@ -77,14 +97,14 @@ export function checkCovers(
         rects.every(({ top, bottom }) => bottom <= place || top >= place + height),
     )
   }
-  let covers = search()
+  let covers: readonly Element[] = search()
   // Nothing can be wrong with what is out of view: no phone can scan it.
   if (!isInView) return
   if (sighting?.isVisible !== undefined && !sighting.isIntersecting) unknown.add('off_screen')
   else if (!sighting?.isVisible) {
     // The first report comes only after the browser has drawn, and not every browser sends one.
     unknown.add('covered')
-    if (covers.length === 0) covers = withPointerEvents(search)
+    if (covers.length === 0) covers = overlays()
   }
   if (covers.length === 0) return
   if (!covers.every(isBar)) return void broken.add('covered')
