@@ -2,6 +2,7 @@ import type { Endpoint } from '@bonded/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticate } from '../operations/authenticate.ts'
 import type { Caller, Service } from '../operations/service.ts'
+import { eventLoopTurn } from './event-loop-turn.ts'
 import { countAfterBody, countBadCredential, countBeforeBody, rejectExhausted } from './limits.ts'
 import { Refused } from './refused.ts'
 import { noteCaller } from './request-line.ts'
@@ -30,6 +31,7 @@ export async function admitBeforeBody(admission: Admission): Promise<void> {
   request.caller = caller
   if (caller.kind === 'backend') request.server.connectionCaps.recognizeBackend(request.raw.socket)
   request.admittedWhole = request.raw.complete
+  request.admittedTurn = eventLoopTurn()
   noteCaller(request, caller)
   const call = { service, request, caller }
   const over =
@@ -47,11 +49,11 @@ export async function admitBeforeBody(admission: Admission): Promise<void> {
  */
 export async function admitAfterBody(admission: Admission): Promise<Caller> {
   const { service, endpoint, request, reply } = admission
-  // A slow body can arrive long after the credential check, when the credential may be revoked.
+  // A slow body can arrive long after the credential check, when the credential may be revoked. A
+  // body that arrives in the same turn is as recent as the check: units of work run later still.
+  const isRecent = request.admittedWhole === true || request.admittedTurn === eventLoopTurn()
   const caller =
-    request.admittedWhole === true && request.caller !== undefined
-      ? request.caller
-      : await callerOf(admission)
+    isRecent && request.caller !== undefined ? request.caller : await callerOf(admission)
   request.caller = caller
   noteCaller(request, caller)
   const over = await countAfterBody(endpoint.limits, { service, request, caller }, reply)
@@ -73,5 +75,7 @@ declare module 'fastify' {
     caller?: Caller | undefined
     /** Whether the whole request had arrived when its credential was checked. */
     admittedWhole?: boolean
+    /** The turn of the event loop in which the credential was checked. */
+    admittedTurn?: number
   }
 }
