@@ -1,17 +1,16 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionId } from '@bonded/contract'
-import { localBus } from '../packages/service/src/adapters/bus/local-bus.ts'
-import { SqliteStore } from '../packages/service/src/adapters/sql/sqlite-store.ts'
 import { SESSION_TTL_SECONDS } from '../packages/service/src/domain/lifetimes.ts'
 import { BATCH_SESSIONS } from '../packages/service/src/operations/batch.ts'
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
 import type { Store } from '../packages/service/src/ports/store.ts'
 import { median, workFolder } from './process.ts'
-import { bond, complete, create, fill, newSession } from './stored-sessions.ts'
+import { bond, complete, create, fill, newSession, openStore } from './stored-sessions.ts'
 
 /**
- * Measures the store's work with a thousand and with a million stored sessions: create and move
+ * Measures the store's work with a thousand and with a million stored sessions, and with five million
+ * by BENCH_SIZES=1000,1000000,5000000 (8 GB in the temporary folder): create and move
  * (durable, 16 at a time, as 16 callers do), read, and the two sweeps. Each size has its own file,
  * and the sizes take turns, so that a temporary slowdown of the machine affects all. `--json`
  * prints one document.
@@ -45,7 +44,7 @@ class Stored implements AsyncDisposable {
 
   constructor(file: string, ids: SessionId[], now: number) {
     this.#file = file
-    this.#store = new SqliteStore(file, { bus: localBus() })
+    this.#store = openStore(file)
     this.#ids = ids
     this.#now = now
   }
@@ -59,9 +58,12 @@ class Stored implements AsyncDisposable {
     const now = from + SESSIONS
     this.#now = now
     // Half of them run to the end. The others are old enough to have expired by now.
-    const moving = Array.from({ length: SESSIONS / 2 }, () => newSession(now))
+    // Sessions of one millisecond can have the same key, so each has its own.
+    const moving = Array.from({ length: SESSIONS / 2 }, (_, at) =>
+      newSession(this.#store, from + at),
+    )
     const expiring = Array.from({ length: SESSIONS / 2 }, (_, at) =>
-      newSession(from + at - SESSION_TTL_SECONDS * 1_000),
+      newSession(this.#store, from + 1 + at - SESSION_TTL_SECONDS * 1_000),
     )
     const costs = {
       create: await costOf(SESSIONS, () =>
@@ -93,7 +95,7 @@ class Stored implements AsyncDisposable {
    * reads.
    */
   async #reads(newest: number): Promise<Cost> {
-    await using store = new SqliteStore(this.#file, { bus: localBus() })
+    await using store = openStore(this.#file)
     const chosen = new Set<SessionId>()
     while (chosen.size < READS * 2)
       chosen.add(this.#ids[this.#ids.length - 1 - Math.floor(Math.random() * newest)] as SessionId)
@@ -130,7 +132,11 @@ class Stored implements AsyncDisposable {
 
   async #purge(limit: number): Promise<number> {
     const endedBy = this.#now
-    return (await this.#store.write((tables) => tables.sessions.purge(endedBy, limit))).length
+    return this.#store.write(function* ({ idempotency, sessions }) {
+      // The oldest keys, of which a steady load purges as many as it creates.
+      yield* idempotency.purge(endedBy, limit)
+      return (yield* sessions.purge(endedBy, limit)).length
+    })
   }
 }
 

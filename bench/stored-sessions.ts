@@ -2,13 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { makeId, type PulseVerification, type SessionId } from '@bonded/contract'
 import { localBus } from '../packages/service/src/adapters/bus/local-bus.ts'
+import { keyringOf } from '../packages/service/src/adapters/keys/keyring.ts'
 import { migrate } from '../packages/service/src/adapters/sql/migrate.ts'
+import { SessionKeys } from '../packages/service/src/adapters/sql/session-keys.ts'
 import { SqliteStore } from '../packages/service/src/adapters/sql/sqlite-store.ts'
-import { SESSION_TTL_SECONDS } from '../packages/service/src/domain/lifetimes.ts'
+import {
+  IDEMPOTENCY_KEY_TTL_MS,
+  RETENTION_AFTER_END_MS,
+  SESSION_TTL_SECONDS,
+} from '../packages/service/src/domain/lifetimes.ts'
 import { policyOf } from '../packages/service/src/domain/policy.ts'
 import type { Session } from '../packages/service/src/domain/session.ts'
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
-import type { Unit } from '../packages/service/src/ports/store.ts'
+import type { Store, Unit } from '../packages/service/src/ports/store.ts'
 
 const tenantId = makeId('ten', randomBytes(16))
 const DEVICE_ID = makeId('dev', randomBytes(16))
@@ -24,10 +30,17 @@ const verification: PulseVerification = {
   sensor_continuity: { motion_present: true, continuity_score: 0.84 },
 }
 
+/** Opens a store on a file of the benchmark. */
+export function openStore(file: string): Store {
+  return new SqliteStore(file, { bus: localBus(), idKeys })
+}
+
+const { idKeys } = keyringOf([{ id: 'k1', bytes: randomBytes(32) }])
+
 /** A session as the service creates it, with the data that a bank would bind to it. */
-export function newSession(now: number): Session {
+export function newSession(store: Store, now: number): Session {
   return {
-    id: makeId('sess', randomBytes(16)),
+    id: store.newSessionId(now, randomBytes(16)),
     tenantId,
     rootKeyId: 'k1',
     state: 'pending',
@@ -76,8 +89,7 @@ export function create(session: Session): Unit<boolean> {
       rootKeyId,
       session,
     })
-    yield* tables.sessions.create(session)
-    return fresh
+    return (yield* tables.sessions.create(session)) && fresh
   }
 }
 
@@ -119,8 +131,8 @@ function expire(session: Session, now: number): Unit<boolean> {
 
 /**
  * Fills a new file with sessions of the two kinds that a round of the benchmark creates,
- * alternating, so that reads and purges touch similar rows at every size. The sessions ended one
- * after the other, the last one now.
+ * alternating, so that reads and purges touch similar rows at every size. The sessions ended evenly
+ * over the 24 hours until now, as in a service that has this number of stored sessions.
  *
  * @returns their ids, in the order in which they ended
  */
@@ -129,20 +141,22 @@ export async function fill(
   { sessions, now }: { sessions: number; now: number },
 ): Promise<SessionId[]> {
   migrate(file, now)
-  return copies(file, await storeOneOfEach(file, now - sessions), sessions)
+  const everyMs = RETENTION_AFTER_END_MS / sessions
+  const firsts = await storeOneOfEach(file, now - RETENTION_AFTER_END_MS)
+  return copies(file, firsts, { sessions, everyMs, keysFrom: now - IDEMPOTENCY_KEY_TTL_MS })
 }
 
 /** Through the store itself: one that was bonded and completed, and one that expired. */
-async function storeOneOfEach(file: string, now: number): Promise<readonly SessionId[]> {
-  await using store = new SqliteStore(file, { bus: localBus() })
-  const completed = newSession(now)
+async function storeOneOfEach(file: string, now: number): Promise<readonly Session[]> {
+  await using store = openStore(file)
+  const completed = newSession(store, now)
   await store.write(create(completed))
   await store.write(bond(completed.id, now))
   await store.write(complete(completed.id, now))
-  const expired = newSession(now - SESSION_TTL_SECONDS * 1_000)
+  const expired = newSession(store, now - SESSION_TTL_SECONDS * 1_000)
   await store.write(create(expired))
   await store.write(expire(expired, now))
-  return [completed.id, expired.id]
+  return [completed, expired]
 }
 
 /** By name, so that a column added later is included. */
@@ -150,50 +164,70 @@ const INSTANT = /(^|_)(at|until)$/
 
 /**
  * Inserts by SQL without a journal: a million rows in half a minute, identical to the rows that the
- * store wrote for the first sessions.
+ * store wrote for the first sessions. Each table gets them in the order of its main key, as from a
+ * running service.
  */
-function copies(file: string, firsts: readonly SessionId[], sessions: number): SessionId[] {
+function copies(
+  file: string,
+  firsts: readonly Session[],
+  options: { sessions: number; everyMs: number; keysFrom: number },
+): SessionId[] {
+  const { sessions, everyMs, keysFrom } = options
   using database = new DatabaseSync(file)
   database.exec(
     'pragma journal_mode = delete; pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000; begin',
   )
-  database.exec('create temp table kind (number integer primary key, id text)')
-  for (const [number, id] of firsts.entries())
-    database.prepare('insert into kind values (?, ?)').run(number, id)
-  database.exec('create temp table fresh (n integer primary key, id text)')
-  // Hexadecimal digits are base62 digits too, and 22 of them are as long and as random in order as
-  // an id.
-  database
-    .prepare(
-      `insert into fresh with recursive counted (n) as (select ? union all select n + 1 from counted where n < ?)
-       select n, 'sess_' || hex(randomblob(11)) from counted`,
-    )
-    .run(firsts.length, sessions - 1)
-  for (const [table, key] of [
-    ['session', 'id'],
-    ['session_event', 'session_id'],
-    ['idempotency', 'session_id'],
-  ] as const) {
+  const key = database.prepare('select sealed from session_id_key').get()
+  const keys = new SessionKeys(idKeys.open(String(key?.sealed)).cipher, { hasOldIds: false })
+  const keyOf = (id: SessionId) => keys.of(id).next().value as number
+  database.exec(
+    `create temp table kind (number integer primary key, id text, session_key integer);
+     create temp table fresh (n integer primary key, later integer, id text, session_key integer)`,
+  )
+  for (const [number, { id }] of firsts.entries())
+    database.prepare('insert into kind values (?, ?, ?)').run(number, id, keyOf(id))
+  const insert = database.prepare('insert into fresh values (?, ?, ?, ?)')
+  const ids = firsts.map(({ id }) => id)
+  for (let n = firsts.length; n < sessions; n++) {
+    const first = firsts[n % firsts.length] as Session
+    const later = Math.round(n * everyMs)
+    const id = keys.newId(first.createdAt + later, randomBytes(16))
+    insert.run(n, later, id, keyOf(id))
+    ids.push(id)
+  }
+  for (const { table, by, where = 'true' } of [
+    { table: 'session', by: 'id' },
+    { table: 'session_event', by: 'session_key' },
+    {
+      table: 'idempotency',
+      by: 'session_id',
+      where: `session_began_at + later >= ${keysFrom}`,
+    },
+  ]) {
     const columns = database
       .prepare(`select * from ${table}`)
       .columns()
       .map(({ name }) => name)
     const copied = columns.map((column) => {
-      if (column === key) return 'fresh.id'
+      if (column === 'session_key') return 'fresh.session_key'
+      if (column === by) return 'fresh.id'
       if (column === 'idempotency_key') return `'order-' || fresh.id`
-      return INSTANT.test(column) ? `${column} + n` : column
+      return INSTANT.test(column) ? `${column} + later` : column
     })
+    const same = by === 'session_key' ? 'kind.session_key' : 'kind.id'
     database.exec(
-      `create temp table first_${table} as select number, ${table}.* from ${table} join kind on kind.id = ${table}.${key}`,
+      `create temp table first_${table} as select number, ${table}.* from ${table} join kind on ${same} = ${table}.${by}`,
     )
     database.exec(
       `insert into ${table} (${columns.join(', ')})
-       select ${copied.join(', ')} from fresh cross join first_${table} where number = n % ${firsts.length}`,
+       select ${copied.join(', ')} from fresh cross join first_${table} as first
+       where first.number = n % ${firsts.length} and ${where} order by fresh.session_key`,
     )
   }
-  const ids = database.prepare('select id from fresh order by n').all()
+  // Keys of the first sessions are older than any that a service stores.
+  database.prepare('delete from idempotency where session_began_at < ?').run(keysFrom)
   database.exec('commit')
-  return [...firsts, ...ids.map(({ id }) => id as SessionId)]
+  return ids
 }
 
 function digest(): string {

@@ -141,6 +141,13 @@ const CROSS_TENANT = against('cross-tenant', [
     `${SERVICE}/tests/operations/create-session.test.ts`,
   ],
   [
+    'an id finds any session with its primary key',
+    `${SERVICE}/src/adapters/sql/session-table.ts`,
+    'select * from session where session_key = $1 and id = $2',
+    'select * from session where session_key = $1 and id <> $2 or session_key = $1',
+    `${SERVICE}/tests/adapters/sql/session-ids.test.ts`,
+  ],
+  [
     'two tenants get the same reference to a user',
     `${SERVICE}/src/adapters/keys/keyring.ts`,
     '`${tenantId}\\n${subjectId}`',
@@ -238,6 +245,13 @@ const DOUBLED = against('doubled', [
     `${SERVICE}/tests/operations/create-session.test.ts`,
   ],
   [
+    'a session replaces another one with its primary key',
+    `${SERVICE}/src/adapters/sql/session-table.ts`,
+    'on conflict (session_key) do nothing',
+    'on conflict (session_key) do update set id = excluded.id',
+    `${SERVICE}/tests/adapters/sql/session-ids.test.ts`,
+  ],
+  [
     'a second phone claims a claimed session',
     `${SERVICE}/src/domain/changes.ts`,
     '(session.deviceId !== null && session.deviceId !== deviceId)',
@@ -250,15 +264,15 @@ const RACED = against('raced', [
   [
     'a move is made from an outdated row',
     `${SERVICE}/src/adapters/sql/session-table.ts`,
-    'where id = $1 and seq = $2 and',
-    'where id = $1 and seq >= $2 and',
+    'and id = $2 and seq = $3 and',
+    'and id = $2 and seq >= $3 and',
     `${SERVICE}/tests/adapters/sql/sqlite-store.test.ts`,
   ],
   [
     'a move ignores an assertion that came between',
     `${SERVICE}/src/adapters/sql/session-table.ts`,
-    'and valid_assertions = $3`',
-    'and valid_assertions <= $3`',
+    'and valid_assertions = $4`',
+    'and valid_assertions <= $4`',
     `${SERVICE}/tests/adapters/sql/sqlite-store.test.ts`,
   ],
   [

@@ -46,11 +46,8 @@ export function checkFile(databaseFile: string): void {
   using database = new DatabaseSync(databaseFile, { readOnly: true })
   const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   assert.equal(figure('pragma quick_check'), 'ok')
-  // Compares both columns of the index. By the session's id alone, each session would scan every
-  // event of the file.
-  const ofSession =
-    'session_event.session_began_at = session.created_at and session_event.session_id = session.id'
-  const events = `from session_event where ${ofSession} and session_event.seq is not null`
+  const events =
+    'from session_event where session_event.session_key = session.session_key and session_event.seq is not null'
   assert.equal(
     figure(`select count(*) from session where seq <> (select count(*) ${events})`),
     0,
@@ -63,7 +60,9 @@ export function checkFile(databaseFile: string): void {
     'every session has the state of its last event',
   )
   assert.equal(
-    figure('select count(*) from session_event where session_id not in (select id from session)'),
+    figure(
+      'select count(*) from session_event where session_key not in (select session_key from session)',
+    ),
     0,
     'no event without its session',
   )

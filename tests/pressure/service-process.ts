@@ -32,6 +32,7 @@ function dying(store: Store, fault: Fault): Store {
       return value
     },
     read: (unit) => store.read(unit),
+    newSessionId: (at, random) => store.newSessionId(at, random),
     during: (cause) => dying(store.during(cause), fault),
     health: () => store.health(),
     externalChanges: () => store.externalChanges(),

@@ -65,6 +65,7 @@ export function composeService(dependencies: ServiceDependencies): Service {
     store: new SqliteStore(databaseFile, {
       bus,
       meter,
+      idKeys: keys.idKeys,
       ...(waitForLockMs === undefined ? {} : { waitForLockMs }),
     }),
     bus,

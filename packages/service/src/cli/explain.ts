@@ -7,6 +7,7 @@ import { MigrationError } from '../adapters/sql/migrate.ts'
 import { StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { ConfigError } from '../config.ts'
 import { OperatorError } from '../operations/admin/operator-error.ts'
+import { IdKeyError } from '../ports/keyring.ts'
 import { StoreError, type StoreFailure } from '../ports/store.ts'
 import { explainPhone } from './explain-phone.ts'
 import { explainStore } from './explain-store.ts'
@@ -50,6 +51,8 @@ function explainRaw(failure: unknown): Explained {
       message: explainRootKeys(failure),
       usage: failure.file === undefined,
     }
+  if (failure instanceof IdKeyError)
+    return { code: failure.code, message: explainIdKey(failure), usage: true }
   return { ...explainFailure(failure), usage: false }
 }
 
@@ -80,6 +83,13 @@ function explainRootKeys({ message, file }: RootKeyError): string {
   if (file === undefined)
     return `BONDED_ROOT_KEYS: ${message}. Expected id:<base64url of 32 bytes>, several separated by commas. To generate one: openssl rand -base64 32 | tr +/ -_ | tr -d =`
   return `The root key in ${file} is not usable: ${message}. Restore the file from a backup. Without a backup, delete it: the next start generates a new key, and sessions created under the old key become unreadable.`
+}
+
+function explainIdKey({ problem, rootKeyIds }: IdKeyError): string {
+  const ids = rootKeyIds.join(', ')
+  if (problem === 'wrong_key')
+    return `The root key ${ids} is not the key ${ids} that this database was used with. Usually BONDED_ROOT_KEYS or root.key comes from another installation. Restore the original key, or list a new key under another id, before ${ids}.`
+  return `The database has a key of session ids that is encrypted under the root key ${ids}, which is not listed. List ${ids} after the active key and start once, which encrypts it under every listed key. If ${ids} is lost, run this SQL on the database: delete from session_id_key. All stored sessions then read as not found.`
 }
 
 function asSentence(text: string): string {

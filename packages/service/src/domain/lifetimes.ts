@@ -23,6 +23,12 @@ export const ISSUED_AT_MAX_AHEAD_MS = 30_000
 
 /** Protocol 4: how long GET returns an ended session. */
 export const READABLE_AFTER_END_MS = 60 * 60_000
+/**
+ * Protocol 4: how long an Idempotency-Key is stored, from the creation of its session. A session
+ * lives for at most 15 minutes before the bond and 15 after it, and is readable for another hour.
+ * The second hour is a margin for a clock that jumps.
+ */
+export const IDEMPOTENCY_KEY_TTL_MS = 2 * READABLE_AFTER_END_MS + 30 * 60_000
 /** Protocol 4: how long an ended session is retained for operators and its timeline. */
 export const RETENTION_AFTER_END_MS = 24 * 60 * 60_000
 

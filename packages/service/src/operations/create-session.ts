@@ -1,7 +1,6 @@
 import {
   type CreateSessionRequest,
   canonicalJson,
-  makeId,
   type SessionId,
   siteNetworkOf,
 } from '@bonded/contract'
@@ -50,11 +49,8 @@ export async function createSession(
     return refuse('subject_required', { param: 'subject_ref' })
 
   const now = service.clock.now()
-  const id = makeId('sess', service.random.id())
   const rootKeyId = service.keys.currentKeyId
-  const { phone_number: number } = request
-  const session: Session = {
-    id,
+  const draft: Draft = {
     tenantId: tenant.id,
     rootKeyId,
     state: 'pending',
@@ -76,7 +72,6 @@ export async function createSession(
     context: request.context ?? null,
     wantedSubjectRef: request.subject_ref ?? null,
     subjectRef: null,
-    sealedPhoneNumber: number === undefined ? null : service.keys.sealNumber(rootKeyId, id, number),
     // Only the network is compared later, so the address itself is never stored.
     endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
     requestingOrigin: null,
@@ -88,14 +83,37 @@ export async function createSession(
     verification: null,
     stepUp: null,
   }
-  return service.store.write((tables) => storeOnce(service, tables, { session, input, scope }))
+  const first = identified(service, draft, input)
+  return service.store.write(function* (tables) {
+    for (let session = first; ; session = identified(service, draft, input)) {
+      const stored = yield* storeOnce(service, tables, { session, input, scope })
+      if (stored !== undefined) return stored
+    }
+  })
 }
+
+/** A session before it has an id. */
+type Draft = Omit<Session, 'id' | 'sealedPhoneNumber'>
+
+/** Gives the session an id, and seals the phone number for that id. */
+function identified(
+  { store, keys, random }: Service,
+  draft: Draft,
+  { request: { phone_number: number } }: CreateInput,
+): Session {
+  const id = store.newSessionId(draft.createdAt, random.id())
+  const sealedPhoneNumber =
+    number === undefined ? null : keys.sealNumber(draft.rootKeyId, id, number)
+  return { ...draft, id, sealedPhoneNumber }
+}
+
+/** Returns undefined if another session of this millisecond has the primary key of this one. */
 
 function* storeOnce(
   service: Service,
   tables: Tables,
   { session, input, scope }: { session: Session; input: CreateInput; scope: Scope },
-): Work<Result<Session>> {
+): Work<Result<Session> | undefined> {
   const { idempotencyKey: key } = input
   if (key !== undefined) {
     const body = canonicalJson(input.request)
@@ -110,11 +128,12 @@ function* storeOnce(
           ? accept(earlier)
           : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
       }
-      // The key row is purged with its session, so the session exists.
+      // `takeKey` returns the id of a session that it has read, so the session exists.
     }
   }
-  yield* tables.sessions.create(session)
-  return accept(session)
+  if (yield* tables.sessions.create(session)) return accept(session)
+  if (key !== undefined) yield* tables.idempotency.release(session.tenantId, key)
+  return undefined
 }
 
 /** Returns the session of the key: this one, or the one that used the key first. */

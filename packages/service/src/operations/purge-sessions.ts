@@ -1,23 +1,23 @@
-import { RETENTION_AFTER_END_MS } from '../domain/lifetimes.ts'
+import { IDEMPOTENCY_KEY_TTL_MS, RETENTION_AFTER_END_MS } from '../domain/lifetimes.ts'
 import { type Batch, BATCH_SESSIONS } from './batch.ts'
 import type { Service } from './service.ts'
 
-/** A used challenge is one small row; a session has a dozen. */
-const BATCH_CHALLENGES = 500
+/** A used challenge or an Idempotency-Key is one small row; a session has a dozen. */
+const BATCH_SMALL_ROWS = 500
 
 /**
- * Deletes sessions that ended 24 hours ago, with their events, failure counts and Idempotency-Keys,
- * and expired registration challenges. The store alone has the remaining work, so a process that
- * stops midway loses nothing.
+ * Deletes sessions that ended 24 hours ago, with their events and failure counts, Idempotency-Keys
+ * whose sessions are no longer readable, and expired registration challenges. The store alone has
+ * the remaining work, so a process that stops midway loses nothing.
  */
 export async function purgeSessions(service: Service): Promise<Batch> {
   const now = service.clock.now()
-  return service.store.write(function* (tables) {
-    const challenges = yield* tables.devices.purgeChallenges(now, BATCH_CHALLENGES)
-    const { length: done } = yield* tables.sessions.purge(
-      now - RETENTION_AFTER_END_MS,
-      BATCH_SESSIONS,
-    )
-    return { done, more: done === BATCH_SESSIONS || challenges === BATCH_CHALLENGES }
+  return service.store.write(function* ({ devices, idempotency, sessions }) {
+    const challenges = yield* devices.purgeChallenges(now, BATCH_SMALL_ROWS)
+    const keys = yield* idempotency.purge(now - IDEMPOTENCY_KEY_TTL_MS, BATCH_SMALL_ROWS)
+    const { length: done } = yield* sessions.purge(now - RETENTION_AFTER_END_MS, BATCH_SESSIONS)
+    const more =
+      done === BATCH_SESSIONS || challenges === BATCH_SMALL_ROWS || keys === BATCH_SMALL_ROWS
+    return { done, more }
   })
 }

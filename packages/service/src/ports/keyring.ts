@@ -46,6 +46,8 @@ export interface Keyring {
   sealNumber(keyId: string, sessionId: SessionId, number: string): string
   /** Decrypts the number. @throws if the text was not encrypted for this session */
   openNumber(keyId: string, sessionId: SessionId, sealed: string): Secret
+  /** The key of session ids, which outlives the root keys that encrypt it. */
+  readonly idKeys: IdKeys
   /** A registration challenge that authenticates itself: nothing is stored until it is used. */
   deviceChallenge(expiresAt: number): string
   /** The expiry of the challenge, if this service issued it. */
@@ -56,6 +58,41 @@ export interface Keyring {
   digest(credential: string): Uint8Array
   /** Constant-time equality: the only place where secrets are compared. */
   same(a: string | Uint8Array, b: string | Uint8Array): boolean
+}
+
+/** A permutation of 16-byte blocks. Computing or inverting it requires its key. */
+export interface BlockCipher {
+  encrypt(block: Uint8Array): Uint8Array
+  decrypt(block: Uint8Array): Uint8Array
+}
+
+/** Creates and opens the key of session ids. The key itself never leaves the adapter. */
+export interface IdKeys {
+  /** Creates a random key. @returns the key, encrypted under every root key */
+  create(): string
+  /**
+   * Opens a stored key. `stored` is the same key, encrypted under exactly the listed root keys: it
+   * differs from the argument after a root key was added or removed.
+   *
+   * @throws {IdKeyError} if no listed root key opens it
+   */
+  open(stored: string): { readonly cipher: BlockCipher; readonly stored: string }
+}
+
+/** The stored key of session ids cannot be opened with the listed root keys. */
+export class IdKeyError extends Error {
+  readonly code = 'session_id_key_unusable'
+  override readonly name = 'IdKeyError'
+  /** `not_listed`: it is encrypted under other root keys. `wrong_key`: a listed one has other bytes. */
+  readonly problem: 'not_listed' | 'wrong_key'
+  /** The ids of the root keys that it is encrypted under. */
+  readonly rootKeyIds: readonly string[]
+
+  constructor(problem: IdKeyError['problem'], rootKeyIds: readonly string[]) {
+    super(`the key of session ids cannot be opened: ${problem} ${rootKeyIds.join(', ')}`)
+    this.problem = problem
+    this.rootKeyIds = rootKeyIds
+  }
 }
 
 /** Random values in the required forms. */

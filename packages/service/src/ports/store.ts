@@ -52,6 +52,13 @@ export interface Store extends AsyncDisposable {
   write<T>(unit: Unit<T>): Promise<T>
   /** Runs a unit that only reads committed data. */
   read<T>(unit: Unit<T>): Promise<T>
+  /**
+   * An unpredictable id for a session that is created now. It reveals no time and no order, except
+   * to this store, which keeps sessions of one time together.
+   *
+   * @param random 16 random bytes
+   */
+  newSessionId(at: Instant, random: Uint8Array): SessionId
   /** Returns the same store for one request: the events that it stores name their cause. */
   during(cause: Cause): Store
   /**
@@ -147,8 +154,12 @@ export interface SessionQuery {
  * undefined.
  */
 export interface SessionTable {
-  /** Stores a new session with its first event. */
-  create(session: Session): Work<void>
+  /**
+   * Stores a new session with its first event.
+   *
+   * @returns false if the primary key that the id gives is in use: create the session under another
+   */
+  create(session: Session): Work<boolean>
   find(id: SessionId): Work<Session | undefined>
   /**
    * Moves a session along a row of the transition table: one stored event, one step of `seq`. Of
@@ -330,6 +341,8 @@ export interface IdempotencyTable {
     tenantId: TenantId,
     key: string,
   ): Work<{ bodyMac: string; rootKeyId: string; sessionId: SessionId } | undefined>
-  /** Releases a key whose session can no longer be read. */
+  /** Releases a key whose session can no longer be read, or was not created. */
   release(tenantId: TenantId, key: string): Work<void>
+  /** Deletes keys of sessions that were created by the instant, at most `limit`. @returns how many */
+  purge(createdBy: Instant, limit: number): Work<number>
 }

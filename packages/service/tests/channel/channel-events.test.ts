@@ -143,8 +143,8 @@ test('sends an event that happens while the channel opens', async () => {
 function recordScanInOtherProcess({ id }: { id: string }): void {
   using database = new DatabaseSync(h.databaseFile)
   database.exec(`update session set seq = 2, hint = 'scanned' where id = '${id}'`)
-  database.exec(`insert into session_event (session_id, session_began_at, seq, at, kind, state, hint)
-    select id, created_at, seq, ${h.clock.now()}, 'scanned', state, hint from session where id = '${id}'`)
+  database.exec(`insert into session_event (session_key, seq, at, kind, state, hint)
+    select session_key, seq, ${h.clock.now()}, 'scanned', state, hint from session where id = '${id}'`)
 }
 
 test('sends an event of another process before the next event of this process', async () => {

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { localBus } from '../../src/adapters/bus/local-bus.ts'
+import { keyringOf } from '../../src/adapters/keys/keyring.ts'
 import { migrate } from '../../src/adapters/sql/migrate.ts'
 import { SqliteStore } from '../../src/adapters/sql/sqlite-store.ts'
 import type { Session } from '../../src/domain/session.ts'
-import { harness } from '../harness/harness.ts'
+import { harness, ROOT_KEY } from '../harness/harness.ts'
 
 /** A service, and another connection to its database. */
 async function withDatabase() {
@@ -106,7 +107,11 @@ test('treats a disk with less than 64 MiB, or of unknown free space, as full', a
     [async () => 64 * 1024 * 1024 - 1, ['disk_full']],
     [async () => Promise.reject(new Error('no answer')), ['disk_full']],
   ] as const) {
-    await using store = new SqliteStore(file, { bus: localBus(), freeBytes })
+    await using store = new SqliteStore(file, {
+      bus: localBus(),
+      idKeys: keyringOf([ROOT_KEY]).idKeys,
+      freeBytes,
+    })
     assert.deepEqual(await store.health(), health)
   }
 })

@@ -13,6 +13,7 @@ import { decodeBase64url, evidenceMacInput, type SessionId, Secret } from '@bond
 import type { Keyring } from '../../ports/keyring.ts'
 import type { RootKey } from './root-keys.ts'
 import { seal, unseal } from './seal.ts'
+import { sessionIdKeys } from './session-id-key.ts'
 
 const SALT = 'bonded-sessions/v1'
 const PURPOSES = [
@@ -26,6 +27,7 @@ const PURPOSES = [
   'phone-number',
   'document',
   'motion',
+  'session-ids',
 ] as const
 type Purpose = (typeof PURPOSES)[number]
 
@@ -125,6 +127,7 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       const hashed = markCipher(keyId).update(blocks)
       return rankPatterns.map((_, index) => hashed.readUIntBE(index * BLOCK_BYTES, MARK_BYTES))
     },
+    idKeys: sessionIdKeys(new Map([...derived].map(([id, keys]) => [id, keys['session-ids']]))),
     deviceChallenge(expiresAt) {
       const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)
       body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)

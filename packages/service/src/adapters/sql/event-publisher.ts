@@ -1,5 +1,6 @@
 import type { ChangeNotification } from '../../ports/bus.ts'
 import type { Cause } from '../../ports/store.ts'
+import type { SessionKeys } from './session-keys.ts'
 
 /** Queues an event, which the store publishes once the unit of work is durable. */
 export type Notify = (notification: ChangeNotification) => void
@@ -9,4 +10,5 @@ export interface Writing {
   readonly notify: Notify
   /** The request that caused the unit; undefined for scheduled maintenance and commands. */
   readonly cause: () => Cause | undefined
+  readonly sessionKeys: SessionKeys
 }

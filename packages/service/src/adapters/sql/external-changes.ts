@@ -43,12 +43,9 @@ export class ExternalChanges {
   }
 
   #after(rowid: number): { sessionId: SessionId; seq: number }[] {
-    const text =
-      'select session_id, max(seq) as seq from session_event where rowid > $1 and seq is not null group by session_id'
+    const text = `select session.id, max(session_event.seq) as seq from session_event join session using (session_key)
+       where session_event.rowid > $1 and session_event.seq is not null group by session.id`
     const found = this.#connection.run({ text, values: [rowid] }) as readonly Row[]
-    return found.map(({ session_id, seq }) => ({
-      sessionId: session_id as SessionId,
-      seq: Number(seq),
-    }))
+    return found.map(({ id, seq }) => ({ sessionId: id as SessionId, seq: Number(seq) }))
   }
 }

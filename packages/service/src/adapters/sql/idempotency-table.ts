@@ -1,6 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import type { IdempotencyTable } from '../../ports/store.ts'
-import { row } from './statement.ts'
+import { changed, row } from './statement.ts'
 
 /** Maps each Idempotency-Key to the session that it created and to a MAC of the request body. */
 export const idempotencyTable: IdempotencyTable = {
@@ -33,5 +33,14 @@ export const idempotencyTable: IdempotencyTable = {
       tenantId,
       key,
     ])
+  },
+
+  *purge(createdBy, limit) {
+    return yield* changed(
+      `delete from idempotency where (session_began_at, session_id) in (
+         select session_began_at, session_id from idempotency where session_began_at <= $1
+         order by session_began_at limit $2)`,
+      [createdBy, limit],
+    )
   },
 }

@@ -1,3 +1,10 @@
+/** The columns of a session at step 14. */
+const SESSION_COLUMNS = `id, tenant_id, root_key_id, state, seq, hint, workflow, action, policy,
+        created_at, expires_at, session_ttl_ms, challenge_ttl_ms, bonded_ttl_ms,
+        pending_until, bonded_at, completed_at, ended_at, ended_reason, context, wanted_subject_ref,
+        subject_ref, phone_number, end_user_address, requesting_origin, device_id, claimed_nonce, claimed_at,
+        valid_assertions, bond_digest, verification, step_up`
+
 /**
  * The steps of the schema. A released step never changes, because every database stores its checksum.
  * The types are those that SQLite and PostgreSQL share: text, bigint (milliseconds, counters), bytea.
@@ -173,4 +180,66 @@ export const MIGRATIONS: readonly {
       'create index tenant_logo_by_name on tenant_logo (name)',
     ],
   },
+  {
+    number: 14,
+    name: 'sessions by an integer key in time order',
+    statements: keyedSessions({ keyType: 'integer', eventOrder: 'session_event.rowid' }),
+  },
 ]
+
+/**
+ * Copies the sessions to tables with an integer key.
+ *
+ * @param options.keyType SQLite stores an `integer primary key` as the address of the row itself.
+ *   PostgreSQL needs `bigint`
+ * @param options.eventOrder the order in which the events were stored
+ */
+function keyedSessions(options: {
+  readonly keyType: 'integer' | 'bigint'
+  readonly eventOrder: string
+}): readonly string[] {
+  const { keyType, eventOrder } = options
+  return [
+    // One row: the key of session ids, encrypted under the root keys.
+    'create table session_id_key (number bigint primary key, sealed text not null)',
+    // Ids from before this step are random, so they do not give a key. The table is empty a day later.
+    'create table session_old_id (id text primary key, session_key bigint not null)',
+    `insert into session_old_id (id, session_key)
+      select id, row_number() over (order by created_at, id) from session`,
+    'create index session_old_id_by_key on session_old_id (session_key)',
+    `create table keyed_session (
+      session_key ${keyType} primary key, id text not null, tenant_id text not null, root_key_id text not null,
+      state text not null, seq bigint not null, hint text,
+      workflow text not null, action text not null, policy text not null,
+      created_at bigint not null, expires_at bigint not null,
+      session_ttl_ms bigint not null, challenge_ttl_ms bigint not null, bonded_ttl_ms bigint not null,
+      pending_until bigint, bonded_at bigint, completed_at bigint, ended_at bigint, ended_reason text,
+      context text, wanted_subject_ref text, subject_ref text, phone_number text, end_user_address text,
+      requesting_origin text, device_id text, claimed_nonce text, claimed_at bigint,
+      valid_assertions bigint not null, bond_digest text, verification text, step_up text)`,
+    `insert into keyed_session (session_key, ${SESSION_COLUMNS})
+      select session_old_id.session_key, ${SESSION_COLUMNS}
+      from session join session_old_id using (id) order by session_old_id.session_key`,
+    `create table keyed_event (
+      session_key bigint not null, seq bigint, at bigint not null, kind text not null,
+      state text, hint text, reason text, step text, request_id text, key_id text)`,
+    `insert into keyed_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
+      select session_key, seq, at, kind, state, hint, reason, step, request_id, key_id
+      from session_event join session_old_id on session_old_id.id = session_event.session_id order by ${eventOrder}`,
+    `create table keyed_device (
+      session_key bigint not null, device_id text not null, failures bigint not null,
+      primary key (session_key, device_id))`,
+    `insert into keyed_device (session_key, device_id, failures)
+      select session_key, device_id, failures
+      from session_device join session_old_id on session_old_id.id = session_device.session_id`,
+    'drop table session',
+    'drop table session_event',
+    'drop table session_device',
+    'alter table keyed_session rename to session',
+    'alter table keyed_event rename to session_event',
+    'alter table keyed_device rename to session_device',
+    'create index session_live on session (expires_at) where ended_at is null',
+    'create index session_ended on session (ended_at) where ended_at is not null',
+    'create unique index session_event_by_seq on session_event (session_key, seq)',
+  ]
+}

@@ -56,9 +56,11 @@ export function sessionCache(
     ...table,
 
     *create(session) {
-      yield* table.create(session)
+      const created = yield* table.create(session)
+      if (!created) return false
       sessions.set(session.id, session)
       failures.set(session.id, { complete: true, counts: new Map() })
+      return true
     },
 
     *find(id) {

@@ -22,32 +22,30 @@ const MAX_NOTES = 200
  */
 const MAX_NOTES_OF_OTHER_PHONES = 100
 
-const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`
-const INSERT_EVENT = `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id, key_id)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10)`
-/** Events are indexed by the start of their session, so that writes of one time share pages. */
-const OF_SESSION =
-  'session_id = $1 and session_began_at = (select created_at from session where id = $1)'
+const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, session_key) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')}, $${SESSION_COLUMNS.length + 1})
+  on conflict (session_key) do nothing`
+const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
+  values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`
 
 const DEVICE_STATS = `select
-    (select failures from session_device where session_id = $4 and device_id = $3) as failures,
+    (select failures from session_device where session_key = $4 and device_id = $3) as failures,
     (select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2) as subject_ref,
     (select mean from device_continuity where tenant_id = $1 and device_id = $3) as mean`
 
 /**
- * The SQL of the sessions, their events and their timeline.
+ * The SQL of the sessions, their events and their timeline. A statement about a session names its
+ * primary key and, where the caller may not have read the session, its id.
  *
  * @param writing.cause returns the request of the current unit of work, or undefined without one
  */
-export function sessionTable({ notify, cause }: Writing): SessionTable {
+export function sessionTable({ notify, cause, sessionKeys }: Writing): SessionTable {
   function* event(
     session: Session,
     { at, kind, reason }: { at: number; kind: string; reason?: string | null },
   ) {
-    const { id, createdAt, seq, state, hint } = session
+    const { id, seq, state, hint } = session
     yield* changed(INSERT_EVENT, [
-      id,
-      createdAt,
+      yield* sessionKeys.of(id),
       seq,
       at,
       kind,
@@ -67,18 +65,24 @@ export function sessionTable({ notify, cause }: Writing): SessionTable {
   function* replace(before: Session, after: Session): Work<boolean> {
     const { columns, values } = differenceOf(before, after)
     if (values.length === 0) return true
-    const guard = [before.id, before.seq, before.validAssertions]
+    const key = yield* sessionKeys.of(before.id)
+    const guard = [key, before.id, before.seq, before.validAssertions]
     return (yield* changed(updateStatement(columns), [...guard, ...values])) === 1
   }
 
   return {
     *create(session) {
-      yield* changed(INSERT_SESSION, columnsOf(session))
+      const key = yield* sessionKeys.of(session.id)
+      if ((yield* changed(INSERT_SESSION, [...columnsOf(session), key])) === 0) return false
       yield* event(session, { at: session.createdAt, kind: 'created' })
+      return true
     },
 
     *find(id) {
-      const found = yield* row('select * from session where id = $1', [id])
+      const found = yield* row('select * from session where session_key = $1 and id = $2', [
+        yield* sessionKeys.of(id),
+        id,
+      ])
       return found && sessionFromRow(found)
     },
 
@@ -114,19 +118,20 @@ export function sessionTable({ notify, cause }: Writing): SessionTable {
 
     *storeOrigin(id, origin) {
       yield* changed(
-        'update session set requesting_origin = $2 where id = $1 and requesting_origin is null',
-        [id, origin],
+        'update session set requesting_origin = $3 where session_key = $1 and id = $2 and requesting_origin is null',
+        [yield* sessionKeys.of(id), id, origin],
       )
     },
 
     *note(id, note) {
       yield* row(
-        `insert into session_event (session_id, session_began_at, seq, at, kind, state, hint, reason, step, request_id, key_id)
-         select $1, created_at, null, $2, $3, null, null, $4, $5, $6, $7 from session
-         where id = $1 and (select count(*) from session_event where ${OF_SESSION}) <
+        `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
+         select session_key, null, $2, $3, null, null, $4, $5, $6, $7 from session
+         where session_key = $1 and id = $9 and
+           (select count(*) from session_event where session_event.session_key = $1) <
            case when $8 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_OTHER_PHONES} end`,
         [
-          id,
+          yield* sessionKeys.of(id),
           note.at,
           note.kind,
           note.reason ?? null,
@@ -134,6 +139,7 @@ export function sessionTable({ notify, cause }: Writing): SessionTable {
           cause()?.requestId ?? null,
           cause()?.keyId ?? null,
           note.by ?? '',
+          id,
         ],
       )
     },
@@ -143,31 +149,32 @@ export function sessionTable({ notify, cause }: Writing): SessionTable {
         `select session_event.*, coalesce(server_credential.name, publishable_key.name) as key_name
          from session_event left join server_credential using (key_id)
            left join publishable_key on publishable_key.publishable_key = session_event.key_id
-         where ${OF_SESSION} order by at, coalesce(seq, 0)`,
-        [id],
+         where session_key = $1 order by at, coalesce(seq, 0)`,
+        [yield* sessionKeys.of(id)],
       )
       return entries.map(entryFromRow)
     },
 
     *eventsAfter(id, seq) {
       const events = yield* rows(
-        `select * from session_event where ${OF_SESSION} and seq > $2 order by seq`,
-        [id, seq],
+        'select * from session_event where session_key = $1 and seq > $2 order by seq',
+        [yield* sessionKeys.of(id), seq],
       )
       return events.map(eventFromRow)
     },
 
     *countFailure(id, deviceId) {
       const counted = yield* row(
-        `insert into session_device (session_id, device_id, failures) values ($1, $2, 1)
-         on conflict (session_id, device_id) do update set failures = session_device.failures + 1 returning failures`,
-        [id, deviceId],
+        `insert into session_device (session_key, device_id, failures) values ($1, $2, 1)
+         on conflict (session_key, device_id) do update set failures = session_device.failures + 1 returning failures`,
+        [yield* sessionKeys.of(id), deviceId],
       )
       return Number(counted?.failures)
     },
 
     *deviceStats({ id, tenantId }, device) {
-      const found = yield* row(DEVICE_STATS, [tenantId, device.subjectId, device.id, id])
+      const key = yield* sessionKeys.of(id)
+      const found = yield* row(DEVICE_STATS, [tenantId, device.subjectId, device.id, key])
       return {
         failures: Number(found?.failures ?? 0),
         subjectRef: (found?.subject_ref as string | null) ?? undefined,
@@ -185,20 +192,20 @@ export function sessionTable({ notify, cause }: Writing): SessionTable {
 
     *purge(endedBy, limit) {
       const doomed = yield* rows(
-        'select id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2',
+        'select session_key, id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2',
         [endedBy, limit],
       )
       if (doomed.length === 0) return []
-      const ids = doomed.map((found) => found.id as SessionId)
-      // The list always has `limit` ids, some of them repeated, so that the statement is prepared once.
-      const values = Array.from({ length: limit }, (_, at) => ids[at % ids.length] as SessionId)
+      const keys = doomed.map((found) => Number(found.session_key))
+      // The list always has `limit` keys, some of them repeated, so that the statement is prepared
+      // once.
+      const values = Array.from({ length: limit }, (_, at) => keys[at % keys.length] as number)
       const among = `in (${values.map((_, at) => `$${at + 1}`).join(', ')})`
-      const ofThem = `(session_began_at, session_id) in (select created_at, id from session where id ${among})`
-      yield* changed(`delete from session_event where ${ofThem}`, values)
-      yield* changed(`delete from session_device where session_id ${among}`, values)
-      yield* changed(`delete from idempotency where ${ofThem}`, values)
-      yield* changed(`delete from session where id ${among}`, values)
-      return ids
+      yield* changed(`delete from session_event where session_key ${among}`, values)
+      yield* changed(`delete from session_device where session_key ${among}`, values)
+      yield* changed(`delete from session where session_key ${among}`, values)
+      yield* sessionKeys.purge(values)
+      return doomed.map((found) => found.id as SessionId)
     },
 
     *latest() {
@@ -243,8 +250,8 @@ function updateStatement(columns: string): string {
     const assignments = columns
       .trim()
       .split(' ')
-      .map((column, at) => `${column} = $${at + 4}`)
-    text = `update session set ${assignments.join(', ')} where id = $1 and seq = $2 and valid_assertions = $3`
+      .map((column, at) => `${column} = $${at + 5}`)
+    text = `update session set ${assignments.join(', ')} where session_key = $1 and id = $2 and seq = $3 and valid_assertions = $4`
     updates.set(columns, text)
   }
   return text

@@ -2,8 +2,10 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Unreadiness } from '@bonded/contract'
+import type { SessionId, Unreadiness } from '@bonded/contract'
+import type { Instant } from '../../domain/session.ts'
 import type { ChangeNotification, Bus } from '../../ports/bus.ts'
+import type { IdKeys } from '../../ports/keyring.ts'
 import { type Meter, noMeter } from '../../ports/meter.ts'
 import {
   type Cause,
@@ -18,6 +20,7 @@ import type { Writing } from './event-publisher.ts'
 import { ExternalChanges } from './external-changes.ts'
 import { rowCaches } from './row-cache.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { openSessionKeys, type SessionKeys } from './session-keys.ts'
 import type { Row, SqlValue, Statement } from './statement.ts'
 import { StoreDuringRequest } from './store-during-request.ts'
 import { asStoreError } from './sqlite-errors.ts'
@@ -37,6 +40,7 @@ export const MIN_FREE_BYTES = 64 * 1024 * 1024
 
 interface SqliteStoreOptions {
   readonly bus: Bus
+  readonly idKeys: IdKeys
   readonly meter?: Meter
   readonly waitForLockMs?: number
   readonly freeBytes?: (file: string) => Promise<number>
@@ -62,9 +66,11 @@ interface Failure {
  * every unit. A group runs synchronously, so no read sees an uncommitted change.
  *
  * @param options.bus publishes events once they are durable
+ * @param options.idKeys open the stored key of session ids
  * @param options.waitForLockMs how long a write waits for another process; 250 ms by default
  * @param options.freeBytes free bytes on the disk of a file; by default the system's answer
  * @throws {StoreError} if the file cannot be opened
+ * @throws {IdKeyError} if the key of session ids cannot be opened
  */
 export class SqliteStore implements Store {
   readonly #database: Connection
@@ -75,6 +81,7 @@ export class SqliteStore implements Store {
   #group: Pending[] = []
   readonly #schedule = new CommitSchedule()
   #notifications: ChangeNotification[] = []
+  readonly #sessionKeys: SessionKeys
   readonly #tables: Tables
   readonly #readOnlyTables: Tables
   readonly #externalChanges: ExternalChanges
@@ -89,6 +96,7 @@ export class SqliteStore implements Store {
   constructor(file: string, options: SqliteStoreOptions) {
     const {
       bus,
+      idKeys,
       meter = noMeter,
       waitForLockMs = WAIT_FOR_LOCK_MS,
       freeBytes = freeBytesOf,
@@ -97,20 +105,29 @@ export class SqliteStore implements Store {
     this.#bus = bus
     this.#meter = meter
     this.#freeBytes = freeBytes
+    let database: Connection | undefined
     try {
-      this.#database = new Connection(file, waitForLockMs)
-      this.#externalChanges = new ExternalChanges(this.#database)
+      database = new Connection(file, waitForLockMs)
+      this.#sessionKeys = database.drive(openSessionKeys(idKeys))
+      this.#database = database
+      this.#externalChanges = new ExternalChanges(database)
     } catch (cause) {
+      database?.close()
       throw asStoreError(cause, { to: 'open', where: file })
     }
     this.#tables = this.#cachedTables({
       notify: (notification) => this.#notifications.push(notification),
       cause: () => this.#cause,
+      sessionKeys: this.#sessionKeys,
     })
     const notify = () => {
       throw new StoreError('a unit that only reads has changed a session')
     }
-    this.#readOnlyTables = this.#cachedTables({ notify, cause: () => undefined })
+    this.#readOnlyTables = this.#cachedTables({
+      notify,
+      cause: () => undefined,
+      sessionKeys: this.#sessionKeys,
+    })
   }
 
   write<T>(unit: Unit<T>, cause?: Cause): Promise<T> {
@@ -135,6 +152,10 @@ export class SqliteStore implements Store {
     } catch (cause) {
       throw this.#outage(cause, 'read')
     }
+  }
+
+  newSessionId(at: Instant, random: Uint8Array): SessionId {
+    return this.#sessionKeys.newId(at, random)
   }
 
   during(cause: Cause): Store {

@@ -1,4 +1,5 @@
-import type { Unreadiness } from '@bonded/contract'
+import type { SessionId, Unreadiness } from '@bonded/contract'
+import type { Instant } from '../../domain/session.ts'
 import type { Cause, Store, Unit } from '../../ports/store.ts'
 
 /** A store whose writes can name their cause. */
@@ -22,6 +23,10 @@ export class StoreDuringRequest implements Store {
 
   read<T>(unit: Unit<T>): Promise<T> {
     return this.#store.read(unit)
+  }
+
+  newSessionId(at: Instant, random: Uint8Array): SessionId {
+    return this.#store.newSessionId(at, random)
   }
 
   during(cause: Cause): Store {

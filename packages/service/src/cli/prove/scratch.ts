@@ -57,6 +57,7 @@ function scratchAt(url: string, { folder, rootKeys }: ScratchOptions): Scratch {
       return {
         read: (unit) => store.read(unit),
         write: (unit) => store.write(unit),
+        newSessionId: (at, random) => store.newSessionId(at, random),
         during: (cause) => store.during(cause),
         health: () => store.health(),
         externalChanges: () => store.externalChanges(),

@@ -55,8 +55,8 @@ test('returns only readable changes when another process writes during the check
     another.exec(
       `update session set state = 'killed', seq = 2, ended_at = ${clock.now()}, ended_reason = 'killed_by_operator' where id = '${session.id}'`,
     )
-    another.exec(`insert into session_event (session_id, session_began_at, seq, at, kind, state)
-      select id, created_at, 2, ${clock.now()}, 'killed', 'killed' from session where id = '${session.id}'`)
+    another.exec(`insert into session_event (session_key, seq, at, kind, state)
+      select session_key, 2, ${clock.now()}, 'killed', 'killed' from session where id = '${session.id}'`)
   }
   const get = Reflect.get(StatementSync.prototype, 'get') as (...values: unknown[]) => unknown
   let reads = 0

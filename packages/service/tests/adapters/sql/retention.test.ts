@@ -6,7 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
 import { deviceTable } from '../../../src/adapters/sql/device-table.ts'
+import { idempotencyTable } from '../../../src/adapters/sql/idempotency-table.ts'
 import { migrate } from '../../../src/adapters/sql/migrate.ts'
+import { SessionKeys } from '../../../src/adapters/sql/session-keys.ts'
 import { sessionTable } from '../../../src/adapters/sql/session-table.ts'
 import type { Statement } from '../../../src/adapters/sql/statement.ts'
 import type { Session } from '../../../src/domain/session.ts'
@@ -38,22 +40,18 @@ function multiply({ databaseFile }: Harness, id: string, count: number): void {
   using database = new DatabaseSync(databaseFile)
   const columns = (table: string) =>
     database
-      .prepare(
-        `select name from pragma_table_info(?) where name not in ('id', 'session_id', 'idempotency_key')`,
-      )
+      .prepare(`select name from pragma_table_info(?) where name not in ('id', 'session_key')`)
       .all(table)
       .map(({ name }) => name)
       .join(', ')
   database.exec('begin')
   for (let at = 0; at < count; at++) {
     database.exec(
-      `insert into session (id, ${columns('session')}) select 'copy-${at}', ${columns('session')} from session where id = '${id}'`,
+      `insert into session (id, session_key, ${columns('session')}) select 'copy-${at}', ${at}, ${columns('session')} from session where id = '${id}'`,
     )
     database.exec(
-      `insert into session_event (session_id, ${columns('session_event')}) select 'copy-${at}', ${columns('session_event')} from session_event where session_id = '${id}'`,
-    )
-    database.exec(
-      `insert into idempotency (session_id, idempotency_key, ${columns('idempotency')}) select 'copy-${at}', 'copy-${at}', ${columns('idempotency')} from idempotency where session_id = '${id}'`,
+      `insert into session_event (session_key, ${columns('session_event')}) select ${at}, ${columns('session_event')} from session_event
+         where session_key = (select session_key from session where id = '${id}')`,
     )
   }
   database.exec('commit')
@@ -129,13 +127,36 @@ test('purges no rows of a session that began in the same millisecond', async () 
   await h.kill(doomed)
   h.clock.advance(DAY_MS)
   assert.deepEqual(await purgeSessions(h.service), { done: 1, more: false })
-  assert.deepEqual(rowCounts(h), { ...rows, session: 1, session_event: 1, idempotency: 1 })
+  assert.deepEqual(rowCounts(h), { ...rows, session: 1, session_event: 1, idempotency: 0 })
   assert.deepEqual(
     (await h.service.store.read((tables) => tables.sessions.timeline(neighbour.id))).map(
       ({ kind }) => kind,
     ),
     ['created'],
   )
+})
+
+test('keeps an Idempotency-Key while its session is readable, and purges it before the session', async () => {
+  const longest = { actions: ['a'], session_ttl_seconds: 900, bonded_ttl_seconds: 900 }
+  await using h = await harness({ workflows: [{ name: 'longest', ...longest }] })
+  const create = async () =>
+    (
+      await h.api('POST', '/sessions', {
+        token: h.shop.server,
+        headers: { 'idempotency-key': 'once' },
+        body: { workflow: 'longest' },
+      })
+    ).body
+  const created = await create()
+  // The longest life of a session: both lifetimes, and the hour after its end.
+  h.clock.advance(2 * 900_000 + HOUR_MS - 1)
+  await purgeSessions(h.service)
+  assert.equal(rowCounts(h).idempotency, 1)
+  h.clock.advance(HOUR_MS + 1)
+  await purgeSessions(h.service)
+  assert.equal(rowCounts(h).idempotency, 0)
+  assert.equal(rowCounts(h).session, 1)
+  assert.notEqual((await create()).id, created.id)
 })
 
 test('keeps an Idempotency-Key that a newer session uses when the older one is purged', async () => {
@@ -247,7 +268,9 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
   const file = join(mkdtempSync(join(tmpdir(), 'bonded-plan-')), 'b.db')
   migrate(file, 0)
   using database = new DatabaseSync(file)
-  const sessions = sessionTable({ notify: () => {}, cause: () => undefined })
+  const cipher = { encrypt: (block: Uint8Array) => block, decrypt: (block: Uint8Array) => block }
+  const sessionKeys = new SessionKeys(cipher, { hasOldIds: true })
+  const sessions = sessionTable({ notify: () => {}, cause: () => undefined, sessionKeys })
   const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
     const plans: string[] = []
     for (let step = work.next(); step.done !== true; step = work.next(answer)) {
@@ -259,7 +282,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
     }
     return plans
   }
-  const ids = [{ id: 'sess_x', policy: '{}' }]
+  const ids = [{ id: 'sess_x', session_key: 1, policy: '{}' }]
   const overdue = {
     id: 'sess_x',
     state: 'pending',
@@ -272,6 +295,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
     overdue: plansOf(sessions.overdue(0, 1), ids),
     expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
     forget: plansOf(sessions.purge(0, 1), ids),
+    keys: plansOf(idempotencyTable.purge(0, 1), 1),
     challenges: plansOf(deviceTable({ cause: () => undefined }).purgeChallenges(0, 1), 1),
     latest: plansOf(sessions.latest(), []),
   }
@@ -286,5 +310,5 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
       assert.doesNotMatch(plan, /TEMP B-TREE/, name)
     }
   }
-  assert.equal(planned.forget.length, 9)
+  assert.equal(planned.forget.length, 6)
 })

@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { RequestId } from '@bonded/contract'
+import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
 import { migrate } from '../../../src/adapters/sql/migrate.ts'
 import { SqliteStore } from '../../../src/adapters/sql/sqlite-store.ts'
+import { openSessionKeys } from '../../../src/adapters/sql/session-keys.ts'
 import type { Row, SqlValue, Statement } from '../../../src/adapters/sql/statement.ts'
 import { sqlTables } from '../../../src/adapters/sql/tables.ts'
-import type { Cause, Unit } from '../../../src/ports/store.ts'
+import type { Cause, Unit, Work } from '../../../src/ports/store.ts'
 import { localBus } from '../../../src/adapters/bus/local-bus.ts'
+import { ROOT_KEY } from '../../harness/harness.ts'
 
 /** Runs units of work over the SQL tables or over the cached ones. */
 export interface TableDriver extends AsyncDisposable {
@@ -25,16 +28,19 @@ export interface TableDriver extends AsyncDisposable {
 /** A value that SQLite cannot bind, so an event that carries it cannot be stored. */
 const UNBINDABLE: Cause = { requestId: {} as RequestId, keyId: null }
 
+const keys = keyringOf([ROOT_KEY]).idKeys
+const opened = keys.open(keys.create())
+/** One key for all drivers, so that they purge sessions of one instant in the same order. */
+const idKeys = { create: () => opened.stored, open: () => opened }
+
 /** The SQL tables by themselves: nothing is remembered between two statements. */
 export function sqlDriver(): TableDriver {
   const { file, remove } = newFile()
   const database = new DatabaseSync(file)
   database.exec('pragma synchronous = off')
   let cause: Cause | undefined
-  const tables = sqlTables({ notify: () => {}, cause: () => cause })
 
-  const drive = <T>(unit: Unit<T>): T => {
-    const work = unit(tables)
+  const drive = <T>(work: Work<T>): T => {
     let step = work.next()
     while (step.done !== true) {
       let answer: readonly Row[] | number
@@ -48,9 +54,11 @@ export function sqlDriver(): TableDriver {
     }
     return step.value
   }
+  const sessionKeys = drive(openSessionKeys(idKeys))
+  const tables = sqlTables({ notify: () => {}, cause: () => cause, sessionKeys })
   const transaction = <T>(unit: Unit<T>, end: 'commit' | 'rollback'): T => {
     database.exec('begin')
-    const value = drive(unit)
+    const value = drive(unit(tables))
     database.exec(end)
     return value
   }
@@ -61,7 +69,7 @@ export function sqlDriver(): TableDriver {
       cause = undefined
       return value
     },
-    read: async (unit) => drive(unit),
+    read: async (unit) => drive(unit(tables)),
     undo: async (unit) => transaction(unit, 'rollback'),
     writeOutside: async (sql) => database.exec(sql),
     async [Symbol.asyncDispose]() {
@@ -74,7 +82,7 @@ export function sqlDriver(): TableDriver {
 /** The tables of the real store, with their caches. */
 export function cachedDriver(): TableDriver {
   const { file, remove } = newFile()
-  const store = new SqliteStore(file, { bus: localBus() })
+  const store = new SqliteStore(file, { bus: localBus(), idKeys })
   const outside = new DatabaseSync(file)
   outside.exec('pragma synchronous = off')
   return {

@@ -215,7 +215,7 @@ export const OUTSIDE_WRITES = [
   'update session_device set failures = failures + 1',
   `update device_continuity set mean = '0.125'`,
   'delete from device_motion',
-  `delete from session_device where session_id in (select id from session where ended_at is not null);
+  `delete from session_device where session_key in (select session_key from session where ended_at is not null);
    delete from session where ended_at is not null`,
 ] as const
 
