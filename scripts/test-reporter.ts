@@ -11,18 +11,31 @@ const SLOWEST = 10
 export default async function* totals(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const skipped: string[] = []
   const files: { name: string; seconds: number }[] = []
+  let failedFiles = 0
   for await (const { type, data } of source) {
+    if ((type === 'test:pass' || type === 'test:fail') && data.details.type === 'suite') {
+      // A batch runs each file as a suite of this name.
+      if (data.nesting === 0)
+        files.push({ name: data.name, seconds: data.details.duration_ms / 1_000 })
+      // The counts contain no suites, and a file that cannot be imported has no test.
+      if (
+        type === 'test:fail' &&
+        Reflect.get(data.details.error, 'failureType') !== 'subtestsFailed'
+      )
+        failedFiles++
+    }
     if (type === 'test:pass' && data.skip !== undefined && data.skip !== false) {
       const reason = data.skip === true ? '' : `: ${data.skip}`
       skipped.push(`SKIPPED ${nameOf(data.file)}: ${data.name}${reason}\n`)
     }
     if (type !== 'test:summary') continue
     if (data.file !== undefined) {
-      files.push({ name: nameOf(data.file), seconds: data.duration_ms / 1_000 })
+      if (data.counts.suites === 0)
+        files.push({ name: nameOf(data.file), seconds: data.duration_ms / 1_000 })
       continue
     }
     const { tests, passed, todo, skipped: count } = data.counts
-    const sum = { passed, failed: tests - passed - todo - count, skipped: count }
+    const sum = { passed, failed: tests - passed - todo - count + failedFiles, skipped: count }
     yield '\nslowest files\n'
     for (const { name, seconds } of files
       .toSorted((a, b) => b.seconds - a.seconds)

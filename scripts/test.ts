@@ -1,8 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { FUZZ_SECONDS, filesOf, TIERS } from './tiers.ts'
+import { batchesOf, FUZZ_SECONDS, filesOf, type Tier, TIERS } from './tiers.ts'
 
 /**
  * `npm test`, `npm run test:e2e`, `npm run test:app`, `npm run test:soak`: runs the files of one
@@ -17,7 +26,7 @@ const BROWSERS = [
   '/usr/bin/google-chrome',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
-/** Databases of tests are here, because each of their thousands of commits waits for the disk. */
+/** Databases of fast tests are here: each of their thousands of commits waits for a disk. */
 const RAM_DISK = '/dev/shm'
 /** Containers often have 64 MB, which the service would report as a full disk. */
 const MIN_RAM_DISK_BYTES = 1024 ** 3
@@ -32,14 +41,15 @@ if (!existsSync(VECTORS))
 const [tierName = 'test', ...given] = process.argv.slice(2)
 const tier = TIERS.find((one) => one === tierName)
 if (tier === undefined) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
-const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesOf(tier)
+const folder = mkdtempSync(
+  join(tier === 'test' && hasRamDisk() ? RAM_DISK : tmpdir(), 'bonded-tests-'),
+)
+const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesToRun(tier)
 const { TEST_TOTALS } = process.env
 const totalsBefore = totalsWritten()
-const ramFolder =
-  tier === 'test' && hasRamDisk() ? mkdtempSync(join(RAM_DISK, 'bonded-tests-')) : undefined
 const run = spawnSync(
   process.execPath,
-  // Two files at once: each may start a browser, and small machines have two cores.
+  // Two processes at once: each may start a browser, and small machines have two cores.
   [
     '--conditions=@bonded/source',
     '--test',
@@ -59,17 +69,29 @@ const run = spawnSync(
       FUZZ_SECONDS: String(FUZZ_SECONDS[tier]),
       // A short file spends most of its time on type stripping and compiling.
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/tests'),
-      ...(ramFolder === undefined ? {} : { TMPDIR: ramFolder }),
+      TMPDIR: folder,
       ...process.env,
       NODE_OPTIONS: '--conditions=@bonded/source',
     },
   },
 )
-if (ramFolder !== undefined) rmSync(ramFolder, { recursive: true, force: true })
+rmSync(folder, { recursive: true, force: true })
 process.exitCode = run.status ?? 1
 // A run without a summary counts as a failure, because its tests were not counted.
 if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
   appendFileSync(TEST_TOTALS, `${JSON.stringify({ passed: 0, failed: 1, skipped: 0 })}\n`)
+
+/** The files of a tier. Fast tests share processes, so theirs are batches that import them. */
+function filesToRun(of: Tier): readonly string[] {
+  if (of !== 'test') return filesOf(of)
+  const batchModule = pathToFileURL(resolve(import.meta.dirname, 'batch.ts')).href
+  return batchesOf(of).map((batch, index) => {
+    const file = join(folder, `batch-${index + 1}.mjs`)
+    const names = JSON.stringify(batch, undefined, 2)
+    writeFileSync(file, `import { runBatch } from '${batchModule}'\nawait runBatch(${names})\n`)
+    return file
+  })
+}
 
 function hasRamDisk(): boolean {
   if (!existsSync(RAM_DISK)) return false

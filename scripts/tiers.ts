@@ -31,7 +31,8 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/service/tests/cli/serve-*.test.ts',
     'packages/service/tests/operations/attested-lifecycle.test.ts',
     'packages/widget/tests/{accessibility,appearance,bond,every-language}.test.ts',
-    'packages/widget/tests/{foreign-messages,layout,network,npm,page}.test.ts',
+    'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page}.test.ts',
+    'tests/{batch,browser-key,npm-start}.test.ts',
     'tests/widget/*/*.test.ts',
     'packages/widget/tests/containment/*.test.ts',
     'tests/pack/*.test.ts',
@@ -60,6 +61,20 @@ export function filesOf(tier: Tier): readonly string[] {
   return globSync(EVERY_TEST, { cwd: ROOT })
     .filter((file) => tiersOf(file).includes(tier))
     .toSorted()
+}
+
+/** Small enough that two processes, each with a batch at a time, end at about the same time. */
+const FILES_A_BATCH = 16
+
+/** The files of a tier, in groups that run in one process each. */
+export function batchesOf(tier: Tier): readonly (readonly string[])[] {
+  const batches: string[][] = []
+  for (const file of filesOf(tier)) {
+    const last = batches.at(-1)
+    if (last === undefined || last.length === FILES_A_BATCH) batches.push([file])
+    else last.push(file)
+  }
+  return batches
 }
 
 /** The tiers of a test file. The table is wrong unless this is exactly one. */

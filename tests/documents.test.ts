@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
 import { test } from 'node:test'
+import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { SETTINGS } from '../packages/service/src/settings.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -18,6 +19,8 @@ const documents = execFileSync(
   .filter((path) => path !== '' && existsSync(join(ROOT, path)))
 /** The README loads fast with such images. CONTRIBUTING.md says how to write them again. */
 const MAX_IMAGE_BYTES = 120_000
+/** All commands, as `bonded` runs them. */
+const BONDED = await bondedProgram()
 const architecture = read('ARCHITECTURE.md')
 /** The documents whose commands a reader types in. */
 const MANUALS = [
@@ -160,26 +163,16 @@ interface Help {
   readonly text: string
   readonly subcommands: readonly string[]
 }
-const known = new Map<string, Help>()
 
-/** What `bonded … --help` prints, and the commands it lists. */
+/** The help of a command, and the commands below it. */
 function helpOf(path: readonly string[]): Help {
-  const name = path.join(' ')
-  let help = known.get(name)
-  if (help === undefined) {
-    const main = join(ROOT, 'packages/service/src/cli/main.ts')
-    const { stdout, stderr, status } = spawnSync(
-      process.execPath,
-      ['--conditions=@bonded/source', main, ...path, '--help'],
-      { encoding: 'utf8' },
-    )
-    assert.equal(status, 0, stderr)
-    const listed = stdout.split(/^Commands:\n/m)[1] ?? ''
-    help = {
-      text: stdout,
-      subcommands: [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, command = '']) => command),
-    }
-    known.set(name, help)
+  const command = path.reduce<typeof BONDED | undefined>(
+    (parent, name) => parent?.commands.find((child) => child.name() === name),
+    BONDED,
+  )
+  assert.ok(command, path.join(' '))
+  return {
+    text: command.helpInformation(),
+    subcommands: command.commands.map((child) => child.name()),
   }
-  return help
 }

@@ -1,0 +1,41 @@
+import { after, suite } from 'node:test'
+import { pathToFileURL } from 'node:url'
+
+/**
+ * Runs test files in this process, one after another. Each file is a suite of its own, so that its
+ * hooks apply only to its tests, and reports name it.
+ *
+ * Most of a short file's time is the start of a process and the evaluation of the service's modules,
+ * which the files of a batch share.
+ */
+export async function runBatch(files: readonly string[]): Promise<void> {
+  let running: string | undefined
+  process.on('exit', (code) => {
+    if (running === undefined) return
+    // The runner would count a batch that ends early with code 0 as passed.
+    process.exitCode = code === 0 ? 1 : code
+    process.stderr.write(`${running} ended its process before its last test: ${code}\n`)
+  })
+  // Nothing can resolve what a test awaits, and the runner would wait without end.
+  process.on('beforeExit', () => {
+    if (running !== undefined) process.exit(1)
+  })
+  for (const file of files) {
+    running = file
+    await runFile(file)
+    running = undefined
+  }
+}
+
+/** A file may start a server or a browser when it is evaluated, so no other one runs with it. */
+async function runFile(file: string): Promise<void> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+  void suite(file, async () => {
+    after(() => end())
+    await import(pathToFileURL(file).href).catch((failure: unknown) => {
+      end()
+      throw failure
+    })
+  })
+  await ended
+}
