@@ -44,6 +44,26 @@ function measure(page: Page): Promise<Drawn> {
   })()`)
 }
 
+test(
+  'returns to its height when a window that was narrow for a moment is wide again',
+  browserTest,
+  async () => {
+    for (const style of [COMPACT, REGULAR]) {
+      const page = await h.waiting({ body: box(style), request: { context: PAIRS } })
+      const { boxHeight } = await measure(page)
+      await page.setViewportSize({ width: 120, height: 560 })
+      await page.waitForFunction(
+        `document.querySelector('[data-pulse-widget]').offsetHeight > ${boxHeight}`,
+      )
+      await page.setViewportSize({ width: 420, height: 560 })
+      await page.waitForFunction(
+        `document.querySelector('[data-pulse-widget]').offsetHeight === ${boxHeight}`,
+      )
+      assert.ok((await measure(page)).isInside)
+    }
+  },
+)
+
 for (const [layout, style] of [
   ['compact', COMPACT],
   ['regular', REGULAR],

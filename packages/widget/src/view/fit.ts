@@ -14,12 +14,13 @@ export interface Fit {
 /**
  * The regular layout where the reserved box has room for it, otherwise the compact one. A box that
  * may grow (`min-height`) grows where the content needs it, such as large text, and keeps that
- * height. In a box of fixed height the card leaves out what the phone shows anyway.
+ * height while its width stays the same. In a box of fixed height the card leaves out what the phone shows anyway.
  *
  * @param sizing a sheet of the host's shadow root, for the height that the content needs
  */
 export function fitIn(host: HTMLElement, card: HTMLElement, sizing: CSSStyleSheet): Fit {
   let neededPx = 0
+  let widthPx = 0
   /** The height inside the borders and the padding of the host. */
   const roomPx = () => {
     const { top, height } = host.getBoundingClientRect()
@@ -43,6 +44,11 @@ export function fitIn(host: HTMLElement, card: HTMLElement, sizing: CSSStyleShee
     isCut,
     fit() {
       card.style.minHeight = ''
+      if (widthPx !== host.offsetWidth) {
+        widthPx = host.offsetWidth
+        neededPx = 0
+        sizing.replaceSync('')
+      }
       void (
         (roomPx() >= REGULAR_HEIGHT_PX && (fits('regular', 0) || fitsGrown())) ||
         fits('compact', 0) ||
