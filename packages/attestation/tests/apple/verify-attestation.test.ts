@@ -9,7 +9,11 @@ import {
   encodeCbor,
   keyIdOf,
 } from '@bonded/simulator'
+import { trustAnchor } from '../../src/apple/certificate-chain.ts'
+import { appleTrust } from '../../src/apple/trust.ts'
+import { verifyAppAttestation } from '../../src/apple/verify-attestation.ts'
 import {
+  APP_ID,
   NOW,
   authority,
   clientDataHash,
@@ -20,6 +24,7 @@ import {
   tampered,
   patched,
 } from './app-registrations.ts'
+import { anyBuildOf } from './recordings.ts'
 
 test('returns sandbox for any environment under a trusted test root', async () => {
   for (const environment of ['production', 'development'] as const) {
@@ -49,6 +54,23 @@ test('checks category and bundle version of an attestation', async () => {
     await stepOf(...registration({ extensions: undefined }), { app: { missing: 'allow' } }),
     'accepted',
   )
+})
+
+test('returns production only for a production key under a production root', async () => {
+  const anchors = [trustAnchor(authority.root, 'production')]
+  const trust = { ...appleTrust([anyBuildOf(APP_ID)]), anchors }
+  for (const [environment, returned] of [
+    ['production', 'production'],
+    ['development', 'sandbox'],
+  ] as const) {
+    const [attestationObject, keyId] = registration({ environment })
+    const result = verifyAppAttestation(
+      { attestationObject, keyId, clientDataHash, now: NOW },
+      trust,
+    )
+    assert.ok(result.ok, JSON.stringify(result))
+    assert.equal(result.value.environment, returned)
+  }
 })
 
 test('rejects an environment that the app is not configured for', async () => {
