@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { SessionId } from '@bonded/contract'
 import { compareSession, type StoredSession } from '../../src/cli/prove/compare.ts'
-import type { Act, SessionRecord } from '../../src/cli/prove/ledger.ts'
+import { type Act, Ledger, type SessionRecord } from '../../src/cli/prove/ledger.ts'
 
 const ACTS: readonly (readonly [requestId: string, act: Act])[] = [
   ['r1', 'create'],
@@ -80,4 +81,17 @@ test('reports a stored event that no request caused, and one after the end of it
     events: [...EVENTS, { seq: 6, kind: 'killed', request_id: 'r6' }],
   }
   assert.equal(compareSession(killedLater.record, killedLater).invented.length, 1)
+})
+
+test('attributes a session to each request that sent its Idempotency-Key, and reports a second session', () => {
+  const ledger = new Ledger()
+  const [first, second] = ['sess_1', 'sess_2'] as SessionId[]
+  assert.ok(first !== undefined && second !== undefined)
+  ledger.creating('key', 'r1')
+  ledger.creating('key', 'r2')
+  ledger.created('key', first)
+  assert.deepEqual([...(ledger.sessions.get(first)?.sent.keys() ?? [])], ['r1', 'r2'])
+  assert.deepEqual(ledger.twice, [])
+  ledger.created('key', second)
+  assert.deepEqual(ledger.twice, ['key'])
 })

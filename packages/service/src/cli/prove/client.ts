@@ -33,6 +33,8 @@ export class Client {
     const { method, path, headers, body } = request
     const requestId = makeId('req', randomBytes(16))
     const asked = askedBy(request)
+    if (asked?.act === 'create')
+      this.#ledger.creating(headers?.['idempotency-key'] ?? '', requestId)
     if (asked?.id !== undefined) this.#ledger.sent(asked.id, requestId, asked.act)
     try {
       const answer = await fetch(this.#origin() + path, {
@@ -87,10 +89,8 @@ export class Client {
     }
     const id = asked?.id ?? (body.id as SessionId | undefined)
     if (id === undefined) return
-    if (asked?.act === 'create') {
-      this.#ledger.sent(id, requestId, 'create')
+    if (asked?.act === 'create')
       this.#ledger.created(request.headers?.['idempotency-key'] ?? '', id)
-    }
     if (asked !== undefined) this.#ledger.acknowledge(id, { requestId, act: asked.act })
     if (body.seq !== undefined && body.state !== undefined)
       this.#ledger.saw(id, { seq: body.seq, state: body.state })

@@ -28,8 +28,8 @@ export interface SessionRecord {
 /** The clients' record of a run, to be compared with what is stored at its end. */
 export class Ledger {
   readonly sessions = new Map<SessionId, SessionRecord>()
-  /** The session that the service returned for each Idempotency-Key. */
-  readonly keys = new Map<string, SessionId>()
+  /** By Idempotency-Key: the requests that sent it, and the session that the service returned. */
+  readonly #creates = new Map<string, { readonly requestIds: string[]; id?: SessionId }>()
   /** By device: the highest counter whose assertion the service accepted. */
   readonly counters = new Map<string, number>()
   acknowledged = 0
@@ -39,11 +39,20 @@ export class Ledger {
   /** Keys that led to two sessions. */
   readonly twice: string[] = []
 
+  /** Records a create before it is sent. The first of several requests may be the one that acts. */
+  creating(key: string, requestId: string): void {
+    const create = this.#creates.get(key) ?? { requestIds: [] }
+    create.requestIds.push(requestId)
+    this.#creates.set(key, create)
+  }
+
   /** Records the answer to a create. One key must always lead to the same session. */
   created(key: string, id: SessionId): void {
-    const known = this.keys.get(key)
-    if (known !== undefined && known !== id) this.twice.push(key)
-    this.keys.set(key, id)
+    const create = this.#creates.get(key)
+    if (create === undefined) throw new Error(`no request has sent the Idempotency-Key ${key}`)
+    if (create.id !== undefined && create.id !== id) this.twice.push(key)
+    create.id = id
+    for (const requestId of create.requestIds) this.sent(id, requestId, 'create')
   }
 
   sent(id: SessionId, requestId: string, act: Act): void {

@@ -1,0 +1,79 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Cluster } from '../../packages/service/tests/harness/cluster.ts'
+
+const HARNESS = join(import.meta.dirname, '../../packages/service/tests/harness')
+const HOUR_MS = 60 * 60_000
+const JUMPING_CLOCK = pathToFileURL(join(HARNESS, 'jumping-clock.ts')).href
+
+/** A fault, and what a client may observe while it lasts. */
+export interface Scenario {
+  /** As the guide lists it. */
+  readonly name: string
+  readonly store: 'sqlite' | 'postgres'
+  readonly nodes: number
+  /** Whether the broken node still completes new sessions. */
+  readonly during: 'works' | 'answers 503' | 'does not answer'
+  /** Whether the fault may end a live session by its time. */
+  readonly endsSessions?: boolean
+  readonly lastsMs: number
+  readonly env?: (folder: string) => Record<string, string>
+  /** Breaks the first node. */
+  readonly begin: (cluster: Cluster, folder: string) => void
+  readonly end: (cluster: Cluster, folder: string) => void
+}
+
+const clockFile = (folder: string) => join(folder, 'clock-offset')
+const fsyncFile = (folder: string) => join(folder, 'fail-fsync')
+/** The library that the test compiles into the folder. */
+export const fsyncLibrary = (folder: string): string => join(folder, 'failing-fsync.so')
+export const FSYNC_SOURCE: string = join(HARNESS, 'failing-fsync.c')
+
+const jump = (offsetMs: number) => ({
+  lastsMs: 2_000,
+  env: (folder: string) => ({
+    NODE_OPTIONS: `--import=${JUMPING_CLOCK}`,
+    CLOCK_OFFSET_FILE: clockFile(folder),
+  }),
+  begin: (_: Cluster, folder: string) => writeFileSync(clockFile(folder), String(offsetMs)),
+  end: (_: Cluster, folder: string) => rmSync(clockFile(folder)),
+})
+const PAUSE_MS = 30_000
+const pause = {
+  during: 'does not answer',
+  lastsMs: PAUSE_MS,
+  begin: ({ nodes }: Cluster) => nodes[0]?.pause(),
+  end: ({ nodes }: Cluster) => nodes[0]?.resume(),
+} as const
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'fsync error on SQLite',
+    store: 'sqlite',
+    nodes: 1,
+    during: 'answers 503',
+    lastsMs: 2_000,
+    env: (folder) => ({
+      LD_PRELOAD: fsyncLibrary(folder),
+      FAIL_FSYNC_FILE: fsyncFile(folder),
+    }),
+    begin: (_, folder) => writeFileSync(fsyncFile(folder), ''),
+    end: (_, folder) => rmSync(fsyncFile(folder)),
+  },
+  {
+    name: 'clock one hour ahead on SQLite',
+    store: 'sqlite',
+    nodes: 1,
+    during: 'works',
+    endsSessions: true,
+    ...jump(HOUR_MS),
+  },
+  {
+    name: 'clock one hour behind on SQLite',
+    store: 'sqlite',
+    nodes: 1,
+    during: 'works',
+    ...jump(-HOUR_MS),
+  },
+  { name: 'node paused for 30 s on SQLite', store: 'sqlite', nodes: 1, ...pause },
+]
