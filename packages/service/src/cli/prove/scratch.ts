@@ -41,7 +41,7 @@ export async function createScratch(options: ScratchOptions): Promise<Scratch & 
 function scratchAt(url: string, { folder, rootKeys }: ScratchOptions): Scratch {
   const dataDir = join(folder, 'operator')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const open = () =>
+  const open = async () =>
     openService(
       // An empty environment, so that no setting of this machine counts.
       readConfig(
@@ -52,7 +52,7 @@ function scratchAt(url: string, { folder, rootKeys }: ScratchOptions): Scratch {
   return {
     url,
     async openStore() {
-      const service = open()
+      const service = await open()
       const { store } = service
       return {
         read: (unit) => store.read(unit),
@@ -65,7 +65,7 @@ function scratchAt(url: string, { folder, rootKeys }: ScratchOptions): Scratch {
       }
     },
     async createTenant() {
-      const service = open()
+      const service = await open()
       try {
         const { serverCredential } = await createTenant(service, {
           name: 'Durability proof',
