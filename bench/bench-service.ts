@@ -20,9 +20,14 @@ import { answerQuestions, type Ready, workFolder } from './process.ts'
 
 export const BENCH_ORIGIN = 'https://bond.example'
 
+/** The origin of the tenants' pages without `hosting`. */
+export const PAGE_ORIGIN = 'https://page.example'
+
 /** The message of the service's process when it listens. */
 export interface BenchReady extends Ready {
   readonly publishableKey: string
+  /** The keys of every tenant, the first of which the members above name. */
+  readonly tenants: readonly { readonly credential: string; readonly publishableKey: string }[]
 }
 
 export interface BenchService {
@@ -30,6 +35,8 @@ export interface BenchService {
   readonly attestation: Attestation
   readonly passportTrust?: PassportTrust
   readonly workflow: Workflow
+  /** How many tenants the service has. Default: 1. */
+  readonly tenants?: number
   /** Absent: the service counts every call and rejects none. */
   readonly limits?: Limits
   /** Absent: as many as a benchmark opens from one address. */
@@ -58,7 +65,7 @@ const NEVER_REJECTED: Limits = {
  */
 export async function serveBench(bench: BenchService): Promise<void> {
   const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...rest } = bench
-  const { hosting, ...parts } = rest
+  const { hosting, tenants = 1, ...parts } = rest
   const folder = workFolder()
   const service = composeService({
     databaseFile: join(folder, 'bonded.db'),
@@ -76,14 +83,22 @@ export async function serveBench(bench: BenchService): Promise<void> {
     },
     ...parts,
   })
-  const { serverCredential, publishableKey } = await createTenant(service, {
-    name: 'Bench',
-    environment: 'sandbox',
-    origins: hosting?.pages ?? [],
-    workflows: [workflow],
-    // Only a demo tenant may have a page on this machine.
-    demo: hosting !== undefined,
-  })
+  const created = await Promise.all(
+    Array.from({ length: tenants }, () =>
+      createTenant(service, {
+        name: 'Bench',
+        environment: 'sandbox',
+        origins: hosting?.pages ?? [PAGE_ORIGIN],
+        workflows: [workflow],
+        // Only a demo tenant may have a page on this machine.
+        demo: hosting !== undefined,
+      }),
+    ),
+  )
+  const keys = created.map(({ serverCredential, publishableKey }) => ({
+    credential: serverCredential.reveal(),
+    publishableKey,
+  }))
   // The service still builds its log lines, because their cost belongs to the service.
   const log = pino({ level: 'info' }, { write: () => {} })
   const running = await startService(service, {
@@ -93,12 +108,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     phonePage: loadPhonePage,
     script: hosting?.script ?? NO_SCRIPT,
   })
-  answerQuestions(
-    {
-      port: running.port,
-      credential: serverCredential.reveal(),
-      publishableKey,
-    } satisfies BenchReady,
-    () => rmSync(folder, { recursive: true, force: true }),
-  )
+  const [first] = keys as [(typeof keys)[number]]
+  const ready: BenchReady = { port: running.port, ...first, tenants: keys }
+  answerQuestions(ready, () => rmSync(folder, { recursive: true, force: true }))
 }

@@ -21,6 +21,7 @@ import type { Clock } from '../../packages/service/src/ports/clock.ts'
 import {
   type RunningService,
   startService,
+  type ComposedService,
   composeService,
 } from '../../packages/service/src/compose.ts'
 import { newKey, type TestPhone } from '../../packages/service/tests/harness/phone.ts'
@@ -76,7 +77,7 @@ export interface Parts {
   readonly clock: Clock
   readonly rootKeys?: readonly RootKey[]
   /** Wraps or replaces a port of the service. */
-  readonly rewire?: (service: Service) => Service
+  readonly rewire?: (service: ComposedService) => ComposedService
 }
 
 /** The service as composed in production, listening. It builds its log lines and discards them. */

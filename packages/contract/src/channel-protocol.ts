@@ -9,6 +9,11 @@ export const AFTER_PREFIX = 'after.'
 /** The version of the envelope that every frame carries. */
 export const FRAME_VERSION = 1
 
+/** Starts the reason of a close with `restarting`. Milliseconds follow. */
+export const RECONNECT_PREFIX = 'reconnect_in_ms='
+/** The longest wait before a reconnect that a client accepts. */
+export const LONGEST_RECONNECT_MS = 30_000
+
 /** Close codes of the channel. */
 export const CLOSE = {
   ended: 1000,

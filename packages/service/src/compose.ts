@@ -26,6 +26,7 @@ import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
 import { type Meter, noMeter } from './ports/meter.ts'
 import { connectionsThatFilesAllow } from './open-files.ts'
+import { drainConnections, ShutdownSwitch } from './shutdown.ts'
 import type { CarrierProvider } from './ports/carrier.ts'
 
 export interface ServiceDependencies {
@@ -44,8 +45,13 @@ export interface ServiceDependencies {
   readonly passportTrust?: PassportTrust
 }
 
+/** A service whose shutdown this process controls. */
+export interface ComposedService extends Service {
+  readonly shutdown: ShutdownSwitch
+}
+
 /** Composes the service without HTTP. The command line uses it directly. */
-export function composeService(dependencies: ServiceDependencies): Service {
+export function composeService(dependencies: ServiceDependencies): ComposedService {
   const {
     databaseFile,
     rootKeys,
@@ -78,6 +84,7 @@ export function composeService(dependencies: ServiceDependencies): Service {
     carrier,
     passports: passportVerifier({ trust: passportTrust, keys, clock }),
     settings,
+    shutdown: new ShutdownSwitch(),
     startedAt,
   }
 }
@@ -104,12 +111,6 @@ const ACCEPT_BACKLOG = 4_096
  */
 const LOCALHOST_ADDRESS = '127.0.0.1'
 
-/**
- * How long requests in progress may take on shutdown. A waiting poll is closed, and its client
- * retries.
- */
-const DRAIN_MS = 2_000
-
 /** A listening service. */
 export interface RunningService extends AsyncDisposable {
   readonly service: Service
@@ -122,7 +123,7 @@ export interface RunningService extends AsyncDisposable {
  * closes the store.
  */
 export async function startService(
-  service: Service,
+  service: ComposedService,
   options: {
     host: string
     port: number
@@ -131,9 +132,11 @@ export async function startService(
     phonePage: LoadPhonePage
     /** The memory budget of all request bodies in flight. Default: 64 MiB. */
     bodyBudgetBytes?: number
+    /** How long it accepts requests on shutdown, while it is not ready. Default: 0. */
+    drainMs?: number
   },
 ): Promise<RunningService> {
-  const { log, script, phonePage, bodyBudgetBytes = BODY_BUDGET_BYTES } = options
+  const { log, script, phonePage, bodyBudgetBytes = BODY_BUDGET_BYTES, drainMs = 0 } = options
   const logRequest = requestLogger(log, service.meter)
   const { settings } = service
   const caps = new ConnectionCaps({
@@ -151,8 +154,18 @@ export async function startService(
     takesUpgrade: isChannelPath,
     bodyBudgetBytes,
   })
-  const channel = new Channel(service, { http: app.server, logRequest, caps })
-  service.meter.watch({ openChannels: () => channel.size, connections: () => caps.counts })
+  const { admissionQueue } = app
+  const channel = new Channel(service, {
+    http: app.server,
+    logRequest,
+    // A page shows its QR code by the channel, so a channel ranks above the creation of sessions.
+    admits: (socket) => caps.admitsChannel(socket) && !admissionQueue.isOverloaded('gate'),
+  })
+  service.meter.watch({
+    openChannels: () => channel.size,
+    connections: () => caps.counts,
+    waitingRequests: () => admissionQueue.size(),
+  })
   const stopBackground = startMaintenance(service, log)
   try {
     const host = options.host === 'localhost' ? LOCALHOST_ADDRESS : options.host
@@ -169,13 +182,8 @@ export async function startService(
     app,
     port,
     async [Symbol.asyncDispose]() {
+      await drainConnections({ app, channel, shutdown: service.shutdown, drainMs })
       stopBackground()
-      // Requests in progress are answered; new connections are rejected.
-      const closed = app.close()
-      await channel[Symbol.asyncDispose]()
-      const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
-      await closed
-      clearTimeout(late)
       await closeService(service)
     },
   }

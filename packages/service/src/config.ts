@@ -61,6 +61,8 @@ export interface Config {
   readonly trustedProxies: TrustedProxies
   readonly connections: ConnectionLimits
   readonly backendAddresses: BlockList | undefined
+  /** How long the service accepts requests after SIGTERM. */
+  readonly drainMs: number
   /** The carriers to query about phone numbers. */
   readonly carriers: readonly CarrierSettings[]
   /** The apps and makers whose phones may register. */
@@ -174,6 +176,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   const backendAddresses = namedBackends === undefined ? undefined : parseAddresses(namedBackends)
   if (namedBackends !== undefined && backendAddresses === undefined)
     wrong('BONDED_BACKEND_ADDRESSES')
+  const drainSeconds = given('BONDED_DRAIN_SECONDS') ?? (stage === 'production' ? '5' : '0')
+  if (!/^\d{1,2}$/.test(drainSeconds) || Number(drainSeconds) > MAX_DRAIN_SECONDS)
+    wrong('BONDED_DRAIN_SECONDS')
   const carriersFile = given('BONDED_CARRIERS')
   const carriers =
     carriersFile === undefined
@@ -244,6 +249,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     trustedProxies: trustedProxies ?? 0,
     connections: connections ?? DEFAULT_CONNECTION_LIMITS,
     backendAddresses,
+    drainMs: Number(drainSeconds) * 1_000,
     carriers,
     phones: trusted.phones,
     appLinks: trusted.appLinks,
@@ -348,6 +354,8 @@ function yamlOf(path: string): unknown {
   }
 }
 
+/** With the time for open requests, the process ends within 25 seconds. */
+const MAX_DRAIN_SECONDS = 10
 const DAY_MS = 24 * 60 * 60_000
 
 function isTtlDays(text: string): boolean {

@@ -156,6 +156,15 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_DRAIN_SECONDS',
+    key: 'drain_seconds',
+    about:
+      'How long the service accepts requests after SIGTERM while it reports that it is not ready',
+    fallback: '5 in production, otherwise 0',
+    expects: 'a number of seconds, 0 to 10',
+    secret: false,
+  },
+  {
     name: 'BONDED_PHONES',
     key: 'phones',
     about: 'Phone apps whose keys may register, and the roots to trust',

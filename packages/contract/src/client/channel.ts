@@ -1,8 +1,11 @@
 import {
   AFTER_PREFIX,
   CHANNEL_PROTOCOL,
+  CLOSE,
   FRAME_VERSION,
   KEY_PREFIX,
+  LONGEST_RECONNECT_MS,
+  RECONNECT_PREFIX,
   WATCH_PREFIX,
 } from '../channel-protocol.ts'
 import { type Members, parseMembers } from './own-members.ts'
@@ -11,7 +14,11 @@ import { type Members, parseMembers } from './own-members.ts'
 export interface WebSocketLike {
   addEventListener(
     type: 'open' | 'message' | 'close' | 'error',
-    listener: (event: { readonly data?: unknown; readonly code?: number }) => void,
+    listener: (event: {
+      readonly data?: unknown
+      readonly code?: number
+      readonly reason?: string
+    }) => void,
   ): void
   close(): void
 }
@@ -42,8 +49,11 @@ export interface ChannelEvents {
   readonly opened?: () => void
   /** A frame that {@link parseFrame} can read. */
   readonly message: (data: unknown) => void
-  /** The close code, or 1006 where the channel could not be opened. */
-  readonly closed: (code: number) => void
+  /**
+   * The close code, or 1006 where the channel could not be opened, and how long the service asks
+   * the client to wait before it sends anything else, in milliseconds.
+   */
+  readonly closed: (code: number, waitMs: number) => void
 }
 
 /** A channel that is not open after this time is blocked by a firewall or a proxy. */
@@ -68,7 +78,7 @@ export function openChannel(options: ChannelOptions, events: ChannelEvents): () 
     socket?.close()
     notify?.()
   }
-  const fail = () => end(() => events.closed(ABNORMAL_CLOSE))
+  const fail = () => end(() => events.closed(ABNORMAL_CLOSE, 0))
   const cancelOpening = schedule(OPENING_LIMIT_MS, fail)
   try {
     socket = new WebSocket(url, channelProtocols(offer))
@@ -84,8 +94,23 @@ export function openChannel(options: ChannelOptions, events: ChannelEvents): () 
   socket.addEventListener('message', ({ data }) => {
     if (!isOver) events.message(data)
   })
-  socket.addEventListener('close', ({ code }) => end(() => events.closed(code ?? ABNORMAL_CLOSE)))
+  socket.addEventListener('close', ({ code = ABNORMAL_CLOSE, reason }) =>
+    end(() => events.closed(code, code === CLOSE.restarting ? reconnectMs(reason) : 0)),
+  )
   return () => end()
+}
+
+/**
+ * The wait that a restarting service asks for, in milliseconds: it spreads the return of its
+ * clients. 0 if it asks for none.
+ *
+ * @param reason of the close event
+ * @example reconnectMs('reconnect_in_ms=1500') // 1500
+ */
+export function reconnectMs(reason: string | undefined): number {
+  if (typeof reason !== 'string' || !reason.startsWith(RECONNECT_PREFIX)) return 0
+  const digits = reason.slice(RECONNECT_PREFIX.length)
+  return /^\d{1,6}$/.test(digits) ? Math.min(Number(digits), LONGEST_RECONNECT_MS) : 0
 }
 
 /** The subprotocols of the upgrade request. The service selects the first one. */

@@ -29,13 +29,31 @@ export function isRetryableStatus(status: number): boolean {
   return status === 429 || status >= 500
 }
 
+/** A wait that the service asks for becomes up to so much longer. */
+const RETRY_AFTER_SPREAD = 0.5
+
+/**
+ * The wait that a client takes where the service asks for one, in milliseconds: never shorter, and
+ * up to a half longer, so that the clients of an overloaded service do not return together.
+ *
+ * @param random a number from 0 up to but not including 1
+ * @example spreadRetryAfterMs(2000, () => 0.5) // 2500
+ */
+export function spreadRetryAfterMs(
+  retryAfterMs: number,
+  random: () => number = Math.random,
+): number {
+  return Math.round(retryAfterMs * (1 + RETRY_AFTER_SPREAD * random()))
+}
+
 /** The wait before the next attempt, in milliseconds; undefined when the client gives up. */
 export function nextDelayMs(
   policy: RetryPolicy,
   { attempt, elapsedMs, retryAfterMs = 0 }: FailedAttempt,
   random?: () => number,
 ): number | undefined {
-  const delayMs = Math.max(backoffMs(policy.backoff, attempt, random), retryAfterMs)
+  const asked = retryAfterMs === 0 ? 0 : spreadRetryAfterMs(retryAfterMs, random)
+  const delayMs = Math.max(backoffMs(policy.backoff, attempt, random), asked)
   const { longestRetryAfterMs = Infinity, totalMs = Infinity } = policy
   const givesUp =
     attempt >= policy.maxAttempts ||

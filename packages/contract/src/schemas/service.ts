@@ -10,6 +10,7 @@ export const UNREADINESS = {
   migrations_unknown: 'A newer version has migrated the database.',
   disk_full: 'The disk of the database is full or nearly full.',
   keys_unknown: 'Another node creates sessions with a root key that this node does not have.',
+  draining: 'The service is shutting down. It completes the open requests.',
   clock_behind: 'The clock is more than 1 s behind the latest stored session.',
 } as const
 export type Unreadiness = keyof typeof UNREADINESS

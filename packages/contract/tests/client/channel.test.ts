@@ -8,7 +8,7 @@ import {
   type WebSocketConstructor,
 } from '@bonded/contract'
 
-type Listener = (event: { data?: unknown; code?: number }) => void
+type Listener = (event: { data?: unknown; code?: number; reason?: string }) => void
 
 /** A socket that the test drives, and what the channel reported. */
 function scene(offer: ChannelOffer = { watchToken: 'bwt_w' }) {
@@ -41,7 +41,7 @@ function scene(offer: ChannelOffer = { watchToken: 'bwt_w' }) {
     {
       opened: () => events.push('opened'),
       message: (data) => events.push(data),
-      closed: (code) => events.push(code),
+      closed: (code, waitMs) => events.push(waitMs === 0 ? code : `${code} after ${waitMs}`),
     },
   )
   return {
@@ -53,6 +53,23 @@ function scene(offer: ChannelOffer = { watchToken: 'bwt_w' }) {
     closes: () => closes,
   }
 }
+
+test('reports how long a restarting service asks its clients to wait', () => {
+  const cases: [code: number, reason: string, reported: unknown][] = [
+    [1012, 'reconnect_in_ms=1500', '1012 after 1500'],
+    [1012, 'reconnect_in_ms=999999', '1012 after 30000'],
+    [1012, '', 1012],
+    [1012, 'reconnect_in_ms=-1', 1012],
+    [1012, 'reconnect_in_ms=1e9', 1012],
+    [1012, 'reconnect_in_ms=12345678', 1012],
+    [1000, 'reconnect_in_ms=1500', 1000],
+  ]
+  for (const [code, reason, reported] of cases) {
+    const { fire, events } = scene()
+    fire('close', { code, reason })
+    assert.deepEqual(events, [reported])
+  }
+})
 
 test('offers the watch token first, then a key and the last event received', () => {
   assert.deepEqual(channelProtocols({ watchToken: 'bwt_w' }), ['bonded.v1', 'watch.bwt_w'])

@@ -6,6 +6,7 @@ import {
   nextDelayMs,
   parseRetryAfter,
   type RetryPolicy,
+  spreadRetryAfterMs,
   withRetry,
 } from '@bonded/contract'
 import fc from 'fast-check'
@@ -60,10 +61,28 @@ test('throws the last failure after the last attempt', async () => {
   assert.equal(attempts.length, 4)
 })
 
-test('waits as long as the service asks', async () => {
+test('waits as long as the service asks, and a random part of a half longer', async () => {
   const { run, slept } = scene(1, 3_000)
   await run(POLICY)
-  assert.deepEqual(slept, [3_000])
+  assert.deepEqual(slept, [3_750])
+})
+
+test('never returns before the time that the service asks for, and spreads the clients', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 4_000 }), fraction, (retryAfterMs, random) => {
+      const failed = { attempt: 1, elapsedMs: 0, retryAfterMs }
+      const delayMs = nextDelayMs(POLICY, failed, () => random) ?? Number.NaN
+      assert.ok(delayMs >= retryAfterMs && delayMs <= retryAfterMs * 1.5 + 200, `${delayMs} ms`)
+    }),
+  )
+  assert.equal(
+    spreadRetryAfterMs(1_000, () => 0),
+    1_000,
+  )
+  assert.equal(
+    spreadRetryAfterMs(1_000, () => 0.5),
+    1_250,
+  )
 })
 
 test('gives up at once when the requested wait is longer than the policy allows', async () => {

@@ -45,7 +45,8 @@ export function openChannel(
         if (typeof seq === 'number') latest = Math.max(latest, seq)
         wake()
       },
-      closed: end,
+      // A restarting service spreads the return of its clients.
+      closed: (_code, waitMs) => (waitMs > 0 ? void clock.schedule(waitMs, end) : end()),
     },
   )
   return {

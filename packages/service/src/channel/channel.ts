@@ -20,6 +20,7 @@ import type { Service } from '../operations/service.ts'
 import { type Watched, watchSession } from '../operations/watch-session.ts'
 import type { Cancel } from '../ports/clock.ts'
 import { closeChannel } from './close-channel.ts'
+import { closeForRestart, closeOverTime, reconnectSpreadMs } from './close-for-restart.ts'
 import { countUpgrade } from './count-upgrade.ts'
 import { challengeFrame, eventFrame, helloFrame } from './frames.ts'
 import { PageRecheck } from './page-recheck.ts'
@@ -61,6 +62,13 @@ interface Admitted extends Watched {
   readonly page: { readonly key: string; readonly origin: string } | undefined
 }
 
+export interface ChannelOptions {
+  readonly http: Server
+  readonly logRequest: LogRequest
+  /** Whether the service can take one more channel, on this connection. */
+  readonly admits: ConnectionCaps['admitsChannel']
+}
+
 /** The real-time channel (protocol 9). */
 export class Channel implements AsyncDisposable {
   readonly #service: Service
@@ -77,10 +85,7 @@ export class Channel implements AsyncDisposable {
   #cancelPings: Cancel
   #draining = false
 
-  constructor(
-    service: Service,
-    { http, logRequest, caps }: { http: Server; logRequest: LogRequest; caps: ConnectionCaps },
-  ) {
+  constructor(service: Service, { http, logRequest, admits }: ChannelOptions) {
     this.#service = service
     this.#recheck = new PageRecheck(service)
     this.#cancelPings = this.#schedulePings()
@@ -113,7 +118,7 @@ export class Channel implements AsyncDisposable {
         await alignResponse(refusal.reason, arrivedMs)
         log(rejectOnSocket(socket, { refusal, requestId, headers }), { refusal })
       }
-      if (!caps.admitsChannel(socket)) return void reject({ reason: 'overloaded' })
+      if (!admits(socket)) return void reject({ reason: 'overloaded' })
       this.#admit(request).then(
         (admitted) => {
           if (this.#draining) return reject({ reason: 'overloaded' })
@@ -147,15 +152,24 @@ export class Channel implements AsyncDisposable {
     return this.#sockets.size
   }
 
-  /** Closes every channel with a code that asks its client to reconnect, and waits up to 2 s. */
+  /** Asks the clients to reconnect, a few at a time, until the time has passed. */
+  async drain(ms: number): Promise<void> {
+    await closeOverTime([...this.#sockets.keys()], ms)
+  }
+
+  /**
+   * Closes every channel with a code that asks its client to reconnect, and waits up to 2 s. With
+   * many channels, each client is asked to wait a random time first.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#draining = true
     this.#cancelPings()
     this.#recheck[Symbol.dispose]()
+    const spreadMs = reconnectSpreadMs(this.#sockets.size)
     const closed = [...this.#sockets.keys()].map((socket) => {
       const { promise, resolve } = Promise.withResolvers<void>()
       socket.once('close', () => resolve())
-      socket.close(CLOSE.restarting)
+      closeForRestart(socket, spreadMs)
       return promise
     })
     // Uses the machine's timer, because the service's clock can be stopped in a test.

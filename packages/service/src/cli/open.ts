@@ -10,7 +10,7 @@ import type { Service } from '../operations/service.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import { VERSION } from '../version.ts'
-import { closeService, composeService } from '../compose.ts'
+import { closeService, type ComposedService, composeService } from '../compose.ts'
 
 /** The options of every command. */
 export interface Options extends SettingFlags {
@@ -30,7 +30,7 @@ interface ServiceParts {
 }
 
 /** The service that the configuration describes, without listening. */
-export function openService(config: Config, given: ServiceParts = {}): Service {
+export function openService(config: Config, given: ServiceParts = {}): ComposedService {
   const { log, ...parts } = given
   mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
   return composeService({

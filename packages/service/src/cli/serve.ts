@@ -78,6 +78,7 @@ export async function serve(
       log,
       script: hostedScript(),
       bodyBudgetBytes: config.bodyBudgetBytes,
+      drainMs: config.drainMs,
       phonePage,
     }),
   )

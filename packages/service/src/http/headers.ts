@@ -13,16 +13,28 @@ const FIXED = {
 
 const ONE_YEAR_OF_HTTPS = 'max-age=31536000; includeSubDomains'
 
+/** Returns the headers of every answer. */
+export function fixedHeaders({ settings }: Service): Readonly<Record<string, string>> {
+  return settings.publicOrigin.startsWith('https:')
+    ? { ...FIXED, 'strict-transport-security': ONE_YEAR_OF_HTTPS }
+    : FIXED
+}
+
+/** Headers that let a page of this origin read the answer, and its `Retry-After`. */
+export function openToOrigin(origin: string): Readonly<Record<string, string>> {
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+  }
+}
+
 /**
  * Sets the request id and the fixed headers on every answer, including rejections. On paths that
  * pages may read, it also allows the origins of all tenants alike, so an answer reveals nothing
  * about one tenant.
  */
 export function setHeaders(app: FastifyInstance, service: Service): void {
-  const { publicOrigin } = service.settings
-  const fixed = publicOrigin.startsWith('https:')
-    ? { ...FIXED, 'strict-transport-security': ONE_YEAR_OF_HTTPS }
-    : FIXED
+  const fixed = fixedHeaders(service)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(fixed).header('x-request-id', request.id)
     const { origin } = request.headers
@@ -43,9 +55,5 @@ async function allowOrigin(
     !(await store.read((tables) => tables.tenants.knowsOrigin(origin)))
   )
     return
-  reply.header('access-control-allow-origin', origin)
-  reply.header(
-    'access-control-expose-headers',
-    'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
-  )
+  reply.headers(openToOrigin(origin))
 }

@@ -17,10 +17,10 @@ import { serveLogos } from './logos.ts'
 import { serveQrImage } from './pages.ts'
 import { type LoadPhonePage, servePhonePage } from './phone-page.ts'
 import { Refused } from './refused.ts'
-import { queueRequests } from './request-queue.ts'
 import { requestIdOf, type LogRequest, logRequests } from './request-line.ts'
 import { requestValidator } from './request-validator.ts'
 import { ROUTES } from './routes/index.ts'
+import { shedRequests } from './shedding/shed-requests.ts'
 import { answerUnmatched } from './unmatched.ts'
 
 /**
@@ -87,7 +87,7 @@ export function buildServer(
     // `answerBrokenRequests` answers these in the error shape. fastify would answer again.
     clientErrorHandler: () => {},
   }) as unknown as FastifyInstance
-  const requests = queueRequests(app.server, (socket) => caps.isBackend(socket))
+  const requests = shedRequests(app, { service, caps, log })
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 

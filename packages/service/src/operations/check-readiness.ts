@@ -7,6 +7,8 @@ import type { Service } from './service.ts'
  * statements on stored data, so that probes may call it every second.
  */
 export async function checkReadiness(service: Service): Promise<readonly Unreadiness[]> {
+  // Load balancers must not send further requests, whatever the state of the store.
+  if (service.shutdown.isAnnounced) return ['draining']
   const unready = [...(await service.store.health())]
   try {
     const latest = await service.store.read((tables) => tables.sessions.latest())

@@ -29,8 +29,17 @@ export interface Service {
   readonly carrier: CarrierProvider
   readonly passports: PassportVerifier
   readonly settings: Settings
+  readonly shutdown: Shutdown
   /** When this process began to work, in milliseconds since the epoch. */
   readonly startedAt: Instant
+}
+
+/** The shutdown of this process, which the service announces before it happens. */
+export interface Shutdown {
+  /** Whether the service is about to stop, and therefore is not ready. */
+  readonly isAnnounced: boolean
+  /** Aborts when waiting polls must be answered. */
+  readonly endOfWaiting: AbortSignal
 }
 
 export interface Settings {

@@ -19,6 +19,13 @@ export const OTHER_ROUTES = [
 ] as const
 export type RouteName = EndpointName | (typeof OTHER_ROUTES)[number]
 
+/** What a request that is rejected during an overload was worth, the most valuable first. */
+export const SHED_PRIORITIES = ['completion', 'attestation', 'gate', 'create', 'status'] as const
+export type ShedPriority = (typeof SHED_PRIORITIES)[number]
+/** Its caller: within its tenant's share, above it, or unknown to the service. */
+export const SHED_STANDINGS = ['within', 'above', 'unknown'] as const
+export type ShedStanding = (typeof SHED_STANDINGS)[number]
+
 /** Scheduled maintenance: expiry of sessions, external changes, and purges. */
 export type BackgroundWork = 'expire' | 'publish_external' | 'purge'
 
@@ -33,6 +40,8 @@ export interface Meter {
     readonly ms: number
     readonly reason: Reason | undefined
   }): void
+  /** Counts a request that was rejected before it was read, because the service is overloaded. */
+  shed(priority: ShedPriority, standing: ShedStanding): void
   /** Counts a durable session event, once, in the process that made it. */
   happened(event: StoredEvent, session: Session): void
   /** Counts a commit and its units of work. */
@@ -58,11 +67,14 @@ export interface ConnectionCounts {
 export interface MeterSources {
   readonly openChannels: () => number
   readonly connections: () => ConnectionCounts
+  /** Requests that wait for their turn. */
+  readonly waitingRequests: () => number
 }
 
 /** A meter that counts nothing, for a service without metrics. */
 export const noMeter: Meter = {
   answered() {},
+  shed() {},
   happened() {},
   committed() {},
   commitFailed() {},

@@ -1,4 +1,4 @@
-import { backoffMs } from '@bonded/contract'
+import { backoffMs, spreadRetryAfterMs } from '@bonded/contract'
 import type { Instant } from './snapshot.ts'
 
 /**
@@ -38,7 +38,7 @@ export function createBackoff(): Backoff {
     failed(now, retryAfterMs = 0) {
       failures += 1
       since ??= now
-      waitUntil = now + retryAfterMs
+      waitUntil = now + spreadRetryAfterMs(retryAfterMs)
     },
     isFailing: () => failures > 0,
     isLost: (now) => since !== undefined && now - since > LOST_AFTER_MS,

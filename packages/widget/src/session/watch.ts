@@ -77,6 +77,8 @@ export function watch({
   let ended = false
   let hasFrame = false
   let failures = 0
+  /** A restarting service spreads the return of its pages. */
+  let returnAt = 0
   let heartbeatMs = HEARTBEAT_MS
   let frameAt = 0
   let woken = false
@@ -196,7 +198,8 @@ export function watch({
             update(received)
             checkLater()
           },
-          closed(code) {
+          closed(code, waitMs) {
+            returnAt = performance.now() + waitMs
             if (openedAt === undefined) failures += 1
             if (DO_NOT_RETURN.includes(code)) failures = BLOCKED_AFTER
             over()
@@ -250,8 +253,9 @@ export function watch({
       if (!readFirst && !isBlocked()) await listen()
       // A page in the back-forward cache sends nothing.
       if (asleep) continue
-      const retryAfterMs = backoff.retryAfterMs(performance.now())
-      if (retryAfterMs > 0 && !isEnded()) await waits.pause(retryAfterMs)
+      const now = performance.now()
+      const waitMs = Math.max(backoff.retryAfterMs(now), returnAt - now)
+      if (waitMs > 0 && !isEnded()) await waits.pause(waitMs)
       if (!isEnded())
         await poll(
           isBlocked() && !readFirst && !backoff.isFailing()
@@ -260,7 +264,10 @@ export function watch({
         )
       if (!isEnded() && !woken)
         await waits.pause(
-          isBlocked() && !backoff.isFailing() ? BETWEEN_POLLS_MS : backoff.delayMs(),
+          isBlocked() && !backoff.isFailing()
+            ? BETWEEN_POLLS_MS
+            : // A new channel also waits for the time that the service asks for.
+              Math.max(backoff.delayMs(), backoff.retryAfterMs(performance.now())),
         )
     }
   }

@@ -7,6 +7,8 @@ import {
   type MeterSources,
   OTHER_ROUTES,
   type RouteName,
+  SHED_PRIORITIES,
+  SHED_STANDINGS,
 } from '../../ports/meter.ts'
 
 /** From a read out of memory to a request whose caller has timed out. */
@@ -63,6 +65,16 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     registers,
   })
   const refusalsBy = bindAll(REASON_NAMES, (reason: Reason) => refusals.labels(reason))
+  const shed = new Counter({
+    name: 'bonded_shed_requests_total',
+    help: 'Requests rejected during an overload, by priority and by the standing of the caller.',
+    labelNames: ['priority', 'caller'],
+    registers,
+  })
+  const shedBy = bindAll(SHED_PRIORITIES, (priority) =>
+    bindAll(SHED_STANDINGS, (caller) => shed.labels({ priority, caller })),
+  )
+  for (const callers of shedBy.values()) for (const bound of callers.values()) bound.inc(0)
   const worked = new Counter({
     name: 'bonded_background_sessions_total',
     help: 'Sessions processed by scheduled maintenance, by type of work.',
@@ -107,6 +119,13 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     help: 'Open connections.',
     collect() {
       this.set(sources?.connections().open ?? 0)
+    },
+  })
+  gauge({
+    name: 'bonded_waiting_requests',
+    help: 'Requests that wait for their turn. Above 0 only during bursts and overloads.',
+    collect() {
+      this.set(sources?.waitingRequests() ?? 0)
     },
   })
   const closedByLimits = ['rejected', 'evicted'] as const
@@ -154,6 +173,10 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     answered({ route, ms, reason }) {
       latencyBy.get(route)?.observe(ms / 1_000)
       if (reason !== undefined) refusalsBy.get(reason)?.inc()
+    },
+    shed(priority, standing) {
+      shedBy.get(priority)?.get(standing)?.inc()
+      refusalsBy.get('overloaded')?.inc()
     },
     happened({ kind }, { endedReason }) {
       switch (kind) {

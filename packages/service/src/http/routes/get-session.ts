@@ -20,7 +20,7 @@ export const getSessionRoute = serve(ENDPOINTS.getSession, async (call) => {
     seen: first.value[1].seq,
     known,
     waitMs,
-    signal: signal(),
+    signal: AbortSignal.any([signal(), service.shutdown.endOfWaiting]),
   })
   return changed ? read(call, id) : first
 })

@@ -1,0 +1,172 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { FairShare } from './fair-share.ts'
+import type { KnownCallers } from './known-callers.ts'
+import { classify, type Classified, type Priority } from './priority.ts'
+import { type Standing, type WaitingRequest, WaitingRequests } from './waiting-requests.ts'
+
+/**
+ * How many requests of unknown callers one turn of the event loop starts. A request costs about
+ * 0.3 ms, so a burst delays other requests by 3 ms a turn and not by its whole length.
+ */
+export const REQUESTS_PER_TURN = 8
+/** The same with the requests of backends and of other callers that the service knows. */
+export const KNOWN_REQUESTS_PER_TURN = 16
+
+/**
+ * The CPU time of an admitted request beside that of a read, roughly as the lifecycle benchmark
+ * measures it. It decides only whose share is above that of others.
+ */
+const UNITS: Readonly<Record<Priority, number>> = {
+  completion: 3,
+  attestation: 5,
+  gate: 1,
+  create: 2,
+  status: 1,
+}
+
+/** A request that the service rejects because it is overloaded. */
+export interface ShedRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly priority: Priority
+  readonly standing: Standing
+  readonly endpoint: Classified['endpoint']
+  /** How long it has waited. */
+  readonly waitedMs: number
+}
+
+export interface AdmissionOptions {
+  /** Whether a connection has presented a valid server credential. */
+  readonly isBackend: (socket: Socket) => boolean
+  readonly known: KnownCallers
+  /** The network of the client, which trusted proxies may name. */
+  readonly networkOf: (request: IncomingMessage) => string
+  /** Answers a request that is not admitted. */
+  readonly shed: (request: ShedRequest) => void
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number
+}
+
+/** Requests that wait for their turn. */
+export interface AdmissionQueue extends Disposable {
+  readonly size: () => number
+  /** Whether the service now rejects requests of this priority of callers within their share. */
+  readonly isOverloaded: (priority: Priority) => boolean
+}
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+interface Entry extends WaitingRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly endpoint: Classified['endpoint']
+  /** Who is charged for the work; undefined for unknown callers. */
+  readonly account: string | undefined
+}
+
+/**
+ * Starts a few requests in each turn of the event loop. The others wait: by standing, priority, and
+ * in rotation between callers. Those that wait too long during an overload are rejected before
+ * their body is read. Without a burst no request waits, and none is classified.
+ *
+ * Captures the server's listeners for `request`: those that are added later run at once.
+ */
+export function queueRequests(server: Server, options: AdmissionOptions): AdmissionQueue {
+  const { isBackend, shed, now = () => performance.now() } = options
+  const listeners = server.listeners('request') as Listener[]
+  server.removeAllListeners('request')
+  const waiting = new WaitingRequests<Entry>()
+  const shares = new FairShare()
+  let startedThisTurn = 0
+  let turn: NodeJS.Immediate | undefined
+
+  const start: Listener = (request, response) => {
+    startedThisTurn += 1
+    for (const listener of listeners) listener.call(server, request, response)
+  }
+  const reject = (entry: Entry, nowMs: number) => {
+    if (!entry.request.socket.destroyed) shed({ ...entry, waitedMs: nowMs - entry.arrivedMs })
+  }
+  /** The next request that still has a client. */
+  const next = (nowMs: number): Entry | undefined => {
+    for (;;) {
+      // The last place of a turn is for unknown callers, so that they can become known.
+      const isLast = startedThisTurn === REQUESTS_PER_TURN - 1
+      const entry = (isLast ? waiting.nextUnknown(nowMs) : undefined) ?? waiting.next(nowMs)
+      if (entry === undefined || !entry.request.socket.destroyed) return entry
+    }
+  }
+  const canStart = () =>
+    waiting.size > 0 &&
+    startedThisTurn < (waiting.knownSize > 0 ? KNOWN_REQUESTS_PER_TURN : REQUESTS_PER_TURN)
+  const startTurn = () => {
+    turn = undefined
+    startedThisTurn = 0
+    if (waiting.size === 0) return
+    const nowMs = now()
+    shares.decay(nowMs)
+    for (const entry of waiting.expired(nowMs)) reject(entry, nowMs)
+    while (canStart()) {
+      const entry = next(nowMs)
+      if (entry === undefined) break
+      if (entry.account !== undefined) shares.charge(entry.account, UNITS[entry.priority])
+      start(entry.request, entry.response)
+    }
+    turn = setImmediate(startTurn)
+  }
+
+  server.on('request', (request, response) => {
+    turn ??= setImmediate(startTurn)
+    const isFree = waiting.size === 0 && startedThisTurn < REQUESTS_PER_TURN
+    if (isFree || passes(request)) return start(request, response)
+    const classified = classify(request)
+    const { priority, endpoint } = classified
+    if (priority === 'exempt') return start(request, response)
+    const nowMs = now()
+    const claim = claimOf(classified, request, options)
+    const { account } = claim
+    const standing: Standing =
+      account === undefined ? 'unknown' : shares.isAbove(account) ? 'above' : 'within'
+    const entry = {
+      ...claim,
+      request,
+      response,
+      priority,
+      endpoint,
+      standing,
+      arrivedMs: nowMs,
+    }
+    const dropped = waiting.add(entry)
+    if (dropped !== undefined) reject(dropped, nowMs)
+  })
+  /** A backend never waits behind a burst of unknown callers. */
+  const passes = ({ socket }: IncomingMessage) =>
+    startedThisTurn < KNOWN_REQUESTS_PER_TURN && isBackend(socket) && waiting.knownSize === 0
+  return {
+    size: () => waiting.size,
+    isOverloaded: (priority) => waiting.isOverloaded(priority, now()),
+    [Symbol.dispose]() {
+      clearImmediate(turn)
+      waiting.clear()
+    },
+  }
+}
+
+/**
+ * Whom a request counts for, as far as it is known without a read from the store: its tenant, if a
+ * secret credential shows it; the tenant's pages and phones, if only a session or a publishable key
+ * does, which are public; otherwise no account.
+ */
+function claimOf(
+  { presented, id }: Classified,
+  request: IncomingMessage,
+  { known, networkOf }: AdmissionOptions,
+): { readonly account: string | undefined; readonly flow: string } {
+  const tenant = known.ofCredential(request.headers.authorization)
+  if (presented === 'backend' && tenant !== undefined) return { account: tenant, flow: tenant }
+  const flow = networkOf(request)
+  if (presented === 'phone' && tenant !== undefined) return { account: tenant, flow }
+  const named = tenant ?? (id === '' ? undefined : known.ofSession(id))
+  return { account: named === undefined ? undefined : `${named} public`, flow }
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'node:test'
+import type { SessionId, TenantId } from '@bonded/contract'
+import {
+  KNOWN_REQUESTS_PER_TURN,
+  queueRequests,
+  REQUESTS_PER_TURN,
+  type ShedRequest,
+} from '../../../src/http/shedding/admission-queue.ts'
+import { KnownCallers } from '../../../src/http/shedding/known-callers.ts'
+
+/** The part of a request that the queue uses. */
+interface Request {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly socket: { readonly remoteAddress: string; destroyed: boolean }
+}
+
+const BACKEND = '203.0.113.9'
+const session = `sess_${'s'.repeat(22)}`
+const credential = (tenant: string) => `Bearer sk_beta_${tenant.padEnd(10, '0')}_secret`
+
+/** A server on a clock that the test moves. It notes what it starts and rejects, in order. */
+function queuedServer(tenants: readonly string[] = []) {
+  const server = createServer()
+  const started: Request[] = []
+  const shed: ShedRequest[] = []
+  let nowMs = 0
+  const known = new KnownCallers()
+  for (const tenant of tenants)
+    known.learn({
+      authorization: credential(tenant),
+      sessionId: session as SessionId,
+      tenantId: `ten_${tenant}` as TenantId,
+    })
+  server.on('request', (request: IncomingMessage) => started.push(request as unknown as Request))
+  const queue = queueRequests(server, {
+    isBackend: ({ remoteAddress }) => remoteAddress === BACKEND,
+    known,
+    networkOf: ({ socket }) => socket.remoteAddress ?? '',
+    shed: (request) => shed.push(request),
+    now: () => nowMs,
+  })
+  const emit = (request: Request) => {
+    server.emit('request', request as unknown as IncomingMessage, {} as ServerResponse)
+    return request
+  }
+  return {
+    started,
+    shed,
+    queue,
+    advance(ms: number) {
+      nowMs += ms
+    },
+    /** Sends requests of unknown clients. */
+    send: (remoteAddress: string, count = 1, url = '/bond') =>
+      Array.from({ length: count }, () =>
+        emit({ method: 'GET', url, headers: {}, socket: { remoteAddress, destroyed: false } }),
+      ),
+    /** Sends creates of a backend behind a proxy. */
+    create: (tenant: string, count = 1) =>
+      Array.from({ length: count }, () =>
+        emit({
+          method: 'POST',
+          url: '/api/v1/sessions',
+          headers: { authorization: credential(tenant) },
+          socket: { remoteAddress: '198.51.100.1', destroyed: false },
+        }),
+      ),
+    complete: (tenant: string) =>
+      emit({
+        method: 'POST',
+        url: `/api/v1/sessions/${session}/form-completed`,
+        headers: { authorization: credential(tenant) },
+        socket: { remoteAddress: '198.51.100.1', destroyed: false },
+      }),
+  }
+}
+
+const startedOf = (requests: readonly Request[], tenant: string) =>
+  requests.filter(({ headers }) => headers.authorization === credential(tenant)).length
+
+test('starts a few requests at once, and no request waits without a burst', async () => {
+  const { started, queue, send } = queuedServer()
+  for (let turn = 0; turn < 3; turn++) {
+    send('192.0.2.1', REQUESTS_PER_TURN)
+    assert.equal(started.length, (turn + 1) * REQUESTS_PER_TURN)
+    await nextTurn()
+  }
+  assert.equal(queue.size(), 0)
+})
+
+test('spreads a burst over turns, and starts each request exactly once and in order', async () => {
+  const { started, queue, send, shed } = queuedServer()
+  const burst = send('192.0.2.1', 100)
+  assert.equal(queue.size(), 100 - REQUESTS_PER_TURN)
+  for (let turn = 1; turn <= 100 / REQUESTS_PER_TURN + 1; turn++) {
+    await nextTurn()
+    assert.ok(started.length <= (turn + 1) * REQUESTS_PER_TURN)
+  }
+  assert.deepEqual(started, burst)
+  assert.deepEqual(shed, [])
+})
+
+test('starts a request of a backend at once during a burst of clients', () => {
+  const { started, send } = queuedServer()
+  send('192.0.2.1', 100)
+  const [request] = send(BACKEND)
+  assert.equal(started.at(-1), request)
+})
+
+test('starts a request of a known tenant in the next turn, before the rest of a burst', async () => {
+  const { started, send, create } = queuedServer(['shop'])
+  send('192.0.2.1', 500)
+  const [request] = create('shop')
+  await nextTurn()
+  assert.equal(started[REQUESTS_PER_TURN], request)
+})
+
+test('starts a request of another network in the turn after the burst', async () => {
+  const { started, send } = queuedServer()
+  send('192.0.2.1', 500)
+  const [request] = send('198.51.100.7')
+  await nextTurn()
+  assert.ok(started.includes(request as Request))
+})
+
+test('keeps one place of each turn for unknown callers', async () => {
+  const { started, create, send } = queuedServer(['shop'])
+  create('shop', 200)
+  send('192.0.2.1', 3)
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
+  assert.equal(started.filter(({ url }) => url === '/bond').length, 3)
+})
+
+test('starts the health checks at once during an overload', () => {
+  const { started, create, send } = queuedServer(['shop'])
+  create('shop', 500)
+  const [probe] = send('192.0.2.1', 1, '/health/ready')
+  assert.equal(started.at(-1), probe)
+})
+
+/** Three times the creates that the turns can start, and some of a quiet tenant. */
+async function flood(scene: ReturnType<typeof queuedServer>, turns: number) {
+  const quiet: Request[] = []
+  for (let turn = 0; turn < turns; turn++) {
+    scene.create('flood', 3 * KNOWN_REQUESTS_PER_TURN)
+    if (turn % 4 === 0) quiet.push(...scene.create('quiet'))
+    await nextTurn()
+    scene.advance(5)
+  }
+  return quiet
+}
+
+test('rejects the creates of a flood and none of a tenant within its share', async () => {
+  const scene = queuedServer(['flood', 'quiet'])
+  await flood(scene, 60)
+  const from = scene.shed.length
+  const quiet = await flood(scene, 200)
+  assert.equal(startedOf(scene.started, 'quiet') >= quiet.length, true)
+  const late = scene.shed.slice(from)
+  assert.ok(late.length > 1_000)
+  assert.ok(
+    late.every(({ request }) => request.headers.authorization === credential('flood')),
+    'every rejected request belongs to the flood',
+  )
+  assert.ok(late.every(({ standing }) => standing === 'above'))
+})
+
+test('rejects no completion of a tenant that floods with creates', async () => {
+  const scene = queuedServer(['flood', 'quiet'])
+  const completions: Request[] = []
+  for (let turn = 0; turn < 300; turn++) {
+    scene.create('flood', 3 * KNOWN_REQUESTS_PER_TURN)
+    scene.create('quiet')
+    completions.push(scene.complete('flood'))
+    await nextTurn()
+    scene.advance(5)
+  }
+  await nextTurn()
+  await nextTurn()
+  const startedSet = new Set(scene.started)
+  assert.ok(completions.every((request) => startedSet.has(request)))
+})
+
+test('reports the priority and the wait of a rejected request', async () => {
+  const scene = queuedServer(['flood'])
+  await flood(scene, 100)
+  assert.equal(scene.queue.isOverloaded('create'), true)
+  assert.equal(scene.queue.isOverloaded('completion'), false)
+  const { priority, endpoint, waitedMs } = scene.shed.at(-1) as ShedRequest
+  assert.deepEqual({ priority, endpoint }, { priority: 'create', endpoint: 'createSession' })
+  assert.ok(waitedMs <= 15, `${waitedMs} ms`)
+})
+
+test('skips a request whose client disconnected while it waited', async () => {
+  const { started, send } = queuedServer()
+  const gone = send('192.0.2.1', 2 * REQUESTS_PER_TURN).at(-1) as Request
+  gone.socket.destroyed = true
+  await nextTurn()
+  assert.ok(!started.includes(gone))
+})
+
+test('drops the waiting requests when the service stops', async () => {
+  const { started, queue, send } = queuedServer()
+  send('192.0.2.1', 100)
+  queue[Symbol.dispose]()
+  await nextTurn()
+  assert.equal(queue.size(), 0)
+  assert.equal(started.length, REQUESTS_PER_TURN)
+})

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { PRIORITIES, type Priority } from '../../../src/http/shedding/priority.ts'
+import {
+  BURST_WAIT_MS,
+  OVERLOADED_AFTER_MS,
+  OVERLOADED_WAIT_MS,
+  STANDINGS,
+  type Standing,
+  type WaitingRequest,
+  WaitingRequests,
+} from '../../../src/http/shedding/waiting-requests.ts'
+
+interface Request extends WaitingRequest {
+  readonly name: number
+}
+
+const rankOf = ({ standing, priority }: WaitingRequest) =>
+  STANDINGS.indexOf(standing) * PRIORITIES.length + PRIORITIES.indexOf(priority)
+
+/** A queue on a clock that the test moves, and the fate of every request. */
+function scene(max?: number) {
+  const waiting = new WaitingRequests<Request>(max)
+  let nowMs = 0
+  let name = 0
+  const served: Request[] = []
+  const rejected: Request[] = []
+  const reject = (request: Request | undefined) => request && rejected.push(request)
+  return {
+    waiting,
+    served,
+    rejected,
+    now: () => nowMs,
+    add(
+      priority: Priority,
+      { standing = 'within', flow = 'a' }: { standing?: Standing; flow?: string } = {},
+    ): Request {
+      const request = { priority, standing, flow, arrivedMs: nowMs, name: name++ }
+      reject(waiting.add(request))
+      return request
+    },
+    /** One turn: rejects what waited too long, and serves some of the others. */
+    turn(capacity: number) {
+      for (const request of waiting.expired(nowMs)) reject(request)
+      for (let index = 0; index < capacity; index++) {
+        const request = waiting.next(nowMs)
+        if (request !== undefined) served.push(request)
+      }
+    },
+    advance(ms: number) {
+      nowMs += ms
+    },
+  }
+}
+
+const count = (requests: readonly Request[], priority: Priority) =>
+  requests.filter((request) => request.priority === priority).length
+
+/** A millisecond of the overload: one request of each priority, and room for some of them. */
+function overload(s: ReturnType<typeof scene>, { ms, capacity }: { ms: number; capacity: number }) {
+  for (let passed = 0; passed < ms; passed++) {
+    for (const priority of PRIORITIES) s.add(priority)
+    s.turn(capacity)
+    s.advance(1)
+  }
+}
+
+test('serves by priority, whatever the order of arrival', () => {
+  const s = scene()
+  for (const priority of PRIORITIES.toReversed()) s.add(priority)
+  s.turn(PRIORITIES.length)
+  assert.deepEqual(
+    s.served.map(({ priority }) => priority),
+    PRIORITIES,
+  )
+})
+
+test('serves callers within their share before callers above it, and unknown callers last', () => {
+  const s = scene()
+  s.add('completion', { standing: 'unknown' })
+  s.add('completion', { standing: 'above' })
+  s.add('status', { standing: 'within' })
+  s.turn(3)
+  assert.deepEqual(
+    s.served.map(({ standing }) => standing),
+    ['within', 'above', 'unknown'],
+  )
+})
+
+test('rejects status reads first, then creates, gate reads, and attestations', () => {
+  for (const capacity of [4, 3, 2, 1]) {
+    const s = scene()
+    overload(s, { ms: 5_000, capacity })
+    const kept = PRIORITIES.slice(0, capacity)
+    for (const priority of kept) assert.equal(count(s.rejected, priority), 0, priority)
+    for (const priority of PRIORITIES.slice(capacity)) {
+      assert.equal(count(s.served, priority), 0, priority)
+      assert.ok(count(s.rejected, priority) > 4_900, priority)
+    }
+  }
+})
+
+test('rejects a request of an overloaded lane after 10 ms', () => {
+  const s = scene()
+  overload(s, { ms: OVERLOADED_AFTER_MS + 1_000, capacity: 3 })
+  const before = s.rejected.length
+  const request = s.add('status')
+  for (let ms = 0; ms < OVERLOADED_WAIT_MS; ms++) {
+    s.turn(0)
+    assert.ok(!s.rejected.includes(request))
+    s.advance(1)
+  }
+  s.turn(0)
+  assert.ok(s.rejected.includes(request))
+  assert.ok(s.rejected.length > before)
+})
+
+test('rejects nothing of a burst that is served within 250 ms', () => {
+  const s = scene()
+  for (let index = 0; index < 500; index++) s.add('create')
+  while (s.waiting.size > 0) {
+    s.turn(3)
+    s.advance(1)
+  }
+  assert.ok(s.now() < OVERLOADED_AFTER_MS)
+  assert.equal(s.rejected.length, 0)
+})
+
+test('rejects a request that nothing serves for a second', () => {
+  const s = scene()
+  const request = s.add('status')
+  s.advance(BURST_WAIT_MS)
+  s.turn(0)
+  assert.deepEqual(s.rejected, [request])
+})
+
+test('rejects nothing again as soon as the load is below the capacity', () => {
+  const s = scene()
+  overload(s, { ms: 5_000, capacity: 3 })
+  // What still waits is served or rejected in these milliseconds.
+  overload(s, { ms: OVERLOADED_WAIT_MS + 2, capacity: 6 })
+  const before = s.rejected.length
+  overload(s, { ms: 5_000, capacity: 6 })
+  assert.equal(s.rejected.length, before)
+})
+
+test('rejects at a steady rate during a steady overload', () => {
+  const s = scene()
+  overload(s, { ms: 1_000, capacity: 3 })
+  const perSecond: number[] = []
+  for (let second = 0; second < 10; second++) {
+    const before = s.rejected.length
+    overload(s, { ms: 1_000, capacity: 3 })
+    perSecond.push(s.rejected.length - before)
+  }
+  assert.deepEqual(new Set(perSecond), new Set([2_000]))
+})
+
+test('gives a lane that was idle the time of a burst again', () => {
+  const s = scene()
+  overload(s, { ms: 1_000, capacity: 3 })
+  s.advance(OVERLOADED_AFTER_MS + OVERLOADED_WAIT_MS)
+  s.turn(0)
+  s.advance(OVERLOADED_AFTER_MS + 1)
+  const request = s.add('status')
+  s.advance(OVERLOADED_WAIT_MS)
+  s.turn(0)
+  assert.ok(!s.rejected.includes(request))
+})
+
+test('rotates between the flows of a lane', () => {
+  const s = scene()
+  for (let index = 0; index < 100; index++) s.add('create', { flow: 'flood' })
+  for (let index = 0; index < 10; index++) s.add('create', { flow: 'other' })
+  s.turn(20)
+  assert.equal(s.served.filter(({ flow }) => flow === 'other').length, 10)
+})
+
+test('drops a request of the longest flow that ranks last when too many wait', () => {
+  const s = scene(100)
+  for (let index = 0; index < 90; index++) s.add('status', { flow: 'flood' })
+  for (let index = 0; index < 10; index++) s.add('status', { flow: 'other' })
+  for (let index = 0; index < 50; index++) s.add('completion')
+  assert.equal(s.waiting.size, 100)
+  assert.equal(s.rejected.length, 50)
+  assert.ok(s.rejected.every(({ priority, flow }) => priority === 'status' && flow === 'flood'))
+})
+
+test('decides the fate of each request once, and rejects none while a lower one is served', () => {
+  const step = fc.record({
+    arrivals: fc.array(
+      fc.record({
+        priority: fc.constantFrom(...PRIORITIES),
+        standing: fc.constantFrom(...STANDINGS),
+        flow: fc.constantFrom('a', 'b', 'c'),
+      }),
+      { maxLength: 12 },
+    ),
+    capacity: fc.integer({ min: 0, max: 6 }),
+    ms: fc.integer({ min: 0, max: 40 }),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 80 }), (steps) => {
+      const s = scene()
+      const added: Request[] = []
+      const servedAt = new Map<Request, number>()
+      const addedAt = new Map<Request, number>()
+      for (const [now, { arrivals, capacity, ms }] of steps.entries()) {
+        for (const { priority, ...claim } of arrivals) {
+          const request = s.add(priority, claim)
+          added.push(request)
+          addedAt.set(request, now)
+        }
+        const rejectedBefore = s.rejected.length
+        const servedBefore = s.served.length
+        s.turn(capacity)
+        for (const request of s.served.slice(servedBefore)) servedAt.set(request, now)
+        for (const request of s.rejected.slice(rejectedBefore))
+          for (const [other, at] of servedAt)
+            assert.ok(
+              at < (addedAt.get(request) ?? now) || at === now || rankOf(other) <= rankOf(request),
+              'a lower request was served while this one waited',
+            )
+        s.advance(ms)
+      }
+      s.turn(added.length)
+      assert.equal(s.waiting.size, 0)
+      const fates = [...s.served, ...s.rejected].map(({ name }) => name)
+      assert.deepEqual(
+        fates.toSorted((a, b) => a - b),
+        added.map(({ name }) => name),
+      )
+    }),
+    { numRuns: 300 },
+  )
+})
