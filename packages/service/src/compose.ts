@@ -28,6 +28,7 @@ import { type Meter, noMeter } from './ports/meter.ts'
 import { connectionsThatFilesAllow } from './open-files.ts'
 import { drainConnections, ShutdownSwitch } from './shutdown.ts'
 import type { CarrierProvider } from './ports/carrier.ts'
+import type { Tracer } from './ports/tracer.ts'
 
 export interface ServiceDependencies {
   readonly databaseFile: string
@@ -37,6 +38,8 @@ export interface ServiceDependencies {
   readonly attestation: Attestation
   /** Optional. Omit it to disable metrics. */
   readonly meter?: Meter
+  /** Optional. Omit it to disable traces. */
+  readonly tracer?: Tracer | undefined
   /** How long a write may wait for a lock of another process, in milliseconds. */
   readonly waitForLockMs?: number
   /** Optional. Omit it to disable carrier checks. */
@@ -59,6 +62,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     clock,
     attestation,
     meter = noMeter,
+    tracer,
     carrier = noCarrier,
     waitForLockMs,
     passportTrust = NO_PASSPORT_TRUST,
@@ -76,6 +80,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     }),
     bus,
     meter,
+    tracer,
     clock,
     keys,
     random: systemRandom(),
@@ -137,7 +142,7 @@ export async function startService(
   },
 ): Promise<RunningService> {
   const { log, script, phonePage, bodyBudgetBytes = BODY_BUDGET_BYTES, drainMs = 0 } = options
-  const logRequest = requestLogger(log, service.meter)
+  const logRequest = requestLogger(log, service)
   const { settings } = service
   const caps = new ConnectionCaps({
     limits: settings.connections,

@@ -16,6 +16,7 @@ import { parseAddresses, parseTrustedProxies, type TrustedProxies } from './http
 import { parseCarriers } from './carriers-file.ts'
 import type { AppLinks } from './operations/service.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
+import { readTraces, type TraceSettings } from './trace-settings.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
 
 type Raw = Partial<Record<SettingName, string>>
@@ -51,6 +52,8 @@ export interface Config {
   /** Port of the metrics; undefined where they are disabled. */
   readonly metricsPort: number | undefined
   readonly metricsHost: string
+  /** Where traces go; undefined where they are disabled. */
+  readonly traces: TraceSettings | undefined
   readonly environment: 'sandbox' | 'production'
   readonly limits: Limits | 'off'
   /** How long a device token is valid after it was issued. */
@@ -155,6 +158,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     wrong('BONDED_METRICS_PORT')
   const metricsHost = given('BONDED_METRICS_HOST') ?? '127.0.0.1'
   if (isIP(metricsHost) === 0) wrong('BONDED_METRICS_HOST')
+  const traces = readTraces(given, wrong)
   const stage = given('BONDED_ENVIRONMENT') ?? 'sandbox'
   if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
   const limits = readLimits(given('BONDED_RATE_LIMITS') ?? 'on')
@@ -242,6 +246,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     cscaDir,
     metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),
     metricsHost,
+    traces,
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,
     deviceTokenTtlMs: Number(tokenTtlDays) * DAY_MS,

@@ -157,3 +157,27 @@ test('reads the addresses of backends', () => {
   )
   assert.throws(() => readConfig({ BONDED_BACKEND_ADDRESSES: 'backend.example' }), ConfigError)
 })
+
+test('reads where traces go, and rejects a URL with a password and malformed headers', () => {
+  const endpoint = 'https://collector.example/v1/traces'
+  assert.equal(readConfig({}).traces, undefined)
+  assert.deepEqual(
+    readConfig({
+      BONDED_TRACES_ENDPOINT: endpoint,
+      BONDED_TRACES_HEADERS: 'authorization=Bearer a=b, x-tenant=7',
+      BONDED_TRACES_RATIO: '0.25',
+    }).traces,
+    { endpoint, headers: { authorization: 'Bearer a=b', 'x-tenant': '7' }, ratio: 0.25 },
+  )
+  const wrong = {
+    BONDED_TRACES_ENDPOINT: [
+      'collector',
+      'ftp://collector.example',
+      'https://user:secret@c.example',
+    ],
+    BONDED_TRACES_HEADERS: ['authorization', '=x', 'a=b\r\nc: d'],
+    BONDED_TRACES_RATIO: ['2', '-1', 'half', ''],
+  }
+  for (const [name, values] of Object.entries(wrong))
+    for (const value of values) assert.throws(() => readConfig({ [name]: value }), /TRACES/, value)
+})

@@ -8,6 +8,7 @@ import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
 import type { Meter } from '../ports/meter.ts'
+import type { Tracer } from '../ports/tracer.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import { VERSION } from '../version.ts'
 import { closeService, type ComposedService, composeService } from '../compose.ts'
@@ -24,6 +25,7 @@ interface ServiceParts {
   readonly waitForLockMs?: number
   /** Only a service that listens needs these. */
   readonly meter?: Meter
+  readonly tracer?: Tracer
   readonly carrier?: CarrierProvider
   readonly passportTrust?: PassportTrust
   readonly log?: Logger

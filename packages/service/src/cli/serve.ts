@@ -14,6 +14,8 @@ import type { HostedScript, ScriptSource } from '../http/hosted-script.ts'
 import type { LoadPhonePage } from '../http/phone-page.ts'
 import { openLog } from '../log.ts'
 import type { Meter } from '../ports/meter.ts'
+import type { Tracer } from '../ports/tracer.ts'
+import type { TraceSettings } from '../trace-settings.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../compose.ts'
@@ -64,9 +66,12 @@ export async function serve(
     config.metricsPort === undefined
       ? undefined
       : started.use(await openFigures({ host: config.metricsHost, port: config.metricsPort }))
+  const traces =
+    config.traces === undefined ? undefined : started.use(await openTraces(config.traces, log))
   const carrier = config.carriers.length === 0 ? undefined : await carrierOf(config.carriers)
   const service = openService(config, {
     ...(figures && { meter: figures.meter }),
+    ...(traces && { tracer: traces.tracer }),
     ...(carrier && { carrier }),
     passportTrust,
     log,
@@ -126,6 +131,30 @@ async function carrierOf(carriers: readonly CarrierSettings[]): Promise<CarrierP
   // Loaded here, because a service without carriers does not need the library.
   const { camaraCarrier } = await import('../adapters/carrier/camara.ts')
   return camaraCarrier(carriers, { clock: systemClock })
+}
+
+/** The tracer, and the exporter that sends its spans until the end. */
+async function openTraces(
+  { endpoint, headers, ratio }: TraceSettings,
+  log: ReturnType<typeof openLog>,
+): Promise<{ readonly tracer: Tracer } & AsyncDisposable> {
+  // Loaded here, because a service without traces does not need them.
+  const { OtlpExporter } = await import('../adapters/tracing/otlp-exporter.ts')
+  const { otlpTracer } = await import('../adapters/tracing/otlp-tracer.ts')
+  const exporter = new OtlpExporter({
+    endpoint,
+    headers,
+    version: VERSION,
+    resource: [
+      { key: 'service.name', value: { stringValue: 'bonded' } },
+      { key: 'service.version', value: { stringValue: VERSION } },
+    ],
+    onFailure: (failure) => log.warn({ err: failure }, 'the trace collector does not accept spans'),
+  })
+  return {
+    tracer: otlpTracer({ add: (span) => exporter.add(span), ratio }),
+    [Symbol.asyncDispose]: () => exporter[Symbol.asyncDispose](),
+  }
 }
 
 /** The meter, and the listener that serves it. */

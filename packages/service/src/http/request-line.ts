@@ -16,6 +16,7 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { Caller } from '../operations/service.ts'
 import type { Random } from '../ports/keyring.ts'
 import type { Meter, RouteName } from '../ports/meter.ts'
+import type { Tracer, TraceParent } from '../ports/tracer.ts'
 
 /**
  * The log line of a request. It contains only ids, words of closed lists and numbers, so it cannot
@@ -25,6 +26,8 @@ export interface RequestLine {
   readonly requestId: RequestId
   /** The trace id of the caller's `traceparent`, which links its traces to this line. */
   readonly traceId?: string | undefined
+  /** Read only if traces are enabled, for the span of the caller's `traceparent`. */
+  readonly headers?: IncomingHttpHeaders | undefined
   readonly method: string | undefined
   /** The route's template, never the path. */
   readonly route: string
@@ -44,12 +47,27 @@ export type LogRequest = (line: RequestLine, name: RouteName) => void
  * Writes the lines itself, in pino's form and to pino's stream: all lines have the same members, so
  * pino's loop over unknown members would cost four times as much.
  */
-export function requestLogger(log: Logger, meter: Meter): LogRequest {
+export function requestLogger(
+  log: Logger,
+  { meter, tracer }: { readonly meter: Meter; readonly tracer?: Tracer | undefined },
+): LogRequest {
   const stream = (log as unknown as { readonly [symbols.streamSym]: DestinationStream })[
     symbols.streamSym
   ]
   return (
-    { requestId, traceId, method, route, status, refusal, ms, caller, tenantId, sessionId },
+    {
+      requestId,
+      traceId,
+      headers,
+      method,
+      route,
+      status,
+      refusal,
+      ms,
+      caller,
+      tenantId,
+      sessionId,
+    },
     name,
   ) => {
     // An explicit list is faster than a spread at every request. JSON omits undefined members.
@@ -71,6 +89,19 @@ export function requestLogger(log: Logger, meter: Meter): LogRequest {
       stream.write(`{"level":"info","time":"${iso(Date.now())}",${members},"msg":"request"}\n`)
     }
     meter.answered({ route: name, ms, reason: refusal?.reason })
+    tracer?.answered({
+      requestId,
+      name,
+      route,
+      method,
+      status,
+      ms,
+      reason: refusal?.reason,
+      caller,
+      tenantId,
+      sessionId,
+      parent: traceId === undefined ? undefined : traceParentOf(headers),
+    })
   }
 }
 
@@ -87,10 +118,17 @@ export function requestIdOf(headers: IncomingHttpHeaders, random: Random): Reque
 
 /** W3C Trace Context: version, trace id, parent id, flags. Later versions may append fields. */
 const TRACEPARENT =
-  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 
 export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefined {
   return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined
+}
+
+function traceParentOf(headers: IncomingHttpHeaders | undefined): TraceParent | undefined {
+  const [, traceId = '', spanId = '', flags = ''] =
+    TRACEPARENT.exec(String(headers?.traceparent)) ?? []
+  if (traceId === '') return undefined
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
 /** Logs every request that fastify answers. */
@@ -103,6 +141,7 @@ export function logRequests(app: FastifyInstance, logRequest: LogRequest): void 
     const line: RequestLine = {
       requestId: request.id as RequestId,
       traceId: traceIdOf(request.headers),
+      headers: request.headers,
       method: request.method,
       route: url ?? 'unmatched',
       status: reply.statusCode,

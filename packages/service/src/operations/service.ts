@@ -12,14 +12,18 @@ import type { Meter } from '../ports/meter.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
 import type { PassportVerifier } from '../ports/passports.ts'
+import type { Tracer } from '../ports/tracer.ts'
 import type { Cause, Store } from '../ports/store.ts'
 import type { PublishableKey, ServerCredential } from '../ports/tenant-table.ts'
+import { tracedService } from './trace-parts.ts'
 
 /** What every operation works with. */
 export interface Service {
   readonly store: Store
   readonly bus: Bus
   readonly meter: Meter
+  /** Undefined where traces are disabled. */
+  readonly tracer?: Tracer | undefined
   readonly clock: Clock
   readonly keys: Keyring
   readonly random: Random
@@ -104,7 +108,10 @@ export function keyIdOf(caller: Caller): string | null {
 
 /** Returns the service for one request: the events that it stores name their cause. */
 export function serviceDuring(service: Service, cause: Cause): Service {
-  return { ...service, store: service.store.during(cause) }
+  const during = { ...service, store: service.store.during(cause) }
+  return service.tracer === undefined
+    ? during
+    : tracedService(during, service.tracer, cause.requestId)
 }
 
 /** The session's nonces, under the root key it was made with. */

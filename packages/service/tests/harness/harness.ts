@@ -25,6 +25,7 @@ import type { Scope, Tenant } from '../../src/domain/tenant.ts'
 import { type AppLinks, NO_APP_LINKS } from '../../src/operations/service.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { Meter } from '../../src/ports/meter.ts'
+import type { Tracer } from '../../src/ports/tracer.ts'
 import { parseAddresses, type TrustedProxies } from '../../src/http/client-address.ts'
 import type { ScriptSource } from '../../src/http/hosted-script.ts'
 import type { CarrierProvider } from '../../src/ports/carrier.ts'
@@ -86,6 +87,7 @@ export interface HarnessOptions {
   /** 180 days by default. */
   readonly deviceTokenTtlMs?: number
   readonly meter?: Meter
+  readonly tracer?: Tracer
   /** Optional. Omit it to disable carrier checks. It gets the test clock. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
   readonly passportTrust?: PassportTrust
@@ -136,6 +138,7 @@ export async function harness(options: HarnessOptions = {}) {
         options.attestation?.(clock) ??
         createAttestation(NO_APPS, { origin: publicOrigin, clock, fetch: rejectFetch }),
       ...(options.meter ? { meter: options.meter } : {}),
+      ...(options.tracer ? { tracer: options.tracer } : {}),
       ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
       ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
     })
