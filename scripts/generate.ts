@@ -237,8 +237,8 @@ function cell(text: string): string {
 
 function storage(): string {
   const steps = MIGRATIONS.map(
-    ({ number, name, statements }) =>
-      `## Step ${number}: ${name}\n\n\`\`\`sql\n${statements.map((statement) => `${statement.replaceAll(/\n\s+/g, '\n  ')};`).join('\n')}\n\`\`\`\n`,
+    ({ number, name, statements, postgres }) =>
+      `## Step ${number}: ${name}\n\n${postgres === undefined ? '' : 'On PostgreSQL only:\n\n'}\`\`\`sql\n${(postgres ?? statements).map((statement) => `${statement.replaceAll(/\n\s+/g, '\n  ')};`).join('\n')}\n\`\`\`\n`,
   )
   return `${NOTE}# Storage\n\nTimes are milliseconds since the epoch. Credentials and device tokens are SHA-256 hashes. Nonces, completion secrets and watch tokens are derived from the root key and not stored; the one exception is the nonce that a phone has claimed, which no other phone can use.\n\n${steps.join('\n')}`
 }

@@ -11,12 +11,12 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { batchesOf, FUZZ_SECONDS, filesOf, type Tier, TIERS } from './tiers.ts'
+import { batchesOf, FUZZ_SECONDS, filesRunBy, type Tier, TIERS } from './tiers.ts'
 
 /**
- * `npm test`, `npm run test:e2e`, `npm run test:app`, `npm run test:soak`: runs the files of one
- * tier (`tiers.ts`), after installing a browser where possible. Passes other arguments to the
- * runner, so that `npm test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
+ * `npm test`, `npm run test:e2e`, `npm run test:postgres`, `npm run test:app`,
+ * `npm run test:soak`: runs the files of one tier (`tiers.ts`), after installing a browser where
+ * possible. Passes other arguments to the runner, so that `npm test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const BROWSERS = [
@@ -47,6 +47,7 @@ const folder = mkdtempSync(
 const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesToRun(tier)
 const { TEST_TOTALS } = process.env
 const totalsBefore = totalsWritten()
+const postgres = tier === 'postgres' ? await startServer() : {}
 const run = spawnSync(
   process.execPath,
   // Two processes at once: each may start a browser, and small machines have two cores.
@@ -70,6 +71,7 @@ const run = spawnSync(
       // A short file spends most of its time on type stripping and compiling.
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/tests'),
       TMPDIR: folder,
+      ...postgres,
       ...process.env,
       NODE_OPTIONS: '--conditions=@bonded/source',
     },
@@ -83,7 +85,7 @@ if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
 
 /** The files of a tier. Fast tests share processes, so theirs are batches that import them. */
 function filesToRun(of: Tier): readonly string[] {
-  if (of !== 'test') return filesOf(of)
+  if (of !== 'test') return filesRunBy(of)
   const batchModule = pathToFileURL(resolve(import.meta.dirname, 'batch.ts')).href
   return batchesOf(of).map((batch, index) => {
     const file = join(folder, `batch-${index + 1}.mjs`)
@@ -91,6 +93,18 @@ function filesToRun(of: Tier): readonly string[] {
     writeFileSync(file, `import { runBatch } from '${batchModule}'\nawait runBatch(${names})\n`)
     return file
   })
+}
+
+/** Starts one PostgreSQL server for all files. It ends with this process. */
+async function startServer(): Promise<Readonly<Record<string, string>>> {
+  const { startPostgres } = await import('../packages/service/tests/harness/postgres.ts')
+  const { port } = await startPostgres()
+  return {
+    TEST_STORE: 'postgres',
+    TEST_POSTGRES_URL: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    // The nightly run on SQLite has many more.
+    PRESSURE_RACES: '5',
+  }
 }
 
 function hasRamDisk(): boolean {

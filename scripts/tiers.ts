@@ -4,7 +4,7 @@ import { matchesGlob, resolve } from 'node:path'
 const ROOT = resolve(import.meta.dirname, '..')
 
 /** `test` contains every file that no pattern of another tier matches. */
-export const TIERS = ['test', 'e2e', 'app', 'soak'] as const
+export const TIERS = ['test', 'e2e', 'postgres', 'app', 'soak'] as const
 export type Tier = (typeof TIERS)[number]
 
 /** Every test file of the repository is in one of these folders. */
@@ -23,7 +23,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   e2e: [
     'examples/demo/tests/scenarios.test.ts',
     'packages/phone-page/tests/*.test.ts',
-    'packages/service/tests/adapters/sql/{full-disk,postgres-server}.test.ts',
+    'packages/service/tests/adapters/sql/full-disk.test.ts',
     'packages/service/tests/cli/beside-a-service.test.ts',
     'packages/service/tests/cli/cli.test.ts',
     'packages/service/tests/cli/command-tree.test.ts',
@@ -38,6 +38,8 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'tests/pack/*.test.ts',
     'tests/deploy/*.test.ts',
   ],
+  /** Start PostgreSQL. This tier also runs the files of `ON_POSTGRES`. */
+  postgres: ['packages/service/tests/adapters/sql/postgres/*.test.ts'],
   /** Installs Expo, and bundles the example app. */
   app: ['examples/phone-app/tests/build.test.ts'],
   /** Many random histories, inputs and mutants; kills and bursts. */
@@ -53,8 +55,29 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   ],
 }
 
+/** The files of other tiers that the tier `postgres` runs again, with the service on PostgreSQL. */
+export const ON_POSTGRES: readonly string[] = [
+  'packages/service/tests/channel/{browser-key,channel}.test.ts',
+  'packages/service/tests/http/{create-limits,credential-matrix,credentials,key-scope}.test.ts',
+  'packages/service/tests/http/{logos,one-answer,poll}.test.ts',
+  'packages/service/tests/operations/{attest,attest-rules,cancel-session,challenge}.test.ts',
+  'packages/service/tests/operations/{create-session,device-token-expiry}.test.ts',
+  'packages/service/tests/operations/{lifecycle,min-key-age}.test.ts',
+  'packages/service/tests/operations/{network-note,record-containment,register-device}.test.ts',
+  'packages/service/tests/operations/{rotate-device-token,states,step-up}.test.ts',
+  'packages/service/tests/operations/{subject-keys,timeline}.test.ts',
+  'packages/service/tests/adapters/sql/table-contract.test.ts',
+  'tests/pressure/{idempotency,races}.test.ts',
+]
+
 /** Seconds that each fuzzed verifier runs. */
-export const FUZZ_SECONDS: Readonly<Record<Tier, number>> = { test: 1, e2e: 1, app: 1, soak: 20 }
+export const FUZZ_SECONDS: Readonly<Record<Tier, number>> = {
+  test: 1,
+  e2e: 1,
+  postgres: 1,
+  app: 1,
+  soak: 20,
+}
 
 /** The test files of a tier, by path from the root. */
 export function filesOf(tier: Tier): readonly string[] {
@@ -75,6 +98,12 @@ export function batchesOf(tier: Tier): readonly (readonly string[])[] {
     else last.push(file)
   }
   return batches
+}
+
+/** The test files that a run of the tier executes, by path from the root. */
+export function filesRunBy(tier: Tier): readonly string[] {
+  const again = tier === 'postgres' ? globSync([...ON_POSTGRES], { cwd: ROOT }) : []
+  return [...filesOf(tier), ...again].toSorted()
 }
 
 /** The tiers of a test file. The table is wrong unless this is exactly one. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
 import { matchesGlob, resolve } from 'node:path'
 import { test } from 'node:test'
-import { filesOf, SLOW, TIERS, tiersOf } from '../scripts/tiers.ts'
+import { filesOf, ON_POSTGRES, SLOW, TIERS, tiersOf } from '../scripts/tiers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const EVERY_FILE = globSync('**/*.test.{ts,js,mjs}', {
@@ -17,8 +17,8 @@ test('every test file is in exactly one tier', () => {
   for (const file of EVERY_FILE) assert.equal(tiersOf(file).length, 1, file)
 })
 
-test('every pattern of a slow tier matches a file', () => {
-  for (const pattern of Object.values(SLOW).flat())
+test('every pattern of a slow tier and of the tests on PostgreSQL matches a file', () => {
+  for (const pattern of [...Object.values(SLOW).flat(), ...ON_POSTGRES])
     assert.ok(
       EVERY_FILE.some((file) => matchesGlob(file, pattern)),
       pattern,

@@ -80,6 +80,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'node:sqlite',
     'node:worker_threads',
     'openid-client',
+    'pg',
     'prom-client',
   ],
   [`${SERVICE}/http`]: [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import type { SessionId, TimelineEntry } from '@bonded/contract'
 import type { Service } from '../../packages/service/src/operations/service.ts'
+import { runSql } from '../../packages/service/tests/harness/postgres.ts'
 import { linearize } from './linearizability.ts'
 import type { History } from './recorder.ts'
 import { NEW_SESSION, sessionModel } from './session-model.ts'
@@ -46,27 +47,36 @@ export function checkFile(databaseFile: string): void {
   using database = new DatabaseSync(databaseFile, { readOnly: true })
   const figure = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   assert.equal(figure('pragma quick_check'), 'ok')
-  const events =
-    'from session_event where session_event.session_key = session.session_key and session_event.seq is not null'
-  assert.equal(
-    figure(`select count(*) from session where seq <> (select count(*) ${events})`),
-    0,
-    'one event for each step of seq',
-  )
-  const last = `select state || coalesce(hint, '') ${events} order by seq desc limit 1`
-  assert.equal(
-    figure(`select count(*) from session where state || coalesce(hint, '') <> (${last})`),
-    0,
-    'every session has the state of its last event',
-  )
-  assert.equal(
-    figure(
-      'select count(*) from session_event where session_key not in (select session_key from session)',
-    ),
-    0,
-    'no event without its session',
-  )
+  for (const [sql, fact] of COUNTS_OF_ERRORS) assert.equal(figure(sql), 0, fact)
 }
+
+/** Checks a PostgreSQL database in the same way. */
+export async function checkDatabase(url: string): Promise<void> {
+  for (const [sql, fact] of COUNTS_OF_ERRORS) {
+    const [row] = await runSql(url, sql)
+    assert.equal(Number(Object.values(row ?? {})[0]), 0, fact)
+  }
+}
+
+const EVENTS = `from session_event
+  where session_event.session_key = session.session_key and session_event.seq is not null`
+const LAST_EVENT = `select state || coalesce(hint, '') ${EVENTS} order by seq desc limit 1`
+
+/** Each statement counts rows that contradict the fact. */
+const COUNTS_OF_ERRORS: readonly (readonly [sql: string, fact: string])[] = [
+  [
+    `select count(*) from session where seq <> (select count(*) ${EVENTS})`,
+    'one event for each step of seq',
+  ],
+  [
+    `select count(*) from session where state || coalesce(hint, '') <> (${LAST_EVENT})`,
+    'every session has the state of its last event',
+  ],
+  [
+    'select count(*) from session_event where session_key not in (select session_key from session)',
+    'no event without its session',
+  ],
+]
 
 /** The entries that are events, numbered 1, 2, 3, … without a gap. */
 export function eventsOf(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {

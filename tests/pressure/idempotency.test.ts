@@ -1,26 +1,32 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
+import { testDatabase } from '../../packages/service/tests/harness/test-database.ts'
 import { choose, pause } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
 import { addShop, run, workFolder } from './running.ts'
 
-const KEYS = 1_000
+const KEYS = 2 * Number(process.env.PRESSURE_RACES ?? 500)
 /**
  * Callers that send the same key at once: an impatient backend, its load balancer, and its second
  * node.
  */
 const CALLERS = 6
 /** Storms in progress at once. */
-const BATCH = 20
+const BATCH = Math.min(20, KEYS)
 
 const folder = workFolder()
 const clock = new TestClock()
-const running = await run({ databaseFile: folder.databaseFile, clock })
-const exchange = exchangeWith(() => running.port)
+const postgres = await testDatabase()
+const parts = { databaseFile: folder.databaseFile, clock, postgres }
+const running = await run(parts)
+// On PostgreSQL a second node works on the same keys. Each call goes to one of them.
+const nodes = postgres === undefined ? [running] : [running, await run(parts)]
+const exchange = exchangeWith(() => choose(nodes).port)
 after(async () => {
   exchange[Symbol.dispose]()
-  await running[Symbol.asyncDispose]()
+  for (const node of nodes) await node[Symbol.asyncDispose]()
+  await postgres?.drop()
   folder[Symbol.dispose]()
 })
 const shop = await addShop(running.service)
@@ -37,7 +43,7 @@ const create = (key: string, body: object) =>
 const storedSessions = async () =>
   (
     await running.service.store.read((tables) =>
-      tables.sessions.list({ tenantId: tenant.id, limit: 10 * KEYS }),
+      tables.sessions.list({ tenantId: tenant.id, limit: 20_000 }),
     )
   ).length
 

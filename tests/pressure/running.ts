@@ -25,6 +25,7 @@ import {
   composeService,
 } from '../../packages/service/src/compose.ts'
 import { newKey, type TestPhone } from '../../packages/service/tests/harness/phone.ts'
+import type { TestDatabase } from '../../packages/service/tests/harness/test-database.ts'
 import { NO_SCRIPT } from '../../packages/service/tests/harness/no-script.ts'
 import type { Exchange } from './exchange.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
@@ -76,20 +77,24 @@ export interface Parts {
   readonly databaseFile: string
   readonly clock: Clock
   readonly rootKeys?: readonly RootKey[]
+  /** Replaces the file. */
+  readonly postgres?: TestDatabase | undefined
   /** Wraps or replaces a port of the service. */
   readonly rewire?: (service: ComposedService) => ComposedService
 }
 
 /** The service as composed in production, listening. It builds its log lines and discards them. */
-export function run({
+export async function run({
   databaseFile,
   clock,
   rootKeys = [ROOT_KEY],
   rewire = (service) => service,
+  postgres,
 }: Parts): Promise<RunningService> {
   const service = rewire(
     composeService({
       databaseFile,
+      ...(postgres && { openStore: await postgres.openStore(clock.now(), rootKeys) }),
       rootKeys,
       settings: SETTINGS,
       clock,

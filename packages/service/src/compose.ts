@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { localBus } from './adapters/bus/local-bus.ts'
 import { noCarrier } from './adapters/carrier/none.ts'
 import { keyringOf } from './adapters/keys/keyring.ts'
+import type { OpenStore } from './adapters/sql/postgres/open-postgres.ts'
 import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
@@ -32,6 +33,8 @@ import type { Tracer } from './ports/tracer.ts'
 
 export interface ServiceDependencies {
   readonly databaseFile: string
+  /** Opens another store than SQLite at `databaseFile`. */
+  readonly openStore?: OpenStore
   readonly rootKeys: readonly RootKey[]
   readonly settings: Settings
   readonly clock: Clock
@@ -57,6 +60,7 @@ export interface ComposedService extends Service {
 export function composeService(dependencies: ServiceDependencies): ComposedService {
   const {
     databaseFile,
+    openStore,
     rootKeys,
     settings,
     clock,
@@ -68,16 +72,18 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     passportTrust = NO_PASSPORT_TRUST,
   } = dependencies
   const startedAt = clock.now()
-  migrate(databaseFile, startedAt)
+  if (openStore === undefined) migrate(databaseFile, startedAt)
   const bus = localBus()
   const keys = keyringOf(rootKeys)
   return {
-    store: new SqliteStore(databaseFile, {
-      bus,
-      meter,
-      idKeys: keys.idKeys,
-      ...(waitForLockMs === undefined ? {} : { waitForLockMs }),
-    }),
+    store:
+      openStore?.({ bus, meter }) ??
+      new SqliteStore(databaseFile, {
+        bus,
+        meter,
+        idKeys: keys.idKeys,
+        ...(waitForLockMs === undefined ? {} : { waitForLockMs }),
+      }),
     bus,
     meter,
     tracer,

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { type BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
 import { QR_CONTENTS, type QrContent } from '@bonded/contract'
+import type { PostgresSettings } from './adapters/sql/postgres/connections.ts'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from './adapters/attestation/trusted-phones.ts'
 import {
@@ -13,6 +14,7 @@ import {
 import { DEVICE_TOKEN_TTL_DAYS } from './domain/lifetimes.ts'
 import { type Limits, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseAddresses, parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
+import { readDatabaseConfig } from './database-config.ts'
 import { parseCarriers } from './carriers-file.ts'
 import type { AppLinks } from './operations/service.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
@@ -41,7 +43,10 @@ export interface Config {
   readonly publicOrigin: string
   readonly port: number
   readonly host: string
+  /** The SQLite file; empty with PostgreSQL. */
   readonly databaseFile: string
+  /** The PostgreSQL database; undefined with SQLite. */
+  readonly postgres: PostgresSettings | undefined
   /** As given; undefined where the data folder holds it. */
   readonly rootKeys: string | undefined
   readonly appScheme: string
@@ -144,9 +149,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   const namedCscaDir = given('BONDED_CSCA_DIR')
   if (namedCscaDir !== undefined && !existsSync(namedCscaDir)) wrong('BONDED_CSCA_DIR')
   const cscaDir = namedCscaDir ?? `${dataDir}/csca`
-  const databaseUrl = given('BONDED_DATABASE_URL') ?? `sqlite:${dataDir}/bonded.db`
-  const databaseFile = /^sqlite:(.+)$/.exec(databaseUrl)?.[1]
-  if (databaseFile === undefined) wrong('BONDED_DATABASE_URL')
+  const { databaseFile, postgres } = readDatabaseConfig({ dataDir, given, wrong })
   const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'
   if (!/^[a-z][a-z0-9+.-]*$/.test(appScheme)) wrong('BONDED_APP_SCHEME')
   const qrContent = QR_CONTENTS.find(
@@ -238,7 +241,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
     publicOrigin,
     port: Number(port),
     host: given('BONDED_HOST') ?? '127.0.0.1',
-    databaseFile: databaseFile ?? '',
+    databaseFile,
+    postgres,
     rootKeys,
     appScheme,
     qrContent: qrContent ?? 'app_scheme',
@@ -285,9 +289,12 @@ export function chosenSettings(
   })
 }
 
-/** A URL without its password. */
+/** A URL without its password, and without parameters where it could have one. */
 function withoutPassword(address: string): string {
-  return address.replace(/(:\/\/[^/@:]*):[^/@]*@/, '$1:***@')
+  // Up to the last @, because a password can contain characters that a URL must encode.
+  return address
+    .replace(/(:\/\/[^/@:]*):.*@/, '$1:***@')
+    .replace(/^(postgres(?:ql)?:.*?[?&]password=)[^&]*/, '$1***')
 }
 
 /**

@@ -149,6 +149,8 @@ export class SessionBroadcaster implements Disposable {
       !this.#reading &&
       [...this.#sockets.values()].every((sentSeq) => sentSeq >= seq - 1)
     if (!upToDate) return this.#refresh()
+    // Two changes that were committed at the same time may arrive in either order.
+    if (change.session.seq < this.#session.seq) return
     this.#session = change.session
     this.#sendEvents([change.event])
   }

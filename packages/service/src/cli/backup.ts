@@ -3,6 +3,7 @@ import { writeBackup } from '../adapters/backup/backup-file.ts'
 import { dumpSqlite } from '../adapters/backup/sqlite-backup.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { readConfig } from '../config.ts'
+import { OperatorError } from '../operations/admin/operator-error.ts'
 import { VERSION } from '../version.ts'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
@@ -17,6 +18,10 @@ export function backupCommand(): Command {
     .addOption(jsonOption())
     .action(async (file: string, options: Options) => {
       const config = readConfig(process.env, options)
+      if (config.postgres !== undefined)
+        throw new OperatorError(
+          'bonded backup copies a SQLite file. Back up a PostgreSQL database with pg_dump or pg_basebackup, and store the root keys apart from it',
+        )
       const manifest = await writeBackup(
         file,
         {

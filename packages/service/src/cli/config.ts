@@ -13,10 +13,12 @@ export function configCommand(): Command {
     .description('Check the configuration and report every mistake (read-only)')
     .addOption(jsonOption())
     .action((options: Options) => {
-      const { rootKeys, environment, publicOrigin, databaseFile } = readConfig(process.env, options)
+      const config = readConfig(process.env, options)
+      const { rootKeys, environment, publicOrigin } = config
+      const database = config.postgres?.address.shown ?? config.databaseFile
       if (rootKeys !== undefined) parseRootKeys(rootKeys)
       print(options, { ok: true, environment }, [
-        `The configuration is valid: ${environment}, ${publicOrigin}, ${databaseFile}.`,
+        `The configuration is valid: ${environment}, ${publicOrigin}, ${database}.`,
       ])
     })
   command

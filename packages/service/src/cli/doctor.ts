@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
-import { migrationStates } from '../adapters/sql/migrate.ts'
+import type { MigrationState } from '../adapters/sql/migrate.ts'
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing, StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { MIN_FREE_BYTES } from '../adapters/sql/sqlite-store.ts'
@@ -13,6 +13,7 @@ import { type Config, readConfig } from '../config.ts'
 import { OperatorError } from '../operations/admin/operator-error.ts'
 import { jsonOption } from './arguments.ts'
 import { explain } from './explain.ts'
+import { stepsOf } from './migrate.ts'
 import type { Options } from './open.ts'
 import { print } from './output.ts'
 
@@ -84,19 +85,24 @@ function checkRootKeys(config: Config): string {
   return `Active key: ${active}. Verification only: ${others.join(', ')}.`
 }
 
-function checkDatabase({ databaseFile }: Config): string {
+async function checkDatabase(config: Config): Promise<string> {
+  const { databaseFile, postgres } = config
+  if (postgres !== undefined)
+    return `${postgres.address.shown} is usable. ${schemaOf(await stepsOf(config))}`
   if (!existsSync(databaseFile)) return `No database yet. The first start creates ${databaseFile}.`
   quickCheck(databaseFile)
-  const pending = migrationStates(databaseFile).filter(({ appliedAt }) => appliedAt === null)
-  const schema =
-    pending.length === 0
-      ? 'The schema is current.'
-      : `${pending.length} migrations are pending; the next start applies them.`
-  return `Database integrity check passed for ${databaseFile}. ${schema}`
+  return `Database integrity check passed for ${databaseFile}. ${schemaOf(await stepsOf(config))}`
 }
 
-async function checkDisk({ databaseFile }: Config): Promise<string> {
-  let folder = dirname(databaseFile)
+function schemaOf(states: readonly MigrationState[]): string {
+  const pending = states.filter(({ appliedAt }) => appliedAt === null)
+  return pending.length === 0
+    ? 'The schema is current.'
+    : `${pending.length} migrations are pending; the next start applies them.`
+}
+
+async function checkDisk({ databaseFile, dataDir, postgres }: Config): Promise<string> {
+  let folder = postgres === undefined ? dirname(databaseFile) : dataDir
   while (!existsSync(folder)) folder = dirname(folder)
   const { bavail, bsize } = await statfs(folder)
   const free = `${Math.floor((bavail * bsize) / BYTES_PER_MIB)} MiB free in ${folder}`
@@ -135,7 +141,9 @@ async function checkService(config: Config): Promise<string> {
   return `No service is running. ${host}:${port} is free.`
 }
 
-function isServed({ databaseFile }: Config): boolean {
+function isServed({ databaseFile, postgres }: Config): boolean {
+  // No lock tells which nodes run on PostgreSQL.
+  if (postgres !== undefined) return false
   // Taking the lock creates its file, so it is tried only where a service has created it.
   if (!existsSync(`${databaseFile}.lock`)) return false
   try {

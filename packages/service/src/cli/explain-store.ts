@@ -14,6 +14,10 @@ const WHAT: Readonly<Record<StoreFailure, (where: string, detail: string) => str
   not_a_database: (where) => `${where} is not a SQLite database. The file was not changed.`,
   damaged: (where, detail) => `${where} is damaged (${detail}). The file was not changed.`,
   input_output: (where, detail) => `Reading or writing ${where} failed (${detail}).`,
+  unreachable: (where, detail) => `${where} cannot be reached (${detail}).`,
+  busy: (where, detail) => `${where} lacks time or resources (${detail}). Nothing was changed.`,
+  rejected: (where, detail) => `${where} rejects this user (${detail}). Nothing was changed.`,
+  unsuitable: (_where, detail) => detail,
 }
 
 const REMEDY: Readonly<Record<StoreFailure, string>> = {
@@ -27,4 +31,9 @@ const REMEDY: Readonly<Record<StoreFailure, string>> = {
   damaged:
     'Restore a backup, or copy the file and recover what is readable: sqlite3 copy.db .recover | sqlite3 new.db.',
   input_output: 'Check the disk and the system log first, and make a copy of the file.',
+  unreachable:
+    'Check that the server runs, and the host, port and certificate in BONDED_DATABASE_URL.',
+  busy: 'Check the load and the connections of the server, and try again.',
+  rejected: 'Check the user, the password and the database in BONDED_DATABASE_URL.',
+  unsuitable: 'Nothing was changed.',
 }

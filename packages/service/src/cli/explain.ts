@@ -31,6 +31,10 @@ const DATABASE_CODES: Readonly<Record<StoreFailure, string>> = {
   not_a_database: 'not_a_database',
   damaged: 'database_damaged',
   input_output: 'database_io_error',
+  unreachable: 'database_unreachable',
+  busy: 'database_busy',
+  rejected: 'database_access_denied',
+  unsuitable: 'database_unsuitable',
 }
 
 /**

@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '../adapters/clock/system-clock.ts'
-import { migrate, migrationStates } from '../adapters/sql/migrate.ts'
-import { readConfig } from '../config.ts'
+import { migrate, migrationStates, type MigrationState } from '../adapters/sql/migrate.ts'
+import { type Config, readConfig } from '../config.ts'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, table } from './output.ts'
@@ -15,10 +15,8 @@ export function migrateCommand(): Command {
     .command('up')
     .description('Apply all pending migrations in one transaction')
     .addOption(jsonOption())
-    .action((options: Options) => {
-      const { databaseFile } = readConfig(process.env, options)
-      mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
-      const applied = migrate(databaseFile, systemClock.now())
+    .action(async (options: Options) => {
+      const applied = await applySteps(readConfig(process.env, options))
       print(
         options,
         { applied },
@@ -31,9 +29,8 @@ export function migrateCommand(): Command {
     .command('status')
     .description('List all migrations and when each was applied')
     .addOption(jsonOption())
-    .action((options: Options) => {
-      const { databaseFile } = readConfig(process.env, options)
-      const states = migrationStates(databaseFile)
+    .action(async (options: Options) => {
+      const states = await stepsOf(readConfig(process.env, options))
       print(
         options,
         states.map(({ number, name, appliedAt }) => ({ number, name, applied_at: appliedAt })),
@@ -49,4 +46,27 @@ export function migrateCommand(): Command {
       )
     })
   return command
+}
+
+async function applySteps({ databaseFile, postgres }: Config): Promise<readonly string[]> {
+  const now = systemClock.now()
+  if (postgres !== undefined) {
+    // Loaded here, because a command on SQLite does not need it.
+    const { withConnections } = await import('../adapters/sql/postgres/open-postgres.ts')
+    const { migratePostgres } = await import('../adapters/sql/postgres/postgres-migrate.ts')
+    return withConnections(postgres, (connections) => migratePostgres(connections, now))
+  }
+  mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
+  return migrate(databaseFile, now)
+}
+
+/** Every step of this program, and when it was applied to the configured database. */
+export async function stepsOf({
+  databaseFile,
+  postgres,
+}: Pick<Config, 'databaseFile' | 'postgres'>): Promise<readonly MigrationState[]> {
+  if (postgres === undefined) return migrationStates(databaseFile)
+  const { withConnections } = await import('../adapters/sql/postgres/open-postgres.ts')
+  const { postgresMigrationStates } = await import('../adapters/sql/postgres/postgres-migrate.ts')
+  return withConnections(postgres, postgresMigrationStates)
 }

@@ -1,9 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
+import { keyringOf } from '../adapters/keys/keyring.ts'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import type { PassportTrust } from '../adapters/attestation/passport/passport-trust.ts'
 import { createAttestation } from '../adapters/attestation/attestation.ts'
+import type { PostgresSettings } from '../adapters/sql/postgres/connections.ts'
+import type { OpenStore } from '../adapters/sql/postgres/open-postgres.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
@@ -31,12 +34,22 @@ interface ServiceParts {
   readonly log?: Logger
 }
 
-/** The service that the configuration describes, without listening. */
-export function openService(config: Config, given: ServiceParts = {}): ComposedService {
+/**
+ * Opens the service that the configuration describes, without listening.
+ *
+ * @throws {StoreError} if the database cannot be used
+ */
+export async function openService(
+  config: Config,
+  given: ServiceParts = {},
+): Promise<ComposedService> {
   const { log, ...parts } = given
-  mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
+  const { postgres, databaseFile } = config
+  if (postgres === undefined) mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
+  const openStore = postgres && (await storeOn(postgres, config))
   return composeService({
-    databaseFile: config.databaseFile,
+    databaseFile,
+    ...(openStore && { openStore }),
     rootKeys: rootKeysOf(config),
     settings: {
       publicOrigin: config.publicOrigin,
@@ -65,6 +78,13 @@ export function openService(config: Config, given: ServiceParts = {}): ComposedS
   })
 }
 
+async function storeOn(settings: PostgresSettings, config: Config): Promise<OpenStore> {
+  // Loaded here, because a service on SQLite does not need it.
+  const { openPostgres } = await import('../adapters/sql/postgres/open-postgres.ts')
+  const { idKeys } = keyringOf(rootKeysOf(config))
+  return openPostgres(settings, { now: systemClock.now(), idKeys })
+}
+
 /**
  * Runs `work` on the configured database and closes it. A service may be running on the same file.
  */
@@ -72,7 +92,9 @@ export async function withService<T>(
   options: SettingFlags,
   work: (service: Service) => Promise<T>,
 ): Promise<T> {
-  const service = openService(readConfig(process.env, options), { waitForLockMs: WAIT_FOR_LOCK_MS })
+  const service = await openService(readConfig(process.env, options), {
+    waitForLockMs: WAIT_FOR_LOCK_MS,
+  })
   try {
     return await work(service)
   } finally {

@@ -39,6 +39,10 @@ export function restoreCommand(): Command {
         throw new BackupError(
           `${file} is a backup of a PostgreSQL database, and BONDED_DATABASE_URL names a SQLite file. Set BONDED_DATABASE_URL to a PostgreSQL database.`,
         )
+      if (config.postgres !== undefined)
+        throw new BackupError(
+          `${file} is a backup of a SQLite file, and BONDED_DATABASE_URL names a PostgreSQL database. Set BONDED_DATABASE_URL to a file.`,
+        )
       mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
       // Held to the end, so that no service starts meanwhile.
       await using held = new StartedParts()
@@ -87,7 +91,7 @@ async function restoreFile({
   try {
     await extractPayload(file, manifest, copy)
     verifyCopy(copy)
-    const service = openService({ ...config, databaseFile: copy })
+    const service = await openService({ ...config, databaseFile: copy })
     let killed = 0
     try {
       if (options.keepLiveSessions !== true) killed = await endLiveSessions(service)

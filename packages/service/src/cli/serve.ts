@@ -51,16 +51,19 @@ export function serveCommand(): Command {
     })
 }
 
-/** Starts the configured service as the only one on its database, and writes `service.pid`. */
+/** Starts the configured service, on a file as the only one, and writes `service.pid`. */
 export async function serve(
   config: Config,
   log: ReturnType<typeof openLog>,
 ): Promise<RunningService> {
   await using started = new StartedParts()
-  for (const folder of [config.dataDir, dirname(config.databaseFile)])
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-  started.use(lockForServing(config.databaseFile))
-  quickCheck(config.databaseFile)
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  // Several nodes share a PostgreSQL database, but a file has one service.
+  if (config.postgres === undefined) {
+    mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
+    started.use(lockForServing(config.databaseFile))
+    quickCheck(config.databaseFile)
+  }
   const passportTrust = await trustIn(config.cscaDir)
   const figures =
     config.metricsPort === undefined
@@ -69,7 +72,7 @@ export async function serve(
   const traces =
     config.traces === undefined ? undefined : started.use(await openTraces(config.traces, log))
   const carrier = config.carriers.length === 0 ? undefined : await carrierOf(config.carriers)
-  const service = openService(config, {
+  const service = await openService(config, {
     ...(figures && { meter: figures.meter }),
     ...(traces && { tracer: traces.tracer }),
     ...(carrier && { carrier }),

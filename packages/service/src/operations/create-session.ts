@@ -132,7 +132,7 @@ function* storeOnce(
     }
   }
   if (yield* tables.sessions.create(session)) return accept(session)
-  if (key !== undefined) yield* tables.idempotency.release(session.tenantId, key)
+  if (key !== undefined) yield* tables.idempotency.release(session.tenantId, key, session.id)
   return undefined
 }
 
@@ -150,22 +150,23 @@ function* takeKey(
     rootKeyId: session.rootKeyId,
     session,
   }
-  if (yield* tables.idempotency.take(take)) return accept(session.id)
-
-  const row = yield* tables.idempotency.find(session.tenantId, key)
-  const earlier = row && (yield* tables.sessions.find(row.sessionId))
-  if (
-    row === undefined ||
-    earlier === undefined ||
-    !isReadable(earlier, session.createdAt) ||
-    !keys.holds(row.rootKeyId)
-  ) {
-    yield* tables.idempotency.release(session.tenantId, key)
-    yield* tables.idempotency.take(take)
-    return accept(session.id)
+  // Repeated only if another call released or took the key in between.
+  while (!(yield* tables.idempotency.take(take))) {
+    const row = yield* tables.idempotency.find(session.tenantId, key)
+    if (row === undefined) continue
+    const earlier = yield* tables.sessions.find(row.sessionId)
+    if (
+      earlier === undefined ||
+      !isReadable(earlier, session.createdAt) ||
+      !keys.holds(row.rootKeyId)
+    ) {
+      yield* tables.idempotency.release(session.tenantId, key, row.sessionId)
+      continue
+    }
+    const sameBody = keys.same(keys.bodyMac(row.rootKeyId, body), row.bodyMac)
+    return sameBody
+      ? accept(row.sessionId)
+      : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
   }
-  const sameBody = keys.same(keys.bodyMac(row.rootKeyId, body), row.bodyMac)
-  return sameBody
-    ? accept(row.sessionId)
-    : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
+  return accept(session.id)
 }

@@ -16,12 +16,13 @@ export function* loadAttempt(
   of: { id: SessionId; device: Device; nonce: string },
 ): Work<PhoneAttempt | undefined> {
   const { id, device, nonce } = of
+  // Read again, because an operator may have blocked the device since the request was
+  // authenticated. First, because that locks the device: of two copies of a call the later one
+  // must read the session as the earlier one has left it.
+  const current = yield* tables.devices.find(device.id)
   const session = yield* tables.sessions.find(id)
   if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
   const tenant = yield* tables.tenants.find(session.tenantId)
-  // Read again, because an operator may have blocked the device since the request was
-  // authenticated.
-  const current = yield* tables.devices.find(device.id)
   if (tenant === undefined || current === undefined) return undefined
   const { failures, subjectRef, continuity } = yield* tables.sessions.deviceStats(session, device)
   return {

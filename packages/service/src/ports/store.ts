@@ -82,6 +82,10 @@ export type StoreFailure =
   | 'not_a_database'
   | 'damaged'
   | 'input_output'
+  | 'unreachable'
+  | 'busy'
+  | 'rejected'
+  | 'unsuitable'
 
 /** The store could not be read or written. */
 export class StoreError extends Error {
@@ -341,8 +345,11 @@ export interface IdempotencyTable {
     tenantId: TenantId,
     key: string,
   ): Work<{ bodyMac: string; rootKeyId: string; sessionId: SessionId } | undefined>
-  /** Releases a key whose session can no longer be read, or was not created. */
-  release(tenantId: TenantId, key: string): Work<void>
+  /**
+   * Releases a key whose session can no longer be read, or was not created, unless another session
+   * has it by now.
+   */
+  release(tenantId: TenantId, key: string, sessionId: SessionId): Work<void>
   /** Deletes keys of sessions that were created by the instant, at most `limit`. @returns how many */
   purge(createdBy: Instant, limit: number): Work<number>
 }

@@ -33,6 +33,7 @@ import type { PassportVerifier } from '../../src/ports/passports.ts'
 import { LOG_OPTIONS } from '../../src/log.ts'
 import { composeService, startService } from '../../src/compose.ts'
 import { Canary } from './canary.ts'
+import { testDatabase } from './test-database.ts'
 import { type CallOptions, send } from './client.ts'
 import { checkReply } from './openapi-replies.ts'
 import {
@@ -111,6 +112,7 @@ export async function harness(options: HarnessOptions = {}) {
     { ...LOG_OPTIONS, level: 'info' },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   )
+  const postgres = await testDatabase()
   const { hosting } = options
   const publicOrigin = hosting
     ? `http://127.0.0.1:${hosting.publicPort ?? hosting.port}`
@@ -118,6 +120,7 @@ export async function harness(options: HarnessOptions = {}) {
   const start = async () => {
     const wired = composeService({
       databaseFile: join(folder, 'bonded.db'),
+      ...(postgres && { openStore: await postgres.openStore(clock.now(), options.rootKeys) }),
       rootKeys: options.rootKeys ?? [ROOT_KEY],
       settings: {
         publicOrigin,
@@ -302,6 +305,8 @@ export async function harness(options: HarnessOptions = {}) {
       running = await start()
     },
     databaseFile: join(folder, 'bonded.db'),
+    /** The URL of the database, where the tests run on PostgreSQL. */
+    databaseUrl: postgres?.url,
     get service() {
       return running.service
     },
@@ -354,6 +359,7 @@ export async function harness(options: HarnessOptions = {}) {
       canary.search(lines)
       await running[Symbol.asyncDispose]()
       rmSync(folder, { recursive: true, force: true })
+      await postgres?.drop()
     },
   }
 }

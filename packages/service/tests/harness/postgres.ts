@@ -180,7 +180,11 @@ async function createDatabase(server: string): Promise<string> {
   return inDatabase(server, name)
 }
 
-async function runSql(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+/** Runs SQL on a connection of its own. */
+export async function runSql(
+  url: string,
+  sql: string,
+): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
   await client.connect()

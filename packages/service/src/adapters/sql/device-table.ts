@@ -4,13 +4,13 @@ import type { Device } from '../../domain/session.ts'
 import type { DeviceByToken, DeviceTable, DeviceToken, Work } from '../../ports/store.ts'
 import type { Writing } from './event-publisher.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
-import { changed, type Row, row, rows } from './statement.ts'
+import { changed, type Row, row, rows, sent } from './statement.ts'
 
 /** Events stored per device: more than a phone causes in years, and a bound on storage. */
 const MAX_EVENTS = 200
 
 /** The SQL of the devices and of each subject's reference at a tenant. */
-export function deviceTable({ cause }: Pick<Writing, 'cause'>): DeviceTable {
+export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect'>): DeviceTable {
   return {
     *register(device, token) {
       return yield* insertDevice(device, { token, guard: 'where true', guardValues: [] })
@@ -36,16 +36,17 @@ export function deviceTable({ cause }: Pick<Writing, 'cause'>): DeviceTable {
     },
 
     *find(id) {
+      yield* dialect.lockSubjectOf(id)
       const found = yield* row(`${SELECT_DEVICE} where id = $1`, [id])
       return found && deviceFromRow(found)
     },
 
     *findByToken(tokenId) {
-      for (const column of TOKEN_COLUMNS) {
-        const found = yield* row(`${SELECT_DEVICE} where ${column.id} = $1`, [tokenId])
-        if (found !== undefined) return deviceByToken(found, column)
-      }
-      return undefined
+      // One statement, because a token can move from one column to the other in between.
+      const found = yield* row(`${SELECT_DEVICE} where token_id = $1 or offered_token_id = $1`, [
+        tokenId,
+      ])
+      return found && deviceByToken(found, found.token_id === tokenId ? IN_USE : OFFERED)
     },
 
     *raiseCounter(id, counter, issuedAt) {
@@ -97,12 +98,13 @@ export function deviceTable({ cause }: Pick<Writing, 'cause'>): DeviceTable {
     },
 
     *record(id, { at, kind, step }) {
-      yield* changed(
+      yield* dialect.lockDevice(id)
+      yield* sent(
         `insert into device_event (device_id, seq, at, kind, step, request_id)
          select $1, coalesce(max(seq), 0) + 1, $2, $3, $4, $5 from device_event where device_id = $1`,
         [id, at, kind, step, cause()?.requestId ?? null],
       )
-      yield* changed(
+      yield* sent(
         'delete from device_event where device_id = $1 and seq <= (select max(seq) from device_event where device_id = $1) - $2',
         [id, MAX_EVENTS],
       )
@@ -130,7 +132,7 @@ export function deviceTable({ cause }: Pick<Writing, 'cause'>): DeviceTable {
     },
 
     *offerToken(id, token) {
-      yield* changed(
+      yield* sent(
         'update device set offered_token_id = $2, offered_token_hash = $3, offered_token_issued_at = $4 where id = $1',
         [id, token.id, token.hash, token.issuedAt],
       )
@@ -167,7 +169,7 @@ export function deviceTable({ cause }: Pick<Writing, 'cause'>): DeviceTable {
 
     *purgeChallenges(now, limit) {
       return yield* changed(
-        'delete from used_challenge where challenge in (select challenge from used_challenge where expires_at <= $1 order by expires_at limit $2)',
+        `delete from used_challenge where challenge in (select challenge from used_challenge where expires_at <= $1 order by expires_at limit $2 ${dialect.forWork})`,
         [now, limit],
       )
     },
@@ -186,7 +188,7 @@ export function deviceTable({ cause }: Pick<Writing, 'cause'>): DeviceTable {
 
     *storeMotion(id, memory) {
       const { keyId, windows } = memory
-      yield* changed(
+      yield* sent(
         `insert into device_motion (device_id, root_key_id, windows) values ($1, $2, $3)
          on conflict (device_id) do update set root_key_id = excluded.root_key_id, windows = excluded.windows`,
         [id, keyId, windowsToBytes(windows)],
@@ -194,7 +196,7 @@ export function deviceTable({ cause }: Pick<Writing, 'cause'>): DeviceTable {
     },
 
     *pairwise({ tenantId, subjectId, subjectRef }) {
-      yield* row(
+      yield* sent(
         'insert into pairwise_subject (tenant_id, subject_id, subject_ref) values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing',
         [tenantId, subjectId, subjectRef],
       )
@@ -242,18 +244,22 @@ function* insertDevice(
   return registered !== undefined
 }
 
-/** The columns of the token in use and of the token that is offered beside it. */
-const TOKEN_COLUMNS = [
-  { id: 'token_id', hash: 'token_hash', issuedAt: 'token_issued_at', offered: false },
-  {
-    id: 'offered_token_id',
-    hash: 'offered_token_hash',
-    issuedAt: 'offered_token_issued_at',
-    offered: true,
-  },
-] as const
+/** The columns of the token in use. */
+const IN_USE = {
+  id: 'token_id',
+  hash: 'token_hash',
+  issuedAt: 'token_issued_at',
+  offered: false,
+} as const
+/** The columns of the token that is offered beside it. */
+const OFFERED = {
+  id: 'offered_token_id',
+  hash: 'offered_token_hash',
+  issuedAt: 'offered_token_issued_at',
+  offered: true,
+} as const
 
-function deviceByToken(found: Row, column: (typeof TOKEN_COLUMNS)[number]): DeviceByToken {
+function deviceByToken(found: Row, column: typeof IN_USE | typeof OFFERED): DeviceByToken {
   const token = {
     id: found[column.id] as string,
     hash: found[column.hash] as Uint8Array,

@@ -28,11 +28,11 @@ export const idempotencyTable: IdempotencyTable = {
     )
   },
 
-  *release(tenantId, key) {
-    yield* row('delete from idempotency where tenant_id = $1 and idempotency_key = $2', [
-      tenantId,
-      key,
-    ])
+  *release(tenantId, key, sessionId) {
+    yield* row(
+      'delete from idempotency where tenant_id = $1 and idempotency_key = $2 and session_id = $3',
+      [tenantId, key, sessionId],
+    )
   },
 
   *purge(createdBy, limit) {

@@ -112,6 +112,7 @@ function appliedSteps(database: DatabaseSync): ReadonlyMap<number, number> {
   return applied
 }
 
-function checksum(statements: readonly string[]): string {
+/** Identifies the statements of a step, so that a change of a released step is noticed. */
+export function checksum(statements: readonly string[]): string {
   return createHash('sha256').update(statements.join(';\n')).digest('hex')
 }

@@ -13,6 +13,13 @@ export const MIGRATIONS: readonly {
   readonly number: number
   readonly name: string
   readonly statements: readonly string[]
+  /** The statements for PostgreSQL, where they differ. */
+  readonly postgres?: readonly string[]
+  /**
+   * Whether the version before can work with the result, because the step only adds what that
+   * version does not write. On PostgreSQL such a version may run beside this one.
+   */
+  readonly expands?: true
 }[] = [
   {
     number: 1,
@@ -184,6 +191,23 @@ export const MIGRATIONS: readonly {
     number: 14,
     name: 'sessions by an integer key in time order',
     statements: keyedSessions({ keyType: 'integer', eventOrder: 'session_event.rowid' }),
+    postgres: keyedSessions({
+      keyType: 'bigint',
+      eventOrder: 'session_event.at, coalesce(session_event.seq, 0)',
+    }),
+  },
+  {
+    number: 15,
+    name: 'what several nodes need: the order and the transaction of each event',
+    // SQLite has one writer and numbers the rows of every table.
+    statements: [],
+    postgres: [
+      'alter table session_event add column ordinal bigint generated always as identity',
+      // A node finds by it what others have committed since its last look.
+      'alter table session_event add column xid xid8 not null default pg_current_xact_id()',
+      'create index session_event_by_xid on session_event (xid) where seq is not null',
+    ],
+    expands: true,
   },
 ]
 

@@ -12,7 +12,7 @@ import {
   SESSION_COLUMNS,
   sessionFromRow,
 } from './session-row.ts'
-import { changed, row, rows } from './statement.ts'
+import { changed, row, rows, sent } from './statement.ts'
 
 /** Timeline entries per session: more than an honest session causes, and a bound on storage. */
 const MAX_NOTES = 200
@@ -38,13 +38,13 @@ const DEVICE_STATS = `select
  *
  * @param writing.cause returns the request of the current unit of work, or undefined without one
  */
-export function sessionTable({ notify, cause, sessionKeys }: Writing): SessionTable {
+export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): SessionTable {
   function* event(
     session: Session,
     { at, kind, reason }: { at: number; kind: string; reason?: string | null },
   ) {
     const { id, seq, state, hint } = session
-    yield* changed(INSERT_EVENT, [
+    yield* sent(INSERT_EVENT, [
       yield* sessionKeys.of(id),
       seq,
       at,
@@ -79,10 +79,10 @@ export function sessionTable({ notify, cause, sessionKeys }: Writing): SessionTa
     },
 
     *find(id) {
-      const found = yield* row('select * from session where session_key = $1 and id = $2', [
-        yield* sessionKeys.of(id),
-        id,
-      ])
+      const found = yield* row(
+        `select * from session where session_key = $1 and id = $2 ${dialect.forUpdate}`,
+        [yield* sessionKeys.of(id), id],
+      )
       return found && sessionFromRow(found)
     },
 
@@ -124,14 +124,16 @@ export function sessionTable({ notify, cause, sessionKeys }: Writing): SessionTa
     },
 
     *note(id, note) {
-      yield* row(
+      const key = yield* sessionKeys.of(id)
+      yield* dialect.lockSession(key)
+      yield* sent(
         `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
          select session_key, null, $2, $3, null, null, $4, $5, $6, $7 from session
          where session_key = $1 and id = $9 and
            (select count(*) from session_event where session_event.session_key = $1) <
            case when $8 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_OTHER_PHONES} end`,
         [
-          yield* sessionKeys.of(id),
+          key,
           note.at,
           note.kind,
           note.reason ?? null,
@@ -149,7 +151,7 @@ export function sessionTable({ notify, cause, sessionKeys }: Writing): SessionTa
         `select session_event.*, coalesce(server_credential.name, publishable_key.name) as key_name
          from session_event left join server_credential using (key_id)
            left join publishable_key on publishable_key.publishable_key = session_event.key_id
-         where session_key = $1 order by at, coalesce(seq, 0)`,
+         where session_key = $1 order by at, coalesce(seq, 0), session_event.${dialect.eventOrder}`,
         [yield* sessionKeys.of(id)],
       )
       return entries.map(entryFromRow)
@@ -184,7 +186,7 @@ export function sessionTable({ notify, cause, sessionKeys }: Writing): SessionTa
 
     *overdue(now, limit) {
       const found = yield* rows(
-        'select * from session where ended_at is null and expires_at <= $1 order by expires_at limit $2',
+        `select * from session where ended_at is null and expires_at <= $1 order by expires_at limit $2 ${dialect.forWork}`,
         [now, limit],
       )
       return found.map(sessionFromRow)
@@ -192,7 +194,7 @@ export function sessionTable({ notify, cause, sessionKeys }: Writing): SessionTa
 
     *purge(endedBy, limit) {
       const doomed = yield* rows(
-        'select session_key, id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2',
+        `select session_key, id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2 ${dialect.forWork}`,
         [endedBy, limit],
       )
       if (doomed.length === 0) return []
@@ -232,7 +234,7 @@ export function sessionTable({ notify, cause, sessionKeys }: Writing): SessionTa
     },
 
     *storeContinuity({ tenantId, deviceId, mean, now }) {
-      yield* row(
+      yield* sent(
         `insert into device_continuity (tenant_id, device_id, mean, updated_at) values ($1, $2, $3, $4)
          on conflict (tenant_id, device_id) do update set mean = excluded.mean, updated_at = excluded.updated_at`,
         [tenantId, deviceId, String(mean), now],

@@ -1,7 +1,10 @@
 import { StoreError, type StoreFailure } from '../../ports/store.ts'
 
+/** The failures of a file. */
+type FileFailure = Exclude<StoreFailure, 'unreachable' | 'busy' | 'rejected' | 'unsuitable'>
+
 /** SQLite's primary result codes that report an outage. All others report a defect of the program. */
-const FAILURE_BY_CODE: Readonly<Record<number, StoreFailure>> = {
+const FAILURE_BY_CODE: Readonly<Record<number, FileFailure>> = {
   5: 'locked', // BUSY
   6: 'locked', // LOCKED
   8: 'read_only',
@@ -18,13 +21,13 @@ const NO_ROOM_BESIDE = 4874
 const PRIMARY = 0xff
 
 /** Classifies an error of SQLite as an outage; undefined if it is a defect of the program. */
-export function classifyError(cause: unknown): StoreFailure | undefined {
+export function classifyError(cause: unknown): FileFailure | undefined {
   if (!(cause instanceof Error) || !('errcode' in cause) || typeof cause.errcode !== 'number')
     return undefined
   return cause.errcode === NO_ROOM_BESIDE ? 'full' : FAILURE_BY_CODE[cause.errcode & PRIMARY]
 }
 
-const TEXT: Readonly<Record<StoreFailure, string>> = {
+const TEXT: Readonly<Record<FileFailure, string>> = {
   full: 'the disk is full',
   locked: 'another program holds the database locked',
   read_only: 'the database is read-only',

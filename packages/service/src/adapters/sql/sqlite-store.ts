@@ -16,6 +16,7 @@ import {
   type Work,
 } from '../../ports/store.ts'
 import { CommitSchedule } from './commit-schedule.ts'
+import { SQLITE } from './dialect.ts'
 import type { Writing } from './event-publisher.ts'
 import { ExternalChanges } from './external-changes.ts'
 import { rowCaches } from './row-cache.ts'
@@ -119,6 +120,7 @@ export class SqliteStore implements Store {
       notify: (notification) => this.#notifications.push(notification),
       cause: () => this.#cause,
       sessionKeys: this.#sessionKeys,
+      dialect: SQLITE,
     })
     const notify = () => {
       throw new StoreError('a unit that only reads has changed a session')
@@ -127,6 +129,7 @@ export class SqliteStore implements Store {
       notify,
       cause: () => undefined,
       sessionKeys: this.#sessionKeys,
+      dialect: SQLITE,
     })
   }
 

@@ -9,6 +9,8 @@ export interface Statement {
   readonly values: readonly SqlValue[]
   /** Whether the result is the number of changed rows instead of rows. */
   readonly counts?: true
+  /** Whether the unit continues without the result, so that a driver need not wait for it. */
+  readonly ahead?: true
 }
 
 export type Row = Readonly<Record<string, SqlValue>>
@@ -27,4 +29,9 @@ export function* row(text: string, values: readonly SqlValue[]): Work<Row | unde
 /** Runs a statement and returns the number of rows that it changed. */
 export function* changed(text: string, values: readonly SqlValue[]): Work<number> {
   return (yield { text, values, counts: true } satisfies Statement) as number
+}
+
+/** Runs a statement whose result the unit does not need. */
+export function* sent(text: string, values: readonly SqlValue[]): Work<void> {
+  yield { text, values, counts: true, ahead: true } satisfies Statement
 }

@@ -15,8 +15,8 @@ export function sqlTables(writing: Writing): Tables {
   return {
     sessions: sessionTable(writing),
     devices: deviceTable(writing),
-    subjects: subjectTable,
-    tenants: tenantTable,
+    subjects: subjectTable(writing),
+    tenants: tenantTable(writing),
     idempotency: idempotencyTable,
   }
 }

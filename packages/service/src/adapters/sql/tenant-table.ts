@@ -2,175 +2,182 @@ import type { TenantId } from '@bonded/contract'
 import { formatLimits, type SomeLimits } from '../../domain/limits.ts'
 import type { Scope } from '../../domain/tenant.ts'
 import type { KeyListing, TenantSettings, TenantTable } from '../../ports/tenant-table.ts'
+import type { Writing } from './event-publisher.ts'
 import { type Row, row, rows, type SqlValue } from './statement.ts'
 import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
 
 /** The tenants and their keys. */
-export const tenantTable: TenantTable = {
-  *create(tenant, now) {
-    yield* row(
-      'insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits) values ($1, $2, $3, $4, $5, $6, $7, $8)',
-      [
-        tenant.id,
-        tenant.name,
-        tenant.environment,
-        tenant.demo ? 1 : 0,
-        JSON.stringify(tenant.origins),
-        JSON.stringify(tenant.workflows),
-        now,
-        limitsText(tenant.limits),
-      ],
-    )
-    for (const origin of tenant.origins) yield* addOrigin(tenant.id, origin)
-  },
+export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable {
+  return {
+    *create(tenant, now) {
+      yield* row(
+        'insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits) values ($1, $2, $3, $4, $5, $6, $7, $8)',
+        [
+          tenant.id,
+          tenant.name,
+          tenant.environment,
+          tenant.demo ? 1 : 0,
+          JSON.stringify(tenant.origins),
+          JSON.stringify(tenant.workflows),
+          now,
+          limitsText(tenant.limits),
+        ],
+      )
+      for (const origin of tenant.origins) yield* addOrigin(tenant.id, origin)
+    },
 
-  *find(id) {
-    const found = yield* row('select * from tenant where id = $1', [id])
-    return found && tenantFromRow(found)
-  },
+    *find(id) {
+      const found = yield* row('select * from tenant where id = $1', [id])
+      return found && tenantFromRow(found)
+    },
 
-  *update(before, after) {
-    const updated = yield* row(
-      `update tenant set name = $5, origins = $6, workflows = $7
+    *update(before, after) {
+      const updated = yield* row(
+        `update tenant set name = $5, origins = $6, workflows = $7
        where id = $1 and name = $2 and origins = $3 and workflows = $4 returning id`,
-      [before.id, ...settingsColumns(before), ...settingsColumns(after)],
-    )
-    if (updated === undefined) return false
-    for (const origin of before.origins.filter((known) => !after.origins.includes(known))) {
-      yield* row('delete from tenant_origin where tenant_id = $1 and origin = $2', [
-        before.id,
-        origin,
-      ])
-    }
-    for (const origin of after.origins.filter((wanted) => !before.origins.includes(wanted)))
-      yield* addOrigin(before.id, origin)
-    return true
-  },
+        [before.id, ...settingsColumns(before), ...settingsColumns(after)],
+      )
+      if (updated === undefined) return false
+      for (const origin of before.origins.filter((known) => !after.origins.includes(known))) {
+        yield* row('delete from tenant_origin where tenant_id = $1 and origin = $2', [
+          before.id,
+          origin,
+        ])
+      }
+      for (const origin of after.origins.filter((wanted) => !before.origins.includes(wanted)))
+        yield* addOrigin(before.id, origin)
+      return true
+    },
 
-  *setLimits(id, limits) {
-    return (
-      (yield* row('update tenant set limits = $2 where id = $1 returning id', [
+    *setLimits(id, limits) {
+      return (
+        (yield* row('update tenant set limits = $2 where id = $1 returning id', [
+          id,
+          limitsText(limits),
+        ])) !== undefined
+      )
+    },
+
+    *setLogo(id, logo) {
+      const updated = yield* row('update tenant set logo = $2 where id = $1 returning id', [
         id,
-        limitsText(limits),
-      ])) !== undefined
-    )
-  },
-
-  *setLogo(id, logo) {
-    const updated = yield* row('update tenant set logo = $2 where id = $1 returning id', [
-      id,
-      logo?.name ?? null,
-    ])
-    if (updated === undefined) return false
-    yield* row('delete from tenant_logo where tenant_id = $1', [id])
-    if (logo !== null)
-      yield* row('insert into tenant_logo (tenant_id, name, bytes) values ($1, $2, $3)', [
-        id,
-        logo.name,
-        logo.bytes,
+        logo?.name ?? null,
       ])
-    return true
-  },
+      if (updated === undefined) return false
+      yield* row('delete from tenant_logo where tenant_id = $1', [id])
+      if (logo !== null)
+        yield* row('insert into tenant_logo (tenant_id, name, bytes) values ($1, $2, $3)', [
+          id,
+          logo.name,
+          logo.bytes,
+        ])
+      return true
+    },
 
-  *findLogo(name) {
-    const found = yield* row('select bytes from tenant_logo where name = $1 limit 1', [name])
-    return found && (found.bytes as Uint8Array)
-  },
+    *findLogo(name) {
+      const found = yield* row('select bytes from tenant_logo where name = $1 limit 1', [name])
+      return found && (found.bytes as Uint8Array)
+    },
 
-  *list() {
-    return (yield* rows('select * from tenant order by created_at, id', [])).map(tenantFromRow)
-  },
+    *list() {
+      return (yield* rows('select * from tenant order by created_at, id', [])).map(tenantFromRow)
+    },
 
-  *addServerCredential({ keyId, tenantId, name, hash, last4, scope, now }) {
-    yield* row(
-      `insert into server_credential
+    *addServerCredential({ keyId, tenantId, name, hash, last4, scope, now }) {
+      yield* row(
+        `insert into server_credential
          (key_id, tenant_id, hash, last4, scope, created_at, revoked_at, name)
        values ($1, $2, $3, $4, $5, $6, null, $7)`,
-      [keyId, tenantId, hash, last4, scopeText(scope), now, name ?? null],
-    )
-  },
+        [keyId, tenantId, hash, last4, scopeText(scope), now, name ?? null],
+      )
+    },
 
-  *addPublishableKey({ key, tenantId, name, scope, now }) {
-    yield* row(
-      `insert into publishable_key
+    *addPublishableKey({ key, tenantId, name, scope, now }) {
+      yield* row(
+        `insert into publishable_key
          (publishable_key, tenant_id, scope, created_at, revoked_at, name)
        values ($1, $2, $3, $4, null, $5)`,
-      [key, tenantId, scopeText(scope), now, name ?? null],
-    )
-  },
+        [key, tenantId, scopeText(scope), now, name ?? null],
+      )
+    },
 
-  *revoke(key, at) {
-    const server = yield* row(
-      'update server_credential set revoked_at = $2 where key_id = $1 and (revoked_at is null or revoked_at > $2) returning key_id',
-      [key, at],
-    )
-    const publishable = yield* row(
-      'update publishable_key set revoked_at = $2 where publishable_key = $1 and (revoked_at is null or revoked_at > $2) returning publishable_key',
-      [key, at],
-    )
-    return server !== undefined || publishable !== undefined
-  },
+    *revoke(key, at) {
+      const server = yield* row(
+        'update server_credential set revoked_at = $2 where key_id = $1 and (revoked_at is null or revoked_at > $2) returning key_id',
+        [key, at],
+      )
+      const publishable = yield* row(
+        'update publishable_key set revoked_at = $2 where publishable_key = $1 and (revoked_at is null or revoked_at > $2) returning publishable_key',
+        [key, at],
+      )
+      return server !== undefined || publishable !== undefined
+    },
 
-  *findServerCredential(keyId) {
-    const found = yield* row(
-      `select ${TENANT_COLUMNS}, server_credential.hash, server_credential.scope, server_credential.revoked_at from server_credential
+    *findServerCredential(keyId) {
+      const found = yield* row(
+        `select ${TENANT_COLUMNS}, server_credential.hash, server_credential.scope, server_credential.revoked_at from server_credential
        join tenant on tenant.id = server_credential.tenant_id where key_id = $1`,
-      [keyId],
-    )
-    return (
-      found && {
-        keyId,
-        hash: found.hash as Uint8Array,
-        tenant: tenantFromRow(found),
-        scope: parseScope(found.scope),
-        revokedAt: revokedAt(found),
-      }
-    )
-  },
+        [keyId],
+      )
+      return (
+        found && {
+          keyId,
+          hash: found.hash as Uint8Array,
+          tenant: tenantFromRow(found),
+          scope: parseScope(found.scope),
+          revokedAt: revokedAt(found),
+        }
+      )
+    },
 
-  *findPublishableKey(key) {
-    const found = yield* row(
-      `select ${TENANT_COLUMNS}, publishable_key.scope, publishable_key.revoked_at from publishable_key
+    *findPublishableKey(key) {
+      const found = yield* row(
+        `select ${TENANT_COLUMNS}, publishable_key.scope, publishable_key.revoked_at from publishable_key
        join tenant on tenant.id = publishable_key.tenant_id where publishable_key = $1`,
-      [key],
-    )
-    return (
-      found && {
-        key,
-        tenant: tenantFromRow(found),
-        scope: parseScope(found.scope),
-        revokedAt: revokedAt(found),
-      }
-    )
-  },
+        [key],
+      )
+      return (
+        found && {
+          key,
+          tenant: tenantFromRow(found),
+          scope: parseScope(found.scope),
+          revokedAt: revokedAt(found),
+        }
+      )
+    },
 
-  *listKeys(tenantId) {
-    const server = yield* rows(
-      'select * from server_credential where tenant_id = $1 order by created_at',
-      [tenantId],
-    )
-    const publishable = yield* rows(
-      'select * from publishable_key where tenant_id = $1 order by created_at',
-      [tenantId],
-    )
-    return [...server.map(serverListing), ...publishable.map(publishableListing)]
-  },
+    *listKeys(tenantId) {
+      const server = yield* rows(
+        'select * from server_credential where tenant_id = $1 order by created_at',
+        [tenantId],
+      )
+      const publishable = yield* rows(
+        'select * from publishable_key where tenant_id = $1 order by created_at',
+        [tenantId],
+      )
+      return [...server.map(serverListing), ...publishable.map(publishableListing)]
+    },
 
-  *findKey(key) {
-    const server = yield* row('select * from server_credential where key_id = $1', [key])
-    if (server !== undefined) return serverListing(server)
-    const publishable = yield* row('select * from publishable_key where publishable_key = $1', [
-      key,
-    ])
-    return publishable && publishableListing(publishable)
-  },
+    *findKey(key) {
+      const server = yield* row(
+        `select * from server_credential where key_id = $1 ${dialect.forUpdate}`,
+        [key],
+      )
+      if (server !== undefined) return serverListing(server)
+      const publishable = yield* row(
+        `select * from publishable_key where publishable_key = $1 ${dialect.forUpdate}`,
+        [key],
+      )
+      return publishable && publishableListing(publishable)
+    },
 
-  *knowsOrigin(origin) {
-    return (
-      (yield* row('select 1 as known from tenant_origin where origin = $1 limit 1', [origin])) !==
-      undefined
-    )
-  },
+    *knowsOrigin(origin) {
+      return (
+        (yield* row('select 1 as known from tenant_origin where origin = $1 limit 1', [origin])) !==
+        undefined
+      )
+    },
+  }
 }
 
 function addOrigin(tenantId: TenantId, origin: string) {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
+import { SQLITE } from '../../../src/adapters/sql/dialect.ts'
 import { deviceTable } from '../../../src/adapters/sql/device-table.ts'
 import { idempotencyTable } from '../../../src/adapters/sql/idempotency-table.ts'
 import { migrate } from '../../../src/adapters/sql/migrate.ts'
@@ -272,7 +273,12 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
   using database = new DatabaseSync(file)
   const cipher = { encrypt: (block: Uint8Array) => block, decrypt: (block: Uint8Array) => block }
   const sessionKeys = new SessionKeys(cipher, { hasOldIds: true })
-  const sessions = sessionTable({ notify: () => {}, cause: () => undefined, sessionKeys })
+  const sessions = sessionTable({
+    notify: () => {},
+    cause: () => undefined,
+    sessionKeys,
+    dialect: SQLITE,
+  })
   const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
     const plans: string[] = []
     for (let step = work.next(); step.done !== true; step = work.next(answer)) {
@@ -298,7 +304,10 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
     expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
     forget: plansOf(sessions.purge(0, 1), ids),
     keys: plansOf(idempotencyTable.purge(0, 1), 1),
-    challenges: plansOf(deviceTable({ cause: () => undefined }).purgeChallenges(0, 1), 1),
+    challenges: plansOf(
+      deviceTable({ cause: () => undefined, dialect: SQLITE }).purgeChallenges(0, 1),
+      1,
+    ),
     latest: plansOf(sessions.latest(), []),
   }
   for (const [name, plans] of Object.entries(planned)) {

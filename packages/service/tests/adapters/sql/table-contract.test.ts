@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { DeviceId, SessionId } from '@bonded/contract'
 import { DEVICE_MOVES } from '../../../src/domain/device-moves.ts'
 import { MOVES } from '../../../src/domain/transitions.ts'
-import { cachedDriver, sqlDriver } from './table-drivers.ts'
+import { cachedDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
 import {
   DEVICES,
   newDevice,
@@ -20,12 +20,18 @@ const [deviceId] = DEVICES as [DeviceId]
 const [sessionId] = SESSIONS as [SessionId]
 const [own, , , offered, newer] = TOKENS as [string, string, string, string, string]
 
-for (const [kind, open] of [
-  ['SQL', sqlDriver],
-  ['cached', cachedDriver],
-] as const) {
+/** The suite runs in the tests of every change on SQLite, and once on PostgreSQL. */
+const DRIVERS =
+  process.env.TEST_STORE === 'postgres'
+    ? ([['PostgreSQL', postgresDriver]] as const)
+    : ([
+        ['SQL', sqlDriver],
+        ['cached', cachedDriver],
+      ] as const)
+
+for (const [kind, open] of DRIVERS) {
   test(`${kind} tables: a token stops working when its device gets another one`, async () => {
-    await using driver = open()
+    await using driver = await open()
     await driver.write(registerDevices)
     const find = async (tokenId: string) =>
       (await driver.read((tables) => tables.devices.findByToken(tokenId)))?.offered
@@ -42,7 +48,7 @@ for (const [kind, open] of [
   })
 
   test(`${kind} tables: a blocked device and a blocked subject are read as blocked at once`, async () => {
-    await using driver = open()
+    await using driver = await open()
     await driver.write(registerDevices)
     const find = () =>
       driver.read(function* (tables) {
@@ -62,7 +68,7 @@ for (const [kind, open] of [
   })
 
   test(`${kind} tables: the failures of 100 devices on one session are counted apart`, async () => {
-    await using driver = open()
+    await using driver = await open()
     const ids = Array.from({ length: 100 }, (_, index) => `dev_${index}` as DeviceId)
     await driver.write(function* (tables) {
       yield* tables.sessions.create(newSession(sessionId))
@@ -81,7 +87,7 @@ for (const [kind, open] of [
   })
 
   test(`${kind} tables: a change of an outdated session does not hide what was stored since`, async () => {
-    await using driver = open()
+    await using driver = await open()
     await driver.write((tables) => tables.sessions.create(newSession(sessionId)))
     const find = () => driver.read((tables) => tables.sessions.find(sessionId))
     const outdated = await find()
@@ -93,7 +99,7 @@ for (const [kind, open] of [
   })
 
   test(`${kind} tables: the purge of a session removes it and its failures`, async () => {
-    await using driver = open()
+    await using driver = await open()
     const device = newDevice(0)
     const { tenantId } = newSession(sessionId)
     const purged = await driver.write(function* (tables) {

@@ -4,13 +4,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { RequestId } from '@bonded/contract'
 import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
+import { SQLITE } from '../../../src/adapters/sql/dialect.ts'
 import { migrate } from '../../../src/adapters/sql/migrate.ts'
 import { SqliteStore } from '../../../src/adapters/sql/sqlite-store.ts'
 import { openSessionKeys } from '../../../src/adapters/sql/session-keys.ts'
 import type { Row, SqlValue, Statement } from '../../../src/adapters/sql/statement.ts'
 import { sqlTables } from '../../../src/adapters/sql/tables.ts'
-import type { Cause, Unit, Work } from '../../../src/ports/store.ts'
+import type { Cause, Store, Unit, Work } from '../../../src/ports/store.ts'
 import { localBus } from '../../../src/adapters/bus/local-bus.ts'
+import { noMeter } from '../../../src/ports/meter.ts'
+import { runSql } from '../../harness/postgres.ts'
+import { postgresDatabase } from '../../harness/test-database.ts'
 import { ROOT_KEY } from '../../harness/harness.ts'
 
 /** Runs units of work over the SQL tables or over the cached ones. */
@@ -55,7 +59,7 @@ export function sqlDriver(): TableDriver {
     return step.value
   }
   const sessionKeys = drive(openSessionKeys(idKeys))
-  const tables = sqlTables({ notify: () => {}, cause: () => cause, sessionKeys })
+  const tables = sqlTables({ notify: () => {}, cause: () => cause, sessionKeys, dialect: SQLITE })
   const transaction = <T>(unit: Unit<T>, end: 'commit' | 'rollback'): T => {
     database.exec('begin')
     const value = drive(unit(tables))
@@ -92,18 +96,7 @@ export function cachedDriver(): TableDriver {
       await store.externalChanges()
       return store.read(unit)
     },
-    async undo<T>(unit: Unit<T>) {
-      const undone = new Error('undone')
-      const answers: T[] = []
-      const written = store.write(function* (tables) {
-        answers.push(yield* unit(tables))
-        throw undone
-      })
-      await written.catch((cause) => {
-        if (cause !== undone) throw cause
-      })
-      return answers[0] as T
-    },
+    undo: (unit) => undo(store, unit),
     writeOutside: async (sql) => outside.exec(sql),
     async [Symbol.asyncDispose]() {
       outside.close()
@@ -111,6 +104,39 @@ export function cachedDriver(): TableDriver {
       remove()
     },
   }
+}
+
+/** The tables of the store on PostgreSQL, in a database of their own. */
+export async function postgresDriver(): Promise<TableDriver> {
+  const database = await postgresDatabase()
+  const store = (await database.openStore(0))({ bus: localBus(), meter: noMeter })
+  return {
+    write: (unit) => store.write(unit),
+    read: (unit) => store.read(unit),
+    undo: (unit) => undo(store, unit),
+    async writeOutside(sql) {
+      await runSql(database.url, sql)
+    },
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]()
+      await database.drop()
+    },
+  }
+}
+
+/** Runs a unit that throws at its end, and returns what it returned before. */
+async function undo<T>(store: Store, unit: Unit<T>): Promise<T> {
+  const undone = new Error('undone')
+  const answers: T[] = []
+  const written = store.write(function* (tables) {
+    answers.push(yield* unit(tables))
+    throw undone
+  })
+  await written.catch((cause) => {
+    if (cause !== undone) throw cause
+  })
+  // A store may run a unit again. The last answer counts.
+  return answers.at(-1) as T
 }
 
 function newFile(): { file: string; remove: () => void } {

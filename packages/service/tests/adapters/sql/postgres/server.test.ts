@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dropDatabase, newDatabase, startPostgres } from '../../harness/postgres.ts'
+import { dropDatabase, newDatabase, startPostgres } from '../../../harness/postgres.ts'
 
 test('a PostgreSQL server of the tests restarts after a crash with what was committed', async () => {
   const server = await startPostgres()

@@ -1,0 +1,58 @@
+import type { Bus } from '../../../ports/bus.ts'
+import type { Meter } from '../../../ports/meter.ts'
+import type { Store } from '../../../ports/store.ts'
+import type { IdKeys } from '../../../ports/keyring.ts'
+import { openSessionKeys } from '../session-keys.ts'
+import { checkServer } from './check-server.ts'
+import { Connections, type PostgresSettings } from './connections.ts'
+import { asStoreError } from './postgres-errors.ts'
+import { migratePostgres } from './postgres-migrate.ts'
+import { drive, PostgresStore } from './postgres-store.ts'
+
+/** Creates the store once the rest of the service exists. */
+export type OpenStore = (parts: { readonly bus: Bus; readonly meter: Meter }) => Store
+
+/**
+ * Connects to the database, checks the server and migrates the schema.
+ *
+ * @throws {StoreError} if the server cannot be reached, or acknowledges what it could lose
+ * @throws {MigrationError} if the schema does not match this program
+ */
+export async function openPostgres(
+  settings: PostgresSettings,
+  { now, idKeys }: { now: number; idKeys: IdKeys },
+): Promise<OpenStore> {
+  const connections = await Connections.open(settings)
+  try {
+    await checkServer(connections)
+    await migratePostgres(connections, now)
+    const connection = await connections.take()
+    try {
+      const sessionKeys = await drive(connection, openSessionKeys(idKeys))
+      return (parts) => new PostgresStore(connections, { ...parts, sessionKeys })
+    } finally {
+      connection.release()
+    }
+  } catch (cause) {
+    await connections[Symbol.asyncDispose]()
+    throw asStoreError(cause, { to: 'open', where: settings.address.shown })
+  }
+}
+
+/**
+ * Runs `work` on connections to a checked server, and closes them.
+ *
+ * @throws {StoreError} if the server cannot be reached, or acknowledges what it could lose
+ */
+export async function withConnections<T>(
+  settings: PostgresSettings,
+  work: (connections: Connections) => Promise<T>,
+): Promise<T> {
+  await using connections = await Connections.open(settings)
+  try {
+    await checkServer(connections)
+    return await work(connections)
+  } catch (cause) {
+    throw asStoreError(cause, { to: 'open', where: settings.address.shown })
+  }
+}
