@@ -124,7 +124,7 @@ test('survives a network outage within the session’s lifetime', async () => {
   assert.equal((await phone.waitForEnd(bonded)).session.state, 'completed')
 })
 
-test('waits as long as a rate-limited poll requests', async () => {
+test('waits at least as long as a rate-limited poll requests', async () => {
   const { service, phone, strong, clock } = harness()
   const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
   const begin = clock.waits.length
@@ -135,7 +135,10 @@ test('waits as long as a rate-limited poll requests', async () => {
   )
   service.change({ state: 'completed' })
   assert.equal((await phone.waitForEnd(bonded)).session.state, 'completed')
-  assert.deepEqual(clock.waits.slice(begin), [40_000, 5_000])
+  const [first = 0, second = 0, ...further] = clock.waits.slice(begin)
+  assert.ok(first >= 40_000 && first <= 60_000, `${first} ms`)
+  assert.ok(second >= 5_000 && second <= 7_500, `${second} ms`)
+  assert.deepEqual(further, [])
 })
 
 test('polls once more at the session’s end when the service requests a longer wait', async () => {

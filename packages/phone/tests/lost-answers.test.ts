@@ -89,7 +89,7 @@ test('throws unreachable after four attempts without a network', async () => {
   assert.deepEqual(clock.waits, [250, 1_000, 3_000])
 })
 
-test('retries after the wait that a busy service requests', async () => {
+test('retries after at least the wait that a busy service requests', async () => {
   const { service, phone, clock } = harness()
   service.fail(
     '/claim',
@@ -97,7 +97,9 @@ test('retries after the wait that a busy service requests', async () => {
     { status: 503, reason: 'overloaded' },
   )
   await phone.claim(service.payload)
-  assert.deepEqual(clock.waits, [4_000, 1_000])
+  const [requested = 0, own] = clock.waits
+  assert.ok(requested >= 4_000 && requested <= 6_000, `${requested} ms`)
+  assert.equal(own, 1_000)
 })
 
 test('gives up when the service requests a wait of one minute', async () => {
