@@ -10,8 +10,11 @@ import { type Standing, type WaitingRequest, WaitingRequests } from './waiting-r
  * 0.3 ms, so a burst delays other requests by 3 ms a turn and not by its whole length.
  */
 export const REQUESTS_PER_TURN = 8
-/** The same with the requests of backends and of other callers that the service knows. */
-export const KNOWN_REQUESTS_PER_TURN = 16
+/**
+ * The same with the requests of backends and of other callers that the service knows. The writes of
+ * a turn share one sync to disk, so fewer requests per turn would let a slow disk look like overload.
+ */
+export const KNOWN_REQUESTS_PER_TURN = 32
 
 /**
  * The CPU time of an admitted request beside that of a read, roughly as the lifecycle benchmark

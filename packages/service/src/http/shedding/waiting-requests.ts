@@ -17,14 +17,16 @@ export interface WaitingRequest {
   readonly arrivedMs: number
 }
 
-/**
- * The longest wait in a lane that is overloaded. With the turns before and after it, a rejected
- * caller has its answer within 20 ms.
- */
+/** The longest wait in a lane that is overloaded, so that a rejected caller learns it soon. */
 export const OVERLOADED_WAIT_MS = 10
 /** The longest wait otherwise. A burst that the service can absorb causes no rejection. */
 export const BURST_WAIT_MS = 1_000
-/** A lane that has not been empty for this long is overloaded, because no burst lasts longer. */
+/** A wait that is no sign of overload: many concurrent callers, or a slow sync of the disk. */
+export const ACCEPTABLE_WAIT_MS = 100
+/**
+ * A lane is overloaded if for this long it has not been empty, and has served no request within the
+ * acceptable wait.
+ */
 export const OVERLOADED_AFTER_MS = 250
 /** All waiting requests together. It bounds the memory of their headers. */
 export const MAX_WAITING = 1_024
@@ -33,7 +35,7 @@ export const MAX_WAITING = 1_024
 interface Lane<T> {
   readonly flows: Map<string, T[]>
   size: number
-  /** Since when requests have been waiting without a moment in which all were served. */
+  /** Since when the lane was neither empty nor served a request within the acceptable wait. */
   busySinceMs: number | undefined
   /** When the last request left. */
   leftMs: number
@@ -41,8 +43,8 @@ interface Lane<T> {
 
 /**
  * Requests that wait, by standing and then by priority. It serves strictly in this order, and
- * rejects by time in the queue, as CoDel does: a lane that has been busy for 250 ms is overloaded,
- * and from then on its requests wait for at most 10 ms.
+ * rejects by time in the queue, as CoDel does: a lane whose requests have waited too long for 250 ms
+ * is overloaded. Until it is empty once, its requests then wait for at most 10 ms.
  *
  * A request can therefore be rejected only while all that was served ranks above it, and there is
  * neither a load threshold to configure nor a mode that could oscillate.
@@ -163,6 +165,7 @@ export class WaitingRequests<T extends WaitingRequest> {
       lane.leftMs = nowMs
       // All of them were served, so the lane is not overloaded.
       if (lane.size === 0) lane.busySinceMs = undefined
+      else if (request !== undefined && isInTime(request, lane, nowMs)) lane.busySinceMs = nowMs
       this.#size -= 1
       return request
     }
@@ -186,6 +189,11 @@ export class WaitingRequests<T extends WaitingRequest> {
 }
 
 const FIRST_UNKNOWN = STANDINGS.indexOf('unknown') * PRIORITIES.length
+
+/** In an overloaded lane every served request has waited briefly, so that proves nothing there. */
+function isInTime({ arrivedMs }: WaitingRequest, lane: Lane<unknown>, nowMs: number): boolean {
+  return nowMs - arrivedMs < ACCEPTABLE_WAIT_MS && !isOverloaded(lane, nowMs)
+}
 
 function isOverloaded({ busySinceMs, leftMs, size }: Lane<unknown>, nowMs: number): boolean {
   if (busySinceMs === undefined || nowMs - busySinceMs < OVERLOADED_AFTER_MS) return false

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { PRIORITIES, type Priority } from '../../../src/http/shedding/priority.ts'
 import {
+  ACCEPTABLE_WAIT_MS,
   BURST_WAIT_MS,
   OVERLOADED_AFTER_MS,
   OVERLOADED_WAIT_MS,
@@ -234,4 +235,19 @@ test('decides the fate of each request once, and rejects none while a lower one 
     }),
     { numRuns: 300 },
   )
+})
+
+test('rejects nothing while a queue that is never empty serves each request in time', () => {
+  const { waiting, served, rejected, add, turn, advance } = scene()
+  for (let caller = 0; caller < 64; caller++) add('create')
+  // Each caller sends its next request when the last one is served. A turn syncs to a slow disk.
+  for (let turns = 0; turns < 200; turns++) {
+    advance(ACCEPTABLE_WAIT_MS / 3)
+    const before = served.length
+    turn(32)
+    for (let next = before; next < served.length; next++) add('create')
+  }
+  assert.equal(waiting.size, 64)
+  assert.equal(served.length, 200 * 32)
+  assert.deepEqual(rejected, [])
 })
