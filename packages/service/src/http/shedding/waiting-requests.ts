@@ -21,7 +21,7 @@ export interface WaitingRequest {
 export const OVERLOADED_WAIT_MS = 10
 /** The longest wait otherwise. A burst that the service can absorb causes no rejection. */
 export const BURST_WAIT_MS = 1_000
-/** A wait that is no sign of overload: many concurrent callers, or a slow sync of the disk. */
+/** A wait that does not count as overload: many concurrent callers, or a slow sync of the disk. */
 export const ACCEPTABLE_WAIT_MS = 100
 /**
  * A lane is overloaded if for this long it has not been empty, and has served no request within the

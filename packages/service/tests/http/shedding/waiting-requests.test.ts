@@ -238,14 +238,15 @@ test('decides the fate of each request once, and rejects none while a lower one 
 })
 
 test('rejects nothing while a queue that is never empty serves each request in time', () => {
-  const { waiting, served, rejected, add, turn, advance } = scene()
-  for (let caller = 0; caller < 64; caller++) add('create')
+  const queue = scene()
+  const { waiting, served, rejected } = queue
+  for (let caller = 0; caller < 64; caller++) queue.add('create')
   // Each caller sends its next request when the last one is served. A turn syncs to a slow disk.
   for (let turns = 0; turns < 200; turns++) {
-    advance(ACCEPTABLE_WAIT_MS / 3)
+    queue.advance(ACCEPTABLE_WAIT_MS / 3)
     const before = served.length
-    turn(32)
-    for (let next = before; next < served.length; next++) add('create')
+    queue.turn(32)
+    for (let next = before; next < served.length; next++) queue.add('create')
   }
   assert.equal(waiting.size, 64)
   assert.equal(served.length, 200 * 32)
