@@ -57,6 +57,13 @@ test('the image copies only what exists, and its last stage has neither shell no
   assert.deepEqual(JSON.parse(check), ['/usr/local/bin/node', '/app/healthcheck.mjs'])
 })
 
+test('user 65532 owns the data volume, and the image states how long it drains', () => {
+  const steps = instructions.map(({ name, rest }) => `${name} ${rest}`)
+  const owned = steps.indexOf(`COPY --from=production --chown=${USER}:${USER} /data /data`)
+  assert.ok(owned > 0 && owned < steps.indexOf('VOLUME /data'), 'owned before it is a volume')
+  assert.match(only('ENV')[0] ?? '', / BONDED_DRAIN_SECONDS=5$/)
+})
+
 test('the image has the Node of the tests', () => {
   const [, version = ''] = /NODE_VERSION=(.+)/.exec(only('ARG')[0] ?? '') ?? []
   const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -77,6 +84,7 @@ test('the build steps make an image that serves as user 65532 from a read-only f
   makeImage()
   assert.ok(!existsSync(join(image, 'packages/service/src')), 'the image has no sources')
   const modules = readdirSync(join(image, 'node_modules'))
+  assert.ok(modules.includes('pg'), 'the driver of PostgreSQL is in the image')
   for (const name of ['typescript', 'esbuild', 'playwright-core'])
     assert.ok(!modules.includes(name), `${name} is not needed at run time`)
   mkdirSync(data)

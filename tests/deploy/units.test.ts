@@ -4,9 +4,12 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { parse } from 'yaml'
+import { readConfig } from '../../packages/service/src/config.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const UNIT = join(ROOT, 'deploy/systemd/bonded.service')
+const ROOT_KEY = 'k1:AbCdEfGhIjKlMnOpQrStUvWxYz012345678-_aBcDeE'
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 if (!hasSystemd)
@@ -38,7 +41,40 @@ test('systemd accepts the unit, and rates its exposure below 1.5 of 10', {
 
 test('the unit leaves the drain its time and lets the service open enough connections', () => {
   const unit = readFileSync(UNIT, 'utf8')
+  assert.match(unit, /^Environment=BONDED_DRAIN_SECONDS=5$/m)
   assert.match(unit, /^TimeoutStopSec=30$/m)
   assert.match(unit, /^LimitNOFILE=65536$/m)
   assert.doesNotMatch(unit, /^MemoryDenyWriteExecute=/m)
+})
+
+test('the settings of the compose file are valid for the service, which it isolates', () => {
+  const { services, networks } = parse(readFileSync(join(ROOT, 'deploy/compose.yaml'), 'utf8'))
+  const { bonded, postgres } = services
+  const given: Record<string, string> = {
+    BONDED_PUBLIC_ORIGIN: 'https://bond.example.com',
+    BONDED_ROOT_KEYS: ROOT_KEY,
+    POSTGRES_PASSWORD: 'abc123',
+  }
+  const environment = Object.fromEntries(
+    Object.entries(bonded.environment as Record<string, string>).map(([name, value]) => [
+      name,
+      value.replaceAll(
+        /\$\{(\w+)(?::[-?]([^}]*))?\}/g,
+        (_, variable: string, fallback = '') => given[variable] ?? fallback,
+      ),
+    ]),
+  )
+  const { environment: stage, drainMs, postgres: database } = readConfig(environment)
+  assert.deepEqual([stage, drainMs, database !== undefined], ['production', 5_000, true])
+  assert.deepEqual(
+    [bonded.user, bonded.read_only, bonded.cap_drop, bonded.security_opt, bonded.stop_grace_period],
+    ['65532:65532', true, ['ALL'], ['no-new-privileges:true'], '30s'],
+  )
+  assert.deepEqual(postgres.networks, ['database'])
+  assert.equal(networks.database.internal, true)
+  assert.equal(postgres.ports, undefined, 'the database is not published')
+  for (const port of bonded.ports as readonly string[]) assert.match(port, /^127\.0\.0\.1:/)
+  const example = readFileSync(join(ROOT, 'deploy/compose.env.example'), 'utf8')
+  assert.match(readFileSync(join(ROOT, '.gitignore'), 'utf8'), /^\.env$/m)
+  for (const name of Object.keys(given)) assert.match(example, new RegExp(`^${name}=`, 'm'))
 })
