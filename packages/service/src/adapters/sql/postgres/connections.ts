@@ -44,7 +44,13 @@ export class Connection {
 
   /** Runs a statement. Its failure can also be that of an earlier one that was sent ahead. */
   async run(statement: Statement): Promise<readonly Row[] | number> {
-    const result = await this.#send(statement)
+    let result: QueryResult<Row>
+    try {
+      result = await this.#send(statement)
+    } catch (failure) {
+      // After the earlier failure, PostgreSQL rejects this statement with a code of its own.
+      throw this.#aheadFailed ?? failure
+    }
     if (this.#aheadFailed !== undefined) throw this.#aheadFailed
     return statement.counts ? (result.rowCount ?? 0) : result.rows
   }
