@@ -40,6 +40,9 @@ export interface RequestLine {
   readonly sessionId?: SessionId | undefined
 }
 
+/** The mark of streams that read the level of a line, as `pino.multistream` does. */
+const METADATA = Symbol.for('pino.metadata')
+
 /** Logs and counts a request, once, at whatever layer it was answered. */
 export type LogRequest = (line: RequestLine, name: RouteName) => void
 
@@ -54,6 +57,8 @@ export function requestLogger(
   const stream = (log as unknown as { readonly [symbols.streamSym]: DestinationStream })[
     symbols.streamSym
   ]
+  // Such a stream decides by the level that pino hands over, so pino must write to it.
+  const needsPino = METADATA in stream
   return (
     {
       requestId,
@@ -84,7 +89,8 @@ export function requestLogger(
       reason: refusal?.reason,
       step: refusal?.step,
     }
-    if (log.isLevelEnabled('info')) {
+    if (needsPino) log.info(line, 'request')
+    else if (log.isLevelEnabled('info')) {
       const members = JSON.stringify(line).slice(1, -1)
       stream.write(`{"level":"info","time":"${iso(Date.now())}",${members},"msg":"request"}\n`)
     }

@@ -5,8 +5,10 @@ import { inspect } from 'node:util'
 import { makeId, type SessionId, Secret } from '@bonded/contract'
 import pino from 'pino'
 import { WebSocket } from 'ws'
+import { requestLogger } from '../../src/http/request-line.ts'
 import { LOG_OPTIONS } from '../../src/log.ts'
 import { expireSessions } from '../../src/operations/expire-sessions.ts'
+import { noMeter } from '../../src/ports/meter.ts'
 import { harness, SHOP_ORIGIN } from '../harness/harness.ts'
 
 const h = await harness()
@@ -235,4 +237,19 @@ test('prints no secret at any depth, in a message, in an error or in a child log
   // A secret logged alone has no member to print. Elsewhere it prints as a placeholder.
   assert.equal(lines.filter((line) => line.includes('[secret]')).length, 5)
   assert.ok(!inspect(secret, { showHidden: true, depth: 9 }).includes('hunter2'))
+})
+
+test('writes the line of a request to each stream of a multistream by its level', () => {
+  const [info, error]: [string[], string[]] = [[], []]
+  const log = pino(
+    LOG_OPTIONS,
+    pino.multistream([
+      { level: 'info', stream: { write: (line: string) => info.push(line) } },
+      { level: 'error', stream: { write: (line: string) => error.push(line) } },
+    ]),
+  )
+  const request = { requestId: freshId(), method: 'GET', route: '/health/alive', status: 200 }
+  requestLogger(log, { meter: noMeter })({ ...request, ms: 1 }, 'alive')
+  assert.deepEqual([info.length, error.length], [1, 0])
+  assert.equal((JSON.parse(info[0] ?? '') as { msg: string }).msg, 'request')
 })
