@@ -58,7 +58,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
 /** The files of other tiers that the tier `postgres` runs again, with the service on PostgreSQL. */
 export const ON_POSTGRES: readonly string[] = [
   'packages/service/tests/channel/{browser-key,channel}.test.ts',
-  'packages/service/tests/http/{create-limits,credential-matrix,credentials,key-scope}.test.ts',
+  'packages/service/tests/http/{credential-matrix,credentials,key-scope}.test.ts',
   'packages/service/tests/http/{logos,one-answer,poll}.test.ts',
   'packages/service/tests/operations/{attest,attest-rules,cancel-session,challenge}.test.ts',
   'packages/service/tests/operations/{create-session,device-token-expiry}.test.ts',
@@ -76,7 +76,7 @@ export const FUZZ_SECONDS: Readonly<Record<Tier, number>> = {
   e2e: 1,
   postgres: 1,
   app: 1,
-  soak: 20,
+  soak: 10,
 }
 
 /** The test files of a tier, by path from the root. */
