@@ -74,7 +74,7 @@ export function servePhonePage(
       const words = languages.get(request.params.language)
       if (request.params.hash !== languagesHash || words === undefined)
         throw new Refused({ reason: 'page_not_found' })
-      return sendStaticFile(request, reply, { file: words, cacheControl: IMMUTABLE })
+      return sendStaticFile(request, reply, { file: await words(), cacheControl: IMMUTABLE })
     },
   )
 }
@@ -86,7 +86,8 @@ const PERMISSIONS_POLICY =
 interface ServedPage extends Pick<PhonePageFiles, 'scriptHash' | 'languagesHash'> {
   readonly html: StaticFile
   readonly script: StaticFile
-  readonly languages: ReadonlyMap<string, StaticFile>
+  /** Each is compressed when it is first requested: all of them take a second. */
+  readonly languages: ReadonlyMap<string, () => Promise<StaticFile>>
   readonly contentSecurityPolicy: string
 }
 
@@ -104,12 +105,10 @@ async function assemble(
     script: await staticFile(script, 'text/javascript; charset=utf-8'),
     scriptHash,
     languages: new Map(
-      await Promise.all(
-        [...languages].map(
-          async ([tag, words]) =>
-            [tag, await staticFile(words, 'application/json; charset=utf-8')] as const,
-        ),
-      ),
+      [...languages].map(([tag, words]) => {
+        let file: Promise<StaticFile> | undefined
+        return [tag, () => (file ??= staticFile(words, 'application/json; charset=utf-8'))] as const
+      }),
     ),
     languagesHash,
     contentSecurityPolicy: [
