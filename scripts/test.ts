@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   mkdtempSync,
   rmSync,
@@ -45,6 +46,8 @@ const folder = mkdtempSync(
   join(tier === 'test' && hasRamDisk() ? RAM_DISK : tmpdir(), 'bonded-tests-'),
 )
 const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesToRun(tier)
+// Some tests run a part as another user, which must be able to reach its own folder below.
+chmodSync(folder, 0o711)
 const { TEST_TOTALS } = process.env
 const totalsBefore = totalsWritten()
 const postgres = tier === 'postgres' ? await startServer() : {}
