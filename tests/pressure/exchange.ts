@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 
 export interface Reply {
   readonly status: number
@@ -14,7 +15,10 @@ export interface Request {
   readonly body?: object
 }
 
-/** Sends one API call over a keep-alive socket. Rejects when the response is lost. */
+/**
+ * Sends one API call over a keep-alive socket. Rejects when the response is lost. Sends it again when
+ * the service was too busy to read it, as every client should.
+ */
 export type Exchange = (method: string, path: string, given?: Request) => Promise<Reply>
 
 /**
@@ -22,6 +26,8 @@ export type Exchange = (method: string, path: string, given?: Request) => Promis
  * next call reuses it.
  */
 const IDLE_SOCKET_MS = 15_000
+/** Shorter than Retry-After says: these clients are meant to keep the service busy. */
+const RETRY_MS = 25
 
 /**
  * Opens one socket per concurrent caller. `hangUp` closes the idle sockets: when a test blocks this
@@ -33,7 +39,7 @@ export function exchangeWith(
   sockets = 256,
 ): Exchange & Disposable & { readonly hangUp: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, timeout: IDLE_SOCKET_MS })
-  const exchange: Exchange = (method, path, { token, headers = {}, body } = {}) => {
+  const send: Exchange = (method, path, { token, headers = {}, body } = {}) => {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
     const payload = body === undefined ? undefined : JSON.stringify(body)
     const request = httpRequest({
@@ -70,6 +76,17 @@ export function exchangeWith(
     request.end(payload)
     return promise
   }
+  const exchange: Exchange = async (...call) => {
+    for (;;) {
+      const reply = await send(...call)
+      if (!isOverloaded(reply)) return reply
+      await setTimeout(RETRY_MS)
+    }
+  }
   const hangUp = () => agent.destroy()
   return Object.assign(exchange, { hangUp, [Symbol.dispose]: hangUp })
 }
+
+/** Of a request that the service rejected before it read the body. */
+const isOverloaded = ({ status, body }: Reply) =>
+  status === 503 && body.error.reason === 'overloaded'

@@ -138,6 +138,6 @@ test('a migration that fails halfway leaves the old schema and its rows', async 
   assert.throws(() => migrate(h.databaseFile, 0), /keyed_device/)
   assert.deepEqual(contents(), before)
   database.exec('drop table keyed_device')
-  assert.deepEqual(migrate(h.databaseFile, 0), [STEP])
+  assert.equal(migrate(h.databaseFile, 0)[0], STEP)
   assert.equal(oldIds(h.databaseFile), 1)
 })
