@@ -98,6 +98,12 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
       'Text was cut in the middle of a character, usually by limiting its length in UTF-16 units.',
     remedy: 'Cut text at character boundaries.',
   },
+  null_character: {
+    retry: 'corrected',
+    cause:
+      'The text comes from a buffer of fixed size, or from a form that a program filled. `error.param` names the member.',
+    remedy: 'Remove the character, and what follows it if the buffer was longer than the text.',
+  },
   unknown_member: {
     retry: 'corrected',
     cause: 'A member is misspelled or belongs to another endpoint. `error.param` names it.',

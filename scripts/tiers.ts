@@ -59,7 +59,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
 export const ON_POSTGRES: readonly string[] = [
   'packages/service/tests/channel/{browser-key,channel}.test.ts',
   'packages/service/tests/http/{credential-matrix,credentials,key-scope}.test.ts',
-  'packages/service/tests/http/{logos,one-answer,poll}.test.ts',
+  'packages/service/tests/http/{logos,null-character,one-answer,poll}.test.ts',
   'packages/service/tests/operations/{attest,attest-rules,cancel-session,challenge}.test.ts',
   'packages/service/tests/operations/{create-session,device-token-expiry}.test.ts',
   'packages/service/tests/operations/{lifecycle,min-key-age}.test.ts',

@@ -71,6 +71,10 @@ export const REASONS = {
     code: 'invalid_request',
     message: 'A string of the body is not well-formed Unicode.',
   },
+  null_character: {
+    code: 'invalid_request',
+    message: 'A string of the body contains the character U+0000.',
+  },
   unknown_member: {
     code: 'invalid_request',
     message: 'The body has a member that this endpoint does not define.',

@@ -47,6 +47,16 @@ test('rejects a lone surrogate and accepts a pair', () => {
   assert.deepEqual(parseStrictJson('"\\ud83d\\ude00"'), { value: '😀' })
 })
 
+test('rejects U+0000 in a string or a name, and names its path', () => {
+  const found = (member: string) => ({ problem: 'null_character', member })
+  assert.deepEqual(parseStrictJson('{"a":"\\u0000"}'), found('a'))
+  assert.deepEqual(parseStrictJson('"\\u0000"'), found(''))
+  assert.deepEqual(parseStrictJson('{"a":[1,{"b":"x\\u0000y"}]}'), found('a.1.b'))
+  assert.deepEqual(parseStrictJson('{"a":{"b\\u0000":1}}'), found('a.b\0'))
+  assert.deepEqual(parseStrictJson('"\\\\u0000"'), { value: '\\u0000' })
+  assert.deepEqual(parseStrictJson('"\\u0001"'), { value: '\u0001' })
+})
+
 test('rejects a text that JSON.parse rejects as malformed', () => {
   for (const text of [
     '',
@@ -72,7 +82,7 @@ test('every text JSON.stringify writes is read back as the same value', () => {
       const text = JSON.stringify(value)
       const result = parseStrictJson(text)
       if ('value' in result) assert.deepEqual(result.value, JSON.parse(text))
-      else assert.equal(result.problem, 'lone_surrogate')
+      else assert.match(result.problem, /^(lone_surrogate|null_character)$/)
     }),
   )
 })

@@ -4,8 +4,12 @@ export type StrictJsonProblem =
   | 'duplicate_member'
   | 'nesting_too_deep'
   | 'lone_surrogate'
+  | 'null_character'
 
-/** The parsed value, or the problem with the text. */
+/**
+ * The parsed value, or the problem with the text. `member` is the name of a duplicate member, or
+ * the path of the string with U+0000, such as `context.display.0.value`.
+ */
 export type StrictJsonResult =
   | { readonly value: unknown }
   | { readonly problem: StrictJsonProblem; readonly member?: string }
@@ -22,8 +26,9 @@ const COLON = 0x3a
 export const MAX_NESTING = 16
 
 /**
- * JSON.parse that also rejects three things: a duplicate member, of which two readers could use
- * different ones; nesting deeper than 16; and strings that are not well-formed Unicode.
+ * JSON.parse that also rejects four things: a duplicate member, of which two readers could use
+ * different ones; nesting deeper than 16; strings that are not well-formed Unicode; and U+0000 in a
+ * string or a name, where databases and C programs end a text.
  *
  * @example parseStrictJson('{"a":1,"a":2}') // { problem: 'duplicate_member', member: 'a' }
  */
@@ -43,9 +48,11 @@ export function parseStrictJson(text: string): StrictJsonResult {
     // JSON.parse drops the first of two equal members, so the value has fewer than the text.
     if (found.members !== countMembers(value)) return duplicateOf(text)
   }
-  // In valid UTF-8 only an escape can express a lone surrogate.
-  if (text.includes('\\') && !isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
-  return { value }
+  // In valid UTF-8 only an escape can express a lone surrogate or, in JSON, a control character.
+  if (!text.includes('\\')) return { value }
+  if (!isWellFormedDeep(value)) return { problem: 'lone_surrogate' }
+  const path = text.includes('\\u0000') ? pathOfNull(value) : undefined
+  return path === undefined ? { value } : { problem: 'null_character', member: path.join('.') }
 }
 
 function isContainer(value: unknown): value is object {
@@ -141,4 +148,15 @@ function isWellFormedDeep(value: unknown): boolean {
   return Object.entries(value).every(
     ([name, member]) => name.isWellFormed() && isWellFormedDeep(member),
   )
+}
+
+/** The path of the first string or name with U+0000. An escaped backslash can look like one. */
+function pathOfNull(value: unknown): readonly string[] | undefined {
+  if (typeof value === 'string') return value.includes('\0') ? [] : undefined
+  if (!isContainer(value)) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    const below = name.includes('\0') ? [] : pathOfNull(member)
+    if (below !== undefined) return [name, ...below]
+  }
+  return undefined
 }
