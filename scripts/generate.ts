@@ -150,7 +150,7 @@ function limits(): string {
       users.map(({ method, path }) => `\`${method} ${path}\``).join(', ') ||
       (name === 'channel'
         ? '`GET /sessions/{session_id}`, the upgrade to a channel'
-        : 'every endpoint that takes a credential')
+        : `every endpoint that takes a credential${name === 'not_found' ? '' : ', and the upgrade to a channel'}`)
     const often =
       every === 'session'
         ? `${quota} in total`

@@ -57,7 +57,7 @@ export const LIMITS = {
     every: 'minute',
   },
   rejected: {
-    per: 'network: rejected requests without a server credential or device token. Only further ones become 429',
+    per: 'network: rejected requests without a server credential or device token, and rejected upgrades. Only further ones become 429',
     quota: 300,
     every: 'minute',
   },

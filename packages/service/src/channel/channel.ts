@@ -11,6 +11,7 @@ import {
 import { type WebSocket, WebSocketServer } from 'ws'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
+import { isAmbiguous } from '../http/ambiguous-headers.ts'
 import type { ConnectionCaps } from '../http/connection-caps.ts'
 import { rejectOnSocket } from '../http/raw-response.ts'
 import { type RequestLine, requestIdOf, type LogRequest, traceIdOf } from '../http/request-line.ts'
@@ -21,7 +22,7 @@ import { type Watched, watchSession } from '../operations/watch-session.ts'
 import type { Cancel } from '../ports/clock.ts'
 import { closeChannel } from './close-channel.ts'
 import { closeForRestart, closeOverTime, reconnectSpreadMs } from './close-for-restart.ts'
-import { countUpgrade } from './count-upgrade.ts'
+import { countRejectedUpgrade, countUpgrade } from './count-upgrade.ts'
 import { challengeFrame, eventFrame, helloFrame } from './frames.ts'
 import { PageRecheck } from './page-recheck.ts'
 import { SessionBroadcaster } from './session-broadcaster.ts'
@@ -115,8 +116,12 @@ export class Channel implements AsyncDisposable {
         )
       }
       const reject = async (refusal: Refusal, headers: Readonly<Record<string, string>> = {}) => {
+        const answered = await countRejectedUpgrade(service, request, refusal)
+        // By the cause: a 429 in its place must not reveal by its time whether the session exists.
         await alignResponse(refusal.reason, arrivedMs)
-        log(rejectOnSocket(socket, { refusal, requestId, headers }), { refusal })
+        log(rejectOnSocket(socket, { refusal: answered, requestId, headers }), {
+          refusal: answered,
+        })
       }
       if (!admits(socket)) return void reject({ reason: 'overloaded' })
       this.#admit(request).then(
@@ -182,6 +187,7 @@ export class Channel implements AsyncDisposable {
   }
 
   async #admit(request: IncomingMessage): Promise<Result<Admitted>> {
+    if (isAmbiguous(request)) return refuse('malformed_request')
     const offer = parseOffer(request.headers['sec-websocket-protocol'])
     if (offer === undefined) return refuse('credential_missing')
     const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { USUAL_LIMITS } from '../../src/domain/limits.ts'
-import { type Harness, harness } from '../harness/harness.ts'
+import { parseLimits, USUAL_LIMITS } from '../../src/domain/limits.ts'
+import { parseTrustedProxies } from '../../src/http/client-address.ts'
+import { type Harness, harness, SHOP_ORIGIN } from '../harness/harness.ts'
 
 const upgradeOf = ({ id, watch_token }: { id: string; watch_token: string }) =>
   `GET /sessions/${id} HTTP/1.1\r\nHost: bond\r\nConnection: upgrade\r\nUpgrade: websocket\r\n` +
@@ -80,4 +81,43 @@ test('opens 60 channels a minute for a watch token, and rejects further ones wit
   assert.match(await open(other), /^HTTP\/1\.1 101 /)
   own.clock.advance(1_000)
   assert.match(await open(session), /^HTTP\/1\.1 101 /)
+})
+
+test('counts rejected upgrades for their network, and opens channels from it all the same', async () => {
+  await using own = await harness({
+    limits: { ...USUAL_LIMITS, ...parseLimits('rejected=6,bad_credential=2') },
+    trustedProxies: parseTrustedProxies('1') ?? 0,
+  })
+  const [session, other] = [await own.create(), await own.create()]
+  const statusOf = async (request: string, network: string) => {
+    const socket = connect(own.running.port, '127.0.0.1')
+    socket.write(request.replace('\r\n', `\r\nX-Forwarded-For: ${network}\r\n`))
+    const [head] = await once(socket, 'data')
+    socket.destroy()
+    return /^HTTP\/1\.1 (\d+)/.exec(String(head))?.[1]
+  }
+  const [attacker, stranger] = ['192.0.2.1', '192.0.2.2']
+  let guesses = 0
+  const guess = () => `bwt_${String(guesses++).padStart(43, '0')}`
+  const unknownToken = () => upgradeOf({ ...session, watch_token: guess() })
+  const unknownSession = () =>
+    upgradeOf({ id: `sess_${'0'.repeat(26)}`, watch_token: session.watch_token })
+  const noToken = () => upgradeOf(session).replace('bonded.v1, ', '')
+  const unknownKey = () =>
+    upgradeOf(session)
+      .replace('bonded.v1', `bonded.v1, key.pk_beta_${'0'.repeat(22)}`)
+      .replace('\r\n', `\r\nOrigin: ${SHOP_ORIGIN}\r\n`)
+  const attacks = [unknownToken, unknownSession, noToken, unknownToken, unknownKey, unknownKey]
+  const statuses: unknown[] = []
+  for (const attack of attacks) statuses.push(await statusOf(attack(), attacker))
+  assert.deepEqual(statuses, ['404', '404', '401', '404', '401', '401'])
+  for (const attack of [unknownToken, noToken, unknownKey])
+    assert.equal(await statusOf(attack(), attacker), '429')
+
+  assert.equal(await statusOf(upgradeOf(session), attacker), '101')
+  assert.equal(await statusOf(upgradeOf(other), attacker), '101')
+  assert.equal(await statusOf(unknownToken(), stranger), '404')
+  own.clock.advance(10_000)
+  assert.equal(await statusOf(unknownToken(), attacker), '404')
+  assert.equal(await statusOf(unknownToken(), attacker), '429')
 })

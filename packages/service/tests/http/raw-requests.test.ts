@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { upgradeRequest } from '../channel/upgrade-request.ts'
 import { harness } from '../harness/harness.ts'
 import { rawClient, rawRequest } from '../harness/raw-http.ts'
 
@@ -52,6 +53,20 @@ test('rejects a repeated header that allows only one value', async () => {
       400,
       'malformed_request',
     )
+})
+
+test('rejects an upgrade with a repeated or missing header that requires one value', async () => {
+  const session = await h.create()
+  const upgrade = upgradeRequest(session, {
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+  })
+  using client = await rawClient(h.running.port)
+  client.send(upgrade)
+  assert.match(await client.until('heartbeat_ms'), /^HTTP\/1\.1 101 /)
+  const origin = 'Origin: https://a.example\r\n'
+  for (const hosts of ['Host: x\r\nHost: y\r\n', '', `Host: x\r\n${origin}${origin}`])
+    isRejected(await answerTo(upgrade.replace('Host: x\r\n', hosts)), 400, 'malformed_request')
 })
 
 test('logs no error when a client aborts its upload', async () => {
