@@ -30,7 +30,7 @@ const [service, bare] = await Promise.all([
 ])
 using site = await lead({ service, bare })
 const calls = new ServiceCalls(service)
-await using browser = await openBrowser()
+await using browser = await openBrowser({ asUsersHaveIt: true })
 const page = await (await browser.newContext()).newPage()
 
 /** Bonds the session of the widget. Returns the time at which the service's answer was read. */

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { browserMissing, browsers } from '../tests/browser.ts'
 import { batchesOf, FUZZ_SECONDS, filesRunBy, type Tier, TIERS } from './tiers.ts'
 
 /**
@@ -20,13 +21,8 @@ import { batchesOf, FUZZ_SECONDS, filesRunBy, type Tier, TIERS } from './tiers.t
  * possible. Passes other arguments to the runner, so that `npm test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
  */
 const ROOT = resolve(import.meta.dirname, '..')
-const BROWSERS = [
-  process.env.CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-]
+/** Tests use the second where they can, because it needs less CPU time. */
+const PACKAGES = ['chromium', 'chromium-headless-shell']
 /** Databases of fast tests are here: each of their thousands of commits waits for a disk. */
 const RAM_DISK = '/dev/shm'
 /** Containers often have 64 MB, which the service would report as a full disk. */
@@ -121,30 +117,24 @@ function totalsWritten(): number {
 }
 
 function ensureBrowser(): void {
-  if (BROWSERS.some((path) => path !== undefined && existsSync(path))) return
+  if (browsers.full && browsers.shell) return
   const debian = existsSync('/usr/bin/apt-get') && process.getuid?.() === 0
   if (!debian) {
-    console.warn(
-      'LOUD: Chromium is not installed, so the browser tests are skipped. Install it, or set CHROMIUM_PATH.',
-    )
+    if (browserMissing) console.warn(`LOUD: ${browserMissing}`)
     return
   }
-  console.warn(
-    'No Chromium here: installing Debian’s (apt-get install chromium). This happens once.',
-  )
+  console.warn(`Installing Debian’s ${PACKAGES.join(' and ')}. This happens once.`)
   for (const args of [
     ['update', '-q'],
-    ['install', '-y', '-q', '--no-install-recommends', 'chromium'],
+    ['install', '-y', '-q', '--no-install-recommends', ...PACKAGES],
   ]) {
     const step = spawnSync('apt-get', args, {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     })
-    if (step.status !== 0) {
-      console.warn(
-        `LOUD: apt-get ${args.join(' ')} failed, so the browser tests are skipped. Install Chromium yourself, or set CHROMIUM_PATH.`,
-      )
-      return
-    }
+    if (step.status === 0) continue
+    console.warn(`LOUD: apt-get ${args.join(' ')} failed.`)
+    if (browserMissing) console.warn(`LOUD: ${browserMissing}`)
+    return
   }
 }

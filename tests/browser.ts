@@ -1,33 +1,41 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
-/** Paths where a browser may be, the preferred one first. */
-const PLACES = [
-  process.env.CHROMIUM_PATH,
+const { CHROMIUM_PATH } = process.env
+
+/** The browser that users have, the preferred path first. */
+const FULL = firstOf([
+  CHROMIUM_PATH,
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-]
+])
+/** A build of the same engine without the user interface. It needs less than half the CPU time. */
+const SHELL = firstOf([CHROMIUM_PATH, '/usr/bin/chromium-headless-shell'])
 
-/** The browser that the tests drive, if this machine has one. */
-export const browserPath = PLACES.find((path) => path !== undefined && existsSync(path))
+/** Which of the two builds this machine has. */
+export const browsers = { full: FULL !== undefined, shell: SHELL !== undefined }
 
 /** Why the browser tests are skipped, or false when they run. */
 export const browserMissing: string | false =
-  browserPath === undefined
+  FULL === undefined && SHELL === undefined
     ? 'no Chromium: install it (apt-get install chromium) or name one in CHROMIUM_PATH; the browser tests are skipped'
     : false
 
 /**
- * Opens a fresh headless browser that makes no network requests of its own.
+ * Opens a fresh headless browser that makes no network requests of its own. Without one of the
+ * options, it is the build without a user interface where the machine has that.
  *
- * @param keepsPages whether pages that are left stay in the back-forward cache
+ * @param asUsersHaveIt whether it must be the full browser, for the main path and for measurements
+ * @param keepsPages whether pages that are left stay in the back-forward cache, which only the full
+ *   browser has
  */
-export function openBrowser({ keepsPages = false } = {}): Promise<Browser> {
+export function openBrowser({ asUsersHaveIt = false, keepsPages = false } = {}): Promise<Browser> {
+  const path = asUsersHaveIt || keepsPages ? FULL : (SHELL ?? FULL)
   return chromium.launch({
     ...(keepsPages ? { ignoreDefaultArgs: ['--disable-back-forward-cache'] } : {}),
-    ...(browserPath === undefined ? {} : { executablePath: browserPath }),
+    ...(path === undefined ? {} : { executablePath: path }),
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -38,4 +46,8 @@ export function openBrowser({ keepsPages = false } = {}): Promise<Browser> {
       '--disable-sync',
     ],
   })
+}
+
+function firstOf(paths: readonly (string | undefined)[]): string | undefined {
+  return paths.find((path) => path !== undefined && existsSync(path))
 }

@@ -14,7 +14,7 @@ test('npm start runs a bank that accepts a form approved by a phone that scans t
   const { bank, service, bonded, demoFile, folder } = started
   assert.equal(statSync(demoFile).mode & 0o777, 0o600)
 
-  const browser = await openBrowser()
+  const browser = await openBrowser({ asUsersHaveIt: true })
   try {
     const page = await browser.newPage({ viewport: { width: 1100, height: 1100 } })
     const errors: string[] = []

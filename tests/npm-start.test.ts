@@ -45,7 +45,7 @@ test('the bank accepts nothing and records a report when the phone did not expec
 }, async () => {
   await using started = await npmStart()
   const { bank, bonded, folder } = started
-  const browser = await openBrowser()
+  const browser = await openBrowser({ asUsersHaveIt: true })
   try {
     const page = await browser.newPage({ viewport: { width: 390, height: 1400 } })
     await page.goto(bank)

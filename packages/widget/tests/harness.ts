@@ -1,33 +1,12 @@
-import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  type Browser,
-  type BrowserContextOptions,
-  chromium,
-  type Frame,
-  type Locator,
-  type Page,
-} from 'playwright-core'
+import type { Browser, BrowserContextOptions, Frame, Locator, Page } from 'playwright-core'
+import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import type { ScriptedSession, SessionScript } from './scripted-session.ts'
 import { ScriptedWorker } from './scripted-worker.ts'
 
-const EXECUTABLE = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-
 /** Why browser tests cannot run here; false when they can. */
-export const noBrowser = existsSync(EXECUTABLE)
-  ? false
-  : `NO BROWSER AT ${EXECUTABLE}: the widget is NOT tested. Install Chromium or set CHROMIUM_PATH.`
+export const noBrowser = browserMissing
 
 /** Large enough for the widget. A larger screenshot only takes longer to decode. */
 const VIEWPORT = { width: 420, height: 560 }
@@ -84,7 +63,7 @@ export class Harness implements AsyncDisposable {
 
   static async start(): Promise<Harness> {
     const worker = await ScriptedWorker.start()
-    const browser = await chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
+    const browser = await openBrowser()
     const harness = new Harness(worker, browser)
     await new Promise<void>((resolve) => harness.#site.listen(0, '127.0.0.1', resolve))
     return harness
