@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserTest, computed, Harness, noBrowser, require, screen } from './harness.ts'
-import { readQr } from './read-qr.ts'
+import { readQrFrom } from './read-qr.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core')
 const PHONE = {
@@ -95,12 +95,12 @@ for (const [what, viewport] of Object.entries({
   test(`${what}, shows everything and a QR code that scans`, browserTest, async () => {
     const page = await h.waiting({ viewport, deviceScaleFactor: 2 })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
-    assert.equal(readQr(await page.screenshot({ fullPage: true })), h.session.payload)
+    assert.equal(await readQrFrom(page, { fullPage: true }), h.session.payload)
   })
 
 test('keeps the QR code dark on light in forced colors', browserTest, async () => {
   const page = await h.waiting({ forcedColors: 'active', colorScheme: 'dark' })
-  assert.equal(readQr(await page.screenshot()), h.session.payload)
+  assert.equal(await readQrFrom(page), h.session.payload)
 })
 
 test('shows no animation with reduced motion', browserTest, async () => {

@@ -12,7 +12,7 @@ import {
   screen,
   until,
 } from './harness.ts'
-import { readQr } from './read-qr.ts'
+import { readQrFrom } from './read-qr.ts'
 
 let h: Harness
 before(async () => {
@@ -22,13 +22,13 @@ after(async () => h?.[Symbol.asyncDispose]())
 
 test('draws a QR code that scans as the session’s payload', browserTest, async () => {
   const page = await h.waiting()
-  assert.equal(readQr(await page.screenshot()), h.session.payload)
+  assert.equal(await readQrFrom(page), h.session.payload)
   assert.deepEqual(h.requests.at(-1), { ...PURPOSE })
 })
 
 test('draws a QR code that scans on a dark page', browserTest, async () => {
   const page = await h.waiting({ colorScheme: 'dark' })
-  assert.equal(readQr(await page.screenshot()), h.session.payload)
+  assert.equal(await readQrFrom(page), h.session.payload)
 })
 
 test('draws the new QR code when the challenge rotates', browserTest, async () => {
@@ -37,7 +37,7 @@ test('draws the new QR code when the challenge rotates', browserTest, async () =
   h.session.rotate()
   await page.locator(`a[href="${h.session.universalLink}"]`).first().waitFor({ state: 'attached' })
   assert.notEqual(await page.locator('.qr path').nth(1).getAttribute('d'), old)
-  assert.equal(readQr(await page.screenshot()), h.session.payload)
+  assert.equal(await readQrFrom(page), h.session.payload)
 })
 
 test(

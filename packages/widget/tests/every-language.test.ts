@@ -42,8 +42,9 @@ for (const style of [
     await loadGallery(page)
     const languages = [...LANGUAGES, ['pseudo', PSEUDO] as const]
     for (const [tag, messages] of languages)
-      for (const pairs of [[], PAIRS])
-        assert.deepEqual(await drawAll(page, { tag, messages, pairs }), [], tag)
+      assert.deepEqual(await drawAll(page, { tag, messages, pairs: PAIRS }), [], tag)
+    // Without pairs there is more room, and the longest texts are the ones to check.
+    assert.deepEqual(await drawAll(page, { tag: 'pseudo', messages: PSEUDO, pairs: [] }), [])
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
   })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserTest, Harness, init, noBrowser, outcome, require, screen } from './harness.ts'
-import { noZbar, readQr, readQrWithZbar } from './read-qr.ts'
+import { noZbar, readQr, readQrFrom, readQrWithZbar } from './read-qr.ts'
 
 const COMPACT = 'display:block;min-height:168px;max-width:360px'
 const REGULAR = 'display:block;min-height:440px;max-width:360px'
@@ -123,7 +123,7 @@ test('a box of 320 px and a box with padding hold the whole card', browserTest, 
     await screen(page, 'waiting')
     await page.locator('.qr').waitFor()
     assert.equal((await measure(page)).isInside, true, style)
-    assert.equal(readQr(await page.screenshot()), h.session.payload)
+    assert.equal(await readQrFrom(page), h.session.payload)
   }
 })
 
@@ -149,7 +149,7 @@ test('a page that enlarges the box gets the regular layout', browserTest, async 
   assert.equal((await measure(page)).layout, 'compact')
   await page.locator('[data-pulse-widget]').evaluate((host) => (host.style.height = '460px'))
   await page.locator('.card[data-layout=regular]').waitFor()
-  assert.equal(readQr(await page.screenshot()), h.session.payload)
+  assert.equal(await readQrFrom(page), h.session.payload)
 })
 
 test(

@@ -12,7 +12,7 @@ import {
   screen,
   until,
 } from './harness.ts'
-import { readQr } from './read-qr.ts'
+import { readQrFrom } from './read-qr.ts'
 
 let h: Harness
 before(async () => {
@@ -101,7 +101,7 @@ test(
       .locator(`a[href="${h.session.universalLink}"]`)
       .first()
       .waitFor({ state: 'attached' })
-    assert.equal(readQr(await page.screenshot()), h.session.payload)
+    assert.equal(await readQrFrom(page), h.session.payload)
   },
 )
 
@@ -192,7 +192,7 @@ test('draws the QR code from GET when a firewall swallows the handshake', browse
   await init(page)
   await require(page)
   await page.locator('.qr').waitFor({ timeout: 5_000 })
-  assert.equal(readQr(await page.screenshot()), h.session.payload)
+  assert.equal(await readQrFrom(page), h.session.payload)
 })
 
 test('draws no QR code while neither channel nor GET has answered', browserTest, async () => {

@@ -11,7 +11,7 @@ import {
   PUBLISHABLE_KEY,
   PURPOSE,
 } from './harness.ts'
-import { readQr } from './read-qr.ts'
+import { readQrFrom } from './read-qr.ts'
 
 let h: Harness
 before(async () => {
@@ -102,7 +102,7 @@ test('bonds when every member that it reads is polluted', browserTest, async () 
     ] as const,
   )
   await page.locator('.qr').waitFor()
-  assert.equal(readQr(await page.screenshot()), h.session.payload)
+  assert.equal(await readQrFrom(page), h.session.payload)
   assert.deepEqual(h.requests.at(-1), { ...PURPOSE })
   h.session.hinted('scanned')
   await page.locator('.card[data-screen=scanned]').waitFor()

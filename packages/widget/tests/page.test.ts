@@ -14,7 +14,7 @@ import {
   require,
   screen,
 } from './harness.ts'
-import { readQr } from './read-qr.ts'
+import { readQrFrom } from './read-qr.ts'
 
 const HIDDEN = { state: 'unavailable', sessionId: null, reason: 'container_hidden' }
 let h: Harness
@@ -42,7 +42,7 @@ test(
     const session = h.worker.create(PURPOSE)
     await require(page, { session: session.view() })
     await page.locator('.qr').waitFor()
-    assert.equal(readQr(await page.screenshot()), session.payload)
+    assert.equal(await readQrFrom(page), session.payload)
     assert.equal(
       await computed(page.locator('.title').first(), 'font-weight'),
       '650',
@@ -62,12 +62,12 @@ test(
   browserTest,
   async () => {
     const page = await h.waiting({ session: { qrContent: 'universal_link' } })
-    assert.equal(readQr(await page.screenshot()), h.session.universalLink)
+    assert.equal(await readQrFrom(page), h.session.universalLink)
     h.session.rotate()
     await page.waitForFunction(
       `document.querySelector('[data-pulse-widget]').shadowRoot.querySelector('a').href === ${JSON.stringify(h.session.universalLink)}`,
     )
-    assert.equal(readQr(await page.screenshot()), h.session.universalLink)
+    assert.equal(await readQrFrom(page), h.session.universalLink)
   },
 )
 
@@ -157,7 +157,7 @@ test('resumes a pending session after a reload', browserTest, async () => {
   await require(page, { context: { a: 2, b: 1 } })
   await page.locator('.qr').waitFor()
   assert.equal(h.sessions.length, 1)
-  assert.equal(readQr(await page.screenshot()), session.payload)
+  assert.equal(await readQrFrom(page), session.payload)
   session.moved('bonded')
   assert.equal((await outcome(page)).sessionId, session.id)
 })

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import type { Page } from 'playwright-core'
 import { PNG } from 'pngjs'
 import decodeQR from 'qr/decode.js'
 
@@ -18,6 +19,24 @@ export function readQr(png: Buffer): string {
     return decodeQR(picture)
   } catch {
     return decodeQR(doubled(picture))
+  }
+}
+
+/** More pictures than a browser takes to draw its latest layers. */
+const PICTURES = 20
+
+/**
+ * Reads the QR code from the page, from several pictures as a camera does: one may be taken before
+ * the browser has drawn the latest layers.
+ */
+export async function readQrFrom(page: Page, options?: { fullPage: boolean }): Promise<string> {
+  for (let taken = 1; ; taken++) {
+    const png = await page.screenshot(options)
+    try {
+      return readQr(png)
+    } catch (failure) {
+      if (taken === PICTURES) throw failure
+    }
   }
 }
 

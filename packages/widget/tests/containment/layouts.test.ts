@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserTest, Harness, noBrowser, outcome, require } from '../harness.ts'
-import { readQr } from '../read-qr.ts'
+import { readQrFrom } from '../read-qr.ts'
 import {
   act,
   type Containment,
@@ -186,18 +186,7 @@ for (const [name, { isEarly, show, expected = 'ok', viewport, ...scene }] of Obj
       await verdict(page, 'ok')
     }
     await page.locator('.qr path[visibility=visible]').last().waitFor({ state: 'attached' })
-    if (!viewport) assert.equal(await readFrom(page), h.session.payload)
+    if (!viewport) assert.equal(await readQrFrom(page), h.session.payload)
     h.session.moved('bonded')
     assert.equal((await outcome(page)).state, 'bonded')
   })
-
-/**
- * A picture can be taken before the browser has drawn the latest layers, so a second one decides.
- */
-async function readFrom(page: Page): Promise<string> {
-  try {
-    return readQr(await page.screenshot())
-  } catch {
-    return readQr(await page.screenshot())
-  }
-}
