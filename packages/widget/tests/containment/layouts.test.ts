@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { browserTest, Harness, noBrowser, outcome, require } from '../harness.ts'
 import { readQrFrom } from '../read-qr.ts'
 import {
