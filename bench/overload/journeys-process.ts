@@ -17,7 +17,7 @@ import {
   type TestPhone,
 } from '../../packages/service/tests/harness/phone.ts'
 import { PAGE_ORIGIN } from '../bench-service.ts'
-import { answerTasks } from '../http-calls.ts'
+import { answerTasks, inTurns } from '../http-calls.ts'
 import { type Call, ConnectionPool, type Response } from './connection-pool.ts'
 
 /** The calls of a journey that are counted apart. */
@@ -127,7 +127,8 @@ async function enrolPhones(task: JourneyTask): Promise<void> {
     const registered = parse<TestPhone>(await post('/devices', { body }))
     return { ...registered, privateKey, counter: 0 }
   }
-  for (let index = 0; index < task.phones; index++) phones.push(await enrol())
+  const places = Array.from({ length: task.phones })
+  await inTurns(places, task.callers, async () => void phones.push(await enrol()))
 }
 
 function create(task: JourneyTask): Promise<CreatedSession | undefined> {
