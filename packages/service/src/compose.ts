@@ -6,6 +6,7 @@ import { noCarrier } from './adapters/carrier/none.ts'
 import { keyringOf } from './adapters/keys/keyring.ts'
 import type { OpenStore } from './adapters/sql/postgres/open-postgres.ts'
 import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
+import { SharedPeers } from './adapters/peers/shared-peers.ts'
 import { systemRandom } from './adapters/keys/random.ts'
 import type { RootKey } from './adapters/keys/root-keys.ts'
 import { passportVerifier } from './adapters/attestation/passport/passport-verifier.ts'
@@ -26,9 +27,11 @@ import { BODY_BUDGET_BYTES, buildServer } from './http/server.ts'
 import type { Service, Settings } from './operations/service.ts'
 import type { Clock } from './ports/clock.ts'
 import { type Meter, noMeter } from './ports/meter.ts'
+import { NO_PEERS } from './ports/peers.ts'
 import { connectionsThatFilesAllow } from './open-files.ts'
 import { drainConnections, ShutdownSwitch } from './shutdown.ts'
 import type { CarrierProvider } from './ports/carrier.ts'
+import type { Store } from './ports/store.ts'
 import type { Tracer } from './ports/tracer.ts'
 
 export interface ServiceDependencies {
@@ -75,22 +78,26 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
   if (openStore === undefined) migrate(databaseFile, startedAt)
   const bus = localBus()
   const keys = keyringOf(rootKeys)
+  const limiter = memoryLimiter(clock)
+  const store: Store =
+    openStore?.({ bus, meter }) ??
+    new SqliteStore(databaseFile, {
+      bus,
+      meter,
+      idKeys: keys.idKeys,
+      ...(waitForLockMs === undefined ? {} : { waitForLockMs }),
+    })
+  const { messages } = store
   return {
-    store:
-      openStore?.({ bus, meter }) ??
-      new SqliteStore(databaseFile, {
-        bus,
-        meter,
-        idKeys: keys.idKeys,
-        ...(waitForLockMs === undefined ? {} : { waitForLockMs }),
-      }),
+    store,
     bus,
     meter,
     tracer,
     clock,
     keys,
     random: systemRandom(),
-    limiter: memoryLimiter(clock),
+    limiter,
+    peers: messages ? new SharedPeers({ messages, limiter, keys, clock, meter }) : NO_PEERS,
     ...attestation,
     carrier,
     passports: passportVerifier({ trust: passportTrust, keys, clock }),
@@ -154,6 +161,7 @@ export async function startService(
     limits: settings.connections,
     trustedProxies: settings.trustedProxies,
     backendAddresses: settings.backendAddresses,
+    peers: service.peers,
     systemLimit: connectionsThatFilesAllow(),
   })
   const app = buildServer(service, {

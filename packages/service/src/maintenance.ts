@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Batch } from './operations/batch.ts'
 import { expireSessions } from './operations/expire-sessions.ts'
 import { purgeSessions } from './operations/purge-sessions.ts'
+import { shareLimits } from './operations/share-limits.ts'
 import type { Service } from './operations/service.ts'
 import { publishExternalChanges } from './operations/publish-external-changes.ts'
 import type { BackgroundWork } from './ports/meter.ts'
@@ -26,6 +27,8 @@ const TASKS: readonly Task[] = [
   // Watchers learn of changes by the command line within a second. A check costs a few µs.
   { work: 'publish_external', everyMs: 250, batch: publishExternalChanges },
   { work: 'purge', everyMs: 60_000, batch: purgeSessions },
+  // Between two of them, a node does not know what the others have granted.
+  { work: 'share_limits', everyMs: 250, batch: shareLimits },
 ]
 
 /**
@@ -34,7 +37,9 @@ const TASKS: readonly Task[] = [
  * @returns a function that stops it between two batches. The next start continues the rest
  */
 export function startMaintenance(service: Service, log: Logger): () => void {
-  const stops = TASKS.map((task) => repeat(service, task, log))
+  const shares = service.peers.exchange !== undefined
+  const tasks = TASKS.filter(({ work }) => work !== 'share_limits' || shares)
+  const stops = tasks.map((task) => repeat(service, task, log))
   return () => {
     for (const stop of stops) stop()
   }

@@ -20,15 +20,18 @@ import { authenticateChannel } from '../operations/authenticate.ts'
 import type { Service } from '../operations/service.ts'
 import { type Watched, watchSession } from '../operations/watch-session.ts'
 import type { Cancel } from '../ports/clock.ts'
+import type { ConnectionLimiter, OpenConnections } from '../ports/peers.ts'
 import { closeChannel } from './close-channel.ts'
 import { closeForRestart, closeOverTime, reconnectSpreadMs } from './close-for-restart.ts'
 import { countRejectedUpgrade, countUpgrade } from './count-upgrade.ts'
 import { challengeFrame, eventFrame, helloFrame } from './frames.ts'
 import { PageRecheck } from './page-recheck.ts'
-import { SessionBroadcaster } from './session-broadcaster.ts'
+import { channelsOf, SessionBroadcaster } from './session-broadcaster.ts'
 
 /** Clients send no messages. This bounds what the service reads before it closes the channel. */
 const MAX_PAYLOAD_BYTES = 4_096
+/** Other nodes learn of the channels of a session that has several here. Most have one. */
+const REPORTED_CHANNELS = 2
 const ROUTE = '/sessions/:session_id'
 const SWITCHING_PROTOCOLS = 101
 /** RFC 6455, section 4.4: a rejection of another version names the supported one. */
@@ -71,7 +74,7 @@ export interface ChannelOptions {
 }
 
 /** The real-time channel (protocol 9). */
-export class Channel implements AsyncDisposable {
+export class Channel implements AsyncDisposable, ConnectionLimiter {
   readonly #service: Service
   readonly #sockets = new Map<WebSocket, { missed: number }>()
   readonly #broadcasters = new Map<SessionId, SessionBroadcaster>()
@@ -89,6 +92,7 @@ export class Channel implements AsyncDisposable {
   constructor(service: Service, { http, logRequest, admits }: ChannelOptions) {
     this.#service = service
     this.#recheck = new PageRecheck(service)
+    service.peers.join(this)
     this.#cancelPings = this.#schedulePings()
     // `reject` answers failed upgrades in the error shape. Without a listener ws would answer
     // itself.
@@ -155,6 +159,18 @@ export class Channel implements AsyncDisposable {
   /** The number of open channels. */
   get size(): number {
     return this.#sockets.size
+  }
+
+  *reported(): Iterable<OpenConnections> {
+    for (const [id, { size }] of this.#broadcasters)
+      if (size >= REPORTED_CHANNELS) yield [channelsOf(id), size]
+  }
+
+  closeExcess(groups: Iterable<string>): void {
+    const others = new Set(groups)
+    if (others.size === 0) return
+    for (const [id, broadcaster] of this.#broadcasters)
+      if (broadcaster.size > 1 && others.has(channelsOf(id))) broadcaster.closeExcess()
   }
 
   /** Asks the clients to reconnect, a few at a time, until the time has passed. */

@@ -11,6 +11,11 @@ import type { StoredEvent } from '../ports/store.ts'
 import { closeChannel } from './close-channel.ts'
 import { challengeFrame, eventFrame, heartbeatFrame, HEARTBEAT_MS } from './frames.ts'
 
+/** The name of the channels of a session, as nodes report them to each other. */
+export function channelsOf(id: SessionId): string {
+  return `session ${id}`
+}
+
 /**
  * Sends the events of one session to its channels: stored events in order of `seq`, and each new
  * challenge. It closes the channels when the session has ended.
@@ -45,11 +50,24 @@ export class SessionBroadcaster implements Disposable {
     this.#scheduleHeartbeat()
   }
 
+  /** The number of channels. */
+  get size(): number {
+    return this.#sockets.size
+  }
+
+  /** Closes the oldest channels of those that are too many, and leaves this node its share. */
+  closeExcess(): void {
+    const share = Math.max(1, Math.ceil(this.#maxChannels / this.#service.peers.nodes))
+    for (let left = Math.min(this.#excess, this.size - share); left > 0; left--)
+      this.#supersedeOldest()
+  }
+
   /** Adds a channel that has received all events up to `session.seq`. */
   join(socket: WebSocket, session: Session): void {
     this.#sockets.set(socket, session.seq)
     socket.once('close', () => this.#leave(socket))
-    if (this.#sockets.size > this.#maxChannels) this.#supersedeOldest()
+    // The new channel stays. If all others are on other nodes, one of them closes its oldest.
+    if (this.#excess > 0 && this.size > 1) this.#supersedeOldest()
     // The session may have changed after it was read and before this channel joined.
     this.#refresh()
     this.#closeIfEnded()
@@ -61,6 +79,11 @@ export class SessionBroadcaster implements Disposable {
     this.#cancelRetry()
     this.#unsubscribe()
     this.#empty()
+  }
+
+  /** How many channels the session has beyond its cap, on all nodes. */
+  get #excess(): number {
+    return this.size + this.#service.peers.connectionsOf(channelsOf(this.#id)) - this.#maxChannels
   }
 
   get #maxChannels(): number {

@@ -20,18 +20,23 @@ export interface Bucket {
   readonly fullAtUs: number
   /** How many units this caller must leave in the bucket for other callers. */
   readonly keep: number
+  /**
+   * The largest debt, in buckets. More than one where several nodes grant from the bucket before
+   * they know of each other: what they granted beyond it is paid back. Default: 1.
+   */
+  readonly maxDebt?: number
 }
 
 /**
  * Takes one unit from a bucket (the generic cell rate algorithm). Over any time t it grants no
  * more than burst + t / interval units, and rejects none below that. A rejection takes nothing.
  */
-export function spend({ limit, fullAtUs, keep }: Bucket, nowUs: number): Spending {
+export function spend({ limit, fullAtUs, keep, maxDebt = 1 }: Bucket, nowUs: number): Spending {
   const { burst, intervalUs } = limit
   const wholeUs = burst * intervalUs
   const spendableUs = wholeUs - keep * intervalUs
   // If the clock was set back or the limit was larger, the debt can exceed the bucket. Cap it.
-  const before = Math.min(Math.max(0, fullAtUs - nowUs), wholeUs)
+  const before = Math.min(Math.max(0, fullAtUs - nowUs), wholeUs * maxDebt)
   const granted = before + intervalUs <= spendableUs
   const debtUs = granted ? before + intervalUs : before
   const remaining = Math.max(0, Math.floor((spendableUs - debtUs) / intervalUs))

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { ConnectionLimits } from '../domain/connection-limits.ts'
 import { networksOf } from '../domain/network.ts'
 import type { ConnectionCounts } from '../ports/meter.ts'
+import type { ConnectionLimiter, OpenConnections, Peers } from '../ports/peers.ts'
 import {
   bareAddress,
   clientAddress,
@@ -14,6 +15,10 @@ import { type Connection, ConnectionGroup } from './connection-group.ts'
 
 /** Longer than the idle time of common load balancers, so that they close first. */
 export const BACKEND_KEEP_ALIVE_MS = 72_000
+
+/** Other nodes learn of a network that has this part of its cap. Most networks never do. */
+const REPORTED_PART = 1 / 8
+const NETWORK_GROUP = 'network '
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -26,19 +31,22 @@ export interface ConnectionCapsOptions {
   readonly trustedProxies: TrustedProxies
   /** Addresses whose connections are a backend's before they present a credential. */
   readonly backendAddresses: BlockList | undefined
+  /** The nodes that share the caps of networks. */
+  readonly peers: Peers
   /** How many connections the operating system allows. Undefined if it is unknown. */
   readonly systemLimit: number | undefined
 }
 
 /**
- * Caps the open connections per network and in total, with a reserve for backends.
+ * Caps the open connections per network and in total, with a reserve for backends. The cap of a
+ * network counts the connections that other nodes have reported.
  *
  * A connection is anonymous until it has presented a valid server credential. When the anonymous
  * connections fill their part, each new connection uses the reserve, and the service closes the
  * anonymous connection that has been idle the longest. A backend can therefore always connect: its
  * request identifies it as a backend before later connections evict it.
  */
-export class ConnectionCaps {
+export class ConnectionCaps implements ConnectionLimiter {
   readonly #options: ConnectionCapsOptions
   readonly #connections = new Map<Duplex, Connection>()
   readonly #networks = new Map<string, ConnectionGroup>()
@@ -54,11 +62,32 @@ export class ConnectionCaps {
     const reserve = Math.min(limits.reserve, Math.floor(total / 2))
     this.#all = new ConnectionGroup(total)
     this.#anonymous = new ConnectionGroup(total - reserve)
+    options.peers.join(this)
   }
 
   /** The open connections, and the totals that the caps closed. */
   get counts(): ConnectionCounts {
     return { open: this.#connections.size, rejected: this.#rejected, evicted: this.#evicted }
+  }
+
+  *reported(): Iterable<OpenConnections> {
+    for (const [network, { size, max }] of this.#networks)
+      if (size >= max * REPORTED_PART) yield [NETWORK_GROUP + network, size]
+  }
+
+  /** Closes idle connections only, and leaves this node its share of the cap. */
+  closeExcess(names: Iterable<string>): void {
+    for (const name of names) {
+      if (!name.startsWith(NETWORK_GROUP)) continue
+      const group = this.#networks.get(name.slice(NETWORK_GROUP.length))
+      if (group === undefined) continue
+      const share = Math.ceil(group.max / this.#options.peers.nodes)
+      for (let left = Math.min(group.excess, group.size - share); left > 0; left--) {
+        const victim = group.longestIdle()
+        if (victim === undefined) break
+        this.#evict(victim)
+      }
+    }
   }
 
   /** Counts the connections of a server, and closes those beyond the caps. */
@@ -93,7 +122,7 @@ export class ConnectionCaps {
   admitsChannel(socket: Duplex): boolean {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return false
-    return connection.groups.every((group) => group.size <= group.max)
+    return connection.groups.every((group) => group.excess <= 0)
   }
 
   #open(socket: Socket): void {
@@ -187,9 +216,12 @@ export class ConnectionCaps {
   }
 
   #networksOf(address: string): ConnectionGroup[] {
-    const { network } = this.#options.limits
+    const { limits, peers } = this.#options
+    const elsewhere = (key: string) => () => peers.connectionsOf(NETWORK_GROUP + key)
     return networksOf(address).map(
-      ({ key, quotas }) => this.#networks.get(key) ?? new ConnectionGroup(quotas * network, key),
+      ({ key, quotas }) =>
+        this.#networks.get(key) ??
+        new ConnectionGroup(quotas * limits.network, key, elsewhere(key)),
     )
   }
 

@@ -23,17 +23,25 @@ export class ConnectionGroup {
   readonly max: number
   /** The key of the network. Undefined if the group is not a network. */
   readonly network: string | undefined
+  /** How many connections of the network other nodes have. */
+  readonly #elsewhere: () => number
   /** Idle connections, in the order in which they became idle. */
   readonly idle = new Set<Connection>()
   size = 0
 
-  constructor(max: number, network?: string) {
+  constructor(max: number, network?: string, elsewhere: () => number = () => 0) {
     this.max = max
     this.network = network
+    this.#elsewhere = elsewhere
+  }
+
+  /** How many connections there are beyond the cap, on all nodes. At most 0: none. */
+  get excess(): number {
+    return this.size + this.#elsewhere() - this.max
   }
 
   get isFull(): boolean {
-    return this.size >= this.max
+    return this.excess >= 0
   }
 
   /** Returns the connection that has been idle the longest. */

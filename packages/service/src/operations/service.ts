@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
 import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
+import type { Peers } from '../ports/peers.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
 import type { PassportVerifier } from '../ports/passports.ts'
@@ -28,6 +29,7 @@ export interface Service {
   readonly keys: Keyring
   readonly random: Random
   readonly limiter: Limiter
+  readonly peers: Peers
   readonly assertionVerifiers: AssertionVerifiers
   readonly attestationVerifiers: AttestationVerifiers
   readonly carrier: CarrierProvider

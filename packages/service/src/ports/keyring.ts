@@ -46,6 +46,10 @@ export interface Keyring {
   sealNumber(keyId: string, sessionId: SessionId, number: string): string
   /** Decrypts the number. @throws if the text was not encrypted for this session */
   openNumber(keyId: string, sessionId: SessionId, sealed: string): Secret
+  /** Encrypts a message to the other nodes, under the active key. */
+  sealMessage(text: string): string
+  /** Decrypts a message of a node. @returns undefined if no listed root key opens it */
+  openMessage(sealed: string): string | undefined
   /** The key of session ids, which outlives the root keys that encrypt it. */
   readonly idKeys: IdKeys
   /** A registration challenge that authenticates itself: nothing is stored until it is used. */

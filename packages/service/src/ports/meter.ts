@@ -26,8 +26,8 @@ export type ShedPriority = (typeof SHED_PRIORITIES)[number]
 export const SHED_STANDINGS = ['within', 'above', 'unknown'] as const
 export type ShedStanding = (typeof SHED_STANDINGS)[number]
 
-/** Scheduled maintenance: expiry of sessions, external changes, and purges. */
-export type BackgroundWork = 'expire' | 'publish_external' | 'purge'
+/** Scheduled maintenance: expiry of sessions, external changes, purges, and shared limits. */
+export type BackgroundWork = 'expire' | 'publish_external' | 'purge' | 'share_limits'
 
 /**
  * Counts what the service does. Every label is from a closed set, so no caller can make it grow. It
@@ -48,6 +48,8 @@ export interface Meter {
   committed(units: number): void
   /** Counts a failed commit. */
   commitFailed(): void
+  /** Counts an exchange of limits between nodes, and whether this node could learn from it. */
+  exchangedLimits(succeeded: boolean): void
   /** Counts a finished batch of maintenance. */
   worked(work: BackgroundWork, done: number): void
   /** Registers the sources that are read only when metrics are collected. */
@@ -78,6 +80,7 @@ export const noMeter: Meter = {
   happened() {},
   committed() {},
   commitFailed() {},
+  exchangedLimits() {},
   worked() {},
   watch() {},
 }

@@ -14,6 +14,7 @@ import type { Device, Instant, Session } from '../domain/session.ts'
 import type { MoveChanges } from '../domain/changes.ts'
 import type { Move } from '../domain/transitions.ts'
 import type { KeyReceipt } from './devices.ts'
+import type { NodeMessages } from './peers.ts'
 import type { TenantTable } from './tenant-table.ts'
 
 /**
@@ -71,6 +72,8 @@ export interface Store extends AsyncDisposable {
    * The result may name too many sessions, never too few.
    */
   externalChanges(): Promise<readonly { readonly sessionId: SessionId; readonly seq: number }[]>
+  /** Messages between the nodes of this store. Absent if only one node can use it. */
+  readonly messages?: NodeMessages
 }
 
 /** What prevents a store from working, if it can tell. */

@@ -28,6 +28,7 @@ const PURPOSES = [
   'document',
   'motion',
   'session-ids',
+  'node-messages',
 ] as const
 type Purpose = (typeof PURPOSES)[number]
 
@@ -117,6 +118,17 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       seal(keyFor(keyId, 'phone-number'), number, sessionId),
     openNumber: (keyId, sessionId, sealed) =>
       new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
+    sealMessage: (text) =>
+      `${active.id}:${seal(keyFor(active.id, 'node-messages'), text, active.id)}`,
+    openMessage(sealed) {
+      const [keyId = '', text = ''] = sealed.split(':')
+      if (!derived.has(keyId)) return undefined
+      try {
+        return unseal(keyFor(keyId, 'node-messages'), text, keyId)
+      } catch {
+        return undefined
+      }
+    },
     motionFingerprints(keyId, deviceId, rankPatterns) {
       // Each block is the device id and one rank pattern. Blocks of two devices differ, so their
       // fingerprints are unrelated.

@@ -3,6 +3,7 @@ import type { CountedLimit } from '../../domain/limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Limiter, Take, Taken } from '../../ports/limiter.ts'
 import { GenerationCache } from '../cache/generation-cache.ts'
+import { type BucketUse, UnsentUse } from './unsent-use.ts'
 
 /**
  * Two generations of the longest keys take 10 MB. To make the limiter drop a bucket early, an
@@ -21,6 +22,12 @@ interface Buckets {
 /** A limiter of one process. `size` is the number of buckets in memory. */
 export interface MemoryLimiter extends Limiter {
   readonly size: () => number
+  /** Begins to record use for so many nodes, this one included, that share every bucket. */
+  shareAmong(nodes: number): void
+  /** Removes and returns the use that other nodes should know, of at most so many buckets. */
+  takeUnsent(max: number): readonly BucketUse[]
+  /** Takes what another node has granted out of a bucket. `since` is in milliseconds. */
+  charge(use: BucketUse, since: number): void
 }
 
 /**
@@ -33,6 +40,8 @@ export function memoryLimiter(
   { maxKeys = MAX_KEYS_A_GENERATION } = {},
 ): MemoryLimiter {
   const limits = new Map<CountedLimit['name'], Buckets>()
+  let nodes = 1
+  let unsent: UnsentUse | undefined
   const bucketsOf = (name: CountedLimit['name']): Buckets => {
     let buckets = limits.get(name)
     if (buckets === undefined) {
@@ -48,15 +57,16 @@ export function memoryLimiter(
   }
   const spendOne = ({ limit, key, keep = 0 }: Take, nowUs: number) => {
     const buckets = bucketsOf(limit.name)
-    turnWhenDue(buckets, limit, { nowUs, maxKeys })
+    turnWhenDue(buckets, limit, { nowUs, maxKeys, maxDebt: nodes })
     const fullAtUs = buckets.cache.peek(key)
-    const spending = spend({ limit, fullAtUs: fullAtUs ?? 0, keep }, nowUs)
+    const spending = spend({ limit, fullAtUs: fullAtUs ?? 0, keep, maxDebt: nodes }, nowUs)
     return { buckets, key, isKnown: fullAtUs !== undefined, intervalUs: limit.intervalUs, spending }
   }
   /** Most limits count a call in one bucket. */
   const takeOne = (take: Take, nowUs: number): Taken => {
     const { buckets, key, isKnown, spending } = spendOne(take, nowUs)
     if (spending.granted || isKnown) buckets.cache.set(key, spending.fullAtUs)
+    if (spending.granted) unsent?.add(take, nowUs)
     return spending
   }
   return {
@@ -71,7 +81,19 @@ export function memoryLimiter(
         // A rejected call adds no key, so a flood that is rejected cannot push out other buckets.
         if (granted || isKnown) buckets.cache.set(key, spending.fullAtUs - returnedUs)
       }
+      if (granted) for (const take of takes) unsent?.add(take, nowUs)
       return tightest(spent.map(({ spending }) => spending))
+    },
+    shareAmong(count) {
+      unsent ??= new UnsentUse()
+      nodes = count
+    },
+    takeUnsent: (max) => unsent?.take(max) ?? [],
+    charge({ limit, key, usedUs }, since) {
+      const buckets = bucketsOf(limit.name)
+      turnWhenDue(buckets, limit, { nowUs: clock.now() * 1_000, maxKeys, maxDebt: nodes })
+      const fullAtUs = buckets.cache.peek(key) ?? 0
+      buckets.cache.set(key, Math.max(fullAtUs, since * 1_000) + usedUs)
     },
     peek: (takes): Taken => {
       const nowUs = clock.now() * 1_000
@@ -94,10 +116,10 @@ function tightest(spendings: readonly Spending[]): Taken {
 
 function turnWhenDue(
   buckets: Buckets,
-  limit: CountedLimit,
-  { nowUs, maxKeys }: { nowUs: number; maxKeys: number },
+  limit: Pick<CountedLimit, 'burst' | 'intervalUs'>,
+  { nowUs, maxKeys, maxDebt }: { nowUs: number; maxKeys: number; maxDebt: number },
 ): void {
-  const periodUs = limit.burst * limit.intervalUs
+  const periodUs = limit.burst * limit.intervalUs * maxDebt
   // A tenant's own limit can take longer to fill than the service's default.
   if (periodUs > buckets.periodUs) buckets.periodUs = periodUs
   if (nowUs < buckets.turnAtUs && buckets.cache.newerSize < maxKeys) return

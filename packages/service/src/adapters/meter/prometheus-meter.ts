@@ -58,6 +58,15 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     'Groups of writes that could not be committed.',
   )
 
+  const exchanges = new Counter({
+    name: 'bonded_limit_exchanges_total',
+    help: 'Exchanges of limits with the other nodes, by result. Without them a node counts alone.',
+    labelNames: ['result'],
+    registers,
+  })
+  const exchangesBy = bindAll(['ok', 'failed'], (result) => exchanges.labels(result))
+  for (const bound of exchangesBy.values()) bound.inc(0)
+
   const refusals = new Counter({
     name: 'bonded_refusals_total',
     help: 'Requests rejected, by reason.',
@@ -197,6 +206,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     },
     committed: (units) => commits.observe(units),
     commitFailed: () => commitFailures.inc(),
+    exchangedLimits: (succeeded) => exchangesBy.get(succeeded ? 'ok' : 'failed')?.inc(),
     worked: (work, done) => workedBy.get(work)?.inc(done),
     watch(given) {
       sources = given

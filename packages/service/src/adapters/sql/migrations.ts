@@ -209,6 +209,18 @@ export const MIGRATIONS: readonly {
     ],
     expands: true,
   },
+  {
+    number: 16,
+    name: 'messages between nodes',
+    // A file of SQLite belongs to one node.
+    statements: [],
+    postgres: [
+      `create unlogged table node_message (
+        node text not null, number bigint not null, text text not null,
+        sent_at timestamptz not null default clock_timestamp(), primary key (node, number))`,
+    ],
+    expands: true,
+  },
 ]
 
 /**

@@ -2,6 +2,7 @@ import type { SessionId, Unreadiness } from '@bonded/contract'
 import type { Instant } from '../../../domain/session.ts'
 import type { Bus, ChangeNotification } from '../../../ports/bus.ts'
 import { type Meter, noMeter } from '../../../ports/meter.ts'
+import type { NodeMessages } from '../../../ports/peers.ts'
 import {
   type Cause,
   type Store,
@@ -18,6 +19,7 @@ import { sqlTables } from '../tables.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { findUnreadiness } from './check-server.ts'
 import type { Connection, Connections } from './connections.ts'
+import { postgresMessages } from './node-messages.ts'
 import { asStoreError, classify } from './postgres-errors.ts'
 
 /** The most units of one transaction. They run one after another and share one commit. */
@@ -62,6 +64,7 @@ export class PostgresStore implements Store {
   readonly #reading: Tables
   readonly #feed: ChangeFeed
   readonly #sessionKeys: SessionKeys
+  readonly messages: NodeMessages
   /** Half of the connections, so that writes never keep reads waiting for one. */
   readonly #maxGroups: number
   #waiting: Pending[] = []
@@ -73,6 +76,7 @@ export class PostgresStore implements Store {
     this.#sessionKeys = sessionKeys
     this.#connections = connections
     this.#bus = bus
+    this.messages = postgresMessages(connections)
     this.#meter = meter
     this.#feed = new ChangeFeed(connections, (change) => bus.publish(change))
     this.#maxGroups = Math.max(1, Math.floor(connections.settings.poolSize / 2))

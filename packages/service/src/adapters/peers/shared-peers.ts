@@ -1,0 +1,110 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Keyring } from '../../ports/keyring.ts'
+import type { Meter } from '../../ports/meter.ts'
+import type {
+  ConnectionLimiter,
+  NodeMessage,
+  NodeMessages,
+  OpenConnections,
+  Peers,
+} from '../../ports/peers.ts'
+import type { MemoryLimiter } from '../limiter/memory-limiter.ts'
+import { readMessage, writeMessage } from './peer-message.ts'
+
+/** A message has at most about 200 KB. What is left over follows in the next one. */
+const MAX_BUCKETS = 2_000
+const MAX_GROUPS = 1_000
+/** A node that was silent for this long has stopped or cannot reach the database. */
+const SILENT_MS = 5_000
+
+interface Parts {
+  readonly messages: NodeMessages
+  readonly limiter: MemoryLimiter
+  readonly keys: Keyring
+  readonly clock: Pick<Clock, 'now'>
+  readonly meter: Meter
+}
+
+/** The last known state of another node. */
+interface PeerState {
+  readonly heardAt: number
+  readonly connections: readonly OpenConnections[]
+}
+
+/**
+ * Shares limits between nodes by messages. No request waits for them: a node judges by its own
+ * counters, which include what the other nodes have told it.
+ */
+export class SharedPeers implements Peers {
+  readonly #parts: Parts
+  readonly #limiters: ConnectionLimiter[] = []
+  readonly #peers = new Map<string, PeerState>()
+  #connections: ReadonlyMap<string, number> = new Map()
+  #sent = 0
+  /** A message that may not have been sent. It is repeated, so that no use counts twice. */
+  #unconfirmed: Pick<NodeMessage, 'number' | 'text'> | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  get nodes(): number {
+    return this.#peers.size + 1
+  }
+
+  connectionsOf(group: string): number {
+    return this.#connections.get(group) ?? 0
+  }
+
+  join(limiter: ConnectionLimiter): void {
+    this.#limiters.push(limiter)
+  }
+
+  readonly exchange = async (): Promise<void> => {
+    const { clock, messages, meter } = this.#parts
+    this.#unconfirmed ??= this.#newMessage()
+    let received: readonly NodeMessage[] = []
+    try {
+      received = await messages.exchange(this.#unconfirmed)
+      this.#unconfirmed = undefined
+      const unread = received.filter((message) => !this.#apply(message))
+      meter.exchangedLimits(unread.length === 0)
+    } catch {
+      meter.exchangedLimits(false)
+    }
+    const silentSince = clock.now() - SILENT_MS
+    for (const [node, { heardAt }] of this.#peers)
+      if (heardAt < silentSince) this.#peers.delete(node)
+    this.#connections = sumOf(this.#peers.values())
+    this.#parts.limiter.shareAmong(this.nodes)
+    for (const limiter of this.#limiters) limiter.closeExcess(this.#connections.keys())
+  }
+
+  #newMessage(): Pick<NodeMessage, 'number' | 'text'> {
+    const { keys, limiter } = this.#parts
+    const connections: OpenConnections[] = []
+    for (const part of this.#limiters)
+      for (const group of part.reported()) if (connections.push(group) === MAX_GROUPS) break
+    const text = writeMessage({ use: limiter.takeUnsent(MAX_BUCKETS), connections })
+    return { number: ++this.#sent, text: keys.sealMessage(text) }
+  }
+
+  /** Returns false for a message that this node cannot read. */
+  #apply({ node, text, ageMs }: NodeMessage): boolean {
+    const { clock, keys, limiter } = this.#parts
+    const opened = keys.openMessage(text)
+    const message = opened === undefined ? undefined : readMessage(opened)
+    if (message === undefined) return false
+    const sentAt = clock.now() - ageMs
+    for (const use of message.use) limiter.charge(use, sentAt)
+    this.#peers.set(node, { heardAt: sentAt, connections: message.connections })
+    return true
+  }
+}
+
+function sumOf(peers: Iterable<PeerState>): ReadonlyMap<string, number> {
+  const sum = new Map<string, number>()
+  for (const { connections } of peers)
+    for (const [group, open] of connections) sum.set(group, (sum.get(group) ?? 0) + open)
+  return sum
+}
