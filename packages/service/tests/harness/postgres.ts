@@ -241,7 +241,8 @@ function ramDisk(): string | undefined {
   return bavail * bsize >= MIN_RAM_DISK_BYTES ? RAM_DISK : undefined
 }
 
-async function freePort(): Promise<number> {
+/** A port of 127.0.0.1 that no program uses. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => probe.once('listening', resolve))
   const { port } = probe.address() as AddressInfo

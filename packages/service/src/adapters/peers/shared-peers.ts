@@ -33,7 +33,7 @@ interface PeerState {
 
 /**
  * Shares limits between nodes by messages. No request waits for them: a node judges by its own
- * counters, which include what the other nodes have told it.
+ * counters, which include what the other nodes have reported.
  */
 export class SharedPeers implements Peers {
   readonly #parts: Parts

@@ -20,10 +20,26 @@ const SERVER = `select current_setting('server_version_num') as version,
  * @throws {StoreError} with the fix
  */
 export async function checkServer(connections: Connections): Promise<void> {
+  await checkPrepared(connections)
   const problem = problemOf(await serverOf(connections))
   if (problem === undefined) return
   const where = connections.settings.address.shown
   throw new StoreError(`${where} cannot be used: ${problem}`, { kind: 'unsuitable', where })
+}
+
+/**
+ * Prepares one statement on two connections. Behind a pooler that does not keep them apart, the
+ * second one fails, here rather than in requests.
+ */
+async function checkPrepared(connections: Connections): Promise<void> {
+  const [one, other] = [await connections.take(), await connections.take()]
+  try {
+    for (const connection of [one, other])
+      await connection.run({ text: 'select $1::text as prepared', values: ['yes'] })
+  } finally {
+    one.release()
+    other.release()
+  }
 }
 
 /** What prevents the database from working now. Never rejects. */

@@ -55,7 +55,7 @@ export function postgresMessages(connections: Connections): NodeMessages {
   }
 }
 
-/** More nodes than a database can have connections for. Ids of stopped nodes are forgotten. */
+/** More nodes than a database can have connections for. Ids of stopped nodes are dropped. */
 const MAX_NODES = 1_000
 
 /** An array of UUIDs or numbers in PostgreSQL's own spelling. */

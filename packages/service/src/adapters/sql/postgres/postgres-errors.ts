@@ -67,12 +67,47 @@ function isOfConnection({ message }: Error, code: string | undefined): boolean {
   )
 }
 
+/** The codes of Node for a certificate that no trusted authority has signed. */
+const UNKNOWN_AUTHORITY: readonly unknown[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]
+
+/** `prepared statement … already exists` and `… does not exist`. */
+const LOST_PREPARED: readonly unknown[] = ['42P05', '26000']
+
+/** What the operator must change for the server to be usable, by the failures that show it. */
+function setupProblem(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  const { message } = cause
+  const code = 'code' in cause ? cause.code : undefined
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const names = 'cert' in cause ? (cause.cert as { subjectaltname?: string }).subjectaltname : ''
+    return `its certificate names other hosts (${names ?? 'none'}). Set BONDED_DATABASE_URL to the server by one of them, or give the server a certificate with the name in BONDED_DATABASE_URL.`
+  }
+  if (UNKNOWN_AUTHORITY.includes(code))
+    return 'this machine does not trust the authority of its certificate. Add sslrootcert=<file> to BONDED_DATABASE_URL, with the certificate of the authority.'
+  if (code === 'CERT_HAS_EXPIRED')
+    return 'its certificate has expired. Renew it at the server, and reload the server.'
+  if (LOST_PREPARED.includes(code))
+    return 'a pooler in front of it does not keep prepared statements. Set BONDED_DATABASE_PREPARED=off, or max_prepared_statements = 200 in PgBouncer 1.21 or later.'
+  if (message.includes('does not support SSL'))
+    return 'it offers no TLS. Set ssl = on at the server, with a certificate. In a network that you trust, add sslmode=disable to BONDED_DATABASE_URL instead.'
+  return undefined
+}
+
 /** Converts an outage into a `StoreError` and returns any other error unchanged. */
 export function asStoreError(
   cause: unknown,
   { to, where }: { to: 'open' | 'read' | 'write'; where: string },
 ): unknown {
   if (cause instanceof StoreError) return cause
+  const problem = setupProblem(cause)
+  if (problem !== undefined)
+    return new StoreError(`${where} cannot be used: ${problem}`, { kind: 'unsuitable', where })
   const { kind, failure, text } = classify(cause)
   return kind === 'defect'
     ? cause
