@@ -55,6 +55,14 @@ test('bonded prove durability rejects options that cannot work', () => {
     const { status, stderr } = m.run('prove', 'durability', ...flags)
     assert.deepEqual([status, message.test(stderr)], [2, true], stderr)
   }
-  const { status, stderr } = m.run('prove', 'durability', '--postgres-bin', join(m.folder, 'none'))
+})
+
+test('bonded prove durability deletes its folder when PostgreSQL cannot start', () => {
+  using m = machine()
+  const { status, stderr } = m.run(
+    ...['prove', 'durability', '--folder', m.folder],
+    ...['--postgres-bin', join(m.folder, 'none')],
+  )
   assert.deepEqual([status, /initdb failed/.test(stderr)], [1, true], stderr)
+  assert.deepEqual(readdirSync(m.folder), [])
 })

@@ -74,7 +74,12 @@ async function proveOnScratch(options: DurabilityFlags, command: Command): Promi
     command.error('error: a SQLite file serves one node. Omit --nodes, or set --postgres-bin.')
   const folder = mkdtempSync(join(options.folder, 'bonded-prove-'))
   const rootKeys = newRootKeys()
-  await using scratch = await createScratch({ folder, rootKeys, postgresBin })
+  await using scratch = await createScratch({ folder, rootKeys, postgresBin }).catch(
+    (failure: unknown) => {
+      rmSync(folder, { recursive: true, force: true })
+      throw failure
+    },
+  )
   const figures = await proveDurability({
     scratch,
     folder,
