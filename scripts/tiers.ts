@@ -39,7 +39,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'tests/deploy/*.test.ts',
   ],
   /** Start PostgreSQL. This tier also runs the files of `ON_POSTGRES`. */
-  postgres: ['packages/service/tests/adapters/sql/postgres/*.test.ts'],
+  postgres: ['packages/service/tests/adapters/sql/postgres/*.test.ts', 'tests/nodes/*.test.ts'],
   /** Installs Expo, and bundles the example app. */
   app: ['examples/phone-app/tests/build.test.ts'],
   /** Many random histories, inputs and mutants; kills and bursts. */

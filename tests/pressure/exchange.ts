@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest } from 'node:http'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 
 export interface Reply {
   readonly status: number
@@ -29,14 +29,27 @@ const IDLE_SOCKET_MS = 15_000
 /** Shorter than Retry-After says: these clients are meant to keep the service busy. */
 const RETRY_MS = 25
 
+/** A response that did not arrive in time. The call may have taken effect, or may still do so. */
+export class NoAnswer extends Error {
+  readonly code = 'NO_ANSWER'
+}
+
 /**
  * Opens one socket per concurrent caller. `hangUp` closes the idle sockets: when a test blocks this
  * process longer than the service keeps a socket, the next call would reuse one that the service is
  * about to close.
+ *
+ * @param options.answerWithinMs rejects a call without a response after this time
+ * @param options.retries false returns every 503. Some of these calls may have had an effect: the
+ *   service answers `overloaded` also when an operation takes too long
  */
 export function exchangeWith(
   port: () => number,
-  sockets = 256,
+  {
+    sockets = 256,
+    answerWithinMs,
+    retries = true,
+  }: { sockets?: number; answerWithinMs?: number; retries?: boolean } = {},
 ): Exchange & Disposable & { readonly hangUp: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, timeout: IDLE_SOCKET_MS })
   const send: Exchange = (method, path, { token, headers = {}, body } = {}) => {
@@ -60,6 +73,11 @@ export function exchangeWith(
       },
     })
     request.on('error', reject)
+    const timer =
+      answerWithinMs === undefined
+        ? undefined
+        : setTimeout(() => request.destroy(new NoAnswer()), answerWithinMs)
+    request.on('close', () => clearTimeout(timer))
     request.on('response', (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -79,8 +97,8 @@ export function exchangeWith(
   const exchange: Exchange = async (...call) => {
     for (;;) {
       const reply = await send(...call)
-      if (!isOverloaded(reply)) return reply
-      await setTimeout(RETRY_MS)
+      if (!retries || !isOverloaded(reply)) return reply
+      await wait(RETRY_MS)
     }
   }
   const hangUp = () => agent.destroy()

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Cluster } from '../../packages/service/tests/harness/cluster.ts'
 
 const HARNESS = join(import.meta.dirname, '../../packages/service/tests/harness')
-const HOUR_MS = 60 * 60_000
+export const HOUR_MS = 60 * 60_000
 const JUMPING_CLOCK = pathToFileURL(join(HARNESS, 'jumping-clock.ts')).href
 
 /** A fault, and what a client may observe while it lasts. */
@@ -20,8 +20,8 @@ export interface Scenario {
   readonly lastsMs: number
   readonly env?: (folder: string) => Record<string, string>
   /** Breaks the first node. */
-  readonly begin: (cluster: Cluster, folder: string) => void
-  readonly end: (cluster: Cluster, folder: string) => void
+  readonly begin: (cluster: Cluster, folder: string) => void | Promise<void>
+  readonly end: (cluster: Cluster, folder: string) => void | Promise<void>
 }
 
 const clockFile = (folder: string) => join(folder, 'clock-offset')
@@ -30,7 +30,8 @@ const fsyncFile = (folder: string) => join(folder, 'fail-fsync')
 export const fsyncLibrary = (folder: string): string => join(folder, 'failing-fsync.so')
 export const FSYNC_SOURCE: string = join(HARNESS, 'failing-fsync.c')
 
-const jump = (offsetMs: number) => ({
+/** Sets the clock of the first node forward, or back. */
+export const jump = (offsetMs: number) => ({
   lastsMs: 2_000,
   env: (folder: string) => ({
     NODE_OPTIONS: `--import=${JUMPING_CLOCK}`,
@@ -40,12 +41,14 @@ const jump = (offsetMs: number) => ({
   end: (_: Cluster, folder: string) => rmSync(clockFile(folder)),
 })
 const PAUSE_MS = 30_000
-const pause = {
+/** Stops the process of the first node. */
+export const pause = {
   during: 'does not answer',
   lastsMs: PAUSE_MS,
   begin: ({ nodes }: Cluster) => nodes[0]?.pause(),
   end: ({ nodes }: Cluster) => nodes[0]?.resume(),
 } as const
+
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'fsync error on SQLite',

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { type PostgresServer, startPostgres } from './postgres.ts'
 import { machine, type Machine, type ServingProcess } from './process.ts'
 import { startProxy, type TcpProxy } from './tcp-proxy.ts'
@@ -26,14 +25,18 @@ export interface Cluster extends AsyncDisposable {
   readonly databaseUrl: string
   /** Undefined for SQLite. */
   readonly server: PostgresServer | undefined
+  /** Starts one more node, which joins `nodes`. Its environment overrides that of the others. */
+  addNode(env?: Readonly<Record<string, string>>): Promise<ClusterNode>
 }
 
 export interface ClusterOptions {
-  /** SQLite serves one node. */
+  /** How many nodes start with it. SQLite serves one. */
   readonly nodes: number
   readonly store: 'sqlite' | 'postgres'
   /** The environment of the first node, for faults of one node. */
   readonly envOfFirst?: Readonly<Record<string, string>>
+  /** The environment of every node. */
+  readonly envOfAll?: Readonly<Record<string, string>>
   /** Settings of the PostgreSQL server. */
   readonly postgres?: Readonly<Record<string, string>>
 }
@@ -47,50 +50,80 @@ const ENVIRONMENT = {
 
 /** Starts nodes on one new database. Each reaches PostgreSQL through a proxy of its own. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const server = options.store === 'postgres' ? await startPostgres(options.postgres) : undefined
-  const machines: Machine[] = []
-  const on = (databaseUrl: string | undefined, own: Readonly<Record<string, string>> = {}) => {
-    const env = {
-      ...ENVIRONMENT,
-      ...(databaseUrl === undefined ? {} : { BONDED_DATABASE_URL: databaseUrl }),
-      ...own,
-    }
-    const made = machine({ env })
-    machines.push(made)
-    return made
+  const parts = new AsyncDisposableStack()
+  const starting = new Set<Promise<ClusterNode>>()
+  const end = async () => {
+    // A node that starts while the cluster ends would keep this process alive.
+    await Promise.allSettled(starting)
+    await parts.disposeAsync()
   }
+  try {
+    return await startParts(options, { parts, starting, end })
+  } catch (failure) {
+    await end()
+    throw failure
+  }
+}
+
+async function startParts(
+  options: ClusterOptions,
+  {
+    parts,
+    starting,
+    end,
+  }: {
+    parts: AsyncDisposableStack
+    starting: Set<Promise<ClusterNode>>
+    end: () => Promise<void>
+  },
+): Promise<Cluster> {
+  const server = options.store === 'postgres' ? await startPostgres(options.postgres) : undefined
+  if (server !== undefined) parts.use(server)
   const postgresUrl = await server?.newDatabase()
+  const on = (databaseUrl: string | undefined, own: Readonly<Record<string, string>> = {}) => {
+    const url = databaseUrl === undefined ? {} : { BONDED_DATABASE_URL: databaseUrl }
+    return parts.use(machine({ env: { ...ENVIRONMENT, ...options.envOfAll, ...url, ...own } }))
+  }
   const operator = on(postgresUrl)
   const databaseUrl = postgresUrl ?? `sqlite:${operator.databaseFile}`
+  const startOne = async (own?: Readonly<Record<string, string>>) => {
+    if (server === undefined) return parts.use(await startNode(on(databaseUrl, own), undefined))
+    const proxy = parts.use(await startProxy(server.port))
+    const through = new URL(databaseUrl)
+    through.port = String(proxy.port)
+    return parts.use(await startNode(on(through.href, own), proxy))
+  }
+  const start = (own?: Readonly<Record<string, string>>) => {
+    const node = startOne(own)
+    starting.add(node)
+    return node
+  }
   const nodes = await Promise.all(
-    Array.from({ length: options.nodes }, async (_, index) => {
-      const own = index === 0 ? options.envOfFirst : {}
-      if (server === undefined) return startNode(on(databaseUrl, own), undefined)
-      const proxy = await startProxy(server.port)
-      const through = new URL(databaseUrl)
-      through.port = String(proxy.port)
-      return startNode(on(through.href, own), proxy)
-    }),
+    Array.from({ length: options.nodes }, (_, index) =>
+      start(index === 0 ? options.envOfFirst : {}),
+    ),
   )
   return {
     nodes,
     operator,
     databaseUrl,
     server,
-    async [Symbol.asyncDispose]() {
-      for (const node of nodes) {
-        node.resume()
-        await node.process[Symbol.asyncDispose]()
-        await node.proxy?.[Symbol.asyncDispose]()
-      }
-      await server?.stop('immediate')
-      for (const { folder } of machines) rmSync(folder, { recursive: true, force: true })
+    async addNode(own) {
+      const node = await start(own)
+      nodes.push(node)
+      return node
     },
+    [Symbol.asyncDispose]: end,
   }
 }
 
-async function startNode(on: Machine, proxy: TcpProxy | undefined): Promise<ClusterNode> {
+async function startNode(
+  on: Machine,
+  proxy: TcpProxy | undefined,
+): Promise<ClusterNode & AsyncDisposable> {
   let running = await on.serve()
+  let ended = false
+  let restarted: Promise<unknown> | undefined
   return {
     get origin() {
       return running.origin
@@ -103,9 +136,20 @@ async function startNode(on: Machine, proxy: TcpProxy | undefined): Promise<Clus
       await running.stop('SIGKILL')
     },
     async restart() {
-      running = await on.serve()
+      restarted = on.serve().then(async (served) => {
+        running = served
+        // A process that starts while the cluster ends would keep the test's process alive.
+        if (ended) await served[Symbol.asyncDispose]()
+      })
+      await restarted
     },
     pause: () => void running.child.kill('SIGSTOP'),
     resume: () => void running.child.kill('SIGCONT'),
+    async [Symbol.asyncDispose]() {
+      ended = true
+      // SIGKILL also ends a process that is stopped.
+      await running[Symbol.asyncDispose]()
+      await restarted?.catch(() => undefined)
+    },
   }
 }

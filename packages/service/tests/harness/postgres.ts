@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  rmSync,
   statfsSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -15,6 +16,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 
 /**
@@ -32,9 +34,11 @@ const RETRY_MS = 25
 /** How a server stops: it ends all transactions, or stops at once as if it had crashed. */
 export type StopMode = 'fast' | 'immediate'
 
-/** A server that a test can stop and start again at the same port. */
-export interface PostgresServer {
+/** A server that a test can stop and start again at the same port. Its end deletes its data. */
+export interface PostgresServer extends AsyncDisposable {
   readonly port: number
+  /** Contains its data and its log. */
+  readonly folder: string
   /** Creates an empty database. Returns its URL. */
   newDatabase(): Promise<string>
   /** Runs SQL as the superuser, in the database of the URL or in `postgres`. */
@@ -81,12 +85,17 @@ export async function startPostgres(
   }
   const programs = reachablePrograms(binaries(), owner)
   const data = join(folder, 'data')
-  const made = spawnSync(
-    join(programs, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    { ...owner, encoding: 'utf8', env: {} },
-  )
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error ?? ''}`)
+  try {
+    // Without blocking this process, in which the proxies of other servers may run.
+    await promisify(execFile)(
+      join(programs, 'initdb'),
+      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+      { ...owner, env: {} },
+    )
+  } catch (cause) {
+    rmSync(folder, { recursive: true, force: true })
+    throw new Error('initdb failed', { cause })
+  }
   const port = await freePort()
   const given = { ...SETTINGS, port: String(port), ...settings }
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -94,10 +103,12 @@ export async function startPostgres(
 
   const server: PostgresServer = {
     port,
+    folder,
     newDatabase: () => createDatabase(url),
     run: (sql, of = url) => runSql(of, sql),
     pid: () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]),
     async start() {
+      stoppedFolders.delete(folder)
       running = run({ programs, data, folder, owner, settings: given })
       await answering(url, running)
     },
@@ -106,13 +117,25 @@ export async function startPostgres(
       const ended = new Promise<void>((resolve) => running?.once('exit', () => resolve()))
       running.ref()
       running.stdin?.write(`${SIGNALS[mode]}\n`)
+      stoppedFolders.add(folder)
       await ended
       running = undefined
+    },
+    async [Symbol.asyncDispose]() {
+      await server.stop('immediate')
+      stoppedFolders.delete(folder)
+      rmSync(folder, { recursive: true, force: true })
     },
   }
   await server.start()
   return server
 }
+
+/** The data of servers that a test has stopped: no watching shell deletes these folders. */
+const stoppedFolders = new Set<string>()
+process.on('exit', () => {
+  for (const folder of stoppedFolders) rmSync(folder, { recursive: true, force: true })
+})
 
 const SIGNALS = { fast: 'INT', immediate: 'QUIT' } as const
 
