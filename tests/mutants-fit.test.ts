@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { MUTANTS } from './mutants/attacks.ts'
 import { misfit } from './mutants/mutant.ts'
+import { PLANTED_FAULTS, planted } from './nodes/planted-faults.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -15,6 +16,14 @@ test('every mutant fits the code, and its tests exist', () => {
     return reason === undefined ? [] : [`${mutant.file}: ${mutant.name}: ${reason}`]
   })
   assert.deepEqual(wrong, [])
+})
+
+test('every planted fault of a node fits the code', () => {
+  for (const { edits } of PLANTED_FAULTS)
+    for (const file of new Set(edits.map((edit) => edit.file))) {
+      const own = edits.filter((edit) => edit.file === file)
+      assert.doesNotThrow(() => planted(file, readFileSync(join(ROOT, file), 'utf8'), own))
+    }
 })
 
 test('a mutant does not fit when its text is unchanged, missing, or not unique', () => {

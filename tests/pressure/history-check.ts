@@ -50,13 +50,17 @@ export function checkFile(databaseFile: string): void {
   for (const [sql, fact] of COUNTS_OF_ERRORS) assert.equal(figure(sql), 0, fact)
 }
 
-/** Checks a PostgreSQL database in the same way. */
+/** Checks a PostgreSQL database in the same way, and that each event may follow its predecessor. */
 export async function checkDatabase(url: string): Promise<void> {
   for (const [sql, fact] of COUNTS_OF_ERRORS) {
     const [row] = await runSql(url, sql)
     assert.equal(Number(Object.values(row ?? {})[0]), 0, fact)
   }
+  for (const { kinds } of await runSql(url, EVERY_COURSE)) foldOf(String(kinds).split(' '))
 }
+
+const EVERY_COURSE = `select distinct string_agg(kind, ' ' order by seq) as kinds
+  from session_event where seq is not null group by session_key`
 
 const EVENTS = `from session_event
   where session_event.session_key = session.session_key and session_event.seq is not null`

@@ -240,7 +240,14 @@ export class RecordedSession {
       })
       return reply
     } catch (failure) {
-      this.history.push({ call, calledAt, answeredAt: Number.POSITIVE_INFINITY, answer: undefined })
+      // A read without a response shows nothing and changes nothing.
+      if (call.do !== 'read')
+        this.history.push({
+          call,
+          calledAt,
+          answeredAt: Number.POSITIVE_INFINITY,
+          answer: undefined,
+        })
       throw failure
     }
   }

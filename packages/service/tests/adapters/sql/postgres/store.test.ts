@@ -14,6 +14,7 @@ import { MOVES } from '../../../../src/domain/transitions.ts'
 import { noMeter } from '../../../../src/ports/meter.ts'
 import { type Store, StoreError } from '../../../../src/ports/store.ts'
 import { runSql } from '../../../harness/postgres.ts'
+import { startProxy } from '../../../harness/tcp-proxy.ts'
 import { postgresDatabase, settingsOf } from '../../../harness/test-database.ts'
 import { newDevice, newSession, newToken, NOW } from '../table-operations.ts'
 
@@ -322,4 +323,32 @@ test('a node learns of a change that was committed after a later one', async () 
   await connection.query('commit')
   await connection.end()
   assert.deepEqual(await store.externalChanges(), [{ sessionId: slow.id, seq: 7 }])
+})
+
+test('a node whose listening connection was cut publishes what it has missed, once and by itself', async () => {
+  await using proxy = await startProxy(Number(new URL(database.url).port))
+  const through = new URL(database.url)
+  through.port = String(proxy.port)
+  const bus = localBus()
+  const open = await openPostgres(settingsOf(through.href), { now: NOW, idKeys })
+  const node = open({ bus, meter: noMeter })
+  openStores.add(node)
+  await node.externalChanges()
+  const session = await newStoredSession()
+  const seen: number[] = []
+  let isSeen = Promise.withResolvers<void>()
+  bus.subscribe(session.id, ({ seq }) => {
+    seen.push(seq)
+    isSeen.resolve()
+  })
+  const scanned = await a.write((tables) => tables.sessions.hint(session, 'scanned', NOW))
+  await isSeen.promise
+  isSeen = Promise.withResolvers()
+
+  proxy.refuse()
+  await a.write((tables) => tables.sessions.hint(scanned ?? session, 'evaluating', NOW))
+  proxy.restore()
+  await isSeen.promise
+  assert.deepEqual(seen, [2, 3])
+  assert.deepEqual(await node.externalChanges(), [])
 })

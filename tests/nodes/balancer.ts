@@ -1,0 +1,68 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { ClusterNode } from '../../packages/service/tests/harness/cluster.ts'
+import { choose } from '../pressure/chance.ts'
+
+const PROBE_EVERY_MS = 100
+const PROBE_WITHIN_MS = 5_000
+
+/** Sends the calls of clients to nodes that `/health/ready` reports as ready. */
+export interface Balancer extends AsyncDisposable {
+  /** For URLs below `ORIGIN`. A connection that is refused goes to another node. */
+  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
+  /** The origin of a ready node, to open a channel there. */
+  readonly origin: () => string
+}
+
+/** The address that clients are given. It is the public origin of the nodes. */
+export const ORIGIN = 'http://localhost:1'
+
+/** Starts to probe the nodes. The list may grow; a node that refuses the probe is left out. */
+export function balance(nodes: readonly ClusterNode[]): Balancer {
+  const ready = new Set<string>(nodes.map(({ origin }) => origin))
+  const stopped = new AbortController()
+  const probe = async ({ origin }: ClusterNode) => {
+    const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(PROBE_WITHIN_MS)])
+    const isReady = await fetch(`${origin}/health/ready`, { signal }).then(
+      async (response) => {
+        await response.arrayBuffer()
+        return response.ok
+      },
+      () => false,
+    )
+    if (isReady) ready.add(origin)
+    else ready.delete(origin)
+  }
+  const probing = (async () => {
+    while (!stopped.signal.aborted) {
+      await Promise.all(nodes.map(probe))
+      await wait(PROBE_EVERY_MS)
+    }
+  })()
+  const origin = () => choose([...ready])
+  return {
+    origin,
+    async fetch(url, init) {
+      for (;;) {
+        stopped.signal.throwIfAborted()
+        const node = origin()
+        try {
+          return await fetch(node + url.slice(ORIGIN.length), init)
+        } catch (failure) {
+          if (!isRefused(failure)) throw failure
+          ready.delete(node)
+          while (ready.size === 0) await wait(PROBE_EVERY_MS, undefined, { signal: stopped.signal })
+        }
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      stopped.abort()
+      await probing
+    },
+  }
+}
+
+function isRefused(failure: unknown): boolean {
+  if (!(failure instanceof Error)) return false
+  const { cause } = failure
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
+}

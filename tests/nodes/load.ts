@@ -1,0 +1,183 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Workflow } from '@bonded/contract'
+import type { Cluster, ClusterNode } from '../../packages/service/tests/harness/cluster.ts'
+import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
+import { until } from '../../packages/service/tests/harness/process.ts'
+import { choose, pause, random } from '../pressure/chance.ts'
+import { type Exchange, exchangeWith, NoAnswer } from '../pressure/exchange.ts'
+import { explain } from '../pressure/history-check.ts'
+import { RecordedSession, type Wire } from '../pressure/recorder.ts'
+import { registerPhone, type Shop, SHOP_ORIGIN } from '../pressure/running.ts'
+
+const CALLERS = 3
+const CALLS_EACH = 3
+/** A client gives up; its call may still take effect. */
+const ANSWER_WITHIN_MS = 10_000
+const WORKS_AGAIN_WITHIN_MS = 120_000
+const RETRY_MS = 20
+
+/**
+ * Lifetimes beyond the duration of a session: these nodes have the real clock. The end of a
+ * lifetime is a subject of histories.test.ts, which moves the clock.
+ */
+const WORKFLOW: Workflow = {
+  name: 'w',
+  actions: ['a'],
+  require: ['local_auth'],
+  session_ttl_seconds: 900,
+  challenge_ttl_seconds: 120,
+  bonded_ttl_seconds: 900,
+}
+
+/** What a load has done so far. */
+export interface Counts {
+  sessions: number
+  calls: number
+  lost: number
+}
+
+/** Creates the tenant of a load, in the database of the cluster. */
+export async function addTenant({ operator }: Cluster): Promise<Shop> {
+  const workflowFile = join(operator.folder, 'workflows.json')
+  writeFileSync(workflowFile, JSON.stringify([WORKFLOW]))
+  const created = await operator.jsonMeanwhile(
+    'tenant',
+    'create',
+    '--name=Shop',
+    '--environment=sandbox',
+    `--origin=${SHOP_ORIGIN}`,
+    `--workflow-file=${workflowFile}`,
+  )
+  return { server: created.server_credential, publishable: created.publishable_key }
+}
+
+/**
+ * Runs sessions with concurrent callers, each call at a random node, and checks that one order of
+ * the calls explains every response of a session.
+ *
+ * @param load.inProgress sessions at once; a broken node delays only those that call it
+ * @param load.goOn called before each session; false ends the load
+ */
+export async function runLoad(load: {
+  readonly nodes: readonly ClusterNode[]
+  readonly shop: Shop
+  readonly inProgress: number
+  readonly goOn: (counts: Counts) => boolean
+}): Promise<Counts> {
+  using exchange = exchangeWith(() => Number(new URL(choose(load.nodes).origin).port), {
+    answerWithinMs: ANSWER_WITHIN_MS,
+    retries: false,
+  })
+  const wire = { exchange: atAnotherNode(exchange), shop: load.shop, now: () => Date.now() }
+  const counts = { sessions: 0, calls: 0, lost: 0 }
+  const failed = new AbortController()
+  const runOneByOne = async () => {
+    const phone = () => retried(() => registerPhone(wire.exchange))
+    const pair = [await phone(), await phone()]
+    while (!failed.signal.aborted && load.goOn(counts)) {
+      const { history } = await runSession(wire, pair)
+      counts.sessions += 1
+      counts.calls += history.length
+      counts.lost += history.filter(({ answer }) => answer === undefined).length
+    }
+  }
+  const ends = await Promise.allSettled(
+    Array.from({ length: load.inProgress }, () =>
+      runOneByOne().catch((failure: unknown) => {
+        failed.abort()
+        throw failure
+      }),
+    ),
+  )
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return counts
+}
+
+/** A node that does not accept connections has received nothing, so another one is called. */
+function atAnotherNode(exchange: Exchange): Exchange {
+  return async (...call) => {
+    for (;;) {
+      try {
+        return await exchange(...call)
+      } catch (failure) {
+        if (codeOf(failure) !== 'ECONNREFUSED') throw failure
+        await wait(1)
+      }
+    }
+  }
+}
+
+async function runSession(wire: Wire, pair: readonly TestPhone[]): Promise<RecordedSession> {
+  // A backend repeats a create without an answer with the same Idempotency-Key.
+  const key = crypto.randomUUID()
+  const recorded = await retried(() => RecordedSession.create(wire, key))
+  await Promise.all(Array.from({ length: CALLERS }, () => runCaller(recorded, pair)))
+  await retried(() => recorded.read('backend'))
+  explain(recorded.session.id, recorded.history)
+  return recorded
+}
+
+async function runCaller(recorded: RecordedSession, pair: readonly TestPhone[]): Promise<void> {
+  for (let made = 0; made < CALLS_EACH; made++) {
+    await pause(3)
+    // The history has the call without an answer. The caller continues.
+    await choose(DRAWN)(recorded, choose(pair)).catch(throwUnlessLost)
+  }
+}
+
+type Task = (recorded: RecordedSession, phone: TestPhone) => Promise<void>
+const bond =
+  (kind: 'good' | 'weak' | 'forged'): Task =>
+  async (recorded, phone) => {
+    const assertion = await recorded.evidence(phone, kind)
+    if (assertion === undefined) return
+    await recorded.attest(phone, assertion)
+    if (random(4) === 0) await recorded.attest(phone, assertion)
+  }
+const TASKS: readonly (readonly [weight: number, task: Task])[] = [
+  [3, (recorded, phone) => recorded.claim(phone)],
+  [1, (recorded, phone) => recorded.decline(phone)],
+  [4, bond('good')],
+  [2, bond('weak')],
+  [1, bond('forged')],
+  [3, (recorded) => recorded.complete()],
+  [1, (recorded) => recorded.complete('wrong')],
+  [1, (recorded) => recorded.kill()],
+  [1, (recorded) => recorded.cancel()],
+  [4, (recorded) => recorded.read('backend')],
+  [2, (recorded) => recorded.read('browser')],
+  [1, (recorded) => recorded.read('create')],
+  [2, (recorded, phone) => recorded.readAsPhone(phone)],
+]
+const DRAWN = TASKS.flatMap(([weight, task]) => Array.from({ length: weight }, () => task))
+
+/** Repeats a call until it has a response. */
+function retried<T>(call: () => Promise<T>): Promise<T> {
+  return until(
+    () =>
+      call().then(
+        (value) => ({ value }),
+        async (failure: unknown) => {
+          throwUnlessLost(failure)
+          await wait(RETRY_MS)
+          return undefined
+        },
+      ),
+    WORKS_AGAIN_WITHIN_MS,
+  ).then(({ value }) => value)
+}
+
+/** A broken connection, no response in time, or a 503: the call may have had an effect. */
+function throwUnlessLost(failure: unknown): void {
+  const isLost =
+    failure instanceof NoAnswer ||
+    LOST_CONNECTION.has(codeOf(failure) ?? '') ||
+    (failure instanceof Error && failure.message.includes(' answered 503 '))
+  if (!isLost) throw failure
+}
+const LOST_CONNECTION = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ECONNABORTED'])
+
+const codeOf = (failure: unknown): string | undefined =>
+  failure instanceof Error && 'code' in failure ? String(failure.code) : undefined

@@ -1,0 +1,82 @@
+import { misfit } from '../mutants/mutant.ts'
+
+/** A fault in a copy of a source file. `find` occurs in the file exactly once. */
+export interface Edit {
+  /** From the root of the repository. */
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+/** A fault of a node on PostgreSQL that a check of histories must find. */
+export interface PlantedFault {
+  /** What the node does, as a sentence. */
+  readonly name: string
+  readonly edits: readonly Edit[]
+}
+
+/** Long enough for a read on another node that comes after the acknowledgment. */
+const COMMITS_LATER_MS = 200
+const SQL = 'packages/service/src/adapters/sql'
+
+export const PLANTED_FAULTS: readonly PlantedFault[] = [
+  {
+    // Each of the three edits alone changes nothing: the other two still find the conflict.
+    name: 'a change is made from an outdated row',
+    edits: [
+      {
+        file: `${SQL}/dialect.ts`,
+        find: "forUpdate: 'for no key update',",
+        replace: "forUpdate: '',",
+      },
+      {
+        file: `${SQL}/session-table.ts`,
+        find: 'and id = $2 and seq = $3 and valid_assertions = $4`',
+        replace: 'and id = $2 and $3 >= 0 and $4 >= 0`',
+      },
+      {
+        file: `${SQL}/session-table.ts`,
+        find: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`',
+        replace: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9) on conflict do nothing`',
+      },
+    ],
+  },
+  {
+    name: 'a node reads a session from its memory',
+    edits: [
+      {
+        file: `${SQL}/session-table.ts`,
+        find: 'return found && sessionFromRow(found)\n    },\n\n    *move(',
+        replace: `const known = ((globalThis as unknown as { known?: Map<string, unknown> }).known ??= new Map())
+      if (dialect.forUpdate === '' && known.has(id)) return sessionFromRow(known.get(id) as never)
+      known.set(id, found)
+      return found && sessionFromRow(found)
+    },
+
+    *move(`,
+      },
+    ],
+  },
+  {
+    name: 'a node acknowledges a change before its commit',
+    edits: [
+      {
+        file: `${SQL}/postgres/postgres-store.ts`,
+        find: 'await commit(connection)\n    this.#meter',
+        replace: `void pause(${COMMITS_LATER_MS}).then(() => commit(connection)).catch(() => undefined)
+    this.#meter`,
+      },
+    ],
+  },
+]
+
+/** Returns the text of a file with its faults. Throws if one does not fit. */
+export function planted(file: string, source: string, edits: readonly Edit[]): string {
+  let text = source
+  for (const edit of edits) {
+    const reason = misfit(edit, text)
+    if (reason !== undefined) throw new Error(`${file}: ${reason}: ${edit.find}`)
+    text = text.replace(edit.find, () => edit.replace)
+  }
+  return text
+}
