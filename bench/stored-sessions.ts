@@ -211,7 +211,7 @@ function copies(
     const copied = columns.map((column) => {
       if (column === 'session_key') return 'fresh.session_key'
       if (column === by) return 'fresh.id'
-      if (column === 'idempotency_key') return `'order-' || fresh.id`
+      if (column === 'key_hash') return 'randomblob(16)'
       return INSTANT.test(column) ? `${column} + later` : column
     })
     const same = by === 'session_key' ? 'kind.session_key' : 'kind.id'

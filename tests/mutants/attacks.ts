@@ -135,9 +135,9 @@ const CROSS_TENANT = against('cross-tenant', [
   ],
   [
     'an idempotency key is looked up in every tenant',
-    `${SERVICE}/src/adapters/sql/idempotency-table.ts`,
-    'select * from idempotency where tenant_id = $1 and idempotency_key = $2',
-    'select * from idempotency where tenant_id <> $1 and idempotency_key = $2 or tenant_id = $1 and idempotency_key = $2',
+    `${SERVICE}/src/adapters/sql/idempotency-hash.ts`,
+    'tenantId}',
+    'tenantId.slice(0, 0)}',
     `${SERVICE}/tests/operations/create-session.test.ts`,
   ],
   [
@@ -240,8 +240,8 @@ const DOUBLED = against('doubled', [
   [
     'a second request takes over an idempotency key',
     `${SERVICE}/src/adapters/sql/idempotency-table.ts`,
-    'on conflict (tenant_id, idempotency_key) do nothing returning session_id',
-    'on conflict (tenant_id, idempotency_key) do update set session_id = excluded.session_id returning session_id',
+    'on conflict (key_hash) do nothing returning session_id',
+    'on conflict (key_hash) do update set session_id = excluded.session_id returning session_id',
     `${SERVICE}/tests/operations/create-session.test.ts`,
   ],
   [

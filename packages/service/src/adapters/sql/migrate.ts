@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { IDEMPOTENCY_HASH, idempotencyHash } from './idempotency-hash.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { asStoreError } from './sqlite-errors.ts'
 
@@ -39,6 +40,10 @@ export function migrate(file: string, now: number): readonly string[] {
 }
 
 function applyMissing(database: DatabaseSync, now: number): readonly string[] {
+  // SQLite has no SHA-256 of its own.
+  database.function(IDEMPOTENCY_HASH, { deterministic: true }, (tenantId, key) =>
+    idempotencyHash(String(tenantId), String(key)),
+  )
   database.exec('begin immediate')
   try {
     database.exec(

@@ -1,3 +1,5 @@
+import { IDEMPOTENCY_HASH } from './idempotency-hash.ts'
+
 /** The columns of a session at step 14. */
 const SESSION_COLUMNS = `id, tenant_id, root_key_id, state, seq, hint, workflow, action, policy,
         created_at, expires_at, session_ttl_ms, challenge_ttl_ms, bonded_ttl_ms,
@@ -221,7 +223,41 @@ export const MIGRATIONS: readonly {
     ],
     expands: true,
   },
+  {
+    number: 17,
+    name: 'Idempotency-Keys by a short hash, in the order of their sessions',
+    statements: hashedKeys({
+      hash: `${IDEMPOTENCY_HASH}(tenant_id, idempotency_key)`,
+      clustered: ' without rowid',
+    }),
+    postgres: hashedKeys({
+      hash: `substring(sha256(convert_to(tenant_id || chr(10) || idempotency_key, 'UTF8')) for 16)`,
+      clustered: '',
+    }),
+  },
 ]
+
+/**
+ * Copies the Idempotency-Keys to a table with their hashes.
+ *
+ * @param options.hash `idempotencyHash` as an SQL expression
+ * @param options.clustered what makes SQLite store the rows in the order of the primary key
+ */
+function hashedKeys({ hash, clustered }: { hash: string; clustered: string }): readonly string[] {
+  return [
+    `create table hashed_idempotency (
+      session_began_at bigint not null, key_hash bytea not null, body_mac text not null,
+      root_key_id text not null, session_id text not null,
+      primary key (session_began_at, key_hash))${clustered}`,
+    // A key without the time belongs to a session that was purged before step 9.
+    `insert into hashed_idempotency (session_began_at, key_hash, body_mac, root_key_id, session_id)
+      select session_began_at, ${hash}, body_mac, root_key_id, session_id
+      from idempotency where session_began_at is not null`,
+    'drop table idempotency',
+    'alter table hashed_idempotency rename to idempotency',
+    'create unique index idempotency_by_key on idempotency (key_hash)',
+  ]
+}
 
 /**
  * Copies the sessions to tables with an integer key.

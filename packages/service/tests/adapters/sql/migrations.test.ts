@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { migrate } from '../../../src/adapters/sql/migrate.ts'
+import { MIGRATIONS } from '../../../src/adapters/sql/migrations.ts'
 import { IDEMPOTENCY_KEY_TTL_MS } from '../../../src/domain/lifetimes.ts'
 import { purgeSessions } from '../../../src/operations/purge-sessions.ts'
 import { harness } from '../../harness/harness.ts'
@@ -26,6 +27,66 @@ test('deletes unsealed phone numbers at the next start and keeps sealed ones', a
   assert.deepEqual([numberOf(old), numberOf(sealed)], [null, kept])
 })
 
+const STEP = MIGRATIONS.find(({ name }) => name.includes('short hash')) ?? { number: 0, name: '' }
+const HASHES = `${STEP.number} ${STEP.name}`
+
+/** Replaces the table of Idempotency-Keys by that of an older version, with readable keys. */
+function readableKeys(
+  database: DatabaseSync,
+  keys: readonly { key: string; sessionId: string; tenantId: string }[],
+): void {
+  const rows = database.prepare('select * from idempotency').all()
+  database.exec(
+    `drop table idempotency;
+     create table idempotency (
+       tenant_id text not null, idempotency_key text not null, body_mac text not null, root_key_id text not null,
+       session_id text not null, session_began_at bigint, primary key (tenant_id, idempotency_key));
+     create index idempotency_by_session on idempotency (session_began_at, session_id);
+     delete from migration where number = ${STEP.number}`,
+  )
+  for (const { key, sessionId, tenantId } of keys) {
+    const row = rows.find(({ session_id: id }) => id === sessionId)
+    database
+      .prepare('insert into idempotency values (?, ?, ?, ?, ?, ?)')
+      .run(
+        tenantId,
+        key,
+        row?.body_mac ?? '',
+        row?.root_key_id ?? '',
+        sessionId,
+        row?.session_began_at ?? null,
+      )
+  }
+}
+
+test('finds a readable Idempotency-Key of an older version for its tenant alone, and stores its hash', async () => {
+  await using h = await harness()
+  const create = async (key: string, token = h.shop.server) =>
+    (
+      await h.api('POST', '/sessions', {
+        token,
+        headers: { 'idempotency-key': key },
+        body: { workflow: 'credit_application' },
+      })
+    ).body
+  const created = await create('order-4711')
+  using database = new DatabaseSync(h.databaseFile)
+  const of = { sessionId: created.id, tenantId: created.tenant_id }
+  readableKeys(database, [
+    { ...of, key: 'order-4711' },
+    // Its session was purged before sessions had a stored time of creation.
+    { ...of, key: 'forgotten', sessionId: 'sess_purged' },
+  ])
+
+  assert.deepEqual(migrate(h.databaseFile, 0), [HASHES])
+  assert.equal((await create('order-4711')).id, created.id)
+  const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
+  assert.notEqual((await create('order-4711', other.server)).id, created.id)
+  assert.notEqual((await create('forgotten')).id, created.id)
+  const columns = database.prepare(`select name from pragma_table_info('idempotency')`).all()
+  assert.ok(!columns.some(({ name }) => name === 'idempotency_key'))
+})
+
 test('purges an Idempotency-Key from an older version by the age of its session', async () => {
   await using h = await harness()
   const create = async (key: string) =>
@@ -39,8 +100,12 @@ test('purges an Idempotency-Key from an older version by the age of its session'
   const ended = await create('ended')
   await h.kill(ended)
   h.clock.advance(1)
-  await create('live')
+  const live = await create('live')
   using database = new DatabaseSync(h.databaseFile)
+  readableKeys(database, [
+    { key: 'ended', sessionId: ended.id, tenantId: ended.tenant_id },
+    { key: 'live', sessionId: live.id, tenantId: live.tenant_id },
+  ])
   // The state of a database without step 9.
   database.exec(
     'drop index idempotency_by_session; alter table idempotency drop column session_began_at',
@@ -51,12 +116,13 @@ test('purges an Idempotency-Key from an older version by the age of its session'
 
   assert.deepEqual(migrate(h.databaseFile, 0), [
     '9 Idempotency-Keys lie by when their session began',
+    HASHES,
   ])
   h.clock.advance(IDEMPOTENCY_KEY_TTL_MS - 1)
   await purgeSessions(h.service)
-  const keys = database.prepare('select idempotency_key from idempotency').all()
+  const keys = database.prepare('select session_id from idempotency').all()
   assert.deepEqual(
-    keys.map(({ idempotency_key: key }) => key),
-    ['live'],
+    keys.map(({ session_id: id }) => id),
+    [live.id],
   )
 })

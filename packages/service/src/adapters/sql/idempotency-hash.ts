@@ -1,0 +1,19 @@
+import { hash } from 'node:crypto'
+
+/**
+ * Half of SHA-256. Finding another key with the hash of a given one takes 2^128 attempts, and a
+ * tenant that finds two keys of its own with one hash only gets one session for both.
+ */
+const HASH_BYTES = 16
+
+/** The name of {@link idempotencyHash} in SQL, for the migration of a SQLite file. */
+export const IDEMPOTENCY_HASH = 'idempotency_hash'
+
+/**
+ * The stored form of an Idempotency-Key, for its tenant alone. A tenant's id has no line break, so
+ * two tenants never share a hash.
+ */
+export function idempotencyHash(tenantId: string, key: string): Uint8Array {
+  const digits = hash('sha256', `${tenantId}\n${key}`, 'latin1')
+  return Buffer.from(digits, 'latin1').subarray(0, HASH_BYTES)
+}
