@@ -34,10 +34,12 @@ export async function admitBeforeBody(admission: Admission): Promise<void> {
   request.admittedTurn = eventLoopTurn()
   noteCaller(request, caller)
   const call = { service, request, caller }
-  const over =
-    (endpoint.refusals.includes('session_not_found')
-      ? await rejectExhausted('not_found', call, reply)
-      : undefined) ?? (await countBeforeBody(endpoint.limits, call, reply))
+  let over = endpoint.refusals.includes('session_not_found')
+    ? rejectExhausted('not_found', call, reply)
+    : undefined
+  if (over instanceof Promise) over = await over
+  over ??= countBeforeBody(endpoint.limits, call, reply)
+  if (over instanceof Promise) over = await over
   if (over !== undefined) throw new Refused(over)
 }
 
@@ -56,7 +58,8 @@ export async function admitAfterBody(admission: Admission): Promise<Caller> {
     isRecent && request.caller !== undefined ? request.caller : await callerOf(admission)
   request.caller = caller
   noteCaller(request, caller)
-  const over = await countAfterBody(endpoint.limits, { service, request, caller }, reply)
+  let over = countAfterBody(endpoint.limits, { service, request, caller }, reply)
+  if (over instanceof Promise) over = await over
   if (over !== undefined) throw new Refused(over)
   return caller
 }

@@ -21,11 +21,11 @@ export interface CountedCall {
   readonly caller: Caller | undefined
 }
 
+/** Without a promise where nothing waits: several promises for each request cost more than counting. */
+type MaybePromise<T> = T | Promise<T>
+
 /** Returns the buckets that a call takes from, or undefined if the limit does not apply to it. */
-type TakesOf = (
-  call: CountedCall,
-  limit: Limit,
-) => readonly Take[] | undefined | Promise<readonly Take[] | undefined>
+type TakesOf = (call: CountedCall, limit: Limit) => MaybePromise<readonly Take[] | undefined>
 
 /** The buckets of each limit. A caller cannot use up another caller's bucket. */
 const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
@@ -173,7 +173,7 @@ export function countBeforeBody(
   names: readonly LimitName[],
   call: CountedCall,
   reply: FastifyReply,
-): Promise<Refusal | undefined> {
+): MaybePromise<Refusal | undefined> {
   return countThose(names, { call, reply, late: false })
 }
 
@@ -182,18 +182,28 @@ export function countAfterBody(
   names: readonly LimitName[],
   call: CountedCall,
   reply: FastifyReply,
-): Promise<Refusal | undefined> {
+): MaybePromise<Refusal | undefined> {
   return countThose(names, { call, reply, late: true })
 }
 
-/** Counts the limits that need the body, or those that do not. */
-async function countThose(
+interface Counting {
+  readonly call: CountedCall
+  readonly reply: FastifyReply
+  /** Whether to count the limits that need the body, or those that do not. */
+  readonly late: boolean
+}
+
+function countThose(
   names: readonly LimitName[],
-  { call, reply, late }: { call: CountedCall; reply: FastifyReply; late: boolean },
-): Promise<Refusal | undefined> {
-  for (const name of names) {
+  counting: Counting,
+): MaybePromise<Refusal | undefined> {
+  const { call, reply, late } = counting
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as LimitName
     if (needsBody(name, call) !== late) continue
-    const rejected = await countOne(name, call, reply)
+    const rejected = countOne(name, call, reply)
+    if (rejected instanceof Promise)
+      return rejected.then((refusal) => refusal ?? countThose(names.slice(index + 1), counting))
     if (rejected !== undefined) return rejected
   }
   return undefined
@@ -215,12 +225,18 @@ export async function countCall(
   return undefined
 }
 
-async function countOne(
+function countOne(
   name: LimitName,
   call: CountedCall,
   reply: FastifyReply,
-): Promise<Refusal | undefined> {
-  const counted = await count(name, call, 'take')
+): MaybePromise<Refusal | undefined> {
+  const counted = count(name, call, 'take')
+  return counted instanceof Promise
+    ? counted.then((each) => rejectOrReport(each, reply))
+    : rejectOrReport(counted, reply)
+}
+
+function rejectOrReport(counted: Count | undefined, reply: FastifyReply): Refusal | undefined {
   if (counted === undefined) return undefined
   report(reply, counted)
   return counted.taken.granted ? undefined : rejection(counted)
@@ -230,12 +246,15 @@ async function countOne(
  * Rejects a call if the limit is exhausted, and counts nothing. It serves limits that count
  * failures: a call beyond them costs no lookup.
  */
-export async function rejectExhausted(
+export function rejectExhausted(
   name: LimitName,
   call: CountedCall,
   reply: FastifyReply,
-): Promise<Refusal | undefined> {
-  return rejectSilently(await count(name, call, 'peek'), reply)
+): MaybePromise<Refusal | undefined> {
+  const counted = count(name, call, 'peek')
+  return counted instanceof Promise
+    ? counted.then((each) => rejectSilently(each, reply))
+    : rejectSilently(counted, reply)
 }
 
 /** Counts a failure. The answer reports the limit only if it is exhausted. */
@@ -253,19 +272,23 @@ interface Count {
 }
 
 /** Returns undefined if the limit does not apply to the call. */
-async function count(
+function count(
   name: LimitName,
   call: CountedCall,
   how: 'take' | 'peek',
-): Promise<Count | undefined> {
+): MaybePromise<Count | undefined> {
   const { limiter, settings } = call.service
   if (settings.limits === 'off') return undefined
   const limit = tenantOf(call.caller)?.limits?.[name] ?? settings.limits[name]
-  const result = TAKES_OF[name](call, limit)
-  const takes = result instanceof Promise ? await result : result
-  if (takes === undefined) return undefined
-  const taken = limiter[how](takes)
-  return { limit, taken: taken instanceof Promise ? await taken : taken }
+  const spend = (takes: readonly Take[] | undefined): MaybePromise<Count | undefined> => {
+    if (takes === undefined) return undefined
+    const taken = limiter[how](takes)
+    return taken instanceof Promise
+      ? taken.then((each) => ({ limit, taken: each }))
+      : { limit, taken }
+  }
+  const takes = TAKES_OF[name](call, limit)
+  return takes instanceof Promise ? takes.then(spend) : spend(takes)
 }
 
 function rejectSilently(counted: Count | undefined, reply: FastifyReply): Refusal | undefined {

@@ -2,12 +2,15 @@ import { makeId, type SessionId } from '@bonded/contract'
 import type { Instant } from '../../domain/session.ts'
 import type { BlockCipher, IdKeys } from '../../ports/keyring.ts'
 import type { Work } from '../../ports/store.ts'
+import { GenerationCache } from '../cache/generation-cache.ts'
 import { changed, row } from './statement.ts'
 
 const BLOCK_BYTES = 16
 const TIME_BYTES = 6
 /** Times until the year 2109. With the bits below, a key is an integer that a double represents. */
 const TIME_LIMIT = 2 ** 42
+/** Bounds the sessions in use, each of which has about ten statements a minute. About 0.5 MB. */
+const MAX_CACHED_KEYS = 4_096
 /** Random bits of a key, which tell apart the sessions of one millisecond. */
 const SPREAD_BITS = 11
 
@@ -21,6 +24,8 @@ const SPREAD_BITS = 11
  */
 export class SessionKeys {
   readonly #cipher: BlockCipher
+  /** The keys that ids decrypt to. They never change. */
+  readonly #decrypted = new GenerationCache<SessionId, number>(MAX_CACHED_KEYS)
   #hasOldIds: boolean
 
   /**
@@ -44,7 +49,15 @@ export class SessionKeys {
       const found = yield* row('select session_key from session_old_id where id = $1', [id])
       if (found !== undefined) return Number(found.session_key)
     }
-    return keyIn(this.#cipher.decrypt(blockOf(id)))
+    return this.#decrypt(id)
+  }
+
+  #decrypt(id: SessionId): number {
+    const known = this.#decrypted.get(id)
+    if (known !== undefined) return known
+    const key = keyIn(this.#cipher.decrypt(blockOf(id)))
+    this.#decrypted.set(id, key)
+    return key
   }
 
   /** Deletes the stored keys of old ids, which are purged with their sessions. */

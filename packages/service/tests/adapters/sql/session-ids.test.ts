@@ -53,6 +53,17 @@ function keyOf(keys: SessionKeys, id: SessionId): number {
   return value
 }
 
+test('the key of an id stays the same while thousands of other ids are used', () => {
+  const cipher = newCipher()
+  const keys = new SessionKeys(cipher, { hasOldIds: false })
+  const id = keys.newId(MINUTE, randomBytes(16))
+  const first = keyOf(keys, id)
+  const others = Array.from({ length: 10_000 }, (_, at) => keys.newId(MINUTE + at, randomBytes(16)))
+  for (const other of others) assert.notEqual(keyOf(keys, other), first)
+  assert.equal(keyOf(keys, id), first)
+  assert.equal(keyOf(new SessionKeys(cipher, { hasOldIds: false }), id), first)
+})
+
 test('ids reveal neither the order nor the time of their sessions', () => {
   const keys = new SessionKeys(newCipher(), { hasOldIds: false })
   const random = Buffer.alloc(16)
