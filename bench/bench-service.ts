@@ -16,12 +16,16 @@ import type { ScriptSource } from '../packages/service/src/http/hosted-script.ts
 import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { startService, composeService } from '../packages/service/src/compose.ts'
 import { NO_SCRIPT } from '../packages/service/tests/harness/no-script.ts'
+import { postgresNode } from './postgres-nodes.ts'
 import { answerQuestions, type Ready, workFolder } from './process.ts'
 
 export const BENCH_ORIGIN = 'https://bond.example'
 
 /** The origin of the tenants' pages without `hosting`. */
 export const PAGE_ORIGIN = 'https://page.example'
+
+/** Those of a node that joins others: the first node creates the tenants. */
+const NO_KEYS = { credential: '', publishableKey: '' }
 
 /** The message of the service's process when it listens. */
 export interface BenchReady extends Ready {
@@ -67,9 +71,11 @@ export async function serveBench(bench: BenchService): Promise<void> {
   const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...rest } = bench
   const { hosting, tenants = 1, ...parts } = rest
   const folder = workFolder()
+  const node = await postgresNode(bench.clock.now())
   const service = composeService({
     databaseFile: join(folder, 'bonded.db'),
-    rootKeys: [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
+    ...(node === undefined ? {} : { openStore: node.openStore }),
+    rootKeys: node?.rootKeys ?? [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
     settings: {
       publicOrigin: hosting ? `http://127.0.0.1:${hosting.port}` : BENCH_ORIGIN,
       appScheme: 'pulse',
@@ -84,7 +90,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     ...parts,
   })
   const created = await Promise.all(
-    Array.from({ length: tenants }, () =>
+    Array.from({ length: node?.joins === true ? 0 : tenants }, () =>
       createTenant(service, {
         name: 'Bench',
         environment: 'sandbox',
@@ -108,7 +114,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     phonePage: loadPhonePage,
     script: hosting?.script ?? NO_SCRIPT,
   })
-  const [first] = keys as [(typeof keys)[number]]
+  const [first = NO_KEYS] = keys
   const ready: BenchReady = { port: running.port, ...first, tenants: keys }
   answerQuestions(ready, () => rmSync(folder, { recursive: true, force: true }))
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request as httpRequest } from 'node:http'
 
 export interface HttpCall {
@@ -10,13 +11,52 @@ export interface HttpCall {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 128 })
 
+/** The answer was not a success. */
+class CallRejected extends Error {
+  readonly status: number
+
+  constructor(
+    call: HttpCall,
+    { status, text }: { readonly status: number; readonly text: string },
+  ) {
+    super(`${call.method} ${call.path} answered ${status}: ${text}`)
+    this.status = status
+  }
+}
+
+const OVERLOADED = 503
+const RETRY_MS = 50
+/** A machine that is busy with other work looks overloaded for seconds. */
+const MAX_RETRIES = 200
+let shed = 0
+
+/** How many calls of this process the service has shed. Any such call spoils the figures. */
+export function shedCalls(): number {
+  return shed
+}
+
 /**
- * Sends one call of a load process.
+ * Sends one call of a load process, again if the service sheds it.
  *
  * @returns the body
- * @throws when the status is not a success: a benchmark of rejections measures nothing
+ * @throws {CallRejected} when the status is not a success: a benchmark of rejections measures
+ *   nothing
  */
-export function send({ port, method, path, headers = {}, payload }: HttpCall): Promise<string> {
+export async function send(call: HttpCall): Promise<string> {
+  for (let retries = 0; ; retries++) {
+    try {
+      return await sendOnce(call)
+    } catch (failure) {
+      const isShed = failure instanceof CallRejected && failure.status === OVERLOADED
+      if (!isShed || retries >= MAX_RETRIES) throw failure
+      shed += 1
+      await pause(RETRY_MS)
+    }
+  }
+}
+
+function sendOnce(call: HttpCall): Promise<string> {
+  const { port, method, path, headers = {}, payload } = call
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const length =
     payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) }
@@ -34,8 +74,8 @@ export function send({ port, method, path, headers = {}, payload }: HttpCall): P
     response.on('data', (chunk: Buffer) => chunks.push(chunk))
     response.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8')
-      if ((response.statusCode ?? 500) >= 300)
-        reject(new Error(`${method} ${path} answered ${response.statusCode}: ${text}`))
+      const { statusCode: status = 500 } = response
+      if (status >= 300) reject(new CallRejected(call, { status, text }))
       else resolve(text)
     })
   })

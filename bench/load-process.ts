@@ -13,11 +13,12 @@ import {
   newKey,
   type TestPhone,
 } from '../packages/service/tests/harness/phone.ts'
-import { answerTasks, send } from './http-calls.ts'
+import { answerTasks, send, shedCalls } from './http-calls.ts'
 
 /** The parent's messages. */
 export interface Task {
-  readonly port: number
+  /** The ports of the nodes, which take the calls in turns. */
+  readonly ports: readonly number[]
   readonly credential: string
   readonly lifecycles: number
   readonly callers: number
@@ -41,6 +42,8 @@ export interface Load {
   readonly answers: Readonly<Record<string, object>>
   readonly publicKey: string
   readonly seconds: number
+  /** Calls that the service shed, which were sent again. Any such call spoils the figures. */
+  readonly shed: number
   /** By call, and `lifecycle` from its due time to its end. */
   readonly latencies: Readonly<Record<string, Latency>>
 }
@@ -52,6 +55,7 @@ let durations = new Map<string, number[]>()
 
 answerTasks(async (task: Task): Promise<Load> => {
   durations = new Map()
+  const shedBefore = shedCalls()
   phone ??= await enrol(task)
   const began = performance.now()
   await (task.rate === undefined ? closedLoop(task) : openLoop(task, task.rate))
@@ -59,6 +63,7 @@ answerTasks(async (task: Task): Promise<Load> => {
     answers,
     publicKey: key.public_key,
     seconds: (performance.now() - began) / 1_000,
+    shed: shedCalls() - shedBefore,
     latencies: Object.fromEntries([...durations].map(([name, list]) => [name, latencyOf(list)])),
   }
 })
@@ -166,7 +171,7 @@ async function lifecycle(task: Task, own: TestPhone): Promise<void> {
 
 function watch(task: Task, session: CreatedSession) {
   const socket = new WebSocket(
-    `ws://127.0.0.1:${task.port}/sessions/${session.id}`,
+    `ws://127.0.0.1:${nextPort(task)}/sessions/${session.id}`,
     ['bonded.v1', `watch.${session.watch_token}`],
     {
       perMessageDeflate: false,
@@ -194,6 +199,12 @@ function watch(task: Task, session: CreatedSession) {
   }
 }
 
+let turns = 0
+
+function nextPort({ ports }: Task): number {
+  return ports[turns++ % ports.length] ?? 0
+}
+
 async function call(
   task: Task,
   method: string,
@@ -208,7 +219,13 @@ async function call(
   const name =
     method === 'GET' ? 'get' : path === '/sessions' ? 'create' : (path.split('/').at(-1) ?? '')
   const began = performance.now()
-  const text = await send({ port: task.port, method, path: `/api/v1${path}`, headers, ...payload })
+  const text = await send({
+    port: nextPort(task),
+    method,
+    path: `/api/v1${path}`,
+    headers,
+    ...payload,
+  })
   note(name, performance.now() - began)
   const answer = JSON.parse(text) as object
   answers[name] = answer

@@ -54,10 +54,18 @@ export function answerQuestions<Message extends Ready>(ready: Message, end: () =
 export class Child implements Disposable {
   readonly #process: ChildProcess
 
-  /** @param flags the runtime's flags; by default those that the service ships with */
-  constructor(file: string, flags: readonly string[] = []) {
+  /**
+   * @param flags the runtime's flags
+   * @param environment variables beside those of this process
+   */
+  constructor(
+    file: string,
+    flags: readonly string[] = [],
+    environment: Readonly<Record<string, string>> = {},
+  ) {
     this.#process = fork(resolve(import.meta.dirname, file), {
       execArgv: ['--conditions=@bonded/source', ...flags],
+      env: { ...process.env, ...environment },
       // Standard output carries the figures, so a child's own output goes to standard error.
       stdio: ['ignore', 2, 2, 'ipc'],
     })

@@ -72,12 +72,15 @@ export async function dropDatabase(url: string): Promise<void> {
  * Starts a server with a cluster of its own. Both end with this process, even if it is killed.
  *
  * @param settings settings of the server, by name
+ * @param options.onDisk whether its data are on the disk, for a benchmark; otherwise in memory if
+ *   there is room
  */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
+  { onDisk = false }: { readonly onDisk?: boolean } = {},
 ): Promise<PostgresServer> {
   const owner = clusterOwner()
-  const folder = mkdtempSync(join(ramDisk() ?? tmpdir(), 'bonded-postgres-'))
+  const folder = mkdtempSync(join((onDisk ? undefined : ramDisk()) ?? tmpdir(), 'bonded-postgres-'))
   if (owner !== undefined) {
     chownSync(folder, owner.uid, owner.gid)
     // The server's account must reach its data, and mkdtemp lets only the caller in.
