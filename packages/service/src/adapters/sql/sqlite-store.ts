@@ -1,20 +1,12 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { SessionId, Unreadiness } from '@bonded/contract'
 import type { Instant } from '../../domain/session.ts'
 import type { ChangeNotification, Bus } from '../../ports/bus.ts'
 import type { IdKeys } from '../../ports/keyring.ts'
 import { type Meter, noMeter } from '../../ports/meter.ts'
-import {
-  type Cause,
-  type Store,
-  StoreError,
-  type Tables,
-  type Unit,
-  type Work,
-} from '../../ports/store.ts'
+import { type Cause, type Store, StoreError, type Tables, type Unit } from '../../ports/store.ts'
 import { CommitSchedule } from './commit-schedule.ts'
 import { SQLITE } from './dialect.ts'
 import type { Writing } from './event-publisher.ts'
@@ -22,7 +14,8 @@ import { ExternalChanges } from './external-changes.ts'
 import { rowCaches } from './row-cache.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { openSessionKeys, type SessionKeys } from './session-keys.ts'
-import type { Row, SqlValue, Statement } from './statement.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import type { Row } from './statement.ts'
 import { StoreDuringRequest } from './store-during-request.ts'
 import { asStoreError } from './sqlite-errors.ts'
 import { cachedTables, sqlTables } from './tables.ts'
@@ -62,9 +55,10 @@ interface Failure {
 
 /**
  * The store on one SQLite file. All writes of one turn of the event loop share a transaction (one
- * fsync), under load those of 3 ms (see `CommitSchedule`). Their promises resolve after its commit. If a unit throws, the store rolls back the
- * group and runs each unit in a separate transaction. That is rare, and cheaper than a savepoint for
- * every unit. A group runs synchronously, so no read sees an uncommitted change.
+ * fsync), under load those of 3 ms (see `CommitSchedule`). Their promises resolve after its commit.
+ * If a unit throws, the store rolls back the group and runs each unit in a separate transaction.
+ * That is rare, and cheaper than a savepoint for every unit. A group runs synchronously, so no read
+ * sees an uncommitted change.
  *
  * @param options.bus publishes events once they are durable
  * @param options.idKeys open the stored key of session ids
@@ -74,7 +68,7 @@ interface Failure {
  * @throws {IdKeyError} if the key of session ids cannot be opened
  */
 export class SqliteStore implements Store {
-  readonly #database: Connection
+  readonly #database: SqliteConnection
   readonly #file: string
   readonly #bus: Bus
   readonly #meter: Meter
@@ -106,9 +100,9 @@ export class SqliteStore implements Store {
     this.#bus = bus
     this.#meter = meter
     this.#freeBytes = freeBytes
-    let database: Connection | undefined
+    let database: SqliteConnection | undefined
     try {
-      database = new Connection(file, waitForLockMs)
+      database = new SqliteConnection(file, waitForLockMs)
       this.#sessionKeys = database.drive(openSessionKeys(idKeys))
       this.#database = database
       this.#externalChanges = new ExternalChanges(database)
@@ -299,122 +293,4 @@ export class SqliteStore implements Store {
 async function freeBytesOf(file: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(file))
   return bavail * bsize
-}
-
-interface Prepared {
-  readonly statement: StatementSync
-  /** The index of the value of each placeholder; undefined if they are in order. */
-  readonly order: readonly number[] | undefined
-  readonly columns: readonly string[]
-}
-
-/** One connection and its prepared statements. It runs units of work. */
-class Connection {
-  readonly #database: DatabaseSync
-  readonly #prepared = new Map<string, Prepared>()
-
-  constructor(file: string, waitForLockMs: number) {
-    this.#database = new DatabaseSync(file, { timeout: waitForLockMs })
-    // FULL: a commit is on disk before its promise resolves. WAL: readers never wait for it. A
-    // checkpoint copies each changed page once. 8,000 pages (32 MB) make checkpoints rare without a
-    // slow restart.
-    this.#database.exec(
-      'pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory; pragma cache_size = -32000; pragma wal_autocheckpoint = 8000',
-    )
-  }
-
-  get isOpen(): boolean {
-    return this.#database.isOpen
-  }
-
-  /** Rolls back the open transaction. On a full disk SQLite may have done so itself. */
-  rollBack(): void {
-    try {
-      if (this.#database.isTransaction) this.exec('rollback')
-    } catch {
-      // The callers get the original failure. The next transaction cannot begin and rolls back again.
-    }
-  }
-
-  exec(text: string): void {
-    this.#statement(text).statement.run()
-  }
-
-  run({ text, values, counts }: Statement): readonly Row[] | number {
-    const { statement, order, columns } = this.#statement(text)
-    // node:sqlite would bind NULL, which would hide the defect.
-    for (let at = 0; at < values.length; at++)
-      if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
-    const bound =
-      order === undefined ? (values as SqlValue[]) : order.map((at) => values[at] as SqlValue)
-    if (counts) return Number(statement.run(...bound).changes)
-    if (columns.length === 0) {
-      statement.run(...bound)
-      return []
-    }
-    return (statement.all(...bound) as unknown as SqlValue[][]).map((found) =>
-      rowOf(columns, found),
-    )
-  }
-
-  /** Runs a unit of work to its end, synchronously. */
-  drive<T>(work: Work<T>): T {
-    let step = work.next()
-    while (step.done !== true) {
-      let answer: readonly Row[] | number
-      try {
-        answer = this.run(step.value as Statement)
-      } catch (failure) {
-        step = work.throw(failure)
-        continue
-      }
-      step = work.next(answer)
-    }
-    return step.value
-  }
-
-  /** Changes when another connection has committed, not when this one has. */
-  externalVersion(): number {
-    const [version] = this.#statement('pragma data_version').statement.get() as unknown as number[]
-    return version ?? Number.NaN
-  }
-
-  /** Drops the statements: after a change of the schema, SQLite returns other columns than cached. */
-  dropStatements(): void {
-    this.#prepared.clear()
-  }
-
-  close(): void {
-    this.#prepared.clear()
-    this.#database.close()
-  }
-
-  /** node:sqlite binds by position for a plain `?` only, so the order of `$2 … $1` is stored. */
-  #statement(text: string): Prepared {
-    let prepared = this.#prepared.get(text)
-    if (prepared === undefined) {
-      const order: number[] = []
-      const marked = text.replaceAll(/\$(\d+)/g, (_, number: string) => {
-        order.push(Number(number) - 1)
-        return '?'
-      })
-      const statement = this.#database.prepare(marked)
-      // Arrays, because for objects node:sqlite creates the column names again for every row.
-      statement.setReturnArrays(true)
-      const inOrder = order.every((value, at) => value === at)
-      prepared = {
-        statement,
-        order: inOrder ? undefined : order,
-        columns: statement.columns().map(({ name }) => name),
-      }
-      this.#prepared.set(text, prepared)
-    }
-    return prepared
-  }
-}
-
-function rowOf(columns: readonly string[], values: readonly SqlValue[]): Row {
-  const row: Record<string, SqlValue> = {}
-  for (let at = 0; at < columns.length; at++) row[columns[at] ?? ''] = values[at] ?? null
-  return row
 }

@@ -89,6 +89,8 @@ export class Connection {
   closeIfHanging(since: number): void {
     if (this.#inFlight === 0 || this.#sentAt > since) return
     this.#failed = new Error('the connection hangs')
+    // `pg` has no public way to close a connection that waits for an answer, and does not declare
+    // this member.
     const { connection } = this.#client as unknown as {
       connection: { stream: { destroy(failure: Error): void } }
     }
