@@ -29,7 +29,7 @@ import {
 } from '../packages/service/src/domain/scoring.ts'
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
 import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/service/src/phones-file.ts'
-import { openApiDocument } from '../packages/service/src/http/openapi.ts'
+import { openApiDocument, reasonsOf } from '../packages/service/src/http/openapi.ts'
 import { statusOf } from '../packages/service/src/http/refusal-to-wire.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
@@ -275,13 +275,21 @@ function reasonIndex(): string {
   return `${NOTE}# Reasons\n\nThe closed list of values of \`error.reason\`. Branch on \`error.code\` and, where you need to, on \`error.reason\`. Never branch on the message: its text may change.\n\n| reason | status | code | message | retryable |\n|---|---|---|---|---|\n${rows.join('\n')}\n`
 }
 
+/** The endpoints that reject with a reason, or those that do not where they are fewer. */
+function endpointsWith(reason: Reason): string {
+  const all = Object.values(ENDPOINTS) as Endpoint[]
+  const list = (some: readonly Endpoint[]) =>
+    some.map(({ method, path }) => `- \`${method} ${path}\``).join('\n')
+  const users = all.filter((endpoint) => reasonsOf(endpoint).includes(reason))
+  const others = all.filter((endpoint) => !users.includes(endpoint))
+  if (users.length === 0 || others.length === 0) return 'Any endpoint can return it.'
+  return users.length > others.length
+    ? `Any endpoint can return it, except these:\n\n${list(others)}`
+    : `Endpoints that return it:\n\n${list(users)}`
+}
+
 function reasonPage(reason: Reason): string {
   const { code, message } = REASONS[reason]
-  const users = (Object.values(ENDPOINTS) as Endpoint[])
-    .filter(({ refusals }) => refusals.includes(reason))
-    .map(({ method, path }) => `- \`${method} ${path}\``)
-  const where =
-    users.length === 0 ? 'Any endpoint.' : `Endpoints that return it:\n\n${users.join('\n')}`
   const { retry, cause, remedy } = REASON_GUIDES[reason]
-  return `${NOTE}# ${reason}\n\n**What happened.** ${message}\n\n**Likely cause.** ${cause}\n\n**What to do.** ${remedy}\n\n| | |\n|---|---|\n| status | ${statusOf(reason)} |\n| \`error.code\` | \`${code}\` |\n| \`error.reason\` | \`${reason}\` |\n| retryable | ${RETRY_TEXT[retry]} |\n\n${where}\n`
+  return `${NOTE}# ${reason}\n\n**What happened.** ${message}\n\n**Likely cause.** ${cause}\n\n**What to do.** ${remedy}\n\n| | |\n|---|---|\n| status | ${statusOf(reason)} |\n| \`error.code\` | \`${code}\` |\n| \`error.reason\` | \`${reason}\` |\n| retryable | ${RETRY_TEXT[retry]} |\n\n${endpointsWith(reason)}\n`
 }

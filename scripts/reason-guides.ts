@@ -307,7 +307,8 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   },
   device_token_expired: {
     retry: 'corrected',
-    cause: 'The phone did not renew its token in time, because it was not used for half a year.',
+    cause:
+      'The phone did not renew its token in time. A token lasts for 180 days unless the operator has configured another time.',
     remedy:
       'Request a new token at `POST /devices/{device_id}/token` with the expired one, signed by the key of the device.',
   },
@@ -341,9 +342,9 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   session_not_found: {
     retry: 'no',
     cause:
-      'The session expired or was deleted, was created on another service or by another tenant, or the watch token is wrong. One reason covers all of them, so that it reveals no detail.',
+      'The session ended more than an hour ago, belongs to another tenant or another service, or is outside the scope of the key, or the watch token is wrong. One reason covers all of them, so that it reveals no detail.',
     remedy:
-      'Check that the request goes to `api_base_url` of the session. Create a new session if this one has expired.',
+      'Check that the request goes to `api_base_url` of the session. Create a new session if this one has ended.',
   },
   device_not_found: {
     retry: 'no',
@@ -381,7 +382,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   },
   overloaded: {
     retry: 'unchanged',
-    cause: 'More requests arrived at once than the service processes.',
+    cause: 'The service received more requests than it can process.',
     remedy: 'Retry after the time in `Retry-After`, with exponential backoff.',
   },
 }

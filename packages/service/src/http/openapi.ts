@@ -37,7 +37,14 @@ import { statusOf } from './refusal-to-wire.ts'
 const EVERYWHERE: readonly Reason[] = ['malformed_request', 'internal_error', 'store_unavailable']
 /** Rejections of a body. A client can also send one to an endpoint that takes none. */
 const WITH_BODY: readonly Reason[] = ['malformed_json', 'unsupported_media_type', 'body_too_large']
-const WITH_CREDENTIAL: readonly Reason[] = ['credential_missing', 'origin_not_allowed']
+const WITH_CREDENTIAL: readonly Reason[] = [
+  'credential_missing',
+  'credential_invalid',
+  'credential_not_accepted',
+  'origin_not_allowed',
+]
+/** Probes of the process, which the service answers during an overload too. */
+const PROBES: readonly Endpoint[] = [ENDPOINTS.alive, ENDPOINTS.ready]
 
 /** Request and response schemas, by the type names that generated clients use. */
 const SCHEMAS = {
@@ -230,13 +237,13 @@ function success({ answers, summary, limits }: Endpoint): object {
   return { description: summary, ...headers, content: { 'application/json': { schema } } }
 }
 
-function failures(endpoint: Endpoint): Record<string, object> {
+/** Returns the reasons that an endpoint rejects with. */
+export function reasonsOf(endpoint: Endpoint): readonly Reason[] {
   const credentialed = !endpoint.callers.includes('anonymous')
-  const limited: readonly Reason[] =
-    credentialed || endpoint.limits !== undefined ? ['rate_limited'] : []
-  const reasons = [
+  const reasons: readonly Reason[] = [
     ...EVERYWHERE,
-    ...limited,
+    ...(PROBES.includes(endpoint) ? [] : (['overloaded'] as const)),
+    ...(credentialed || endpoint.limits !== undefined ? (['rate_limited'] as const) : []),
     ...(endpoint.method === 'GET' ? [] : WITH_BODY),
     ...(credentialed ? WITH_CREDENTIAL : []),
     ...(endpoint.callers.includes('phone') && endpoint.acceptsExpiredToken !== true
@@ -244,8 +251,12 @@ function failures(endpoint: Endpoint): Record<string, object> {
       : []),
     ...endpoint.refusals,
   ]
+  return [...new Set(reasons)]
+}
+
+function failures(endpoint: Endpoint): Record<string, object> {
   const byStatus = new Map<number, Reason[]>()
-  for (const reason of reasons)
+  for (const reason of reasonsOf(endpoint))
     byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
   return Object.fromEntries(
     [...byStatus].map(([status, list]) => [
