@@ -95,6 +95,14 @@ test('ARCHITECTURE.md names every package and every layer of the service', () =>
   assert.deepEqual(unnamed, [])
 })
 
+test('ARCHITECTURE.md names every folder of the repository', () => {
+  const files = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n')
+  const folders = new Set(files.flatMap((file) => /^(\w[^/]*)\//.exec(file)?.[1] ?? []))
+  assert.ok(folders.has('packages'), 'the folders were found')
+  const unnamed = [...folders].filter((folder) => !architecture.includes(`\`${folder}\``))
+  assert.deepEqual(unnamed, [])
+})
+
 test('the reference names every setting', () => {
   const reference = read('docs/reference/configuration.md')
   const missing = SETTINGS.filter(

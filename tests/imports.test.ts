@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { type Manifest, violations } from './imports/fence.ts'
+import { ALLOWED, type Manifest, violations } from './imports/fence.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const FILES = globSync('{packages,examples,tests,scripts,bench}/**/*.{ts,js,mts,mjs,cts,cjs,tsx}', {
@@ -27,6 +27,30 @@ test('the table of the fence allows every import of the repository', () => {
   assert.ok(FILES.length > 300)
   const found = FILES.flatMap((file) => violations({ file, text: textOf(file), manifest }))
   assert.deepEqual(found, [])
+})
+
+test('the arrows in ARCHITECTURE.md are the imports between packages that the table allows', () => {
+  const drawing = /^packages\/contract +imports no[^]*?^```$/m.exec(textOf('ARCHITECTURE.md'))?.[0]
+  const drawn: Record<string, string[]> = {}
+  let owner = ''
+  for (const line of drawing?.split('\n') ?? []) {
+    owner = /^(?:packages|examples)\/[\w-]+/.exec(line)?.[0] ?? owner
+    const arrow = /──▶ (\w[\w-]*(?:, \w[\w-]*)*)/.exec(line)?.[1]
+    if (owner !== '') drawn[owner] = [...(drawn[owner] ?? []), ...(arrow?.split(', ') ?? [])]
+  }
+  const permitted: Record<string, string[]> = {}
+  for (const [folder, names] of Object.entries(ALLOWED)) {
+    const [, own = ''] = /^((?:packages|examples)\/[\w-]+)/.exec(folder) ?? []
+    // The example app is not a workspace, so the drawing omits it.
+    if (own === 'examples/phone-app') continue
+    const others = names.flatMap((name) => /^@bonded\/(?:example-)?(.+)$/.exec(name)?.[1] ?? [])
+    permitted[own] = [...new Set([...(permitted[own] ?? []), ...others])]
+  }
+  const sorted = (all: Record<string, string[]>) =>
+    Object.entries(all)
+      .map(([own, others]) => `${own} → ${others.toSorted().join(', ')}`)
+      .toSorted()
+  assert.deepEqual(sorted(drawn), sorted(permitted))
 })
 
 /** A statement that the file may not contain, and the name that the fence reports. */

@@ -14,7 +14,7 @@ const APP = 'examples/phone-app'
  * `node:` modules by name. The longest matching folder decides. The fence rejects every other
  * import, and every source file outside all folders.
  */
-const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // The wire: neither Node nor a DOM.
   'packages/contract/src': ['typebox'],
   // Independent of the service, so that other projects can use it.

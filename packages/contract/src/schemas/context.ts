@@ -6,8 +6,9 @@ import { type Static, Type } from './type.ts'
 export const DISTINCT_LABELS = 'x-distinct-labels'
 
 const readable =
-  'Has a visible character, and none that is hidden, ignored, or changes the order of the text: no ' +
-  'controls, bidi or zero-width characters, tags, fillers, variation selectors, or piled marks.'
+  'Text with at least one visible character, and none that hides or reorders text: no control, ' +
+  'bidirectional or zero-width characters, tags, fillers or variation selectors, and at most two ' +
+  'combining marks in a row.'
 
 function displayText(maxLength: number) {
   return Type.String({ minLength: 1, maxLength, format: DISPLAY_TEXT, description: readable })
@@ -20,7 +21,7 @@ function displayText(maxLength: number) {
 export const SessionContext = closed({
   display: Type.Array(closed({ label: displayText(64), value: displayText(256) }), {
     maxItems: 8,
-    description: 'No two labels read alike, apart from case, width, and spacing.',
+    description: 'Labels differ by more than case, width, and spacing.',
     [DISTINCT_LABELS]: true,
   }),
   digest: Type.Optional(Bytes32),

@@ -14,6 +14,7 @@ export function closed<P extends Record<string, TSchema>>(
  * validate every response to find the branch.
  */
 export function nullable<S extends TSchema>(schema: S) {
+  // A schema's type has no member for its keywords.
   const plain = schema as unknown as { type: string; enum?: readonly unknown[] }
   return Type.Unsafe<Static<S> | null>({
     ...schema,

@@ -68,7 +68,7 @@ const MAX_NAME_LENGTH = 64
 function checkName(name: string): void {
   if (!isDisplayText(name) || Array.from(name).length > MAX_NAME_LENGTH)
     throw new OperatorError(
-      `the name must have 1 to ${MAX_NAME_LENGTH} readable characters, without hidden ones and piled marks`,
+      `the name must have 1 to ${MAX_NAME_LENGTH} visible characters, and none that hides or reorders text`,
       { code: 'invalid' },
     )
 }
