@@ -269,9 +269,9 @@ function note(figures: number[], figure: number): void {
 
 function newTallies(): Record<Kind, Tally> {
   return Object.fromEntries(
-    KINDS.map((kind) => [
+    KINDS.map((kind): [Kind, Tally] => [
       kind,
       { offered: 0, succeeded: 0, shed: 0, broken: 0, shedMs: [], admittedMs: [] },
     ]),
-  ) as unknown as Record<Kind, Tally>
+  ) as Record<Kind, Tally>
 }

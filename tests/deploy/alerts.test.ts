@@ -62,12 +62,10 @@ test('every alert has a test in which it fires and one in which it stays silent'
   }
 })
 
-const promtool = spawnSync('promtool', ['--version']).status === 0
-if (!promtool)
-  console.warn('LOUD: no promtool (apt-get install prometheus): the alert rules are not run.')
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 
 test('promtool accepts the rules and the configuration, and every rule test passes', {
-  skip: !promtool,
+  skip: !hasPromtool && 'no promtool (apt-get install prometheus)',
 }, () => {
   const folder = join(ROOT, 'deploy/prometheus')
   for (const args of [

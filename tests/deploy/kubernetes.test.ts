@@ -14,7 +14,7 @@ import { readConfig } from '../../packages/service/src/config.ts'
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDER = join(ROOT, 'deploy/kubernetes')
 // Each file is parsed as YAML 1.2 with the schema of Kubernetes objects, so the type is open.
-// oxlint-disable-next-line typescript/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any -- the models check the shape
 const read = (file: string): any => parse(readFileSync(join(FOLDER, file), 'utf8'))
 
 const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>> = {

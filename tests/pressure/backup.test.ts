@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { machine } from '../../packages/service/tests/harness/process.ts'
+import { CREATE_TENANT, machine } from '../../packages/service/tests/harness/process.ts'
 import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import { choose } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
@@ -18,9 +18,6 @@ const ANSWERS_BETWEEN = 400
 const env = { BONDED_RATE_LIMITS: 'off' }
 const source = machine({ env })
 after(() => source[Symbol.dispose]())
-
-const SHOP = ['tenant', 'create', '--name', 'Shop', '--environment', 'sandbox']
-const WHERE = ['--origin', 'https://shop.example', '--workflow', 'w:a']
 
 interface Load {
   readonly sessions: RecordedSession[]
@@ -59,7 +56,7 @@ function acknowledged({ history }: RecordedSession): { seq: number; ended?: stri
 }
 
 test(`each of ${BACKUPS} backups under load contains everything acknowledged before it began, and serves`, async () => {
-  const { server_credential: server, publishable_key: publishable } = source.json(...SHOP, ...WHERE)
+  const { server_credential: server, publishable_key: publishable } = source.json(...CREATE_TENANT)
   await using service = await source.serve()
   const exchange = exchangeWith(() => Number(new URL(service.origin).port))
   using sockets = new DisposableStack()

@@ -4,8 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 export interface Reply {
   readonly status: number
   readonly text: string
-  // Each test asserts the shape it expects, so a type would repeat it.
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test asserts the shape itself
   readonly body: any
 }
 

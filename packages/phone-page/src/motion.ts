@@ -36,11 +36,13 @@ type MotionEventClass = typeof DeviceMotionEvent & {
   requestPermission?: () => Promise<'granted' | 'denied'>
 }
 
+/** Not every browser has the class. The DOM types declare it as a global only, not on `Window`. */
+type PageWithMotion = Window & { readonly DeviceMotionEvent?: MotionEventClass }
+
 export function createMotionRecorder(page: Window): MotionRecorder {
   const samples: MotionSample[] = []
   const touches: number[] = []
-  const motionEvent = (page as unknown as { DeviceMotionEvent?: MotionEventClass })
-    .DeviceMotionEvent
+  const { DeviceMotionEvent: motionEvent } = page as PageWithMotion
   let access: MotionAccess =
     motionEvent === undefined
       ? 'unavailable'

@@ -6,7 +6,7 @@ import { originOfScript } from './script-origin.ts'
 declare const PULSE_VERSION: string
 
 const origin = originOfScript(document.currentScript)
-const page = window as unknown as { Pulse?: Pulse }
+const page: Window & { Pulse?: Pulse } = window
 
 // A page that loads the script twice keeps the first instance, because its bond may be in progress.
 page.Pulse ??= makePulse(PULSE_VERSION, origin)

@@ -48,7 +48,8 @@ export function queueConnections(
 ): AcceptQueue {
   const listeners = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
-  // Otherwise Node reads up to 64 KiB of each waiting connection into memory.
+  // Otherwise Node reads up to 64 KiB of each waiting connection into memory. Node's types declare
+  // the option for the constructor only, and fastify creates the server.
   ;(server as unknown as PausingServer).pauseOnConnect = true
   const waiting = new Map<string, Socket[]>()
   let size = 0

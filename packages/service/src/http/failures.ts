@@ -103,6 +103,7 @@ interface Violation {
 }
 
 function refusalOfValidation({ validation, validationContext }: FastifyError): Refusal {
+  // Fastify's type leaves the parameters of a violation open. They are those of our schemas.
   const [violation] = (validation ?? []) as unknown as Violation[]
   const instancePath = violation?.instancePath.slice(1).replaceAll('/', '.') ?? ''
   const named =

@@ -54,9 +54,8 @@ export function requestLogger(
   log: Logger,
   { meter, tracer }: { readonly meter: Meter; readonly tracer?: Tracer | undefined },
 ): LogRequest {
-  const stream = (log as unknown as { readonly [symbols.streamSym]: DestinationStream })[
-    symbols.streamSym
-  ]
+  // pino exports the symbol but does not declare the member.
+  const stream = Reflect.get(log, symbols.streamSym) as DestinationStream
   // Such a stream decides by the level that pino hands over, so pino must write to it.
   const needsPino = METADATA in stream
   return (

@@ -86,6 +86,7 @@ export function buildServer(
     },
     // `answerBrokenRequests` answers these in the error shape. fastify would answer again.
     clientErrorHandler: () => {},
+    // Fastify's own type, whose parameters describe the options above, fits none of the helpers.
   }) as unknown as FastifyInstance
   const requests = shedRequests(app, { service, caps, log })
   for (const method of METHODS)

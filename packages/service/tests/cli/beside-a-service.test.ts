@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { WebSocket } from 'ws'
 import { newKey } from '../harness/phone.ts'
-import { machine, type ServingProcess, until } from '../harness/process.ts'
+import { CREATE_TENANT, machine, type ServingProcess, until } from '../harness/process.ts'
 
 /** A running service applies a change of the command line within this time. */
 const SEEN_WITHIN_MS = 1_000
@@ -13,18 +13,7 @@ let service: ServingProcess
 let tenant: { tenant_id: string; publishable_key: string; server_credential: string }
 before(async () => {
   service = await m.serve()
-  tenant = m.json(
-    'tenant',
-    'create',
-    '--name',
-    'A',
-    '--environment',
-    'sandbox',
-    '--origin',
-    'https://a.example',
-    '--workflow',
-    'w:a',
-  )
+  tenant = m.json(...CREATE_TENANT)
 })
 after(async () => {
   await service[Symbol.asyncDispose]()

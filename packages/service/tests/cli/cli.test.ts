@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { isServerCredential } from '@bonded/contract'
 import { MIGRATIONS } from '../../src/adapters/sql/migrations.ts'
+import { machine } from '../harness/process.ts'
 
 const BIN = resolve(import.meta.dirname, '../../bin/bonded.js')
 
@@ -15,19 +15,8 @@ const CREATE_ACME =
     ' ',
   )
 
-/** The command line on a data folder of its own. */
-function commandLine() {
-  const folder = mkdtempSync(join(tmpdir(), 'bonded-cli-'))
-  const env = { ...process.env, BONDED_DATA_DIR: folder }
-  const run = (...args: string[]): SpawnSyncReturns<string> =>
-    spawnSync(process.execPath, [BIN, ...args], { encoding: 'utf8', env })
-  const json = (...args: string[]) => {
-    const ran = run(...args, '--json')
-    assert.equal(ran.status, 0, ran.stderr)
-    return JSON.parse(ran.stdout)
-  }
-  return { folder, run, json }
-}
+/** The command line as installed, with its launcher, on a data folder of its own. */
+const commandLine = () => machine({ program: [BIN] })
 
 test('creates, lists and shows a tenant, and shows its credential once', () => {
   const { folder, run, json } = commandLine()

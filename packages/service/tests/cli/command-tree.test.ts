@@ -104,23 +104,26 @@ test('prints a usage error as one JSON document with --json, and exits with 2', 
   }
 })
 
-test('generates a completion script for each shell that names every command and parses', () => {
-  using m = machine()
-  for (const shell of SHELLS) {
+for (const shell of SHELLS) {
+  const isMissing = spawnSync(shell, ['-c', 'true']).status !== 0
+  test(`generates a completion script for ${shell} that names every command`, () => {
+    using m = machine()
     const { script } = m.json('completion', shell) as { script: string }
     for (const { path } of leaves)
       assert.ok(script.includes(path.split(' ').at(-1) ?? ''), `${shell}: ${path}`)
+  })
+
+  test(`${shell} parses its completion script`, { skip: isMissing && `no ${shell}` }, () => {
+    using m = machine()
     const file = join(m.folder, `completion.${shell}`)
-    writeFileSync(file, script)
-    const checked = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
-    if (checked.error)
-      console.warn(`LOUD: there is no ${shell} here: its completion script is not parsed.`)
-    else assert.equal(checked.status, 0, checked.stderr)
-  }
-})
+    writeFileSync(file, m.run('completion', shell).stdout)
+    const { status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+  })
+}
 
 test('bash completes commands, options and the values of an option', {
-  skip: spawnSync('bash', ['-c', 'true']).status !== 0,
+  skip: spawnSync('bash', ['-c', 'true']).status !== 0 && 'no bash',
 }, () => {
   using m = machine()
   const script = join(m.folder, 'completion.bash')

@@ -4,16 +4,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
-import { machine, type ServingProcess } from '../harness/process.ts'
-
-const TENANT = ['tenant', 'create', '--name', 'A', '--environment', 'sandbox']
-const WHERE = ['--origin', 'https://a.example', '--workflow', 'w:a']
+import { CREATE_TENANT, machine, type ServingProcess } from '../harness/process.ts'
 
 const source = machine()
 const backup = join(source.folder, 'first.backup')
 after(() => source[Symbol.dispose]())
 
-const { server_credential: token } = source.json(...TENANT, ...WHERE) as {
+const { server_credential: token } = source.json(...CREATE_TENANT) as {
   server_credential: string
 }
 
@@ -79,7 +76,7 @@ test('refuses to restore while a service uses the database, also with --replace'
 
 test('refuses an existing database, and with --replace leaves it beside the restored one', () => {
   using target = elsewhere()
-  target.json(...TENANT, ...WHERE)
+  target.json(...CREATE_TENANT)
   const refused = target.run('restore', backup, '--json')
   assert.deepEqual([refused.status, JSON.parse(refused.stdout).error.code], [1, 'conflict'])
   const { replaced } = target.json('restore', backup, '--replace') as { replaced: string }
@@ -135,7 +132,7 @@ test('explains a backup of a database that does not exist, or into a folder that
   using target = elsewhere()
   const none = target.run('backup', join(target.folder, 'x.backup'))
   assert.match(none.stderr, /bonded\.db cannot be opened/)
-  target.json(...TENANT, ...WHERE)
+  target.json(...CREATE_TENANT)
   const missing = target.run('backup', join(target.folder, 'missing/x.backup'))
   assert.equal(missing.status, 1)
   assert.doesNotMatch(missing.stderr, /\n\s+at /, 'no stack')

@@ -4,20 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { WebSocket } from 'ws'
-import { machine, until } from '../harness/process.ts'
+import { CREATE_TENANT, machine, until } from '../harness/process.ts'
 
-const TENANT = [
-  'tenant',
-  'create',
-  '--name',
-  'A',
-  '--environment',
-  'sandbox',
-  '--origin',
-  'https://a.example',
-  '--workflow',
-  'w:a',
-]
 /** Within this a process manager sees it end, whatever its clients do. */
 const ENDS_WITHIN_MS = 8_000
 /** With the longest drain and requests that still arrive. */
@@ -29,7 +17,7 @@ test('closes channels with 1012 on SIGTERM and exits with 0 in time, even if a w
   timeout: 120_000,
 }, async () => {
   using m = machine()
-  const { server_credential } = m.json(...TENANT)
+  const { server_credential } = m.json(...CREATE_TENANT)
   await using service = await m.serve()
   const headers = {
     authorization: `Bearer ${server_credential}`,
@@ -107,7 +95,7 @@ test('drains 2,000 channels and every request in progress, and loses nothing it 
       BONDED_RATE_LIMITS: 'create=600000,public=600000,backend=600000',
     },
   })
-  const { server_credential: credential } = m.json(...TENANT)
+  const { server_credential: credential } = m.json(...CREATE_TENANT)
   await using service = await m.serve()
   const headers = { authorization: `Bearer ${credential}`, 'content-type': 'application/json' }
   const sessionsUrl = `${service.origin}/api/v1/sessions`
@@ -197,7 +185,7 @@ test('ends at once on a second SIGTERM, although a request is still arriving', {
   timeout: 120_000,
 }, async () => {
   using m = machine()
-  const { server_credential: credential } = m.json(...TENANT)
+  const { server_credential: credential } = m.json(...CREATE_TENANT)
   await using service = await m.serve()
   const { socket } = rawConnection(service.origin)
   startCreate(socket, credential)

@@ -16,20 +16,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { machine } from '../harness/process.ts'
+import { CREATE_TENANT, machine } from '../harness/process.ts'
 
-const TENANT = [
-  'tenant',
-  'create',
-  '--name',
-  'A',
-  '--environment',
-  'sandbox',
-  '--origin',
-  'https://a.example',
-  '--workflow',
-  'w:a',
-]
 /** An unprivileged account, for test runs as root. */
 const NOBODY = 65_534
 
@@ -62,7 +50,7 @@ test('rejects a file that is not a database, and does not change it', () => {
 
 test('does not serve a damaged database, and does not change it', () => {
   using m = machine()
-  for (let count = 0; count < 3; count++) m.json(...TENANT)
+  for (let count = 0; count < 3; count++) m.json(...CREATE_TENANT)
   const { size } = statSync(m.databaseFile)
   const file = openSync(m.databaseFile, 'r+')
   for (let at = 8_192; at < size; at += 4_096) writeSync(file, Buffer.alloc(512, 0xa5), 0, 512, at)
@@ -119,7 +107,7 @@ test('rejects a second service on the same file under any name, allows commands,
     }
     assertRefused(m.run('dev', '--port', '0'), /Another bonded serve/)
     assert.equal((await fetch(`${service.origin}/health/ready`)).status, 200)
-    m.json(...TENANT)
+    m.json(...CREATE_TENANT)
     await service.stop('SIGKILL')
   }
   await using next = await m.serve()
@@ -130,7 +118,7 @@ test('reports a locked database to a command, returns 503, and recovers when the
   timeout: 120_000,
 }, async () => {
   using m = machine()
-  const { server_credential } = m.json(...TENANT)
+  const { server_credential } = m.json(...CREATE_TENANT)
   await using service = await m.serve()
   const create = () =>
     fetch(`${service.origin}/api/v1/sessions`, {
@@ -148,7 +136,7 @@ test('reports a locked database to a command, returns 503, and recovers when the
   )
   assert.equal(await ready(), 503)
   assertRefused(
-    m.run(...TENANT),
+    m.run(...CREATE_TENANT),
     /bonded\.db is locked: another program is writing to it.*Close the file there/,
   )
   holder.exec('rollback')
@@ -157,23 +145,18 @@ test('reports a locked database to a command, returns 503, and recovers when the
 })
 
 test('names a folder that cannot be written, and the setting to change', {
-  skip: process.platform === 'win32',
+  skip: process.platform === 'win32' && 'Windows has no permissions of folders',
 }, (t) => {
   using m = machine()
   const asNobody = process.getuid?.() === 0
   if (asNobody) chownSync(m.folder, NOBODY, NOBODY)
   const user = machine({ folder: m.folder, ...(asNobody ? { uid: NOBODY } : {}) })
-  if (user.run('--version').status !== 0) {
-    console.warn(
-      'LOUD: the sources cannot be read by another user here: the test of a read-only folder is skipped.',
-    )
-    return t.skip()
-  }
+  if (user.run('--version').status !== 0) return t.skip('another user cannot read the sources here')
   chmodSync(m.folder, 0o555)
   assertRefused(user.run('serve', '--port', '0'), /cannot be (opened|written).*BONDED_DATA/)
   assertRefused(user.run('tenant', 'list'), /cannot be written.*BONDED_DATA_DIR/)
   chmodSync(m.folder, 0o755)
-  user.json(...TENANT)
+  user.json(...CREATE_TENANT)
   const before = readFileSync(m.databaseFile)
   chmodSync(m.folder, 0o555)
   assertRefused(user.run('serve', '--port', '0'), /cannot be opened.*BONDED_DATABASE_URL/)
@@ -238,7 +221,7 @@ test('does not start in production without a root key, and explains how to gener
 
 test('names an invalid root.key file, and does not replace it', () => {
   using m = machine()
-  m.json(...TENANT)
+  m.json(...CREATE_TENANT)
   writeFileSync(join(m.folder, 'root.key'), '')
   assertRefused(
     m.run('serve', '--port', '0'),

@@ -3,17 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { MAX_LOGO_BYTES } from '../../src/domain/logo.ts'
-import { machine } from '../harness/process.ts'
+import { CREATE_TENANT, machine } from '../harness/process.ts'
 
-const CREATE =
-  'tenant create --name A --environment sandbox --origin https://a.example --workflow w:a'.split(
-    ' ',
-  )
 const GOOD = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>'
 
 test('tenant update stores a logo, and removes it', () => {
   using m = machine()
-  const { tenant_id } = m.json(...CREATE)
+  const { tenant_id } = m.json(...CREATE_TENANT)
   const file = join(m.folder, 'logo.svg')
   writeFileSync(file, GOOD)
   assert.match(m.json('tenant', 'update', tenant_id, '--logo', file).logo, /\.svg$/)
@@ -23,7 +19,7 @@ test('tenant update stores a logo, and removes it', () => {
 
 test('tenant update rejects a logo that is missing, too large, of another type, or runs code', () => {
   using m = machine()
-  const { tenant_id } = m.json(...CREATE)
+  const { tenant_id } = m.json(...CREATE_TENANT)
   const script = GOOD.replace('<path', '<script>alert(1)</script><path')
   for (const [name, content, says] of [
     ['missing.png', undefined, /missing\.png cannot be read/],

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { machine, until } from '../harness/process.ts'
+import { CREATE_TENANT, machine, until } from '../harness/process.ts'
 
 /** A running service applies a change of the command line within this time. */
 const APPLIED_WITHIN_MS = 1_000
-const CREATE =
-  'tenant create --name A --environment sandbox --origin https://a.example --workflow w:a'.split(
-    ' ',
-  )
 
 test('a running service applies new origins and workflows of a tenant within a second', async () => {
   using m = machine()
   await using service = await m.serve()
-  const tenant = m.json(...CREATE)
+  const tenant = m.json(...CREATE_TENANT)
   const create = async (workflow: string) => {
     const answer = await fetch(`${service.origin}/api/v1/sessions`, {
       method: 'POST',
@@ -66,7 +62,7 @@ test('a running service applies new origins and workflows of a tenant within a s
 
 test('rejects an update that removes the unknown, repeats a workflow, or leaves none', () => {
   using m = machine()
-  const { tenant_id } = m.json(...CREATE)
+  const { tenant_id } = m.json(...CREATE_TENANT)
   const before = m.json('tenant', 'show', tenant_id)
   for (const [options, status, code] of [
     [['--remove-origin', 'https://c.example'], 1, 'not_found'],
@@ -86,7 +82,7 @@ test('rejects an update that removes the unknown, repeats a workflow, or leaves 
 
 test('replaces a workflow and the name, and names the keys that lose their workflow', () => {
   using m = machine()
-  const { tenant_id } = m.json(...CREATE)
+  const { tenant_id } = m.json(...CREATE_TENANT)
   const issue = ['key', 'issue', '--tenant', tenant_id, '--kind', 'server', '--name', 'batch job']
   const { key } = m.json(...issue, '--workflow', 'w')
   const updated = m.json(
@@ -103,7 +99,7 @@ test('replaces a workflow and the name, and names the keys that lose their workf
 
 test('tenant show prints the configuration for the integrator, and names keys without their secrets', () => {
   using m = machine({ env: { BONDED_PUBLIC_ORIGIN: 'https://bond.example' } })
-  const { tenant_id, publishable_key, server_credential } = m.json(...CREATE)
+  const { tenant_id, publishable_key, server_credential } = m.json(...CREATE_TENANT)
   assert.deepEqual(m.json('tenant', 'show', tenant_id).configuration, {
     tenantId: tenant_id,
     name: 'A',

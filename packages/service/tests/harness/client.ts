@@ -4,8 +4,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
-  // A test asserts the shape itself, so the type is open.
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test asserts the shape itself
   readonly body: any
 }
 

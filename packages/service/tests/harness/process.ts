@@ -16,6 +16,12 @@ const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts')
 // The service runs without the launcher, so that a signal reaches its process.
 const ARGUMENTS = ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning', MAIN]
 
+/** The arguments of a command that creates a tenant with one origin and one workflow. */
+export const CREATE_TENANT: readonly string[] =
+  'tenant create --name A --environment sandbox --origin https://a.example --workflow w:a'.split(
+    ' ',
+  )
+
 /** A service in a separate process. */
 export interface ServingProcess extends AsyncDisposable {
   readonly child: ChildProcess
@@ -30,25 +36,33 @@ export interface Machine extends Disposable {
   readonly databaseFile: string
   readonly run: (...args: string[]) => SpawnSyncReturns<string>
   /** Runs a command that must succeed and returns its JSON output. */
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test asserts the shape itself
   readonly json: (...args: string[]) => any
   /** The same without blocking this process. */
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test asserts the shape itself
   readonly jsonMeanwhile: (...args: string[]) => Promise<any>
   readonly serve: () => Promise<ServingProcess>
 }
 
+interface MachineOptions {
+  /** By default, a new folder, which is removed at the end. */
+  readonly folder?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly uid?: number
+  /** The arguments of Node before those of a command. By default, they name the sources. */
+  readonly program?: readonly string[]
+}
+
 /** Runs commands and services on a separate data folder. */
-export function machine(
-  given: { folder?: string; env?: Record<string, string>; uid?: number } = {},
-): Machine {
+export function machine(given: MachineOptions = {}): Machine {
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'bonded-process-'))
   const databaseFile = join(folder, 'bonded.db')
   const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
   const env = { ...inherited, BONDED_DATA_DIR: folder, ...given.env }
   const user = given.uid === undefined ? {} : { uid: given.uid }
+  const { program = ARGUMENTS } = given
   const run = (...args: string[]) =>
-    spawnSync(process.execPath, [...ARGUMENTS, ...args], {
+    spawnSync(process.execPath, [...program, ...args], {
       encoding: 'utf8',
       env,
       timeout: 120_000,
@@ -66,13 +80,13 @@ export function machine(
     async jsonMeanwhile(...args) {
       const { stdout } = await promisify(execFile)(
         process.execPath,
-        [...ARGUMENTS, ...args, '--json'],
+        [...program, ...args, '--json'],
         { env, ...user },
       )
       return JSON.parse(stdout)
     },
     async serve() {
-      const child = spawn(process.execPath, [...ARGUMENTS, 'serve', '--json'], {
+      const child = spawn(process.execPath, [...program, 'serve', '--json'], {
         env: { ...env, BONDED_PORT: '0', BONDED_PUBLIC_ORIGIN: 'http://localhost:1' },
         stdio: ['ignore', 'pipe', 'pipe'],
         ...user,

@@ -1,37 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
-import { machine, until } from '../../harness/process.ts'
+import { CREATE_TENANT, machine, until } from '../../harness/process.ts'
 import { smallDisk } from '../../harness/small-disk.ts'
 
 const disk = smallDisk()
-if (disk === undefined)
-  console.warn(
-    'WARNING: the tests of a full disk are skipped, because no disk may be filled here. They need the right to mount one or a small /dev/shm.',
-  )
-const TENANT = [
-  'tenant',
-  'create',
-  '--name',
-  'A',
-  '--environment',
-  'sandbox',
-  '--origin',
-  'https://a.example',
-  '--workflow',
-  'w:a',
-]
 /** Far more than fit into the free space of existing files on a full disk. */
 const MAX_CALLS = 5_000
 
 test('answers 503 on a full disk, loses no session, and recovers once there is space', {
-  skip: disk === undefined,
+  skip: disk === undefined && 'no right to mount a small disk, and /dev/shm is large',
   timeout: 120_000,
 }, async () => {
   assert.ok(disk)
   using _ = disk
   using m = machine({ folder: disk.folder })
-  const { server_credential: token } = m.json(...TENANT)
+  const { server_credential: token } = m.json(...CREATE_TENANT)
   const acknowledged: string[] = []
   {
     await using service = await m.serve()
@@ -72,7 +56,7 @@ test('answers 503 on a full disk, loses no session, and recovers once there is s
     )
     assert.match(service.output(), /the store refused to write: the disk is full/)
 
-    const command = m.run(...TENANT)
+    const command = m.run(...CREATE_TENANT)
     assert.equal(command.status, 1)
     assert.match(command.stderr, /The disk that holds .* is full.*Free some space/)
 
