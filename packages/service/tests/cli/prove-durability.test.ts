@@ -60,8 +60,12 @@ test('bonded prove durability rejects options that cannot work', () => {
 test('bonded prove durability deletes its folder when PostgreSQL cannot start', () => {
   using m = machine()
   const { status, stderr } = m.run(
-    ...['prove', 'durability', '--folder', m.folder],
-    ...['--postgres-bin', join(m.folder, 'none')],
+    'prove',
+    'durability',
+    '--folder',
+    m.folder,
+    '--postgres-bin',
+    join(m.folder, 'none'),
   )
   assert.deepEqual([status, /initdb failed/.test(stderr)], [1, true], stderr)
   assert.deepEqual(readdirSync(m.folder), [])
