@@ -35,7 +35,8 @@ async function apply() {
       ? showErrors(draft.body.error.fields)
       : showRefusal(sentenceOf(draft))
   }
-  say('Scan the code with your phone and approve.')
+  // The widget says what to do next. This stays true from the QR code to the approval.
+  say('Compare what your phone shows with this form before you approve.')
   // On a phone the QR code is below the form. On a wide screen it is beside the form and in view.
   element('approval').scrollIntoView({
     block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest',
@@ -103,6 +104,8 @@ async function reported() {
   say('')
   const answer = await post('/reports', {})
   const number = answer.body.report?.number
+  // The page must not keep on showing a form that it says is deleted.
+  form.remove()
   const done = number
     ? `We have deleted this form, recorded report ${number}, and ended this login.`
     : 'Close this page.'
@@ -122,7 +125,11 @@ async function send(application) {
     say('')
     button.hidden = true
     const title = status === 'accepted' ? 'Application received' : 'Application received, in review'
-    return showResult({ outcome: status, title: `${title}: ${number}`, text: message })
+    showResult({ outcome: status, title: `${title}: `, text: message })
+    const unbroken = document.createElement('span')
+    unbroken.className = 'number'
+    unbroken.textContent = number
+    return element('result-title').append(unbroken)
   }
   if (answer.status === 0 || answer.status === 503) {
     // The approval is for one application, so sending the same one again never creates a second.
@@ -173,11 +180,11 @@ function sentenceFor({ state, reason }) {
   if (reason === 'not_verified')
     return 'Your phone could not confirm that it was you. Nothing was sent. Continue again to try once more.'
   if (state === 'expired')
-    return 'The code ran out of time. Nothing was sent. Continue again for a new one.'
+    return 'The request expired. Nothing was sent. Continue again for a new QR code.'
   if (state === 'killed')
-    return 'The approval was ended. Nothing was sent. Continue again for a new code.'
+    return 'The request was canceled. Nothing was sent. Continue again for a new QR code.'
   if (reason === 'container_hidden')
-    return 'The code must stay visible on this page. Nothing was sent. Continue again.'
+    return 'The QR code must stay visible on this page. Nothing was sent. Continue again.'
   // A mistake in the bank's setup. Trying again does not help, and the console has the cause.
   if (reason?.startsWith('key_') || reason === 'origin_not_allowed')
     return 'Approving by phone is not available on this page. Nothing was sent. Please call us.'

@@ -130,6 +130,7 @@ test(
     const text = await stage.outcome('reported')
     assert.match(text, /your phone says this was not you/)
     assert.match(text, /deleted this form, recorded report R-\d{6}, and ended this login/)
+    assert.ok(await stage.page.locator('#application-form').isHidden(), 'the form is gone')
     await stage.activity.getByText('deletes the form, and ends the login').first().waitFor()
     await stage.assertAccessible('reported')
     await stage.page.getByRole('link', { name: 'It was me: start over' }).click()

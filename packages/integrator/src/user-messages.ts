@@ -9,14 +9,14 @@ export type RejectReason = ContractRejectReason | 'already_used'
  */
 const SENTENCES: Record<RejectReason | ReviewReason, string> = {
   session_missing:
-    'Approve this with your phone first: choose Continue, scan the code and approve.',
+    'Approve this with your phone first: choose Continue, scan the QR code, and approve.',
   session_unavailable:
-    'We could not confirm your approval. Wait a moment, then continue again for a new code.',
+    'We could not confirm your approval. Wait a moment, then continue again for a new QR code.',
   session_not_bonded:
     'Your phone has not approved this, or its approval is over. Continue again and approve on your phone.',
   workflow_mismatch: 'That approval was for something else. Continue again and approve this form.',
   action_mismatch: 'That approval was for another step. Continue again and approve this form.',
-  session_expired: 'The approval ran out of time. Continue again for a new code.',
+  session_expired: 'The request expired. Continue again for a new QR code.',
   session_not_ours:
     'That approval was not started from this sign-in. Continue again here and approve with your phone.',
   tenant_mismatch:
@@ -26,7 +26,7 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
   device_not_possessed:
     'We could not confirm your phone. Continue again and approve with the phone you carry.',
   local_auth_not_verified:
-    'Your phone did not confirm that it was you. Continue again and unlock with your face, finger or code when asked.',
+    'Your phone did not confirm that it was you. Continue again and unlock with your fingerprint, face, or PIN when asked.',
   passport_chip_missing:
     'This needs the chip of your passport. Continue again and hold your passport to your phone when asked.',
   context_mismatch:
@@ -46,8 +46,7 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
 /**
  * The plain sentence for a reason: the next step, fit to show to the user.
  *
- * @example adviceFor('session_expired') // 'The approval ran out of time. Continue again for a new
- * code.'
+ * @example adviceFor('session_expired') // 'The request expired. Continue again for a new QR code.'
  */
 export function adviceFor(reason: RejectReason | ReviewReason): string {
   return SENTENCES[reason]

@@ -25,7 +25,7 @@ export function formPage(facts: {
   const head = markup`<script src="${bank.serviceOrigin}/v1/pulse.js" defer></script>
 <script type="module" src="/page.js"></script>`
   const main = markup`<h1>Apply for a personal loan</h1>
-<p class="lead">Two minutes for the form, one tap on your phone. We never decide without your own approval.</p>
+<p class="lead">Two minutes for the form, one tap on your phone. Nothing is sent without your approval.</p>
 <section id="result" class="card" tabindex="-1" aria-labelledby="result-title" hidden>
   <h2 id="result-title"></h2>
   <p id="result-text"></p>
@@ -91,8 +91,8 @@ ${field(
  */
 const approval = markup`<section id="approval" class="card approval" aria-labelledby="approval-title">
 <h2 id="approval-title"><span class="step" aria-hidden="true">2</span>Approve with your phone</h2>
-<div id="bond-container" data-pulse-widget><p class="placeholder">Your code appears here when the form is ready.</p></div>
-<p id="status" role="status">Your phone shows the amount, the term and your name before you approve.</p>
+<div id="bond-container" data-pulse-widget><p class="placeholder">The QR code appears here after you continue.</p></div>
+<p id="status" role="status">Your phone shows the amount, the term, and your name before you approve.</p>
 </section>`
 
 function field(name: FieldName, label: string, control: Markup, hint?: string): Markup {

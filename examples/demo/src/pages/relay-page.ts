@@ -45,7 +45,7 @@ export function relayPage(facts: {
 </form>
 <section id="approval" class="card approval" aria-labelledby="approval-title">
   <h2 id="approval-title"><span class="step" aria-hidden="true">2</span>Approve with your phone</h2>
-  <div id="bond-container" data-pulse-widget><p class="placeholder">Your code appears here when the form is ready.</p></div>
+  <div id="bond-container" data-pulse-widget><p class="placeholder">The QR code appears here after you continue.</p></div>
   <figure id="copied" hidden><img id="qr" alt="QR code that the attacker copied from the bank" width="220" height="220"><figcaption>Copied by the attacker from its own request at the bank.</figcaption></figure>
   <p id="status" role="status">The attacker asks for €50,000 instead. Your phone will show that amount.</p>
 </section>

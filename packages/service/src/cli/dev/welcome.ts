@@ -17,6 +17,7 @@ export function welcome(
   { bank, phone, service }: SandboxAddresses,
   withKeys: boolean,
 ): readonly string[] {
+  const isReachable = service.startsWith('https:')
   return [
     '',
     `  Bonded Sessions ${VERSION}, a sandbox on this computer`,
@@ -26,7 +27,14 @@ export function welcome(
     `  Service    ${service}   its API is at /api/v1/openapi.json`,
     '',
     '  Next       Open the bank and choose Continue to approval.',
-    '             Then scan the QR code and approve with the phone beside it.',
+    ...(isReachable
+      ? [
+          '             Then scan the QR code with your phone’s camera, or with the phone beside it.',
+        ]
+      : [
+          '             Then scan the QR code and approve with the phone beside it.',
+          '  Real phone See docs/guides/real-phone.md',
+        ]),
     ...(withKeys ? ['  Keys       a approves here, d declines, n reports “this wasn’t me”.'] : []),
     '  Stop       Ctrl+C',
     '',
