@@ -83,6 +83,19 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'pg',
     'prom-client',
   ],
+  // Runs pg_dump and pg_restore.
+  [`${SERVICE}/adapters/backup`]: [
+    PORTS,
+    `${SERVICE}/adapters`,
+    'node:child_process',
+    'node:crypto',
+    'node:fs',
+    'node:fs/promises',
+    'node:os',
+    'node:path',
+    'node:sqlite',
+    'node:tls',
+  ],
   [`${SERVICE}/http`]: [
     '@bonded/contract',
     DOMAIN,
@@ -145,6 +158,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     PORTS,
     SERVICE,
     `${SERVICE}/adapters`,
+    `${SERVICE}/adapters/backup`,
     `${SERVICE}/cli/prove`,
     `${SERVICE}/http`,
     'commander',

@@ -1,36 +1,44 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { writeBackup } from '../adapters/backup/backup-file.ts'
 import { dumpSqlite } from '../adapters/backup/sqlite-backup.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
-import { readConfig } from '../config.ts'
-import { OperatorError } from '../operations/admin/operator-error.ts'
+import { type Config, readConfig } from '../config.ts'
 import { VERSION } from '../version.ts'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print } from './output.ts'
 import { rootKeyPlace, storedRootKeys } from './stored-root-keys.ts'
 
+interface BackupOptions extends Options {
+  readonly postgresBin?: string
+}
+
+/** The folder of `pg_dump` and `pg_restore`. */
+export function postgresProgramsOption(): Option {
+  return new Option(
+    '--postgres-bin <folder>',
+    'Folder of pg_dump and pg_restore. Default: those that PATH finds',
+  )
+}
+
 /** `bonded backup`: copies the database of a service, which may be running. */
 export function backupCommand(): Command {
   return new Command('backup')
     .description('Write a sealed copy of the database to a new file. The service may be running')
     .argument('<file>', 'File to create')
+    .addOption(postgresProgramsOption())
     .addOption(jsonOption())
-    .action(async (file: string, options: Options) => {
+    .action(async (file: string, options: BackupOptions) => {
       const config = readConfig(process.env, options)
-      if (config.postgres !== undefined)
-        throw new OperatorError(
-          'bonded backup copies a SQLite file. Back up a PostgreSQL database with pg_dump or pg_basebackup, and store the root keys apart from it',
-        )
       const manifest = await writeBackup(
         file,
         {
-          store: 'sqlite',
+          store: config.postgres === undefined ? 'sqlite' : 'postgresql',
           now: systemClock.now(),
           version: VERSION,
           rootKeys: storedRootKeys(config),
         },
-        (draft) => dumpSqlite(config.databaseFile, draft),
+        (draft) => dump(config, options, draft),
       )
       const keys = manifest.root_keys.join(', ')
       print(options, { file, ...manifest, root_keys_included: false }, [
@@ -40,4 +48,15 @@ export function backupCommand(): Command {
         `Store ${rootKeyPlace(config)} in a secret store, apart from the backup.`,
       ])
     })
+}
+
+async function dump(
+  { databaseFile, postgres }: Config,
+  { postgresBin }: BackupOptions,
+  draft: string,
+): Promise<number> {
+  if (postgres === undefined) return dumpSqlite(databaseFile, draft)
+  // Loaded here, because a backup of SQLite does not need it.
+  const { dumpPostgres } = await import('../adapters/backup/postgres-backup.ts')
+  return dumpPostgres({ settings: postgres, bin: postgresBin }, draft)
 }

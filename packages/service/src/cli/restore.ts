@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { Command } from 'commander'
 import { extractPayload } from '../adapters/backup/backup-file.ts'
 import { BackupError, type Manifest, readManifest } from '../adapters/backup/manifest.ts'
+import type { PostgresSource } from '../adapters/backup/postgres-backup.ts'
 import { databaseExists, installCopy, verifyCopy } from '../adapters/backup/sqlite-backup.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
@@ -11,6 +12,7 @@ import { type Config, readConfig } from '../config.ts'
 import { endLiveSessions } from '../operations/admin/end-live-sessions.ts'
 import { OperatorError } from '../operations/admin/operator-error.ts'
 import { jsonOption } from './arguments.ts'
+import { postgresProgramsOption } from './backup.ts'
 import { openService, type Options } from './open.ts'
 import { print } from './output.ts'
 import { StartedParts } from './started-parts.ts'
@@ -19,6 +21,7 @@ import { storedRootKeys } from './stored-root-keys.ts'
 interface RestoreOptions extends Options {
   readonly replace?: boolean
   readonly keepLiveSessions?: boolean
+  readonly postgresBin?: string
 }
 
 /** `bonded restore`: the database of a service, from a file of `bonded backup`. */
@@ -26,23 +29,21 @@ export function restoreCommand(): Command {
   return new Command('restore')
     .description('Verify a backup and make it the database. The service must be stopped')
     .argument('<file>', 'File that bonded backup wrote')
-    .option('--replace', 'Replace an existing database, which stays beside it under a new name')
+    .option('--replace', 'Replace an existing SQLite file, which stays beside it under a new name')
     .option(
       '--keep-live-sessions',
       'Keep sessions that were live. Only for a backup that was made after the service stopped',
     )
+    .addOption(postgresProgramsOption())
     .addOption(jsonOption())
     .action(async (file: string, options: RestoreOptions) => {
       const config = readConfig(process.env, options)
       const manifest = readManifest(file, storedRootKeys(config))
-      if (manifest.store !== 'sqlite')
-        throw new BackupError(
-          `${file} is a backup of a PostgreSQL database, and BONDED_DATABASE_URL names a SQLite file. Set BONDED_DATABASE_URL to a PostgreSQL database.`,
-        )
-      if (config.postgres !== undefined)
-        throw new BackupError(
-          `${file} is a backup of a SQLite file, and BONDED_DATABASE_URL names a PostgreSQL database. Set BONDED_DATABASE_URL to a file.`,
-        )
+      checkStore(file, manifest, config)
+      if (config.postgres !== undefined) {
+        const source = { settings: config.postgres, bin: options.postgresBin }
+        return restorePostgresFile({ file, manifest, config, options, source })
+      }
       mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
       // Held to the end, so that no service starts meanwhile.
       await using held = new StartedParts()
@@ -53,24 +54,61 @@ export function restoreCommand(): Command {
           { code: 'conflict' },
         )
       const { killed, replaced } = await restoreFile({ file, manifest, config, options })
-      print(
-        options,
-        {
-          database: config.databaseFile,
-          replaced: replaced ?? null,
-          backup: manifest,
-          killed_sessions: killed,
-        },
-        [
-          `Restored ${config.databaseFile} as it was at ${manifest.created_at}.`,
-          ...(replaced === undefined ? [] : [`The previous database is ${replaced}.`]),
-          ...(options.keepLiveSessions === true
-            ? ['Live sessions were kept.']
-            : [`Killed ${killed} sessions that were live at that time.`]),
-          'Changes after that time are not in it. Repeat the revocations of keys, and the blocks and removals of devices and subjects, before you start the service.',
-        ],
-      )
+      printRestored({ database: config.databaseFile, manifest, options, killed, replaced })
     })
+}
+
+/** @throws {BackupError} if the backup is one of the other kind of database */
+function checkStore(file: string, manifest: Manifest, { postgres }: Config): void {
+  if (postgres === undefined && manifest.store !== 'sqlite')
+    throw new BackupError(
+      `${file} is a backup of a PostgreSQL database, and BONDED_DATABASE_URL names a SQLite file. Set BONDED_DATABASE_URL to a PostgreSQL database.`,
+    )
+  if (postgres !== undefined && manifest.store !== 'postgresql')
+    throw new BackupError(
+      `${file} is a backup of a SQLite file, and BONDED_DATABASE_URL names a PostgreSQL database. Set BONDED_DATABASE_URL to a file.`,
+    )
+}
+
+async function restorePostgresFile(
+  restoring: Restoring & { readonly source: PostgresSource },
+): Promise<void> {
+  const { manifest, options, source } = restoring
+  if (options.replace === true)
+    throw new OperatorError(
+      '--replace replaces a SQLite file. Restore into an empty PostgreSQL database, and set BONDED_DATABASE_URL to it',
+      { code: 'invalid' },
+    )
+  // Loaded here, because a restore of SQLite does not need it.
+  const { restoreToPostgres } = await import('./restore-postgres.ts')
+  const killed = await restoreToPostgres({
+    ...restoring,
+    keepLiveSessions: options.keepLiveSessions === true,
+  })
+  const database = source.settings.address.shown
+  printRestored({ database, manifest, options, killed, replaced: undefined })
+}
+
+function printRestored(restored: {
+  readonly database: string
+  readonly manifest: Manifest
+  readonly options: RestoreOptions
+  readonly killed: number
+  readonly replaced: string | undefined
+}): void {
+  const { database, manifest, options, killed, replaced } = restored
+  print(
+    options,
+    { database, replaced: replaced ?? null, backup: manifest, killed_sessions: killed },
+    [
+      `Restored ${database} as it was at ${manifest.created_at}.`,
+      ...(replaced === undefined ? [] : [`The previous database is ${replaced}.`]),
+      ...(options.keepLiveSessions === true
+        ? ['Live sessions were kept.']
+        : [`Killed ${killed} sessions that were live at that time.`]),
+      'Changes after that time are not in it. Repeat the revocations of keys, and the blocks and removals of devices and subjects, before you start the service.',
+    ],
+  )
 }
 
 interface Restoring {

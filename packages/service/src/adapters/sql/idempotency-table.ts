@@ -1,5 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import type { IdempotencyTable } from '../../ports/store.ts'
+import type { Dialect } from './dialect.ts'
 import { idempotencyHash } from './idempotency-hash.ts'
 import { changed, row } from './statement.ts'
 
@@ -8,43 +9,45 @@ import { changed, row } from './statement.ts'
  * rows are in the order of their sessions, and only a short index is in the order of the random
  * keys, so that few pages change.
  */
-export const idempotencyTable: IdempotencyTable = {
-  *take({ tenantId, key, bodyMac, rootKeyId, session }) {
-    const taken = yield* row(
-      `insert into idempotency (key_hash, body_mac, root_key_id, session_id, session_began_at)
-       values ($1, $2, $3, $4, $5)
-       on conflict (key_hash) do nothing returning session_id`,
-      [idempotencyHash(tenantId, key), bodyMac, rootKeyId, session.id, session.createdAt],
-    )
-    return taken !== undefined
-  },
+export function idempotencyTable(dialect: Dialect): IdempotencyTable {
+  return {
+    *take({ tenantId, key, bodyMac, rootKeyId, session }) {
+      const taken = yield* row(
+        `insert into idempotency (key_hash, body_mac, root_key_id, session_id, session_began_at)
+         values ($1, $2, $3, $4, $5)
+         on conflict (key_hash) do nothing returning session_id`,
+        [idempotencyHash(tenantId, key), bodyMac, rootKeyId, session.id, session.createdAt],
+      )
+      return taken !== undefined
+    },
 
-  *find(tenantId, key) {
-    const found = yield* row('select * from idempotency where key_hash = $1', [
-      idempotencyHash(tenantId, key),
-    ])
-    return (
-      found && {
-        bodyMac: found.body_mac as string,
-        rootKeyId: found.root_key_id as string,
-        sessionId: found.session_id as SessionId,
-      }
-    )
-  },
+    *find(tenantId, key) {
+      const found = yield* row('select * from idempotency where key_hash = $1', [
+        idempotencyHash(tenantId, key),
+      ])
+      return (
+        found && {
+          bodyMac: found.body_mac as string,
+          rootKeyId: found.root_key_id as string,
+          sessionId: found.session_id as SessionId,
+        }
+      )
+    },
 
-  *release(tenantId, key, sessionId) {
-    yield* row('delete from idempotency where key_hash = $1 and session_id = $2', [
-      idempotencyHash(tenantId, key),
-      sessionId,
-    ])
-  },
+    *release(tenantId, key, sessionId) {
+      yield* row('delete from idempotency where key_hash = $1 and session_id = $2', [
+        idempotencyHash(tenantId, key),
+        sessionId,
+      ])
+    },
 
-  *purge(createdBy, limit) {
-    return yield* changed(
-      `delete from idempotency where (session_began_at, key_hash) in (
-         select session_began_at, key_hash from idempotency where session_began_at <= $1
-         order by session_began_at limit $2)`,
-      [createdBy, limit],
-    )
-  },
+    *purge(createdBy, limit) {
+      return yield* changed(
+        `delete from idempotency where (session_began_at, key_hash) in (
+           select session_began_at, key_hash from idempotency where session_began_at <= $1
+           order by session_began_at limit $2 ${dialect.forWork})`,
+        [createdBy, limit],
+      )
+    },
+  }
 }

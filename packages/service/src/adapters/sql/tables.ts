@@ -17,7 +17,7 @@ export function sqlTables(writing: Writing): Tables {
     devices: deviceTable(writing),
     subjects: subjectTable(writing),
     tenants: tenantTable(writing),
-    idempotency: idempotencyTable,
+    idempotency: idempotencyTable(writing.dialect),
   }
 }
 

@@ -7,6 +7,7 @@ import { after, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { keyringOf } from '../../../../src/adapters/keys/keyring.ts'
 import { openPostgres } from '../../../../src/adapters/sql/postgres/open-postgres.ts'
+import { PostgresPrograms } from '../../../../src/adapters/backup/postgres-programs.ts'
 import { localBus } from '../../../../src/adapters/bus/local-bus.ts'
 import { explain } from '../../../../src/cli/explain.ts'
 import { noMeter } from '../../../../src/ports/meter.ts'
@@ -141,4 +142,25 @@ test('a server that is not on this machine is never reached without TLS by defau
   const openStore = await open(urlOf({ host: '0.0.0.0', sslmode: 'disable' }))
   await using store = openStore({ bus: localBus(), meter: noMeter })
   assert.deepEqual(await store.health(), [])
+})
+
+test('pg_dump verifies the server as the service does', async (t) => {
+  const address = (url: string) => settingsOf(url).address
+  const dump = (url: string) =>
+    new PostgresPrograms(address(url), undefined).run('pg_dump', ['--file=/dev/null'])
+  if (spawnSync('pg_dump', ['--version']).status !== 0) {
+    console.warn('LOUD: no pg_dump (apt-get install postgresql): its TLS is not tested.')
+    return t.skip('no pg_dump')
+  }
+  await serve('right')
+  const verified = { sslmode: 'verify-full', sslrootcert: path('ca.pem') }
+  // Debian's program is older than the server from npm, which it learns once it is connected.
+  const outcome = await dump(urlOf(verified)).catch(String)
+  assert.ok(outcome === undefined || outcome.includes('version mismatch'), String(outcome))
+  await assert.rejects(
+    dump(urlOf({ ...verified, sslrootcert: path('other-ca.pem') })),
+    /certificate verify failed/,
+  )
+  await serve('wrong')
+  await assert.rejects(dump(urlOf(verified)), /does not match host name/)
 })
