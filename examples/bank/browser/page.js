@@ -125,11 +125,7 @@ async function send(application) {
     say('')
     button.hidden = true
     const title = status === 'accepted' ? 'Application received' : 'Application received, in review'
-    showResult({ outcome: status, title: `${title}: `, text: message })
-    const unbroken = document.createElement('span')
-    unbroken.className = 'number'
-    unbroken.textContent = number
-    return element('result-title').append(unbroken)
+    return showResult({ outcome: status, title: `${title}: ${number}`, text: message })
   }
   if (answer.status === 0 || answer.status === 503) {
     // The approval is for one application, so sending the same one again never creates a second.
