@@ -22,7 +22,8 @@ function run(files: Readonly<Record<string, string>>): { status: number | null; 
     `import { runBatch } from '${pathToFileURL(join(SCRIPTS, 'batch.ts')).href}'\n` +
       `await runBatch(${JSON.stringify(paths)})\n`,
   )
-  const { NODE_TEST_CONTEXT: _ours, ...env } = process.env
+  // The tests of the files here are not tests of the tier.
+  const { NODE_TEST_CONTEXT: _ours, TEST_TOTALS: _totals, ...env } = process.env
   const reporters = ['spec', pathToFileURL(join(SCRIPTS, 'test-reporter.ts')).href].flatMap(
     (name) => [`--test-reporter=${name}`, '--test-reporter-destination=stdout'],
   )

@@ -91,3 +91,45 @@ test('accepts an unattested passkey by the workflow’s rule, and by default in 
     true,
   )
 })
+
+test('fills in every setting that a workflow leaves open', () => {
+  assert.deepEqual(policyOf(workflow, 'sandbox'), {
+    require: [],
+    passport: 'none',
+    subject: 'optional',
+    webauthn: 'any',
+    formats: ['apple-app-attest', 'android-key', 'webauthn', 'software'],
+    suspectDevices: 'refuse',
+    sessionTtlMs: 300_000,
+    challengeTtlMs: 60_000,
+    bondedTtlMs: 120_000,
+  })
+})
+
+test('keeps every setting that a workflow names, with times in milliseconds', () => {
+  const named: Workflow = {
+    ...workflow,
+    require: ['carrier'],
+    passport: 'optional',
+    subject: 'required',
+    webauthn: 'known',
+    formats: ['android-key'],
+    suspect_devices: 'allow',
+    min_key_age_seconds: 3_600,
+    session_ttl_seconds: 60,
+    challenge_ttl_seconds: 30,
+    bonded_ttl_seconds: 300,
+  }
+  assert.deepEqual(policyOf(named, 'production'), {
+    require: ['carrier'],
+    passport: 'optional',
+    subject: 'required',
+    webauthn: 'known',
+    formats: ['android-key'],
+    suspectDevices: 'allow',
+    minKeyAgeMs: 3_600_000,
+    sessionTtlMs: 60_000,
+    challengeTtlMs: 30_000,
+    bondedTtlMs: 300_000,
+  })
+})

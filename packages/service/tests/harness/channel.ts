@@ -45,7 +45,8 @@ export function openChannel(
   const refused = new Promise<{
     status: number
     body: { error: { code: string; reason: string } }
-  }>((resolve) => {
+  }>((resolve, reject) => {
+    socket.once('open', () => reject(new Error('the service opened the channel')))
     socket.once('unexpected-response', (_request, response) => {
       let text = ''
       response.on('data', (chunk) => {
@@ -57,6 +58,8 @@ export function openChannel(
     })
   })
   socket.on('error', () => {})
+  // Most callers expect the channel to open, and do not await this.
+  refused.catch(() => {})
   return {
     socket,
     closed,
