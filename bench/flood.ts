@@ -10,8 +10,9 @@ import { PeakMemory } from './flood/peak-memory.ts'
 /**
  * Measures how long a backend's creates take while anonymous clients flood the service, compared
  * with the same creates without a flood, and how much memory the service uses. Service, backend and
- * attacker run in their own processes, and each flood has a new service. Exits with 1 when the
- * service misses a target.
+ * attacker run in their own processes, and each flood has a new service. The flood of junk bodies
+ * also runs against a bare Node server, because accepting its connections is most of what it costs.
+ * Exits with 1 when the service misses a target.
  *
  * `--json` prints one document. `--only "idle sockets"` runs one flood.
  */
@@ -22,9 +23,13 @@ const CREATE_EVERY_MS = 10
 const MAX_RATIO = 5
 const MAX_GROWTH_MB = 150
 const BYTES_A_MB = 1e6
+/** The flood whose cost is the operating system's and Node's, and not the service's. */
+const WITH_BARE: AttackName = 'junk bodies'
+const SERVERS = { service: 'flood/service-process.ts', bare: 'flood/bare-process.ts' } as const
 
 interface Outcome {
   readonly attack: AttackName
+  readonly server: keyof typeof SERVERS
   readonly alive: boolean
   readonly idle: Percentiles
   readonly flood: Percentiles
@@ -45,14 +50,17 @@ const names = (Object.keys(ATTACKS) as AttackName[]).filter(
   (name) => !process.argv.includes('--only') || name === only,
 )
 const outcomes: Outcome[] = []
-for (const name of names) outcomes.push(await underAttack(name))
+for (const name of names) {
+  outcomes.push(await underAttack(name, 'service'))
+  if (name === WITH_BARE) outcomes.push(await underAttack(name, 'bare'))
+}
 if (process.argv.includes('--json')) console.log(JSON.stringify(outcomes))
 else print(outcomes)
 // The children end with this process.
 process.exit(outcomes.every(({ missed }) => missed.length === 0) ? 0 : 1)
 
-async function underAttack(attack: AttackName): Promise<Outcome> {
-  using service = new Child('flood/service-process.ts', RUNTIME_FLAGS)
+async function underAttack(attack: AttackName, server: keyof typeof SERVERS): Promise<Outcome> {
+  using service = new Child(SERVERS[server], RUNTIME_FLAGS)
   using backend = new Child('flood/backend-process.ts')
   using attacker = new Child('flood/attack-process.ts')
   const ready = await service.next<Ready>()
@@ -74,6 +82,7 @@ async function underAttack(attack: AttackName): Promise<Outcome> {
   const flood = await window(attacker.ask<Tally>(task))
   return judge({
     attack,
+    server,
     alive,
     idle: percentilesOf(idle.creates),
     flood: percentilesOf(flood.creates),
@@ -85,8 +94,9 @@ async function underAttack(attack: AttackName): Promise<Outcome> {
 }
 
 function judge(measured: Omit<Outcome, 'ratio' | 'missed'>): Outcome {
-  const { alive, idle, flood, idle_mb, peak_mb } = measured
+  const { server, alive, idle, flood, idle_mb, peak_mb } = measured
   const ratio = flood.p99_ms / idle.p99_ms
+  if (server === 'bare') return { ...measured, ratio, missed: [] }
   const missed = [
     ...(alive ? [] : ['the process ended']),
     ...(ratio <= MAX_RATIO ? [] : [`p99 above ${MAX_RATIO}× idle`]),
@@ -104,8 +114,8 @@ function percentilesOf({ ms, failed }: Creates): Percentiles {
 
 function print(rows: readonly Outcome[]): void {
   const ms = (figure: number) => figure.toFixed(1)
-  const cells = rows.map(({ attack, alive, idle, flood, ratio, failed, tally, ...row }) => [
-    attack,
+  const cells = rows.map(({ attack, server, alive, idle, flood, ratio, failed, tally, ...row }) => [
+    server === 'bare' ? `${attack}, bare Node` : attack,
     `${ms(idle.p50_ms)} / ${ms(idle.p99_ms)}`,
     `${ms(flood.p50_ms)} / ${ms(flood.p99_ms)}`,
     `${ratio.toFixed(1)}×`,
@@ -118,7 +128,7 @@ function print(rows: readonly Outcome[]): void {
       .map(([status, count]) => `${status}: ${count}`)
       .join(' '),
     alive ? 'yes' : 'no',
-    row.missed.join(', ') || 'met',
+    server === 'bare' ? 'comparison' : row.missed.join(', ') || 'met',
   ])
   const header = [
     'flood',

@@ -28,10 +28,18 @@ export class ConnectionPool {
 
   /** @throws if the service closes the connection without a response */
   async send(call: Call): Promise<Response> {
-    const connection = this.#idle.pop() ?? new Connection(this.#port)
+    const connection = this.#idleOne() ?? new Connection(this.#port)
     const response = await connection.send(call)
     if (connection.isOpen) this.#idle.push(connection)
     return response
+  }
+
+  /** The service may have closed a connection since its last call. */
+  #idleOne(): Connection | undefined {
+    for (;;) {
+      const connection = this.#idle.pop()
+      if (connection === undefined || connection.isOpen) return connection
+    }
   }
 }
 
