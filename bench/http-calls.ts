@@ -103,8 +103,10 @@ export function answerTasks<Task, Answer extends object>(
   work: (task: Task) => Promise<Answer>,
 ): void {
   process.on('message', (task: Task) => {
-    // The server may have closed connections that were idle since the last task.
-    agent.destroy()
+    // The server may have closed connections that were idle since the last task. Calls of a steady
+    // load are under way on the others.
+    for (const sockets of Object.values(agent.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy()
     work(task).then(
       (answer) => process.send?.(answer),
       (failure: unknown) => {
