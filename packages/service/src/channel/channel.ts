@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
 import {
   AFTER_PREFIX,
   CHANNEL_PROTOCOL,
@@ -98,7 +99,7 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
     // itself.
     this.#server.on('wsClientError', () => {})
     http.on('upgrade', (request, socket, head) => {
-      socket.on('error', () => socket.destroy())
+      socket.on('error', destroyOnError)
       const arrivedMs = performance.now()
       const requestId = requestIdOf(request.headers, service.random)
       const log = (
@@ -278,4 +279,9 @@ function parseOffer(header: string | undefined): Offer | undefined {
     key: valueOf(KEY_PREFIX),
     after: seq !== undefined && /^\d{1,9}$/.test(seq) ? Number(seq) : undefined,
   }
+}
+
+/** A closure in the upgrade's listener would keep the request in memory as long as the channel. */
+function destroyOnError(this: Duplex): void {
+  this.destroy()
 }
