@@ -74,8 +74,8 @@ export class SqliteConnection {
 
   /** Changes when another connection has committed, not when this one has. */
   externalVersion(): number {
-    const rows = inArrays(this.#statement('pragma data_version').statement.all())
-    return Number(rows[0]?.[0] ?? Number.NaN)
+    const [row] = inArrays([this.#statement('pragma data_version').statement.get()])
+    return Number(row?.[0] ?? Number.NaN)
   }
 
   /** Drops the statements: after a change of the schema, SQLite returns other columns than cached. */
