@@ -1,5 +1,4 @@
 import type { IncomingMessage, Server } from 'node:http'
-import type { Duplex } from 'node:stream'
 import {
   AFTER_PREFIX,
   CHANNEL_PROTOCOL,
@@ -282,6 +281,6 @@ function parseOffer(header: string | undefined): Offer | undefined {
 }
 
 /** A closure in the upgrade's listener would keep the request in memory as long as the channel. */
-function destroyOnError(this: Duplex): void {
+function destroyOnError(this: { readonly destroy: () => unknown }): void {
   this.destroy()
 }
