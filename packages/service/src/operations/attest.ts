@@ -77,7 +77,6 @@ function* judge(
   const { caller, request, device, address } = of
   const { nonce } = request
   const id = request.session_id as SessionId
-  const now = service.clock.now()
   const first = yield* loadAttempt(service, tables, { id, device, nonce })
   if (first === undefined) return refuse('session_not_live')
 
@@ -93,6 +92,8 @@ function* judge(
     attempt = yield* loadAttempt(service, tables, { id, device, nonce })
   ) {
     const { session, tenant } = attempt
+    // After the wait for the row, which another node may have locked: time has passed.
+    const now = service.clock.now()
     // A replay of the bonding assertion is answered before any check of time, so that a lost
     // response costs nothing.
     if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })

@@ -28,12 +28,13 @@ export async function claimSession(
   if (id === undefined) return refuse('session_not_live')
 
   return service.store.write(function* (tables) {
-    const now = service.clock.now()
     // Each pass evaluates the stored data. A pass is repeated only if another call changed the
     // session in between.
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
+      // After the wait for the row, which another node may have locked: time has passed.
+      const now = service.clock.now()
       const verdict = checkPhone({ ...attempt, forClaim: true }, now)
       if (!verdict.ok)
         return yield* refuseNoted(tables, id, {

@@ -22,14 +22,15 @@ export async function completeSession(
   input: CompleteInput,
 ): Promise<Result<Session>> {
   return service.store.write(function* (tables) {
-    const now = service.clock.now()
     for (;;) {
       const found = yield* findSession(service, tables, {
         id: input.id,
         key: caller.credential,
-        now,
+        now: service.clock.now(),
       })
       if (!found.ok) return found
+      // After the wait for the row, which another node may have locked: time has passed.
+      const now = service.clock.now()
       const session = found.value
       const state = stateAt(session, now)
       if (state === 'expired') return refuse('session_not_found')

@@ -24,10 +24,11 @@ export async function declineSession(
   if (id === undefined) return refuse('session_not_live')
 
   return service.store.write(function* (tables) {
-    const now = service.clock.now()
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
+      // After the wait for the row, which another node may have locked: time has passed.
+      const now = service.clock.now()
       const verdict = checkPhone(attempt, now)
       if (!verdict.ok)
         return yield* refuseNoted(tables, id, {

@@ -49,9 +49,10 @@ export async function fetchEvidence(
   })
   const issuedAt = Date.parse(request.issued_at)
   const admitted = await service.store.write(function* (tables): Work<Result<Admitted>> {
-    const now = service.clock.now()
     const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
     if (attempt === undefined) return refuse('session_not_live')
+    // After the wait for the row, which another node may have locked: time has passed.
+    const now = service.clock.now()
     const early = checkPhone(attempt, now)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok)

@@ -15,10 +15,12 @@ export async function killSession(
   id: SessionId | undefined,
 ): Promise<Result<Session>> {
   return service.store.write(function* (tables) {
-    const now = service.clock.now()
     for (;;) {
-      const found = yield* findSession(service, tables, { id, key: caller.credential, now })
+      const wanted = { id, key: caller.credential, now: service.clock.now() }
+      const found = yield* findSession(service, tables, wanted)
       if (!found.ok) return found
+      // After the wait for the row, which another node may have locked: time has passed.
+      const now = service.clock.now()
       if (stateAt(found.value, now) === MOVES.kill.to) return found
       if (!mayMove(found.value, MOVES.kill, now)) return refuse('session_not_found')
       const killed = yield* tables.sessions.move(found.value, MOVES.kill, { now })
