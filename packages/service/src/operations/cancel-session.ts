@@ -6,6 +6,8 @@ import type { Tables, Work } from '../ports/store.ts'
 import { findWatchedSession } from './find-session.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
+const CANCELABLE: readonly Session['state'][] = MOVES.cancel.from
+
 /**
  * Cancels a session for a page that presents its watch token, while the phone can still answer.
  * Returns the session as it is afterwards: of a cancel and an approval, exactly one takes effect,
@@ -25,7 +27,9 @@ export async function cancelSession(
   const now = () => service.clock.now()
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
   const seen = await service.store.read(find)
-  if (!seen.ok || !mayMove(seen.value, MOVES.cancel, now())) return seen
+  // By the stored state: whether a session has expired is decided with its row locked, because
+  // another call may be about to store an end from before.
+  if (!seen.ok || !CANCELABLE.includes(seen.value.state)) return seen
   return service.store.write(function* (tables) {
     for (;;) {
       const found = yield* find(tables)
