@@ -82,9 +82,7 @@ export class SharedPeers implements Peers {
 
   #newMessage(): Pick<NodeMessage, 'number' | 'text'> {
     const { keys, limiter } = this.#parts
-    const connections: OpenConnections[] = []
-    for (const part of this.#limiters)
-      for (const group of part.reported()) if (connections.push(group) === MAX_GROUPS) break
+    const connections = this.#limiters.flatMap((part) => [...part.reported()]).slice(0, MAX_GROUPS)
     const text = writeMessage({ use: limiter.takeUnsent(MAX_BUCKETS), connections })
     return { number: ++this.#sent, text: keys.sealMessage(text) }
   }

@@ -204,3 +204,16 @@ test('connections of a node count for the others until it is silent for 5 s', as
   await b.exchange()
   assert.deepEqual([b.peers.nodes, b.peers.connectionsOf('network 192.0.2.1')], [1, 0])
 })
+
+test('a message has at most 1,000 groups of connections, however many parts report them', async () => {
+  const { nodes, exchangeAll } = cluster(2)
+  const groupsOf = (part: string) =>
+    Array.from({ length: 1_500 }, (_, at) => [`${part} ${at}`, 2] as const)
+  for (const part of ['network', 'session'])
+    nodes[0]?.peers.join({ reported: () => groupsOf(part), closeExcess() {} })
+  await exchangeAll()
+  const known = ['network', 'session']
+    .flatMap(groupsOf)
+    .filter(([group]) => nodes[1]?.peers.connectionsOf(group) === 2)
+  assert.equal(known.length, 1_000)
+})
