@@ -125,7 +125,7 @@ async function send(application) {
     say('')
     button.hidden = true
     const title = status === 'accepted' ? 'Application received' : 'Application received, in review'
-    return showResult({ outcome: status, title: `${title}: ${number}`, text: message })
+    return showResult({ outcome: status, title: `${title}: `, number, text: message })
   }
   if (answer.status === 0 || answer.status === 503) {
     // The approval is for one application, so sending the same one again never creates a second.
@@ -224,11 +224,21 @@ function showRefusal(text, actions) {
   showResult({ outcome: 'refused', title: 'Not sent', text, ...(actions && { actions }) })
 }
 
-/** @param {{ outcome: string, title: string, text: string, actions?: HTMLElement[] }} result */
-function showResult({ outcome, title, text, actions = [] }) {
+/**
+ * @param {{
+ *   outcome: string, title: string, number?: string, text: string, actions?: HTMLElement[],
+ * }} result The number follows the title and stays on one line.
+ */
+function showResult({ outcome, title, number, text, actions = [] }) {
   const result = element('result')
   result.dataset.outcome = outcome
   element('result-title').textContent = title
+  if (number) {
+    const unbroken = document.createElement('span')
+    unbroken.className = 'number'
+    unbroken.textContent = number
+    element('result-title').append(unbroken)
+  }
   element('result-text').textContent = text
   element('result-actions').replaceChildren(...actions)
   result.hidden = false

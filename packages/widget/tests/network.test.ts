@@ -118,7 +118,7 @@ test(
     const result = outcome(page).finally(() => (settled = true))
     await passTime(page, { stepMs: 1_000, while: () => worker.callsOf('get', session).length < 6 })
     await page.clock.runFor(10_000)
-    await page.getByText('Renewing the code…').waitFor()
+    await page.getByText('Renewing the QR code…').waitFor()
     await passTime(page, { stepMs: 2_000, while: () => !settled })
     assert.deepEqual(await result, { state: 'unavailable', sessionId: null, reason: 'network' })
     await screen(page, 'unreachable')

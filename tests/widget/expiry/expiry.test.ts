@@ -15,7 +15,7 @@ test('an expired request is renewed with one press', realBrowser, async () => {
   desk.clock.advance(300_000)
   await screen(page, 'expired')
   assert.deepEqual(await desk.outcome(page), { state: 'expired', sessionId: null })
-  await page.getByRole('button', { name: 'Get a new code' }).click()
+  await page.getByRole('button', { name: 'Get a new QR code' }).click()
   await page.locator('.qr').waitFor()
   assert.notEqual(desk.session.id, session.id)
 })
