@@ -11,6 +11,7 @@ import {
   RETENTION_AFTER_END_MS,
   SESSION_TTL_SECONDS,
 } from '../packages/service/src/domain/lifetimes.ts'
+import { newSession as pendingSession } from '../packages/service/src/domain/new-session.ts'
 import { policyOf } from '../packages/service/src/domain/policy.ts'
 import type { Session } from '../packages/service/src/domain/session.ts'
 import { MOVES } from '../packages/service/src/domain/transitions.ts'
@@ -39,43 +40,22 @@ const { idKeys } = keyringOf([{ id: 'k1', bytes: randomBytes(32) }])
 
 /** A session as the service creates it, with the data that a bank would bind to it. */
 export function newSession(store: Store, now: number): Session {
-  return {
+  return pendingSession({
     id: store.newSessionId(now, randomBytes(16)),
     tenantId,
     rootKeyId: 'k1',
-    state: 'pending',
-    seq: 1,
-    hint: 'waiting_for_scan',
     workflow: 'w',
     action: 'a',
     policy,
     createdAt: now,
-    expiresAt: now + policy.sessionTtlMs,
-    sessionTtlMs: policy.sessionTtlMs,
-    challengeTtlMs: policy.challengeTtlMs,
-    bondedTtlMs: policy.bondedTtlMs,
-    pendingUntil: null,
-    bondedAt: null,
-    completedAt: null,
-    endedAt: null,
-    endedReason: null,
     context: {
       display: [{ label: 'Amount', value: '€12,500' }],
       digest: randomBytes(32).toString('base64url'),
     },
     wantedSubjectRef: null,
-    subjectRef: null,
     sealedPhoneNumber: null,
     endUserNetwork: null,
-    requestingOrigin: null,
-    deviceId: null,
-    claimedNonce: null,
-    claimedAt: null,
-    validAssertions: 0,
-    bondDigest: null,
-    verification: null,
-    stepUp: null,
-  }
+  })
 }
 
 /** Stores a session as `POST /sessions` with an Idempotency-Key does. */

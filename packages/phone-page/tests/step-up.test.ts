@@ -21,15 +21,20 @@ before(async () => {
 })
 after(async () => sandbox?.[Symbol.asyncDispose]())
 
-test('adds the motion that a policy requires, and approves with it', browserTest, async () => {
-  const session = await sandbox.create({ workflow: 'carried' })
+/** Opens a session on a phone with sensors, and approves it with less motion than its workflow requires. */
+async function approveWithLittleMotion(workflow: 'carried' | 'strong', seconds: number) {
+  const session = await sandbox.create({ workflow })
   const phone = await sandbox.phone()
-  const { page } = phone
-  await installSensors(page, 'granted')
+  await installSensors(phone.page, 'granted')
   await phone.open(session)
-  await carry(sandbox, page, 1)
-  await press(page, 'Approve')
-  await screen(page, 'step_up')
+  await carry(sandbox, phone.page, seconds)
+  await press(phone.page, 'Approve')
+  await screen(phone.page, 'step_up')
+  return { session, phone, page: phone.page }
+}
+
+test('adds the motion that a policy requires, and approves with it', browserTest, async () => {
+  const { session, phone, page } = await approveWithLittleMotion('carried', 1)
   assert.equal(await heading(page), 'Keep your phone in your hand')
   assert.ok((await page.locator('main').innerText()).includes('€12,500.00'))
   assert.equal(await page.getByRole('button', { name: 'Continue' }).isDisabled(), true)
@@ -121,14 +126,7 @@ for (const [workflow, cause] of [
   })
 
 test('stops when motion does not raise the band of the key', browserTest, async () => {
-  const session = await sandbox.create({ workflow: 'strong' })
-  const phone = await sandbox.phone()
-  const { page } = phone
-  await installSensors(page, 'granted')
-  await phone.open(session)
-  await carry(sandbox, page, 45)
-  await press(page, 'Approve')
-  await screen(page, 'step_up')
+  const { session, phone, page } = await approveWithLittleMotion('strong', 45)
   await carry(sandbox, page, 1)
   await page.locator('button:enabled', { hasText: 'Continue' }).click()
   await screen(page, 'problem')
@@ -140,14 +138,7 @@ test('stops when motion does not raise the band of the key', browserTest, async 
 })
 
 test('ends a step-up when the tenant kills the session', browserTest, async () => {
-  const session = await sandbox.create({ workflow: 'carried' })
-  const phone = await sandbox.phone()
-  const { page } = phone
-  await installSensors(page, 'granted')
-  await phone.open(session)
-  await carry(sandbox, page, 1)
-  await press(page, 'Approve')
-  await screen(page, 'step_up')
+  const { session, phone, page } = await approveWithLittleMotion('carried', 1)
   await sandbox.kill(session)
   await screen(page, 'ended')
   assert.equal(await heading(page), 'The request was canceled')
@@ -157,14 +148,7 @@ test('ends a step-up when the tenant kills the session', browserTest, async () =
 })
 
 test('continues a step-up after a reload of the page', browserTest, async () => {
-  const session = await sandbox.create({ workflow: 'carried' })
-  const phone = await sandbox.phone()
-  const { page } = phone
-  await installSensors(page, 'granted')
-  await phone.open(session)
-  await carry(sandbox, page, 1)
-  await press(page, 'Approve')
-  await screen(page, 'step_up')
+  const { phone, page } = await approveWithLittleMotion('carried', 1)
   await page.reload()
   await screen(page, 'request')
   await carry(sandbox, page, 45)

@@ -4,6 +4,7 @@ import {
   type SessionId,
   siteNetworkOf,
 } from '@bonded/contract'
+import { newSession, type SessionStart } from '../domain/new-session.ts'
 import { policyOf } from '../domain/policy.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
@@ -48,40 +49,17 @@ export async function createSession(
   if (policy.subject === 'required' && request.subject_ref === undefined)
     return refuse('subject_required', { param: 'subject_ref' })
 
-  const now = service.clock.now()
-  const rootKeyId = service.keys.currentKeyId
   const draft: Draft = {
     tenantId: tenant.id,
-    rootKeyId,
-    state: 'pending',
-    seq: 1,
-    hint: 'waiting_for_scan',
+    rootKeyId: service.keys.currentKeyId,
     workflow: workflow.name,
     action,
     policy,
-    createdAt: now,
-    expiresAt: now + policy.sessionTtlMs,
-    sessionTtlMs: policy.sessionTtlMs,
-    challengeTtlMs: policy.challengeTtlMs,
-    bondedTtlMs: policy.bondedTtlMs,
-    pendingUntil: null,
-    bondedAt: null,
-    completedAt: null,
-    endedAt: null,
-    endedReason: null,
+    createdAt: service.clock.now(),
     context: request.context ?? null,
     wantedSubjectRef: request.subject_ref ?? null,
-    subjectRef: null,
     // Only the network is compared later, so the address itself is never stored.
     endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
-    requestingOrigin: null,
-    deviceId: null,
-    claimedNonce: null,
-    claimedAt: null,
-    validAssertions: 0,
-    bondDigest: null,
-    verification: null,
-    stepUp: null,
   }
   const first = identified(service, draft, input)
   return service.store.write(function* (tables) {
@@ -93,7 +71,7 @@ export async function createSession(
 }
 
 /** A session before it has an id. */
-type Draft = Omit<Session, 'id' | 'sealedPhoneNumber'>
+type Draft = Omit<SessionStart, 'id' | 'sealedPhoneNumber'>
 
 /** Gives the session an id, and seals the phone number for that id. */
 function identified(
@@ -104,11 +82,10 @@ function identified(
   const id = store.newSessionId(draft.createdAt, random.id())
   const sealedPhoneNumber =
     number === undefined ? null : keys.sealNumber(draft.rootKeyId, id, number)
-  return { ...draft, id, sealedPhoneNumber }
+  return newSession({ ...draft, id, sealedPhoneNumber })
 }
 
 /** Returns undefined if another session of this millisecond has the primary key of this one. */
-
 function* storeOnce(
   service: Service,
   tables: Tables,

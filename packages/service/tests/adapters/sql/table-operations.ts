@@ -1,5 +1,6 @@
 import type { DeviceId, SessionId, SubjectId, TenantId } from '@bonded/contract'
 import { DEVICE_MOVES } from '../../../src/domain/device-moves.ts'
+import { newSession as pendingSession } from '../../../src/domain/new-session.ts'
 import { policyOf } from '../../../src/domain/policy.ts'
 import type { Device, Session } from '../../../src/domain/session.ts'
 import { MOVES } from '../../../src/domain/transitions.ts'
@@ -17,40 +18,19 @@ export const TOKENS = ['token_0', 'token_1', 'token_2', 'token_3', 'token_4']
 const policy = policyOf({ name: 'w', actions: ['a'] }, 'production')
 
 export function newSession(id: SessionId, tenantId = TENANTS[0] as TenantId): Session {
-  return {
+  return pendingSession({
     id,
     tenantId,
     rootKeyId: 'k1',
-    state: 'pending',
-    seq: 1,
-    hint: 'waiting_for_scan',
     workflow: 'w',
     action: 'a',
     policy,
     createdAt: NOW,
-    expiresAt: NOW + policy.sessionTtlMs,
-    sessionTtlMs: policy.sessionTtlMs,
-    challengeTtlMs: policy.challengeTtlMs,
-    bondedTtlMs: policy.bondedTtlMs,
-    pendingUntil: null,
-    bondedAt: null,
-    completedAt: null,
-    endedAt: null,
-    endedReason: null,
     context: { display: [{ label: 'Amount', value: '1' }] },
     wantedSubjectRef: null,
-    subjectRef: null,
     sealedPhoneNumber: 'sealed',
     endUserNetwork: null,
-    requestingOrigin: null,
-    deviceId: null,
-    claimedNonce: null,
-    claimedAt: null,
-    validAssertions: 0,
-    bondDigest: null,
-    verification: null,
-    stepUp: null,
-  }
+  })
 }
 
 export function newDevice(index: number): Device {
