@@ -47,9 +47,9 @@ export const FORGED = against('forged', [
   ],
   [
     'any watch token of the right length reads',
-    `${SERVICE}/src/operations/find-session.ts`,
-    'watchToken !== undefined && service.keys.same(token, watchToken)',
-    'watchToken !== undefined && token.length === watchToken.length',
+    `${SERVICE}/src/adapters/keys/keyring.ts`,
+    'same(watchTokenOf(id, sessionId), token)',
+    'watchTokenOf(id, sessionId).length === token.length',
     `${SERVICE}/tests/http/credential-matrix.test.ts`,
     `${SERVICE}/tests/channel/channel.test.ts`,
   ],

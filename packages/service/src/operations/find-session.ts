@@ -44,7 +44,8 @@ export function* findKeptSession(
 
 /**
  * Returns the session that a watch token opens. A browser must also present a key that may read
- * the session. For a phone, which received the token with its claim, the key is null.
+ * the session. For a phone, which received the token with its claim, the key is null. A wrong token
+ * costs no read.
  */
 export function* findWatchedSession(
   service: Service,
@@ -55,13 +56,13 @@ export function* findWatchedSession(
   },
 ): Work<Result<Session>> {
   const { id, key, now, watchToken } = wanted
-  const session = id && (yield* tables.sessions.find(id))
-  if (!session || !isAvailable(service, session, now)) return refuse('session_not_found')
-  if (key !== null && !isVisible(session, key)) return refuse('session_not_found')
-  const token = service.keys.watchToken(session.rootKeyId, session.id).reveal()
-  return watchToken !== undefined && service.keys.same(token, watchToken)
-    ? accept(session)
-    : refuse('session_not_found')
+  const notFound = refuse('session_not_found')
+  if (id === undefined || watchToken === undefined) return notFound
+  const keyId = service.keys.watchTokenKeyId(id, watchToken)
+  if (keyId === undefined) return notFound
+  const session = yield* tables.sessions.find(id)
+  if (session?.rootKeyId !== keyId || !isReadable(session, now)) return notFound
+  return key === null || isVisible(session, key) ? accept(session) : notFound
 }
 
 function isVisible(session: Session, { tenant, scope }: TenantKey): boolean {

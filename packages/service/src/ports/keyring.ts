@@ -15,10 +15,16 @@ export interface Keyring {
   nonces(keyId: string, sessionId: SessionId): Nonces
   completionSecret(keyId: string, sessionId: SessionId): Secret
   /**
-   * A browser presents it to watch its session. Less secret than the others: it authorizes no
-   * change.
+   * A browser presents it to watch its session. Less secret than the others: with it, a page can
+   * cancel a session that is not bonded. It approves nothing.
    */
   watchToken(keyId: string, sessionId: SessionId): Secret
+  /**
+   * The root key of a watch token, found without the store, so that a guess costs no read.
+   *
+   * @returns undefined if the token is not that of this session under any listed root key
+   */
+  watchTokenKeyId(sessionId: SessionId, token: string): string | undefined
   /** The tenant's pseudonym for a subject, for the case that none is stored yet. */
   subjectRef(tenantId: string, subjectId: string): string
   /**

@@ -64,6 +64,8 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest()
   const textMac = (keyId: string, purpose: Purpose, text: string): string =>
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest('base64url')
+  const watchTokenOf = (keyId: string, sessionId: SessionId) =>
+    `bwt_${textMac(keyId, 'watch', sessionId)}`
   // Almost every call on a session uses these texts.
   const textsOf = cacheSessionTexts(
     (keyId: string): SessionTexts => ({
@@ -105,8 +107,11 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     },
     watchToken(keyId, sessionId) {
       const texts = textsOf(keyId, sessionId)
-      return new Secret((texts.watch ??= `bwt_${textMac(keyId, 'watch', sessionId)}`))
+      return new Secret((texts.watch ??= watchTokenOf(keyId, sessionId)))
     },
+    // Not from the cached texts: guesses about unknown sessions would replace those of real ones.
+    watchTokenKeyId: (sessionId, token) =>
+      rootKeys.find(({ id }) => same(watchTokenOf(id, sessionId), token))?.id,
     subjectRef: (tenantId, subjectId) =>
       textMac(active.id, 'pairwise', `${tenantId}\n${subjectId}`),
     documentRef: (issuingState, documentNumber) =>
