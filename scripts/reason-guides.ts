@@ -1,7 +1,7 @@
 import type { Reason } from '@bonded/contract'
 
 /** Whether the caller may send the request again. */
-export type Retry = 'unchanged' | 'corrected' | 'no'
+export type Retry = 'unchanged' | 'repeatable' | 'corrected' | 'no'
 
 /** The parts of a reason page besides the message: the likely cause, the remedy, and retrying. */
 export interface ReasonGuide {
@@ -13,6 +13,7 @@ export interface ReasonGuide {
 /** How a page answers "Retryable". */
 export const RETRY_TEXT: Readonly<Record<Retry, string>> = {
   unchanged: 'yes, unchanged, after the time in `Retry-After` where the response has one',
+  repeatable: 'as after a lost response, because the operation may have taken effect',
   corrected: 'only with a corrected request',
   no: 'no',
 }
@@ -384,5 +385,11 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     retry: 'unchanged',
     cause: 'The service received more requests than it can process.',
     remedy: 'Retry after the time in `Retry-After`, with exponential backoff.',
+  },
+  operation_timeout: {
+    retry: 'repeatable',
+    cause: 'The database is slow, or another call holds a lock that this one waits for.',
+    remedy:
+      'Repeat the request, unchanged, if it is idempotent. A create is, with the same `Idempotency-Key`. Otherwise read the session first. Operators: check the load and the latency of the database.',
   },
 }

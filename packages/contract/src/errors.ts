@@ -270,6 +270,12 @@ export const REASONS = {
     code: 'unavailable',
     message: 'The service is overloaded. Retry after the time in Retry-After.',
   },
+  operation_timeout: {
+    code: 'unavailable',
+    message:
+      'The service did not finish the operation in time. It may still take effect. Retry as after ' +
+      'a lost response.',
+  },
 } as const satisfies Record<string, ReasonEntry>
 
 /** A reason of the closed list. */

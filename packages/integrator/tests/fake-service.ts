@@ -24,9 +24,13 @@ export const GOOD_VERIFICATION: PulseVerification = {
   sensor_continuity: { motion_present: true, continuity_score: 0.8 },
 }
 
-/** A fault of one request. `lost`: the service performs it, and its answer never arrives. */
+/**
+ * A fault of one request. `lost`: the service performs it, and its answer never arrives.
+ * `timed_out`: the service performs it, and answers `operation_timeout`.
+ */
 export type Fault =
   | 'lost'
+  | 'timed_out'
   | 'refused'
   | 'hang'
   | 'cut'
@@ -160,6 +164,7 @@ export function fakeService(now: () => number) {
       return { status, headers: { get: (name) => headers[name] ?? null }, text: async () => body }
     }
     const done = serve(request)
+    if (fault === 'timed_out') return refuse(503, 'unavailable', 'operation_timeout')
     if (fault === 'lost') throw new TypeError('the connection was reset')
     if (fault === 'cut') return { ...done, text: async () => (await done.text()).slice(0, 20) }
     return done

@@ -15,6 +15,7 @@ const passing: [string, Fault][] = [
   ['a try that times out', 'hang'],
   ['an answer that is cut off', 'cut'],
   ['a 503', { status: 503 }],
+  ['a create that takes effect after operation_timeout', 'timed_out'],
   ['a 500 of the service', { status: 500 }],
   ['a 429', { status: 429 }],
 ]

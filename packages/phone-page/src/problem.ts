@@ -38,6 +38,7 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   assertion_invalid: 'phone_unknown',
   rate_limited: 'busy',
   overloaded: 'busy',
+  operation_timeout: 'busy',
   store_unavailable: 'busy',
   not_ready: 'busy',
 }

@@ -198,8 +198,12 @@ export function summarize(
   }
 }
 
-/** A fault of one request. `unsent` never arrives; the answer to `unanswered` is lost. */
+/**
+ * A fault of one request. `unsent` never arrives; the answer to `unanswered` is lost. The service
+ * answers `timed_out` with `operation_timeout`, and the request takes effect.
+ */
 export type Fault =
   | 'unsent'
   | 'unanswered'
+  | 'timed_out'
   | { readonly status: number; readonly reason: Reason; readonly retry_after_s?: number }

@@ -332,6 +332,7 @@ export function fakeService(origin = ORIGIN): FakeService {
         },
       )
       if (found?.fault === 'unanswered') throw new TypeError('socket hang up')
+      if (found?.fault === 'timed_out') return refusal(503, 'operation_timeout', { nowMs })
       return answer
     },
     requests,

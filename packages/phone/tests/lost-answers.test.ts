@@ -19,6 +19,20 @@ test('repeats an assertion with the same bytes after a lost answer', async () =>
   assert.deepEqual(service.counters, [1, 2])
 })
 
+test('treats an operation that the service did not finish in time like a lost answer', async () => {
+  const { service, phone, strong } = harness()
+  service.fail('/claim', 'timed_out')
+  service.fail('/evidence', 'timed_out')
+  service.fail('/attestations', 'timed_out')
+  const claimed = await phone.claim(service.payload)
+  const bonded = await phone.approve(claimed, { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  assert.equal(new Set(bodiesTo(service, '/evidence')).size, 2)
+  const assertions = bodiesTo(service, '/attestations')
+  assert.equal(assertions.length, 2)
+  assert.equal(new Set(assertions).size, 1)
+})
+
 test('bonds with the repetition of an assertion that never arrived', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)

@@ -34,7 +34,12 @@ import {
 import { statusOf } from './refusal-to-wire.ts'
 
 /** Rejections that any endpoint can return. */
-const EVERYWHERE: readonly Reason[] = ['malformed_request', 'internal_error', 'store_unavailable']
+const EVERYWHERE: readonly Reason[] = [
+  'malformed_request',
+  'internal_error',
+  'store_unavailable',
+  'operation_timeout',
+]
 /** Rejections of a body. A client can also send one to an endpoint that takes none. */
 const WITH_BODY: readonly Reason[] = ['malformed_json', 'unsupported_media_type', 'body_too_large']
 const WITH_CREDENTIAL: readonly Reason[] = [

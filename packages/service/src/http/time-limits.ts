@@ -23,8 +23,8 @@ export class TimeLimits {
   }
 
   /**
-   * Resolves with the answer, or rejects as `overloaded` after the limit. The operation itself
-   * continues.
+   * Resolves with the answer, or rejects as `operation_timeout` after the limit. The operation
+   * itself continues, so the caller cannot know whether it takes effect.
    *
    * @throws {Refused} if the answer takes longer than `limitMs`
    */
@@ -32,7 +32,7 @@ export class TimeLimits {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const limited: Limited = {
       endsMs: this.#now() + limitMs,
-      end: () => reject(new Refused({ reason: 'overloaded' })),
+      end: () => reject(new Refused({ reason: 'operation_timeout' })),
     }
     this.#running.add(limited)
     this.#timer ??= setInterval(() => this.check(), CHECK_MS).unref()

@@ -14,10 +14,10 @@ describe('time limits', () => {
     return { limits, advance }
   }
   const never = () => new Promise<string>(() => {})
-  const overloaded = (failure: unknown) =>
-    failure instanceof Refused && failure.refusal.reason === 'overloaded'
+  const timedOut = (failure: unknown) =>
+    failure instanceof Refused && failure.refusal.reason === 'operation_timeout'
 
-  it('rejects an operation as overloaded once its own limit is over', async () => {
+  it('rejects an operation as timed out once its own limit is over', async () => {
     const { limits: all, advance } = limits()
     const short = all.within(never(), 8_000)
     const long = all.within(never(), 30_000)
@@ -27,10 +27,10 @@ describe('time limits', () => {
     })
     advance(7_999)
     advance(1)
-    await assert.rejects(short, overloaded)
+    await assert.rejects(short, timedOut)
     assert.equal(longEnded, false)
     advance(22_000)
-    await assert.rejects(long, overloaded)
+    await assert.rejects(long, timedOut)
   })
 
   it('passes on the answer or the failure of an operation that ends in time', async () => {
