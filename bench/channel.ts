@@ -1,155 +1,129 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
-import type { Bonded, ChannelTask, Sizes } from './channel-load-process.ts'
-import { Child, median, percentile, type Ready, type Usage, type UsageQuestion } from './process.ts'
+import { connectionsThatFilesAllow } from '../packages/service/src/open-files.ts'
+import { printFanOut, measureFanOut } from './channel/fan-out.ts'
+import { type Idle, measureIdle } from './channel/idle.ts'
+import { Side } from './channel/side.ts'
+import type { Bonded } from './channel/task.ts'
+import { median, percentile } from './process.ts'
 
 /**
- * Measures the memory of an idle channel in the server, and how long the frame of a bond takes when
- * a thousand sessions bond within a second. Bare ws with frames of the same sizes runs in the same
+ * Measures what an idle channel costs the server, and how long the frame of a bond takes when a
+ * thousand sessions bond within a second. Bare ws with frames of the same sizes runs in the same
  * benchmark. The sessions exist before the channels, so their memory is not counted. The server
  * collects garbage before each reading. `--json` prints one document.
+ *
+ * `--nodes 2` measures instead how long a frame takes to a channel of another node on PostgreSQL.
  */
-const CHANNELS = Number(process.env.BENCH_CHANNELS ?? 5_000)
-/**
- * Channels opened before the first reading. They fill the heap space that a fresh process has to
- * spare.
- */
-const CHANNELS_BEFORE = CHANNELS / 2
+const CHANNELS = Number(process.env.BENCH_CHANNELS ?? 20_000)
 const BONDS = 1_000
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
-/** Time for the work that an opened or closed socket defers to later turns of the event loop. */
-const SETTLE_MS = 500
+/** The memory of thousands of channels differs little between two processes. */
+const IDLE_ROUNDS = Number(process.env.BENCH_IDLE_ROUNDS ?? 1)
 const BYTES_A_KIB = 1_024
-const SERVERS = { service: 'service-process.ts', bare: 'bare-channel-process.ts' } as const
+const asJson = process.argv.includes('--json')
 
-/** A server, and the process that loads it. */
-class Side implements Disposable {
-  readonly #server: Child
-  readonly #load = new Child('channel-load-process.ts')
-  readonly #sizes: Sizes | undefined
-  #ready: Ready | undefined
+interface Both<T> {
+  readonly service: T
+  readonly bare: T
+}
 
-  /** @param sizes the sizes that bare ws sends; absent for the service */
-  constructor(server: keyof typeof SERVERS, sizes?: Sizes) {
-    this.#server = new Child(SERVERS[server], ['--expose-gc', ...RUNTIME_FLAGS])
-    this.#sizes = sizes
+if (process.argv.includes('--nodes')) {
+  const figures = await measureFanOut(Number(process.argv[process.argv.indexOf('--nodes') + 1]))
+  if (asJson) console.log(JSON.stringify(figures))
+  else printFanOut(figures)
+} else await measureOneProcess()
+
+async function measureOneProcess(): Promise<void> {
+  // A process of the system may have fewer files.
+  const channels = Math.min(CHANNELS, connectionsThatFilesAllow() ?? CHANNELS)
+  const { sizes, bonds } = await bondRounds()
+  const idle: Both<Idle>[] = []
+  for (let round = 0; round < IDLE_ROUNDS; round++) {
+    const service = await measureIdle({ channels })
+    const bare = await measureIdle({ channels, sizes, heartbeatBytes: service.frameBytes })
+    idle.push({ service, bare })
   }
-
-  async ask<T>(step: ChannelTask['step'], channels: number): Promise<T> {
-    const { port, credential } = (this.#ready ??= await this.#server.next<Ready>())
-    return this.#load.ask<T>({
-      port,
-      credential,
-      step,
-      channels,
-      ...(this.#sizes ? { sizes: this.#sizes } : {}),
-    } satisfies ChannelTask)
+  const figures = {
+    channels,
+    bonds_in_a_second: BONDS,
+    rounds: ROUNDS,
+    idle_rounds: IDLE_ROUNDS,
+    sizes,
+    service: { ...idleFigures(idle, 'service'), ...bondFigures(bonds, 'service') },
+    bare: { ...idleFigures(idle, 'bare'), ...bondFigures(bonds, 'bare') },
   }
+  if (asJson) console.log(JSON.stringify({ ...figures, all: { idle } }))
+  else print(figures)
+}
 
-  async bondRound(): Promise<Bonded> {
-    if (this.#sizes === undefined) await this.ask('prepare', BONDS)
-    await this.ask('open', BONDS)
-    const bonded = await this.ask<Bonded>('bond', BONDS)
-    await this.ask('close', BONDS)
-    return bonded
-  }
+async function bondRounds() {
+  const bonds: Both<Bonded>[] = []
+  using service = new Side('service')
+  // The first round warms up and reports the sizes of the messages.
+  const { sizes } = await service.bondRound(BONDS)
+  using bare = new Side('bare', { sizes })
+  await bare.bondRound(BONDS)
+  for (let round = 0; round < ROUNDS; round++)
+    bonds.push({ service: await service.bondRound(BONDS), bare: await bare.bondRound(BONDS) })
+  return { sizes, bonds }
+}
 
-  /** Measures the memory of each additional idle channel. */
-  async idle(): Promise<Memory> {
-    if (this.#sizes === undefined) await this.ask('sessions', CHANNELS_BEFORE + CHANNELS)
-    await this.ask('open', CHANNELS_BEFORE)
-    const before = await this.#look()
-    await this.ask('open', CHANNELS_BEFORE + CHANNELS)
-    const after = await this.#look()
-    return {
-      rssBytes: (after.rssBytes - before.rssBytes) / CHANNELS,
-      heapBytes: (after.heapBytes - before.heapBytes) / CHANNELS,
-    }
-  }
-
-  async #look(): Promise<Usage> {
-    await pause(SETTLE_MS)
-    await this.#server.ask<Usage>({ collect: true } satisfies UsageQuestion)
-    await pause(SETTLE_MS)
-    return this.#server.ask<Usage>({ collect: true } satisfies UsageQuestion)
-  }
-
-  [Symbol.dispose](): void {
-    this.#server[Symbol.dispose]()
-    this.#load[Symbol.dispose]()
+function idleFigures(rounds: readonly Both<Idle>[], of: keyof Both<Idle>) {
+  const figure = (name: keyof Idle) => median(rounds.map((round) => round[of][name]))
+  return {
+    idle_rss_kib: tenths(figure('rssBytes') / BYTES_A_KIB),
+    idle_heap_kib: tenths(figure('heapBytes') / BYTES_A_KIB),
+    idle_frames_per_second: Math.round(figure('framesPerSecond')),
+    idle_frame_bytes: Math.round(figure('frameBytes')),
+    idle_cpu_percent_of_a_core: tenths(figure('cpuShare') * 100),
   }
 }
 
-interface Memory {
-  readonly rssBytes: number
-  readonly heapBytes: number
+function bondFigures(rounds: readonly Both<Bonded>[], of: keyof Both<Bonded>) {
+  const wait = (figure: (bonded: Bonded) => readonly number[]) => ({
+    p50: tenths(median(rounds.map((round) => percentile(figure(round[of]), 0.5)))),
+    p99: tenths(median(rounds.map((round) => percentile(figure(round[of]), 0.99)))),
+    max: tenths(median(rounds.map((round) => Math.max(...figure(round[of]))))),
+  })
+  return {
+    sent_to_frame_ms: wait(({ frameMs }) => frameMs),
+    reply_to_frame_ms: wait(({ frameMs, replyMs }) =>
+      frameMs.map((frame, at) => frame - (replyMs[at] ?? Number.NaN)),
+    ),
+  }
 }
 
-const bonds: { service: Bonded; bare: Bonded }[] = []
-using service = new Side('service')
-// The first round warms up and reports the sizes of the messages.
-const { sizes } = await service.bondRound()
-using bare = new Side('bare', sizes)
-await bare.bondRound()
-for (let round = 0; round < ROUNDS; round++)
-  bonds.push({ service: await service.bondRound(), bare: await bare.bondRound() })
+type Figures = ReturnType<typeof idleFigures> & ReturnType<typeof bondFigures>
 
-const memory: { service: Memory; bare: Memory }[] = []
-for (let round = 0; round < ROUNDS; round++) {
-  // Each run uses fresh processes, because a process reuses memory that it released and so hides
-  // what it needs.
-  using freshService = new Side('service')
-  using freshBare = new Side('bare', sizes)
-  memory.push({ service: await freshService.idle(), bare: await freshBare.idle() })
-}
-
-const kib = (of: 'service' | 'bare', figure: keyof Memory) =>
-  tenths(median(memory.map((round) => round[of][figure])) / BYTES_A_KIB)
-const wait = (of: 'service' | 'bare', figure: (bonded: Bonded) => readonly number[]) => ({
-  p50: tenths(median(bonds.map((round) => percentile(figure(round[of]), 0.5)))),
-  p99: tenths(median(bonds.map((round) => percentile(figure(round[of]), 0.99)))),
-  max: tenths(median(bonds.map((round) => Math.max(...figure(round[of]))))),
-})
-const sent = ({ frameMs }: Bonded) => frameMs
-const afterReply = ({ frameMs, replyMs }: Bonded) =>
-  frameMs.map((frame, at) => frame - (replyMs[at] ?? Number.NaN))
-const side = (of: 'service' | 'bare') => ({
-  idle_rss_kib: kib(of, 'rssBytes'),
-  idle_heap_kib: kib(of, 'heapBytes'),
-  sent_to_frame_ms: wait(of, sent),
-  reply_to_frame_ms: wait(of, afterReply),
-})
-const figures = {
-  channels: CHANNELS,
-  bonds_in_a_second: BONDS,
-  rounds: ROUNDS,
-  sizes,
-  service: side('service'),
-  bare: side('bare'),
-}
-
-if (process.argv.includes('--json')) console.log(JSON.stringify({ ...figures, all: { memory } }))
-else {
-  const row = (name: string, of: (figuresOf: ReturnType<typeof side>) => string) =>
+function print(figures: Both<Figures> & { readonly channels: number }): void {
+  const line = (name: string, [service, bare, ratio]: readonly string[]) =>
     console.log(
-      `${name.padEnd(44)}${of(figures.service).padStart(20)}${of(figures.bare).padStart(20)}`,
+      name.padEnd(46) +
+        [service, bare, ratio]
+          .map((text) => (text ?? '').padStart(18))
+          .join('')
+          .trimEnd(),
     )
+  const row = (name: string, of: (side: Figures) => string | number) =>
+    line(name, [String(of(figures.service)), String(of(figures.bare))])
+  const compared = (name: string, of: (side: Figures) => number) => {
+    const [service, bare] = [of(figures.service), of(figures.bare)]
+    line(name, [String(service), String(bare), `${(service / bare).toFixed(2)}×`])
+  }
   const three = ({ p50, p99, max }: { p50: number; p99: number; max: number }) =>
     `${p50} / ${p99} / ${max}`
-  console.log(
-    `medians of ${ROUNDS} rounds${' '.repeat(30)}             service             bare ws`,
-  )
-  row(`an idle channel, resident, KiB (${CHANNELS} open)`, ({ idle_rss_kib }) =>
-    String(idle_rss_kib),
-  )
-  row('an idle channel, heap, KiB', ({ idle_heap_kib }) => String(idle_heap_kib))
-  row(`${BONDS} bonds in a second: sent to frame, ms`, ({ sent_to_frame_ms }) =>
-    three(sent_to_frame_ms),
-  )
-  row('  reply to frame, ms (below 0: frame first)', ({ reply_to_frame_ms }) =>
+  line(`${figures.channels} idle channels`, ['service', 'bare ws', 'ratio'])
+  if (figures.channels < CHANNELS)
+    console.log(`  (not ${CHANNELS}: the limit of open files allows no more)`)
+  compared('a channel, resident, KiB', ({ idle_rss_kib }) => idle_rss_kib)
+  compared('a channel, heap, KiB', ({ idle_heap_kib }) => idle_heap_kib)
+  row('frames a second', ({ idle_frames_per_second }) => idle_frames_per_second)
+  compared('CPU time of them, % of a core', (side) => side.idle_cpu_percent_of_a_core)
+  line(`${BONDS} bonds in a second, ms`, ['50 % / 99 % / max'])
+  row('  sent to frame', ({ sent_to_frame_ms }) => three(sent_to_frame_ms))
+  row('  reply to frame (below 0: frame first)', ({ reply_to_frame_ms }) =>
     three(reply_to_frame_ms),
   )
-  console.log('  (50 % / 99 % / longest; the bare one verifies and stores nothing)')
+  console.log('  (bare ws verifies and stores nothing)')
 }
 
 function tenths(figure: number): number {

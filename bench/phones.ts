@@ -69,15 +69,13 @@ export class ServiceCalls {
     })
   }
 
-  async fetchEvidence(bond: Bond): Promise<void> {
+  /** @param options.short without the motion of a minute, as a phone without sensors sends it */
+  async fetchEvidence(bond: Bond, { short = false } = {}): Promise<void> {
     const { phone } = bond
     const view = viewOf(bond)
-    const body = evidenceRequest(
-      phone,
-      view,
-      carriedSignals(Date.parse(view.server_time)),
-      view.server_time,
-    )
+    const { local_auth, ...sensors } = carriedSignals(Date.parse(view.server_time))
+    const signals = short ? { local_auth } : { local_auth, ...sensors }
+    const body = evidenceRequest(phone, view, signals, view.server_time)
     bond.evidence = (
       await this.#call<{ verified_evidence: VerifiedEvidence }>('POST', '/evidence', {
         token: phone.device_token,
@@ -86,11 +84,14 @@ export class ServiceCalls {
     ).verified_evidence
   }
 
-  /** The signed body of the attestation. A phone signs one at a time, because its counter rises. */
-  sign(bond: Bond): string {
+  /**
+   * The signed body of the attestation. A phone signs one at a time, because its counter rises.
+   *
+   * @param issuedAt by default the time of the claim
+   */
+  sign(bond: Bond, issuedAt = viewOf(bond).server_time): string {
     if (bond.evidence === undefined) throw new Error('the session has no evidence')
-    const view = viewOf(bond)
-    return canonicalJson(attestation(bond.phone, view, bond.evidence, view.server_time))
+    return canonicalJson(attestation(bond.phone, viewOf(bond), bond.evidence, issuedAt))
   }
 
   async attest({ phone }: Bond, payload: string): Promise<string> {

@@ -1,42 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import type { TestPhone } from '../packages/service/tests/harness/phone.ts'
-import { inTurns, answerTasks, send } from './http-calls.ts'
-import { type Bond, ServiceCalls } from './phones.ts'
-import type { Ready } from './process.ts'
-
-/** Sizes on the wire, learned from the service, so that the peer sends as many bytes. */
-export interface Sizes {
-  readonly hello: number
-  readonly attestation: number
-  readonly frame: number
-  readonly reply: number
-}
-
-/**
- * `sessions` creates sessions, and `prepare` also takes them up to the attestation. `open` opens
- * channels up to a count, `close` closes all, and `bond` bonds all open sessions within a second.
- * With `sizes` the server is bare ws, which has no sessions.
- */
-export interface ChannelTask extends Ready {
-  readonly step: 'sessions' | 'open' | 'close' | 'prepare' | 'bond'
-  readonly channels: number
-  readonly sizes?: Sizes
-}
-
-/** Milliseconds from the moment the load process sent the attestation. */
-export interface Bonded {
-  readonly frameMs: readonly number[]
-  readonly replyMs: readonly number[]
-  readonly sizes: Sizes
-}
+import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
+import { inTurns, answerTasks, send } from '../http-calls.ts'
+import { type Bond, ServiceCalls } from '../phones.ts'
+import type { Bonded, ChannelTask, FrameCount, Sizes } from './task.ts'
 
 /** One end of a channel, in this process. */
 interface Watcher {
   readonly socket: WebSocket
   readonly helloBytes: number
   /** Called with each frame after the hello. */
-  onFrame: (frame: string) => void
+  onFrame: (frame: Buffer) => void
 }
 
 const CALLERS = 32
@@ -46,14 +20,22 @@ let bonds: Bond[] = []
 let attestations: string[] = []
 let watchers: Watcher[] = []
 const phones: TestPhone[] = []
+let count: FrameCount = { frames: 0, bytes: 0 }
 
 answerTasks(async (task: ChannelTask) => {
   if (task.step === 'sessions') await makeSessions(task)
   if (task.step === 'prepare') await prepare(task)
   if (task.step === 'open') await openUpTo(task)
   if (task.step === 'close') await closeAll()
+  if (task.step === 'frames') return takeCount()
   return task.step === 'bond' ? bondAll(task) : {}
 })
+
+function takeCount(): FrameCount {
+  const counted = count
+  count = { frames: 0, bytes: 0 }
+  return counted
+}
 
 async function makeSessions(task: ChannelTask): Promise<void> {
   const service = new ServiceCalls(task)
@@ -87,19 +69,22 @@ async function openUpTo(task: ChannelTask): Promise<void> {
   })
 }
 
-async function open({ port, sizes }: ChannelTask, at: number): Promise<Watcher> {
+async function open({ port, sizes, source }: ChannelTask, at: number): Promise<Watcher> {
   const { id, watch_token } = bonds[at]?.created ?? { id: String(at), watch_token: 'none' }
-  const path = sizes === undefined ? `/sessions/${id}` : `/sessions/${at}?${sizes.hello}`
+  const path = sizes === undefined ? `/sessions/${id}` : `/sessions/${source}-${at}?${sizes.hello}`
   const socket = new WebSocket(
     `ws://127.0.0.1:${port}${path}`,
     ['bonded.v1', `watch.${watch_token}`],
-    { perMessageDeflate: false },
+    { perMessageDeflate: false, localAddress: source },
   )
   const { promise, resolve, reject } = Promise.withResolvers<Watcher>()
   socket.once('error', reject)
   socket.once('message', (hello: Buffer) => {
     const watcher: Watcher = { socket, helloBytes: hello.length, onFrame: () => {} }
-    socket.on('message', (frame: Buffer) => watcher.onFrame(frame.toString('utf8')))
+    socket.on('message', (frame: Buffer) => {
+      count = { frames: count.frames + 1, bytes: count.bytes + frame.length }
+      watcher.onFrame(frame)
+    })
     resolve(watcher)
   })
   return promise
@@ -138,7 +123,7 @@ async function bondOne(
   const framed = new Promise<{ frameMs: number; bytes: number }>((resolve) => {
     watcher.onFrame = (frame) => {
       if (task.sizes === undefined && !frame.includes('"state":"bonded"')) return
-      resolve({ frameMs: performance.now() - sentAt, bytes: Buffer.byteLength(frame) })
+      resolve({ frameMs: performance.now() - sentAt, bytes: frame.length })
     }
   })
   const attestation =
@@ -161,7 +146,7 @@ function attest(
 ): Promise<string> {
   if (task.sizes === undefined) return new ServiceCalls(task).attest(bonds[at] as Bond, attestation)
   const { frame, reply } = task.sizes
-  const path = `/sessions/${at}?${frame}?${reply}`
+  const path = `/sessions/${task.source}-${at}?${frame}?${reply}`
   return send({
     port: task.port,
     method: 'POST',
