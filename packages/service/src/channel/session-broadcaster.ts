@@ -165,17 +165,17 @@ export class SessionBroadcaster implements Disposable {
     )
   }
 
-  /** Sends a change of this process directly. Reads any other change from the store. */
-  #onNotification({ seq, change }: ChangeNotification): void {
+  /** Sends a change that the notification contains. Reads any other change from the store. */
+  #onNotification({ change }: ChangeNotification): void {
     const upToDate =
       change !== undefined &&
       !this.#reading &&
-      [...this.#sockets.values()].every((sentSeq) => sentSeq >= seq - 1)
+      [...this.#sockets.values()].every((sentSeq) => sentSeq >= change.events[0].seq - 1)
     if (!upToDate) return this.#refresh()
     // Two changes that were committed at the same time may arrive in either order.
     if (change.session.seq < this.#session.seq) return
     this.#session = change.session
-    this.#sendEvents([change.event])
+    this.#sendEvents(change.events)
   }
 
   #refresh(): void {

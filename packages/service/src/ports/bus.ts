@@ -2,12 +2,19 @@ import type { SessionId } from '@bonded/contract'
 import type { Session } from '../domain/session.ts'
 import type { StoredEvent } from './store.ts'
 
-/** A session has a new stored event. */
+/** A session has new stored events. */
 export interface ChangeNotification {
   readonly sessionId: SessionId
+  /** The number of the latest event. */
   readonly seq: number
-  /** The event and the session at that time, if this process made the change. */
-  readonly change?: { readonly session: Session; readonly event: StoredEvent }
+  /** What watchers need of the change, so that they do not read it. Absent: they must read. */
+  readonly change?: Change
+}
+
+/** Events without a gap, in order of `seq`, and the session after the last of them. */
+export interface Change {
+  readonly session: Session
+  readonly events: readonly [StoredEvent, ...StoredEvent[]]
 }
 
 /**
@@ -18,4 +25,6 @@ export interface Bus {
   publish(notification: ChangeNotification): void
   /** @returns a function that ends the subscription */
   subscribe(sessionId: SessionId, listener: (notification: ChangeNotification) => void): () => void
+  /** Whether the session has a subscription. */
+  isWatched(sessionId: SessionId): boolean
 }

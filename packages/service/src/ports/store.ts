@@ -13,6 +13,7 @@ import type { MotionMemory } from '../domain/motion-memory.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { MoveChanges } from '../domain/changes.ts'
 import type { Move } from '../domain/transitions.ts'
+import type { ChangeNotification } from './bus.ts'
 import type { KeyReceipt } from './devices.ts'
 import type { NodeMessages } from './peers.ts'
 import type { TenantTable } from './tenant-table.ts'
@@ -68,10 +69,10 @@ export interface Store extends AsyncDisposable {
    */
   health(): Promise<readonly Unreadiness[]>
   /**
-   * Returns the latest event of each session that another process has changed since the last call.
-   * The result may name too many sessions, never too few.
+   * Returns each session that another process has changed since the last call. The result may name
+   * too many sessions, never too few.
    */
-  externalChanges(): Promise<readonly { readonly sessionId: SessionId; readonly seq: number }[]>
+  externalChanges(): Promise<readonly ChangeNotification[]>
   /** Messages between the nodes of this store. Absent if only one node can use it. */
   readonly messages?: NodeMessages
 }

@@ -18,5 +18,6 @@ export function localBus(): Bus {
           listeners.delete(sessionId)
       }
     },
+    isWatched: (sessionId) => listeners.has(sessionId),
   }
 }

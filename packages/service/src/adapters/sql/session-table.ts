@@ -55,7 +55,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       cause()?.requestId ?? null,
       cause()?.keyId ?? null,
     ])
-    notify({ sessionId: id, seq, change: { session, event: { seq, kind, at, state, hint } } })
+    notify({ sessionId: id, seq, change: { session, events: [{ seq, kind, at, state, hint }] } })
   }
 
   /**

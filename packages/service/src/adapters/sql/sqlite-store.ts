@@ -262,7 +262,7 @@ export class SqliteStore implements Store {
     for (const unit of units) unit.done()
     for (const notification of notifications) {
       const { change } = notification
-      if (change !== undefined) this.#meter.happened(change.event, change.session)
+      if (change !== undefined) this.#meter.happened(change.events[0], change.session)
       this.#bus.publish(notification)
     }
     return undefined

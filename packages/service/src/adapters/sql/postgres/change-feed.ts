@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { SessionId } from '@bonded/contract'
-import type { ChangeNotification } from '../../../ports/bus.ts'
+import type { Bus, ChangeNotification } from '../../../ports/bus.ts'
+import type { StoredEvent } from '../../../ports/store.ts'
+import { eventFromRow, sessionFromRow } from '../session-row.ts'
 import type { Row } from '../statement.ts'
 import type { Connection, Connections } from './connections.ts'
-
-/** A session with the number of its latest event. */
-type Change = Pick<ChangeNotification, 'sessionId' | 'seq'>
+import { OwnChanges } from './own-changes.ts'
 
 /** The channel of `LISTEN` and `NOTIFY`. A notification only says that there is something to read. */
 const CHANNEL = 'bonded_changes'
@@ -18,11 +19,26 @@ const RELISTEN_MS = 1_000
  * after it, and those of transactions that it saw in progress. A number alone, such as a sequence,
  * would miss a transaction that commits later than one with a higher number.
  */
-const NEWER = `select session.id as session_id, max(session_event.seq) as seq
+const NEWER = `select session_key, session.id as session_id, session_event.seq, session_event.kind,
+    session_event.at, session_event.state, session_event.hint
   from session_event join session using (session_key)
   where (xid >= $1::text::xid8 or xid = any($2::text[]::xid8[])) and session_event.seq is not null
-  group by session.id`
+  order by session_event.seq`
+/** One read for all of them: a read for each watched session would cost more than the rest. */
+const SESSIONS = 'select * from session where session_key = any($1::text[]::bigint[])'
+/**
+ * A notification needs no flush to the disk, because it only makes others read sooner. Without this
+ * it would hold the lock of all notifications for as long.
+ */
+const NOTIFY = `select set_config('synchronous_commit', 'off', true), pg_notify('${CHANNEL}', $1)`
 const SNAPSHOT = 'select pg_current_snapshot()::text as snapshot'
+
+/** A session with its new events. */
+interface Newer {
+  readonly sessionId: SessionId
+  readonly key: number
+  readonly events: [StoredEvent, ...StoredEvent[]]
+}
 
 /** What a node knows: all transactions before `xmax`, except those in progress. */
 interface Position {
@@ -36,9 +52,10 @@ interface Position {
  */
 export class ChangeFeed implements AsyncDisposable {
   readonly #connections: Connections
-  readonly #publish: (change: Change) => void
-  /** The latest event of each session that this node has committed and published itself. */
-  readonly #own = new Map<SessionId, number>()
+  readonly #bus: Bus
+  readonly #own = new OwnChanges()
+  /** Names this node in its notifications. */
+  readonly #name = randomUUID()
   #position: Position | undefined
   /** The last call; it never rejects. */
   #last: Promise<unknown> = Promise.resolve()
@@ -49,16 +66,16 @@ export class ChangeFeed implements AsyncDisposable {
   #announce: NodeJS.Timeout | undefined
   #closed = false
 
-  constructor(connections: Connections, publish: (change: Change) => void) {
+  /** @param bus gets what a notification has led to, and tells which sessions have watchers */
+  constructor(connections: Connections, bus: Bus) {
     this.#connections = connections
-    this.#publish = publish
+    this.#bus = bus
   }
 
   /** Records a change of this node, and wakes the other nodes. */
-  committed({ sessionId, seq }: Change): void {
+  committed({ sessionId, seq }: ChangeNotification): void {
     // Without a position this process does not read changes, so it needs to remember none.
-    if (this.#position !== undefined)
-      this.#own.set(sessionId, Math.max(seq, this.#own.get(sessionId) ?? 0))
+    if (this.#position !== undefined) this.#own.record(sessionId, seq)
     this.#announce ??= setTimeout(() => {
       this.#announce = undefined
       void this.#notify()
@@ -69,7 +86,7 @@ export class ChangeFeed implements AsyncDisposable {
    * Returns the changes of others since the last call. The first call starts at the present and
    * begins to listen. Calls run one after another, so that each change is in one result only.
    */
-  next(): Promise<readonly Change[]> {
+  next(): Promise<readonly ChangeNotification[]> {
     const found = this.#last.then(() => this.#read())
     this.#last = found.catch(() => undefined)
     return found
@@ -85,15 +102,31 @@ export class ChangeFeed implements AsyncDisposable {
     await this.#listening?.end().catch(() => undefined)
   }
 
-  async #read(): Promise<readonly Change[]> {
-    const connection = await this.#connections.take()
-    let found: readonly Row[] = []
-    let snapshot: Row | undefined
+  async #read(): Promise<readonly ChangeNotification[]> {
+    this.#own.beginRead()
+    let succeeded = false
     try {
-      // One snapshot for both statements: what it does not contain is found by the next call.
+      const found = await this.#readOthers()
+      succeeded = true
+      return found
+    } finally {
+      this.#own.endRead(succeeded)
+    }
+  }
+
+  async #readOthers(): Promise<readonly ChangeNotification[]> {
+    const connection = await this.#connections.take()
+    let snapshot: Row | undefined
+    let found: readonly ChangeNotification[]
+    try {
+      // One snapshot for all statements: what it does not contain is found by the next call.
       connection.sendAhead({ text: 'begin isolation level repeatable read, read only', values: [] })
-      if (this.#position !== undefined) found = await newerThan(connection, this.#position)
-      ;[snapshot] = (await connection.run({ text: SNAPSHOT, values: [] })) as readonly Row[]
+      const [newer, [position]] = await Promise.all([
+        this.#position === undefined ? [] : newerThan(connection, this.#position),
+        connection.run({ text: SNAPSHOT, values: [] }) as Promise<readonly Row[]>,
+      ])
+      found = await this.#changesOf(connection, this.#unlessOwn(newer))
+      snapshot = position
       connection.sendAhead({ text: 'commit', values: [] })
       connection.release()
     } catch (failure) {
@@ -103,21 +136,49 @@ export class ChangeFeed implements AsyncDisposable {
     const isFirst = this.#position === undefined
     this.#position = positionOf(String(snapshot?.snapshot))
     if (isFirst) void this.#listen()
-    return found.flatMap((row) => this.#unlessOwn(row))
+    return found
   }
 
-  #unlessOwn(row: Row): readonly Change[] {
-    const [sessionId, seq] = [row.session_id as SessionId, Number(row.seq)]
-    const own = this.#own.get(sessionId) ?? 0
-    if (own <= seq) this.#own.delete(sessionId)
-    return own >= seq ? [] : [{ sessionId, seq }]
+  /** The events of other nodes, by session. */
+  #unlessOwn(rows: readonly Row[]): Iterable<Newer> {
+    const found = new Map<SessionId, Newer>()
+    for (const row of rows) {
+      const sessionId = row.session_id as SessionId
+      const event = eventFromRow(row)
+      // A change of this node after one of another node makes its watchers read both.
+      if (this.#own.has(sessionId, event.seq)) continue
+      const known = found.get(sessionId)
+      if (known === undefined)
+        found.set(sessionId, { sessionId, key: Number(row.session_key), events: [event] })
+      else known.events.push(event)
+    }
+    return found.values()
+  }
+
+  /** Reads the watched ones of the sessions, which their watchers would otherwise do one by one. */
+  async #changesOf(
+    connection: Connection,
+    newer: Iterable<Newer>,
+  ): Promise<readonly ChangeNotification[]> {
+    const changes = [...newer]
+    const keys = changes
+      .filter(({ sessionId }) => this.#bus.isWatched(sessionId))
+      .map(({ key }) => key)
+    const rows = keys.length === 0 ? [] : await rowsOf(connection, keys)
+    const sessions = new Map(rows.map((row) => [row.id as SessionId, row]))
+    return changes.map(({ sessionId, events }) => {
+      const seq = events.at(-1)?.seq ?? 0
+      const row = sessions.get(sessionId)
+      if (row === undefined) return { sessionId, seq }
+      return { sessionId, seq, change: { session: sessionFromRow(row), events } }
+    })
   }
 
   async #notify(): Promise<void> {
     try {
       const connection = await this.#connections.take()
       try {
-        await connection.run({ text: `select pg_notify('${CHANNEL}', '')`, values: [] })
+        await connection.run({ text: NOTIFY, values: [this.#name] })
       } finally {
         connection.release()
       }
@@ -130,7 +191,8 @@ export class ChangeFeed implements AsyncDisposable {
     if (this.#closed) return
     try {
       this.#listening = await this.#connections.listen(CHANNEL, {
-        onNotification: () => void this.#publishNext(),
+        // A notification of this node leads to nothing that it has not published.
+        onNotification: (sender) => void (sender !== this.#name && this.#publishNext()),
         onEnd: () => this.#listenLater(),
       })
       if (this.#closed) await this.#listening.end()
@@ -152,7 +214,7 @@ export class ChangeFeed implements AsyncDisposable {
     await this.#last
     this.#willPublish = false
     try {
-      for (const change of await this.next()) this.#publish(change)
+      for (const change of await this.next()) this.#bus.publish(change)
     } catch {
       // The next scheduled read finds the changes.
     }
@@ -166,6 +228,11 @@ async function newerThan(
   // An array in PostgreSQL's own spelling.
   const values = [xmax, `{${inProgress.join(',')}}`]
   return (await connection.run({ text: NEWER, values })) as readonly Row[]
+}
+
+async function rowsOf(connection: Connection, keys: readonly number[]): Promise<readonly Row[]> {
+  const values = [`{${keys.join(',')}}`]
+  return (await connection.run({ text: SESSIONS, values })) as readonly Row[]
 }
 
 /** Parses `xmin:xmax:xip,xip,…`. */

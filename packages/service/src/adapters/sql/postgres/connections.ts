@@ -182,7 +182,10 @@ export class Connections implements AsyncDisposable {
   /** Opens a connection of its own that listens to a channel. */
   async listen(
     channel: string,
-    { onNotification, onEnd }: { onNotification: () => void; onEnd: () => void },
+    {
+      onNotification,
+      onEnd,
+    }: { onNotification: (payload: string | undefined) => void; onEnd: () => void },
   ): Promise<{ end(): Promise<void> }> {
     const { default: pg } = await import('pg')
     const client = new pg.Client({
@@ -190,7 +193,7 @@ export class Connections implements AsyncDisposable {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     })
     client.on('error', () => undefined)
-    client.on('notification', onNotification)
+    client.on('notification', ({ payload }) => onNotification(payload))
     await client.connect()
     client.on('end', onEnd)
     await client.query(`listen ${channel}`)

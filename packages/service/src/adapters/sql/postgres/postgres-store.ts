@@ -78,7 +78,7 @@ export class PostgresStore implements Store {
     this.#bus = bus
     this.messages = postgresMessages(connections)
     this.#meter = meter
-    this.#feed = new ChangeFeed(connections, (change) => bus.publish(change))
+    this.#feed = new ChangeFeed(connections, bus)
     this.#maxGroups = Math.max(1, Math.floor(connections.settings.poolSize / 2))
     this.#reading = sqlTables({
       notify: () => {
@@ -210,7 +210,7 @@ export class PostgresStore implements Store {
     for (let at = 0; at < group.length; at++) group[at]?.resolve(values[at])
     for (const notification of notifications) {
       const { change } = notification
-      if (change !== undefined) this.#meter.happened(change.event, change.session)
+      if (change !== undefined) this.#meter.happened(change.events[0], change.session)
       this.#feed.committed(notification)
       this.#bus.publish(notification)
     }

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { localBus } from '../../../../src/adapters/bus/local-bus.ts'
+import { MOVES } from '../../../../src/domain/transitions.ts'
+import type { Session } from '../../../../src/domain/session.ts'
+import { noMeter } from '../../../../src/ports/meter.ts'
+import type { ChangeNotification } from '../../../../src/ports/bus.ts'
+import type { Store } from '../../../../src/ports/store.ts'
+import { postgresDatabase } from '../../../harness/test-database.ts'
+import { newSession, NOW } from '../table-operations.ts'
+
+const database = await postgresDatabase()
+const bus = localBus()
+const open = async (on = localBus()) => (await database.openStore(NOW))({ bus: on, meter: noMeter })
+const [writer, watcher] = [await open(), await open(bus)]
+after(async () => {
+  for (const store of [writer, watcher]) await store[Symbol.asyncDispose]()
+  await database.drop()
+})
+
+let sessions = 0
+async function newStoredSession(): Promise<Session> {
+  const session = newSession(writer.newSessionId(NOW, new Uint8Array(16).fill(sessions++)))
+  await writer.write((tables) => tables.sessions.create(session))
+  return session
+}
+
+const hint = async (store: Store, from: Session, to: 'scanned' | 'evaluating') =>
+  (await store.write((tables) => tables.sessions.hint(from, to, NOW))) as Session
+
+/** What the watching node learns of the session until it knows the event. */
+function watch({ id }: Session) {
+  const notified: ChangeNotification[] = []
+  let known = Promise.withResolvers<void>()
+  const end = bus.subscribe(id, (notification) => {
+    notified.push(notification)
+    known.resolve()
+  })
+  const until = async (seq: number) => {
+    while ((notified.at(-1)?.seq ?? 0) < seq) {
+      await known.promise
+      known = Promise.withResolvers()
+    }
+    end()
+    return notified
+  }
+  return { until }
+}
+
+test('a notification of another node’s changes contains a watched session and each of its events once', async () => {
+  await watcher.externalChanges()
+  const session = await newStoredSession()
+  await watcher.externalChanges()
+  const watching = watch(session)
+  const evaluating = await hint(writer, await hint(writer, session, 'scanned'), 'evaluating')
+  const killed = await writer.write((tables) =>
+    tables.sessions.move(evaluating, MOVES.kill, { now: NOW }),
+  )
+  const notified = await watching.until(4)
+  assert.deepEqual(
+    notified.flatMap(({ change }) => change?.events.map(({ seq, state }) => [seq, state])),
+    [
+      [2, 'pending'],
+      [3, 'pending'],
+      [4, 'killed'],
+    ],
+  )
+  assert.deepEqual(notified.at(-1)?.change?.session, killed)
+  for (const { seq, change } of notified) {
+    assert.equal(change?.session.seq, seq)
+    assert.equal(change.events.at(-1)?.seq, seq)
+  }
+})
+
+test('a notification contains the changes of another node after those of this node, and not these', async () => {
+  const session = await newStoredSession()
+  const watching = watch(session)
+  const scanned = await hint(watcher, session, 'scanned')
+  await hint(writer, scanned, 'evaluating')
+  const ofOther = (await watching.until(3)).at(-1)?.change
+  assert.deepEqual(
+    [ofOther?.session.hint, ofOther?.events.map(({ seq }) => seq)],
+    ['evaluating', [3]],
+  )
+})
+
+test('a session without watchers is named and not read', async () => {
+  const apart = await open()
+  await apart.externalChanges()
+  const session = await newStoredSession()
+  const found: ChangeNotification[] = []
+  while (found.length === 0) found.push(...(await apart.externalChanges()))
+  assert.deepEqual(found, [{ sessionId: session.id, seq: 1 }])
+  await apart[Symbol.asyncDispose]()
+})
