@@ -85,6 +85,16 @@ test('the pods meet the restricted pod security standard and write to their volu
   assert.equal(labels['pod-security.kubernetes.io/enforce'], 'restricted')
 })
 
+test('no probe restarts a pod because the database is unavailable or a migration is long', () => {
+  const [startup, readiness, liveness] = ['startup', 'readiness', 'liveness'].map(
+    (name) => container[`${name}Probe`],
+  )
+  assert.equal(readiness.httpGet.path, '/health/ready')
+  for (const probe of [startup, liveness]) assert.equal(probe.httpGet.path, '/health/alive')
+  // The service listens once it has migrated.
+  assert.ok(startup.periodSeconds * startup.failureThreshold >= 600)
+})
+
 test('a rolling upgrade never removes a ready node first, and every selector finds the pods', () => {
   assert.deepEqual(deployment.spec.strategy.rollingUpdate, { maxSurge: 1, maxUnavailable: 0 })
   assert.equal(deployment.spec.replicas, 3)

@@ -45,6 +45,14 @@ test('the unit leaves the drain its time and lets the service open enough connec
   assert.doesNotMatch(unit, /^MemoryDenyWriteExecute=/m)
 })
 
+test('systemd starts the service again for as long as the cause of its failures lasts', () => {
+  const unit = readFileSync(UNIT, 'utf8')
+  assert.match(unit, /^Restart=on-failure$/m)
+  assert.match(unit, /^StartLimitIntervalSec=0$/m)
+  assert.match(unit, /^RestartPreventExitStatus=2$/m)
+  assert.doesNotMatch(unit, /^StartLimitBurst=/m)
+})
+
 test('the settings of the compose file are valid for the service, which it isolates', () => {
   const { services, networks } = parse(readFileSync(join(ROOT, 'deploy/compose.yaml'), 'utf8'))
   const { bonded, postgres } = services
