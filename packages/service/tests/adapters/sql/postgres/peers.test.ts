@@ -126,6 +126,30 @@ test('old messages are deleted, and an exchange that was repeated counts once', 
   await runSql(database.url, `delete from node_message where text in ('x', 'y')`)
 })
 
+test('messages that no node writes are ignored, and stop no exchange', async () => {
+  const id = (first: number) => `${first}0000000-0000-4000-8000-000000000000`
+  await runSql(
+    database.url,
+    `insert into node_message (node, number, text, sent_at) values
+       ('a,b{}"', 1, 'poison', now()), ('', 1, 'poison', now()), ('null', 1, 'poison', now()),
+       ('${id(1)}', 9223372036854775807, 'poison', now()), ('${id(2)}', -1, 'poison', now()),
+       ('${id(3)}', 1, repeat('poison', 1000000), now()),
+       ('${id(4)}', 1, 'poison', now() + interval '1 year')`,
+  )
+  const open = await database.openStore(clock.now())
+  await using reader = open({ bus: a.service.bus, meter: noMeter })
+  for (const number of [1, 2, 3]) {
+    const received = await reader.messages?.exchange({ number, text: 'y' })
+    assert.deepEqual(received?.filter(({ text }) => text.startsWith('poison')), [])
+  }
+  const [left] = await runSql(
+    database.url,
+    'select count(*) as n from node_message where sent_at > now()',
+  )
+  assert.equal(Number(left?.n), 0, 'a message of the future does not stay until its time comes')
+  await runSql(database.url, `delete from node_message where text like 'poison%' or text = 'y'`)
+})
+
 test('connections of a network count on all nodes, and the idle ones beyond the cap close', async () => {
   const onA = Array.from({ length: NETWORK }, () => clientOf(a))
   assert.deepEqual(
