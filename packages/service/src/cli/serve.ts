@@ -179,9 +179,13 @@ async function openFigures(address: {
   }
 }
 
+/** A process manager kills the process after 25 s or more. */
+const ENDS_WITHIN_MS = 24_500
+
 /**
  * Shuts down on the first SIGTERM or SIGINT; a second one ends the process at once. On a terminal
- * it prints that it waits, because open requests are completed first.
+ * it prints that it waits, because open requests are completed first. The process ends in time even
+ * if a part hangs, such as a connection to a database that does not answer.
  */
 export function closeOnSignal(
   { json }: Pick<Options, 'json'>,
@@ -192,6 +196,12 @@ export function closeOnSignal(
   const close = () => {
     say('\nStopping: completing open requests. Press Ctrl+C again to stop at once.\n')
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
+    setTimeout(() => {
+      process.stderr.write(
+        'error: the shutdown takes too long. Requests in progress were ended. Everything that the service acknowledged is stored.\n',
+      )
+      process.exit(1)
+    }, ENDS_WITHIN_MS)
     Promise.all(running.map((part) => part[Symbol.asyncDispose]())).then(
       () => {
         say('Stopped.\n')

@@ -42,6 +42,8 @@ export class OtlpExporter implements AsyncDisposable {
   #queue: OtlpSpan[] = []
   #sending: Promise<void> | undefined
   #failed = false
+  /** No batch begins after this time, in milliseconds of the process. */
+  #endsAtMs = Number.POSITIVE_INFINITY
 
   constructor(target: ExportTarget) {
     this.#target = target
@@ -63,13 +65,15 @@ export class OtlpExporter implements AsyncDisposable {
     return this.#sending
   }
 
+  /** Sends what is queued, but begins no batch after 5 s: a shutdown waits for it. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
+    this.#endsAtMs = performance.now() + TIMEOUT_MS
     await this.flush()
   }
 
   async #sendAll(): Promise<void> {
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 && performance.now() < this.#endsAtMs) {
       const batch = this.#queue.slice(0, BATCH)
       this.#queue = this.#queue.slice(BATCH)
       try {

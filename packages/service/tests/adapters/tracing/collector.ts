@@ -16,6 +16,8 @@ export interface Collector extends AsyncDisposable {
   readonly received: { readonly body: string; readonly authorization: string | undefined }[]
   /** The status of the next answers. */
   answer: number
+  /** Called before each answer. */
+  beforeAnswer: () => Promise<void>
 }
 
 export async function collector(): Promise<Collector> {
@@ -23,7 +25,8 @@ export async function collector(): Promise<Collector> {
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => (body += String(chunk)))
-    request.on('end', () => {
+    request.on('end', async () => {
+      await running.beforeAnswer()
       const accepts =
         request.method === 'POST' &&
         request.url === '/v1/traces' &&
@@ -42,6 +45,7 @@ export async function collector(): Promise<Collector> {
         .flatMap(({ body }) => (JSON.parse(body) as Export).resourceSpans)
         .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
     answer: 200,
+    beforeAnswer: () => Promise.resolve(),
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close')
       server.close().closeAllConnections()

@@ -173,3 +173,23 @@ test('a collector that fails costs spans and one report, never a request', async
   await h.create()
   assert.ok((await exported()).length > before, 'it accepts spans again')
 })
+
+test('the end of the exporter begins no batch after 5 s, however slowly the collector accepts them', async (t) => {
+  await using slow = await collector()
+  await h.create()
+  const [span] = await exported()
+  assert.ok(span)
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  slow.beforeAnswer = () => Promise.resolve(void (nowMs += 4_500))
+  const ending = new OtlpExporter({
+    endpoint: slow.endpoint,
+    headers: {},
+    version: '1',
+    resource: [],
+    onFailure: () => undefined,
+  })
+  for (let count = 0; count < 4_096; count++) ending.add(span)
+  await ending[Symbol.asyncDispose]()
+  assert.equal(nowMs, 2 * 4_500)
+})
