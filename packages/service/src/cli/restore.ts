@@ -125,7 +125,8 @@ async function restoreFile({
   config,
   options,
 }: Restoring): Promise<{ killed: number; replaced: string | undefined }> {
-  const copy = `${config.databaseFile}.restoring-${process.pid}`
+  const copy = `${config.databaseFile}${COPY_SUFFIX}`
+  removeCopy(config.databaseFile)
   try {
     await extractPayload(file, manifest, copy)
     verifyCopy(copy)
@@ -138,6 +139,15 @@ async function restoreFile({
     }
     return { killed, replaced: installCopy(copy, config.databaseFile, systemClock.now()) }
   } finally {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
+    removeCopy(config.databaseFile)
   }
+}
+
+/** The lock of the database covers the copy, so that one name is enough. */
+const COPY_SUFFIX = '.restoring'
+
+/** Also what an interrupted restore has left. */
+function removeCopy(databaseFile: string): void {
+  for (const suffix of ['', '-wal', '-shm'])
+    rmSync(`${databaseFile}${COPY_SUFFIX}${suffix}`, { force: true })
 }

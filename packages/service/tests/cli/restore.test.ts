@@ -89,6 +89,15 @@ test('refuses an existing database, and with --replace leaves it beside the rest
   assert.deepEqual(left, [])
 })
 
+test('deletes what an interrupted restore has left, which is a whole copy of the database', () => {
+  using target = elsewhere()
+  for (const suffix of ['', '-wal', '-shm'])
+    writeFileSync(`${target.databaseFile}.restoring${suffix}`, 'half a copy')
+  target.json('restore', backup)
+  const left = readdirSync(target.folder).filter((name) => name.includes('restoring'))
+  assert.deepEqual(left, [])
+})
+
 test('replaces a database that is damaged', () => {
   using target = elsewhere()
   writeFileSync(target.databaseFile, 'no database at all')
@@ -96,7 +105,7 @@ test('replaces a database that is damaged', () => {
   const { replaced } = target.json('restore', backup, '--replace') as { replaced: string }
   assert.ok(existsSync(replaced))
   assert.ok(!existsSync(`${target.databaseFile}-wal`))
-  assert.equal(target.run('doctor').status, 0)
+  assert.equal(target.run('doctor', '--port', '0').status, 0)
 })
 
 test('refuses a log without its database, which a new database would adopt', () => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   appendFileSync,
   closeSync,
@@ -39,7 +39,9 @@ export async function writeBackup(
   if (active === undefined) throw new RangeError('a backup needs a root key for its seal')
   if (existsSync(file))
     throw new BackupError(`${file} exists. Name a new file, or delete this one first.`)
-  const draft = `${file}.part-${process.pid}`
+  // Not the process id, which is the same in every run of a container: a run that was killed would
+  // make the next one fail.
+  const draft = `${file}.part-${randomUUID()}`
   try {
     // Only the owner may read the file. It is created before another program writes to it.
     closeSync(openSync(draft, 'wx', 0o600))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -103,5 +103,17 @@ test('does not overwrite a file, and leaves nothing behind when the copy fails',
     () => Promise.reject(new Error('the disk failed')),
   )
   await assert.rejects(failed, /the disk failed/)
-  for (const left of [failing, `${failing}.part-${process.pid}`]) assert.ok(!existsSync(left))
+  const left = readdirSync(folder).filter((name) => join(folder, name).startsWith(failing))
+  assert.deepEqual(left, [])
+})
+
+test('writes a file although a backup of the same process id was interrupted', async () => {
+  const file = newFile()
+  // In a container, each run has the process id 1.
+  writeFileSync(`${file}.part-${process.pid}`, 'half a copy')
+  await writeBackup(file, { store: 'sqlite', now: 0, version: '1.2.3', rootKeys: [K1] }, (draft) => {
+    writeFileSync(draft, PAYLOAD)
+    return 13
+  })
+  assert.equal(readManifest(file, [K1]).bytes, PAYLOAD.length)
 })
