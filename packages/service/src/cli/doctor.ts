@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { createServer, isIPv6 } from 'node:net'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '../adapters/clock/system-clock.ts'
@@ -120,30 +120,45 @@ async function checkPassportTrust({ cscaDir }: Config): Promise<string> {
   return `${cscaDir} is readable.`
 }
 
-/** Queries the service that runs on this database; without one, its port must be free. */
+/** Queries the service that runs on this machine; without one, its port must be free. */
 async function checkService(config: Config): Promise<string> {
-  const { host, port } = config
-  if (isServed(config)) {
-    const answer = await fetch(`http://${host}:${port}/health/ready`, {
-      signal: AbortSignal.timeout(READINESS_TIMEOUT_MS),
-    }).catch(() => undefined)
-    if (answer === undefined)
-      throw new OperatorError(
-        `A service runs on this database but does not answer on ${host}:${port}. Run bonded doctor with the settings of that service.`,
-      )
-    if (!answer.ok)
-      throw new OperatorError(
-        `The service on ${host}:${port} runs but is not ready: ${await answer.text()}`,
-      )
-    return `The service on ${host}:${port} is ready.`
-  }
+  const { host, port, postgres } = config
+  // No lock tells which nodes run on PostgreSQL, so the port does.
+  const mayRun = postgres !== undefined || isServed(config)
+  const readiness = mayRun ? await readReadiness(config) : undefined
+  if (readiness?.isReady === true) return `The service on ${host}:${port} is ready.`
+  if (readiness !== undefined)
+    throw new OperatorError(
+      `The service on ${host}:${port} runs but is not ready: ${readiness.text}`,
+    )
+  if (mayRun && postgres === undefined)
+    throw new OperatorError(
+      `A service runs on this database but does not answer on ${host}:${port}. Run bonded doctor with the settings of that service.`,
+    )
   await listenOnce(host, port)
   return `No service is running. ${host}:${port} is free.`
 }
 
-function isServed({ databaseFile, postgres }: Config): boolean {
-  // No lock tells which nodes run on PostgreSQL.
-  if (postgres !== undefined) return false
+/** Returns undefined if no service answers. Another program can have the port. */
+async function readReadiness({
+  host,
+  port,
+}: Config): Promise<{ readonly isReady: boolean; readonly text: string } | undefined> {
+  const isAnyAddress = host === '0.0.0.0' || host === '::'
+  const reached = isAnyAddress ? '127.0.0.1' : isIPv6(host) ? `[${host}]` : host
+  try {
+    const answer = await fetch(`http://${reached}:${port}/health/ready`, {
+      signal: AbortSignal.timeout(READINESS_TIMEOUT_MS),
+    })
+    const text = await answer.text()
+    const isService = answer.headers.has('x-request-id')
+    return isService ? { isReady: answer.ok, text } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isServed({ databaseFile }: Config): boolean {
   // Taking the lock creates its file, so it is tried only where a service has created it.
   if (!existsSync(`${databaseFile}.lock`)) return false
   try {

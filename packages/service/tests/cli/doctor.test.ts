@@ -29,12 +29,14 @@ test('finds no problem before the first start, and creates no file', () => {
 test('reports that a running service is ready', async () => {
   using here = machine()
   await using service = await here.serve()
-  const report: Report = await here.jsonMeanwhile('doctor', '--port', new URL(service.origin).port)
+  const { port } = new URL(service.origin)
+  // The address of all interfaces is one to listen on, and not one to connect to.
+  const report: Report = await here.jsonMeanwhile('doctor', '--port', port, '--host', '::')
   assert.deepEqual([report.ok, about(report, 'service')?.ok], [true, true])
   assert.match(about(report, 'service')?.says ?? '', /is ready/)
   assert.match(about(report, 'database')?.says ?? '', /The schema is current/)
   await service.stop('SIGTERM')
-  const after: Report = here.json('doctor', '--port', new URL(service.origin).port)
+  const after: Report = here.json('doctor', '--port', port)
   assert.match(about(after, 'service')?.says ?? '', /No service is running/)
 })
 

@@ -34,6 +34,8 @@ test('commands work on PostgreSQL, and a running node applies a revoked key', as
   const first = await create()
   const { id } = (await first.json()) as { id: string }
   assert.equal(first.status, 201)
+  const { ok } = await m.jsonMeanwhile('doctor', '--port', new URL(service.origin).port)
+  assert.equal(ok, true, 'the node that has the port is no problem')
 
   const killed = await m.jsonMeanwhile('session', 'kill', id)
   assert.equal(killed.ended_reason, 'killed_by_operator')
