@@ -42,7 +42,8 @@ function settingOfPort(port: string): string {
 }
 
 function explainFile({ code, path, message }: SystemFailure): string | undefined {
-  const where = path ?? message
+  // A failure of an open file has no path.
+  const where = path ?? `A file of this command (${message})`
   const elsewhere =
     'Set BONDED_DATA_DIR (and BONDED_DATABASE_URL, if you use it) to another location.'
   switch (code) {
@@ -54,7 +55,9 @@ function explainFile({ code, path, message }: SystemFailure): string | undefined
       return `${where} does not exist. Check the path, and create its folder first if the command writes to it.`
     case 'ENOSPC':
     case 'EDQUOT':
-      return `The disk that holds ${where} is full. Free some space on it, and try again.`
+      return path === undefined
+        ? `A disk is full (${message}). Free some space on it, and try again.`
+        : `The disk that holds ${path} is full. Free some space on it, and try again.`
     case 'EISDIR':
     case 'ENOTDIR':
     case 'EEXIST':

@@ -86,6 +86,11 @@ export async function extractPayload(
         await copy.writeFile(chunk as Buffer)
       }
     await copy.sync()
+  } catch (failure) {
+    // A failure of an open file names no path, and the operator has to know which disk is full.
+    if (failure instanceof Error && 'syscall' in failure && !('path' in failure))
+      Object.assign(failure, { path: target })
+    throw failure
   } finally {
     await copy.close()
   }

@@ -75,7 +75,9 @@ export function readManifest(file: string, rootKeys: readonly RootKey[]): Manife
 function readFooter(file: string): { text: Buffer; mac: Buffer; payloadBytes: number } {
   const opened = openSync(file, 'r')
   try {
-    const { size } = fstatSync(opened)
+    const found = fstatSync(opened)
+    if (!found.isFile()) throw notABackup(file)
+    const { size } = found
     const read = (bytes: number, end: number): Buffer => {
       const start = end - bytes
       const buffer = Buffer.alloc(bytes)

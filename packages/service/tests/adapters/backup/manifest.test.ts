@@ -79,6 +79,11 @@ test('rejects a backup file that was cut off at any byte or continued', async ()
   assert.throws(() => readManifest(file, [K1]), /not a complete backup/)
 })
 
+test('rejects a folder and a device in the place of a backup file', () => {
+  for (const file of [folder, '/dev/zero'])
+    assert.throws(() => readManifest(file, [K1]), /is not a complete backup/)
+})
+
 test('names the root key that is missing, and tells it from one with other bytes', async () => {
   const file = await backup([K2])
   assert.throws(
