@@ -14,7 +14,7 @@ import {
 import { DEVICE_TOKEN_TTL_DAYS } from './domain/lifetimes.ts'
 import { type Limits, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseAddresses, parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
-import { readDatabaseConfig } from './database-config.ts'
+import { passwordOnCommandLine, readDatabaseConfig } from './database-config.ts'
 import { parseCarriers } from './carriers-file.ts'
 import type { AppLinks } from './operations/service.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
@@ -150,6 +150,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
   if (namedCscaDir !== undefined && !existsSync(namedCscaDir)) wrong('BONDED_CSCA_DIR')
   const cscaDir = namedCscaDir ?? `${dataDir}/csca`
   const { databaseFile, postgres } = readDatabaseConfig({ dataDir, given, wrong })
+  mistakes.push(...passwordOnCommandLine(flags.BONDED_DATABASE_URL))
   const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'
   if (!/^[a-z][a-z0-9+.-]*$/.test(appScheme)) wrong('BONDED_APP_SCHEME')
   const qrContent = QR_CONTENTS.find(

@@ -63,3 +63,17 @@ export function readDatabaseConfig(of: {
     postgres: { address, poolSize, statementTimeoutMs, lockTimeoutMs, prepared: prepared === 'on' },
   }
 }
+
+/** Returns the mistake of a flag `--database-url` that contains a password, if it does. */
+export function passwordOnCommandLine(
+  flag: string | undefined,
+): readonly { readonly setting: string; readonly value: string; readonly expected: string }[] {
+  if (flag === undefined || parseDatabaseUrl(flag)?.password === undefined) return []
+  return [
+    {
+      setting: '--database-url',
+      value: 'contains a password, which other accounts of this machine can read',
+      expected: 'no password. Set BONDED_DATABASE_URL in the environment, or PGPASSWORD',
+    },
+  ]
+}

@@ -30,6 +30,18 @@ test('prefers a flag to the environment, and the environment to the file', () =>
   assert.deepEqual([config.port, config.host, config.appScheme], [1003, '::1', 'acme'])
 })
 
+test('rejects a password on the command line, which other accounts can read', () => {
+  const flag = (BONDED_DATABASE_URL: string) => readConfig({}, { BONDED_DATABASE_URL })
+  assert.throws(
+    () => flag('postgres://bonded:hunter2@127.0.0.1/bonded'),
+    (failure) =>
+      failure instanceof ConfigError &&
+      /--database-url: contains a password/.test(failure.message) &&
+      !failure.message.includes('hunter2'),
+  )
+  assert.equal(flag('postgres://bonded@127.0.0.1/bonded').postgres?.address.user, 'bonded')
+})
+
 test('reports all mistakes at once, each with its setting, its value and what was expected', () => {
   assert.throws(
     () =>
