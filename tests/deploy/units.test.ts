@@ -55,7 +55,7 @@ test('systemd starts the service again for as long as the cause of its failures 
 
 test('the settings of the compose file are valid for the service, which it isolates', () => {
   const { services, networks } = parse(readFileSync(join(ROOT, 'deploy/compose.yaml'), 'utf8'))
-  const { bonded, postgres } = services
+  const { bonded, postgres, tools } = services
   const given: Record<string, string> = {
     BONDED_PUBLIC_ORIGIN: 'https://bond.example.com',
     BONDED_ROOT_KEYS: ROOT_KEY,
@@ -76,9 +76,17 @@ test('the settings of the compose file are valid for the service, which it isola
     [bonded.user, bonded.read_only, bonded.cap_drop, bonded.security_opt, bonded.stop_grace_period],
     ['65532:65532', true, ['ALL'], ['no-new-privileges:true'], '30s'],
   )
+  assert.deepEqual(
+    [tools.user, tools.read_only, tools.cap_drop, tools.security_opt, tools.networks],
+    ['65532:65532', true, ['ALL'], ['no-new-privileges:true'], ['database']],
+  )
+  assert.deepEqual(tools.profiles, ['tools'], 'it runs on demand only')
+  for (const name of ['BONDED_ROOT_KEYS', 'BONDED_DATABASE_URL'])
+    assert.equal(tools.environment[name], bonded.environment[name])
   assert.deepEqual(postgres.networks, ['database'])
   assert.equal(networks.database.internal, true)
   assert.equal(postgres.ports, undefined, 'the database is not published')
+  assert.equal(postgres.environment.POSTGRES_USER, undefined, 'the service is no superuser')
   for (const port of bonded.ports as readonly string[]) assert.match(port, /^127\.0\.0\.1:/)
   const example = readFileSync(join(ROOT, 'deploy/compose.env.example'), 'utf8')
   assert.match(readFileSync(join(ROOT, '.gitignore'), 'utf8'), /^\.env$/m)

@@ -18,5 +18,8 @@ test('ends the process within 25 s of SIGTERM, although a part does not end', (t
   assert.deepEqual(exits, [])
   t.mock.timers.tick(4_999)
   assert.deepEqual(exits, [1])
-  assert.match(written.join(''), /^error: .*Everything that the service acknowledged is stored\.\n$/)
+  assert.match(
+    written.join(''),
+    /^error: .*Everything that the service acknowledged is stored\.\n$/,
+  )
 })

@@ -116,9 +116,13 @@ test('writes a file although a backup of the same process id was interrupted', a
   const file = newFile()
   // In a container, each run has the process id 1.
   writeFileSync(`${file}.part-${process.pid}`, 'half a copy')
-  await writeBackup(file, { store: 'sqlite', now: 0, version: '1.2.3', rootKeys: [K1] }, (draft) => {
-    writeFileSync(draft, PAYLOAD)
-    return 13
-  })
+  await writeBackup(
+    file,
+    { store: 'sqlite', now: 0, version: '1.2.3', rootKeys: [K1] },
+    (draft) => {
+      writeFileSync(draft, PAYLOAD)
+      return 13
+    },
+  )
   assert.equal(readManifest(file, [K1]).bytes, PAYLOAD.length)
 })

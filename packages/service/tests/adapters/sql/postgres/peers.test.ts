@@ -140,7 +140,10 @@ test('messages that no node writes are ignored, and stop no exchange', async () 
   await using reader = open({ bus: a.service.bus, meter: noMeter })
   for (const number of [1, 2, 3]) {
     const received = await reader.messages?.exchange({ number, text: 'y' })
-    assert.deepEqual(received?.filter(({ text }) => text.startsWith('poison')), [])
+    assert.deepEqual(
+      received?.filter(({ text }) => text.startsWith('poison')),
+      [],
+    )
   }
   const [left] = await runSql(
     database.url,
