@@ -72,7 +72,14 @@ test('the image has the Node of the tests', () => {
 
 test('no secret, database, or installed package enters the build', () => {
   const ignored = readFileSync(join(ROOT, 'deploy/Dockerfile.dockerignore'), 'utf8').split('\n')
-  for (const pattern of ['.git', '**/node_modules', '**/.bonded', '**/root.key', '**/.env*', 'deploy/backups'])
+  for (const pattern of [
+    '.git',
+    '**/node_modules',
+    '**/.bonded',
+    '**/root.key',
+    '**/.env*',
+    'deploy/backups',
+  ])
     assert.ok(ignored.includes(pattern), pattern)
 })
 

@@ -79,7 +79,7 @@ test('rejects a backup file that was cut off at any byte or continued', async ()
   assert.throws(() => readManifest(file, [K1]), /not a complete backup/)
 })
 
-test('rejects a folder and a device in the place of a backup file', () => {
+test('rejects a folder and a device as a backup file', () => {
   for (const file of [folder, '/dev/zero'])
     assert.throws(() => readManifest(file, [K1]), /is not a complete backup/)
 })
