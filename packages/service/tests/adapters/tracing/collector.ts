@@ -17,7 +17,7 @@ export interface Collector extends AsyncDisposable {
   /** The status of the next answers. */
   answer: number
   /** Called before each answer. */
-  beforeAnswer: () => Promise<void>
+  beforeAnswer: () => void
 }
 
 export async function collector(): Promise<Collector> {
@@ -25,8 +25,8 @@ export async function collector(): Promise<Collector> {
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => (body += String(chunk)))
-    request.on('end', async () => {
-      await running.beforeAnswer()
+    request.on('end', () => {
+      running.beforeAnswer()
       const accepts =
         request.method === 'POST' &&
         request.url === '/v1/traces' &&
@@ -45,7 +45,7 @@ export async function collector(): Promise<Collector> {
         .flatMap(({ body }) => (JSON.parse(body) as Export).resourceSpans)
         .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
     answer: 200,
-    beforeAnswer: () => Promise.resolve(),
+    beforeAnswer: () => undefined,
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close')
       server.close().closeAllConnections()
