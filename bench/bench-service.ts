@@ -53,9 +53,12 @@ export interface BenchService {
   }
 }
 
+/** Connections that only backends can have. */
+export const RESERVED_CONNECTIONS = 100
 const MANY_CONNECTIONS: ConnectionLimits = {
   ...DEFAULT_CONNECTION_LIMITS,
   total: 100_000,
+  reserve: RESERVED_CONNECTIONS,
   network: 100_000,
 }
 const NEVER_REJECTED: Limits = {

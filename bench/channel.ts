@@ -1,3 +1,4 @@
+import { RESERVED_CONNECTIONS } from './bench-service.ts'
 import { connectionsThatFilesAllow } from '../packages/service/src/open-files.ts'
 import { printFanOut, measureFanOut } from './channel/fan-out.ts'
 import { type Idle, measureIdle } from './channel/idle.ts'
@@ -19,6 +20,8 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 /** The memory of thousands of channels differs little between two processes. */
 const IDLE_ROUNDS = Number(process.env.BENCH_IDLE_ROUNDS ?? 1)
 const BYTES_A_KIB = 1_024
+/** Those that the service reserves for backends, and those of the load processes. */
+const OTHER_CONNECTIONS = RESERVED_CONNECTIONS + 100
 const asJson = process.argv.includes('--json')
 
 interface Both<T> {
@@ -33,8 +36,8 @@ if (process.argv.includes('--nodes')) {
 } else await measureOneProcess()
 
 async function measureOneProcess(): Promise<void> {
-  // A process of the system may have fewer files.
-  const channels = Math.min(CHANNELS, connectionsThatFilesAllow() ?? CHANNELS)
+  const connections = connectionsThatFilesAllow() ?? Number.POSITIVE_INFINITY
+  const channels = Math.min(CHANNELS, connections - OTHER_CONNECTIONS)
   const { sizes, bonds } = await bondRounds()
   const idle: Both<Idle>[] = []
   for (let round = 0; round < IDLE_ROUNDS; round++) {

@@ -25,7 +25,9 @@ import { closeChannel } from './close-channel.ts'
 import { closeForRestart, closeOverTime, reconnectSpreadMs } from './close-for-restart.ts'
 import { countRejectedUpgrade, countUpgrade } from './count-upgrade.ts'
 import { challengeFrame, eventFrame, helloFrame } from './frames.ts'
-import { PageRecheck } from './page-recheck.ts'
+import { Heartbeats } from './heartbeats.ts'
+import { type Page, PageRecheck } from './page-recheck.ts'
+import { type SocketListeners, socketListeners } from './socket-listeners.ts'
 import { channelsOf, SessionBroadcaster } from './session-broadcaster.ts'
 
 /** Clients send no messages. This bounds what the service reads before it closes the channel. */
@@ -63,7 +65,16 @@ interface Offer {
 
 /** An admitted client. `page` is what a browser presented, and undefined for a phone. */
 interface Admitted extends Watched {
-  readonly page: { readonly key: string; readonly origin: string } | undefined
+  readonly page: Page | undefined
+}
+
+/** An open channel. */
+interface Opened {
+  /** Pings in a row that its client has not answered. */
+  missed: number
+  readonly broadcaster: SessionBroadcaster
+  readonly sessionId: SessionId
+  readonly page: Page | undefined
 }
 
 export interface ChannelOptions {
@@ -76,7 +87,9 @@ export interface ChannelOptions {
 /** The real-time channel (protocol 9). */
 export class Channel implements AsyncDisposable, ConnectionLimiter {
   readonly #service: Service
-  readonly #sockets = new Map<WebSocket, { missed: number }>()
+  readonly #sockets = new Map<WebSocket, Opened>()
+  readonly #heartbeats: Heartbeats
+  readonly #listeners: SocketListeners
   readonly #broadcasters = new Map<SessionId, SessionBroadcaster>()
   readonly #recheck: PageRecheck
   readonly #server = new WebSocketServer({
@@ -92,13 +105,23 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
   constructor(service: Service, { http, logRequest, admits }: ChannelOptions) {
     this.#service = service
     this.#recheck = new PageRecheck(service)
+    this.#heartbeats = new Heartbeats(service.clock)
+    this.#listeners = socketListeners({
+      onPong: (socket) => {
+        const opened = this.#sockets.get(socket)
+        if (opened !== undefined) opened.missed = 0
+      },
+      onMessage: (socket) => closeChannel(service.clock, socket, CLOSE.badFrame),
+      onClose: (socket) => this.#closed(socket),
+    })
     service.peers.join(this)
     this.#cancelPings = this.#schedulePings()
     // `reject` answers failed upgrades in the error shape. Without a listener ws would answer
     // itself.
     this.#server.on('wsClientError', () => {})
     http.on('upgrade', (request, socket, head) => {
-      socket.on('error', destroyOnError)
+      // Most have the listener of the queue of new connections. A third would need more memory.
+      if (socket.listenerCount('error') === 0) socket.on('error', destroyOnError)
       const arrivedMs = performance.now()
       const requestId = requestIdOf(request.headers, service.random)
       const log = (
@@ -186,6 +209,7 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
     this.#draining = true
     this.#cancelPings()
     this.#recheck[Symbol.dispose]()
+    this.#heartbeats[Symbol.dispose]()
     const spreadMs = reconnectSpreadMs(this.#sockets.size)
     const closed = [...this.#sockets.keys()].map((socket) => {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -221,11 +245,9 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
   }
 
   #open(socket: WebSocket, { session, tenant, events, page }: Admitted): void {
-    this.#sockets.set(socket, { missed: 0 })
-    socket.on('error', () => socket.terminate())
-    socket.on('pong', () => this.#sockets.set(socket, { missed: 0 }))
-    socket.on('message', () => closeChannel(this.#service.clock, socket, CLOSE.badFrame))
-    socket.once('close', () => this.#sockets.delete(socket))
+    const broadcaster = this.#broadcasterOf(session)
+    this.#sockets.set(socket, { missed: 0, broadcaster, sessionId: session.id, page })
+    for (const [event, listener] of this.#listeners) socket.on(event, listener)
 
     if (events === undefined)
       socket.send(JSON.stringify(helloFrame(this.#service, { session, tenant })))
@@ -236,16 +258,24 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
       if (session.state === 'pending')
         socket.send(JSON.stringify(challengeFrame(this.#service, session)))
     }
-    this.#broadcasterOf(session).join(socket, session)
+    broadcaster.join(socket, session)
     if (page !== undefined) this.#recheck.add(socket, page)
+  }
+
+  #closed(socket: WebSocket): void {
+    const opened = this.#sockets.get(socket)
+    if (opened === undefined) return
+    const { broadcaster, sessionId, page } = opened
+    this.#sockets.delete(socket)
+    if (broadcaster.leave(socket)) this.#broadcasters.delete(sessionId)
+    if (page !== undefined) this.#recheck.remove(socket, page)
   }
 
   #broadcasterOf(session: Session): SessionBroadcaster {
     const { id } = session
     const existing = this.#broadcasters.get(id)
     if (existing !== undefined) return existing
-    const remove = () => this.#broadcasters.delete(id)
-    const broadcaster = new SessionBroadcaster(this.#service, session, remove)
+    const broadcaster = new SessionBroadcaster(this.#service, session, this.#heartbeats)
     this.#broadcasters.set(id, broadcaster)
     return broadcaster
   }
@@ -253,12 +283,12 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
   #schedulePings(): Cancel {
     const { clock } = this.#service
     return clock.schedule(clock.now() + PING_MS, () => {
-      for (const [socket, { missed }] of this.#sockets) {
-        if (missed >= MAX_MISSED_PINGS) {
+      for (const [socket, opened] of this.#sockets) {
+        if (opened.missed >= MAX_MISSED_PINGS) {
           socket.terminate()
           continue
         }
-        this.#sockets.set(socket, { missed: missed + 1 })
+        opened.missed += 1
         socket.ping()
       }
       this.#cancelPings = this.#schedulePings()

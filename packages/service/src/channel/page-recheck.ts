@@ -9,7 +9,7 @@ import { closeChannel } from './close-channel.ts'
 export const RECHECK_MS = 1_000
 
 /** What a page's channel was admitted with. */
-interface Page {
+export interface Page {
   readonly key: string
   readonly origin: string
 }
@@ -30,18 +30,22 @@ export class PageRecheck implements Disposable {
     this.#service = service
   }
 
-  /** Checks this channel from now on, until it closes. */
+  /** Checks this channel from now on. */
   add(socket: WebSocket, page: Page): void {
-    const id = `${page.key} ${page.origin}`
-    const known = this.#pages.get(id) ?? { page, sockets: new Set() }
-    this.#pages.set(id, known)
-    known.sockets.add(socket)
-    socket.once('close', () => {
-      known.sockets.delete(socket)
-      if (known.sockets.size === 0 && this.#pages.get(id) === known) this.#pages.delete(id)
-      if (this.#pages.size === 0) this[Symbol.dispose]()
-    })
+    const id = idOf(page)
+    const known = this.#pages.get(id)
+    if (known === undefined) this.#pages.set(id, { page, sockets: new Set([socket]) })
+    else known.sockets.add(socket)
     this.#cancel ??= this.#schedule()
+  }
+
+  /** Ends the checks of a channel that has closed. */
+  remove(socket: WebSocket, page: Page): void {
+    const id = idOf(page)
+    const known = this.#pages.get(id)
+    known?.sockets.delete(socket)
+    if (known?.sockets.size === 0) this.#pages.delete(id)
+    if (this.#pages.size === 0) this[Symbol.dispose]()
   }
 
   [Symbol.dispose](): void {
@@ -63,4 +67,8 @@ export class PageRecheck implements Disposable {
     if (caller === undefined || caller.ok) return
     for (const socket of sockets) closeChannel(this.#service.clock, socket, CLOSE.unauthorized)
   }
+}
+
+function idOf({ key, origin }: Page): string {
+  return `${key} ${origin}`
 }

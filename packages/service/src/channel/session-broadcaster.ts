@@ -9,50 +9,64 @@ import type { ChangeNotification } from '../ports/bus.ts'
 import type { Cancel } from '../ports/clock.ts'
 import type { StoredEvent } from '../ports/store.ts'
 import { closeChannel } from './close-channel.ts'
-import { challengeFrame, eventFrame, heartbeatFrame, HEARTBEAT_MS } from './frames.ts'
+import { challengeFrame, eventFrame, heartbeatFrame } from './frames.ts'
+import type { Beating, Heartbeats } from './heartbeats.ts'
 
 /** The name of the channels of a session, as nodes report them to each other. */
 export function channelsOf(id: SessionId): string {
   return `session ${id}`
 }
 
+/** A channel with the `seq` of the last event sent to it. */
+interface Watcher {
+  readonly socket: WebSocket
+  sentSeq: number
+}
+
+const NOTHING: Cancel = () => {}
+
 /**
  * Sends the events of one session to its channels: stored events in order of `seq`, and each new
  * challenge. It closes the channels when the session has ended.
+ *
+ * A node can have twenty thousand of these, so what each of them needs in memory matters.
  */
-export class SessionBroadcaster implements Disposable {
+export class SessionBroadcaster implements Beating {
   readonly #service: Service
   readonly #id: SessionId
-  /** Each channel with the `seq` of the last event sent to it. */
-  readonly #sockets = new Map<WebSocket, number>()
-  /** Channels closed in favor of newer ones, whose clients have not yet answered the close. */
-  readonly #superseded = new Set<WebSocket>()
+  readonly #heartbeats: Heartbeats
+  readonly #heartbeatSlot: number
+  /** The open channels, the oldest first. There are few of them. */
+  #watchers: readonly Watcher[] = []
+  /**
+   * Channels closed in favor of newer ones, whose clients have not yet answered the close. Most
+   * sessions never have one.
+   */
+  #superseded: Set<WebSocket> | undefined
   readonly #unsubscribe: () => void
-  readonly #empty: () => void
   #session: Session
-  #cancelTimer: Cancel = () => {}
+  #cancelTimer = NOTHING
   /** When the timer is due; undefined if it is not scheduled. */
   #timerAt: number | undefined
-  #cancelHeartbeat: Cancel = () => {}
-  #cancelRetry: Cancel = () => {}
+  #cancelRetry = NOTHING
   #reading = false
   #readAgain = false
 
-  constructor(service: Service, session: Session, empty: () => void) {
+  constructor(service: Service, session: Session, heartbeats: Heartbeats) {
     this.#service = service
     this.#id = session.id
     this.#session = session
-    this.#empty = empty
+    this.#heartbeats = heartbeats
     this.#unsubscribe = service.bus.subscribe(session.id, (notification) =>
       this.#onNotification(notification),
     )
     this.#scheduleTimer()
-    this.#scheduleHeartbeat()
+    this.#heartbeatSlot = heartbeats.add(this)
   }
 
   /** The number of channels. */
   get size(): number {
-    return this.#sockets.size
+    return this.#watchers.length
   }
 
   /** Closes the oldest channels of those that are too many, and leaves this node its share. */
@@ -64,8 +78,7 @@ export class SessionBroadcaster implements Disposable {
 
   /** Adds a channel that has received all events up to `session.seq`. */
   join(socket: WebSocket, session: Session): void {
-    this.#sockets.set(socket, session.seq)
-    socket.once('close', () => this.#leave(socket))
+    this.#watchers = this.#watchers.concat({ socket, sentSeq: session.seq })
     // The new channel stays. If all others are on other nodes, one of them closes its oldest.
     if (this.#excess > 0 && this.size > 1) this.#supersedeOldest()
     // The session may have changed after it was read and before this channel joined.
@@ -73,12 +86,24 @@ export class SessionBroadcaster implements Disposable {
     this.#closeIfEnded()
   }
 
-  [Symbol.dispose](): void {
+  /**
+   * Removes a channel that has closed.
+   *
+   * @returns whether it was the last one; this broadcaster has then ended
+   */
+  leave(socket: WebSocket): boolean {
+    this.#superseded?.delete(socket)
+    // A superseded channel was removed before. It can close after this broadcaster has ended.
+    if (!this.#remove(socket) || this.size > 0) return false
     this.#cancelTimer()
-    this.#cancelHeartbeat()
+    this.#heartbeats.remove(this, this.#heartbeatSlot)
     this.#cancelRetry()
     this.#unsubscribe()
-    this.#empty()
+    return true
+  }
+
+  beat(): void {
+    this.#send(heartbeatFrame(this.#service, this.#session))
   }
 
   /** How many channels the session has beyond its cap, on all nodes. */
@@ -91,35 +116,30 @@ export class SessionBroadcaster implements Disposable {
   }
 
   #supersedeOldest(): void {
-    const [oldest] = this.#sockets.keys()
+    const [oldest] = this.#watchers
     if (oldest === undefined) return
-    this.#sockets.delete(oldest)
-    this.#superseded.add(oldest)
-    closeChannel(this.#service.clock, oldest, CLOSE.superseded)
+    const { socket } = oldest
+    this.#remove(socket)
+    const superseded = (this.#superseded ??= new Set())
+    superseded.add(socket)
+    closeChannel(this.#service.clock, socket, CLOSE.superseded)
     // A flood can open channels faster than close handshakes time out.
-    if (this.#superseded.size <= this.#maxChannels) return
-    const [unanswered] = this.#superseded
+    if (superseded.size <= this.#maxChannels) return
+    const [unanswered] = superseded
     unanswered?.terminate()
   }
 
-  #leave(socket: WebSocket): void {
-    this.#superseded.delete(socket)
-    // A superseded channel was removed before. It can close after this broadcaster was disposed.
-    if (this.#sockets.delete(socket) && this.#sockets.size === 0) this[Symbol.dispose]()
+  /** @returns whether it was one of the open channels */
+  #remove(socket: WebSocket): boolean {
+    const others = this.#watchers.filter((watcher) => watcher.socket !== socket)
+    const isOpen = others.length < this.size
+    this.#watchers = others
+    return isOpen
   }
 
   #send(frame: ServerFrame): void {
     const text = JSON.stringify(frame)
-    for (const socket of this.#sockets.keys()) socket.send(text)
-  }
-
-  /** Each session has its own timer, so that the frames of many sessions are spread over time. */
-  #scheduleHeartbeat(): void {
-    const { clock } = this.#service
-    this.#cancelHeartbeat = clock.schedule(clock.now() + HEARTBEAT_MS, () => {
-      this.#send(heartbeatFrame(this.#service, this.#session))
-      this.#scheduleHeartbeat()
-    })
+    for (const { socket } of this.#watchers) socket.send(text)
   }
 
   /** Schedules the next change that causes no stored event: a new challenge, or the expiry. */
@@ -170,7 +190,7 @@ export class SessionBroadcaster implements Disposable {
     const upToDate =
       change !== undefined &&
       !this.#reading &&
-      [...this.#sockets.values()].every((sentSeq) => sentSeq >= change.events[0].seq - 1)
+      this.#watchers.every(({ sentSeq }) => sentSeq >= change.events[0].seq - 1)
     if (!upToDate) return this.#refresh()
     // Two changes that were committed at the same time may arrive in either order.
     if (change.session.seq < this.#session.seq) return
@@ -202,7 +222,7 @@ export class SessionBroadcaster implements Disposable {
 
   async #sendNewEvents(): Promise<void> {
     const id = this.#id
-    const seq = Math.min(...this.#sockets.values())
+    const seq = Math.min(...this.#watchers.map(({ sentSeq }) => sentSeq))
     const { session, events } = await this.#service.store.read(function* (tables) {
       const session = yield* tables.sessions.find(id)
       // Every event increments `seq`, so an equal `seq` means no new events.
@@ -218,10 +238,10 @@ export class SessionBroadcaster implements Disposable {
   #sendEvents(events: readonly StoredEvent[]): void {
     for (const event of events) {
       const text = JSON.stringify(eventFrame(this.#service, this.#session, event))
-      for (const [socket, sentSeq] of this.#sockets) {
-        if (event.seq <= sentSeq) continue
-        socket.send(text)
-        this.#sockets.set(socket, event.seq)
+      for (const watcher of this.#watchers) {
+        if (event.seq <= watcher.sentSeq) continue
+        watcher.socket.send(text)
+        watcher.sentSeq = event.seq
       }
     }
     this.#closeIfEnded()
@@ -233,7 +253,6 @@ export class SessionBroadcaster implements Disposable {
   }
 
   #closeAll(): void {
-    for (const socket of this.#sockets.keys())
-      closeChannel(this.#service.clock, socket, CLOSE.ended)
+    for (const { socket } of this.#watchers) closeChannel(this.#service.clock, socket, CLOSE.ended)
   }
 }

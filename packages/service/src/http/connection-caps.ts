@@ -52,6 +52,7 @@ export class ConnectionCaps implements ConnectionLimiter {
   readonly #networks = new Map<string, ConnectionGroup>()
   readonly #all: ConnectionGroup
   readonly #anonymous: ConnectionGroup
+  readonly #onClose: (this: Socket) => void
   #rejected = 0
   #evicted = 0
 
@@ -63,6 +64,11 @@ export class ConnectionCaps implements ConnectionLimiter {
     this.#all = new ConnectionGroup(total)
     this.#anonymous = new ConnectionGroup(total - reserve)
     options.peers.join(this)
+    // One listener for all connections, of which each would otherwise have a closure.
+    const closed = (socket: Socket) => this.#closed(socket)
+    this.#onClose = function onClose() {
+      closed(this)
+    }
   }
 
   /** The open connections, and the totals that the caps closed. */
@@ -131,7 +137,8 @@ export class ConnectionCaps implements ConnectionLimiter {
     const isBackend = backendAddresses?.check(address, isIPv4(address) ? 'ipv4' : 'ipv6') ?? false
     const fromProxy = isTrustedProxy(address, trustedProxies)
     const networks = isBackend || fromProxy ? [] : this.#networksOf(address)
-    const groups = isBackend ? [this.#all] : [...networks, this.#anonymous, this.#all]
+    // `concat` makes an array without room for more, of which there would be one per connection.
+    const groups = isBackend ? [this.#all] : networks.concat(this.#anonymous, this.#all)
     if (!this.#makeRoom(groups)) {
       this.#rejected += 1
       socket.destroy()
@@ -148,7 +155,7 @@ export class ConnectionCaps implements ConnectionLimiter {
     }
     this.#connections.set(socket, connection)
     this.#join(connection, groups)
-    socket.once('close', () => this.#remove(connection))
+    socket.on('close', this.#onClose)
   }
 
   /** Evicts a connection from each full group. Returns false if that makes no room. */
@@ -241,6 +248,11 @@ export class ConnectionCaps implements ConnectionLimiter {
       if (group.network !== undefined && group.size === 0) this.#networks.delete(group.network)
     }
     connection.groups = []
+  }
+
+  #closed(socket: Socket): void {
+    const connection = this.#connections.get(socket)
+    if (connection !== undefined) this.#remove(connection)
   }
 
   #remove(connection: Connection): void {

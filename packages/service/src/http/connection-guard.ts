@@ -10,11 +10,13 @@ const DISCARD_MS = 1_000
 /** How often the guard checks its connections. */
 const SWEEP_MS = 1_000
 
-/** The state that the guard tracks for an open connection. */
+/** The state that the guard tracks for an open connection. Most of thousands are idle channels. */
 interface Connection {
   unanswered: number
-  /** The write progress at the last change, and the time of that change. */
-  stalled: { readonly sentBytes: number; readonly queuedBytes: number; readonly sinceMs: number }
+  /** The progress of a write at its last change, and when that was. Undefined without a write. */
+  stalled:
+    | { readonly sentBytes: number; readonly queuedBytes: number; readonly sinceMs: number }
+    | undefined
   /** When the service answered a request that is still arriving, and began to discard it. */
   discardingSinceMs: number | undefined
 }
@@ -48,14 +50,18 @@ export function guardConnections(
   now: () => number = () => performance.now(),
 ): ConnectionGuard {
   const connections = new Map<Socket, Connection>()
+  // One function for all sockets, of which each would otherwise have a closure.
+  function onClose(this: Socket): void {
+    connections.delete(this)
+  }
   server.on('connection', (socket: Socket) => {
     const connection: Connection = {
       unanswered: 0,
-      stalled: { sentBytes: 0, queuedBytes: 0, sinceMs: now() },
+      stalled: undefined,
       discardingSinceMs: undefined,
     }
     connections.set(socket, connection)
-    socket.once('close', () => connections.delete(socket))
+    socket.on('close', onClose)
     limitPipelining(socket, connection)
   })
   const countAnswer = (request: IncomingMessage, response: ServerResponse) => {
@@ -115,10 +121,14 @@ function isDiscardingLong({ discardingSinceMs }: Connection, nowMs: number): boo
 /** Whether the client has read nothing of the written bytes for too long. */
 function isStalled(socket: Socket, connection: Connection, nowMs: number): boolean {
   const queuedBytes = (Reflect.get(socket, '_handle') as NodeHandle | null)?.writeQueueSize ?? 0
+  const waits = socket.writableLength > 0 || queuedBytes > 0
+  if (!waits) {
+    connection.stalled = undefined
+    return false
+  }
   const sentBytes = socket.bytesWritten - socket.writableLength
   const { stalled } = connection
-  const waits = socket.writableLength > 0 || queuedBytes > 0
-  if (!waits || sentBytes > stalled.sentBytes || queuedBytes < stalled.queuedBytes) {
+  if (stalled === undefined || sentBytes > stalled.sentBytes || queuedBytes < stalled.queuedBytes) {
     connection.stalled = { sentBytes, queuedBytes, sinceMs: nowMs }
     return false
   }

@@ -1,21 +1,22 @@
 import type { SessionId } from '@bonded/contract'
 import type { ChangeNotification, Bus } from '../../ports/bus.ts'
 
+type Listener = (notification: ChangeNotification) => void
+
 /** A bus whose publishers and listeners share one process. Listeners run synchronously. */
 export function localBus(): Bus {
-  const listeners = new Map<SessionId, Set<(notification: ChangeNotification) => void>>()
+  // Most sessions have one listener, for which a set would need ten times the memory.
+  const listeners = new Map<SessionId, readonly Listener[]>()
   return {
     publish(notification) {
       for (const listener of listeners.get(notification.sessionId) ?? []) listener(notification)
     },
     subscribe(sessionId, listener) {
-      const watching = listeners.get(sessionId) ?? new Set()
-      watching.add(listener)
-      listeners.set(sessionId, watching)
+      listeners.set(sessionId, (listeners.get(sessionId) ?? []).concat(listener))
       return () => {
-        watching.delete(listener)
-        if (watching.size === 0 && listeners.get(sessionId) === watching)
-          listeners.delete(sessionId)
+        const others = (listeners.get(sessionId) ?? []).filter((known) => known !== listener)
+        if (others.length > 0) listeners.set(sessionId, others)
+        else listeners.delete(sessionId)
       }
     },
     isWatched: (sessionId) => listeners.has(sessionId),
