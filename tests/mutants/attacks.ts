@@ -240,8 +240,8 @@ const DOUBLED = against('doubled', [
   [
     'a second request takes over an idempotency key',
     `${SERVICE}/src/adapters/sql/idempotency-table.ts`,
-    'on conflict (key_hash) do nothing returning session_id',
-    'on conflict (key_hash) do update set session_id = excluded.session_id returning session_id',
+    'on conflict (key_hash) do nothing',
+    'on conflict (key_hash) do update set session_id = excluded.session_id',
     `${SERVICE}/tests/operations/create-session.test.ts`,
   ],
   [

@@ -21,7 +21,7 @@ const SQL = 'packages/service/src/adapters/sql'
 
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
-    // Each of the three edits alone changes nothing: the other two still find the conflict.
+    // Each of these edits alone changes nothing: the others still find the conflict.
     name: 'a change is made from an outdated row',
     edits: [
       {
@@ -39,21 +39,20 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         find: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`',
         replace: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9) on conflict do nothing`',
       },
+      {
+        file: `${SQL}/postgres/row-queries.ts`,
+        find: 'where r.version is distinct from k.version`',
+        replace: 'where false`',
+      },
     ],
   },
   {
     name: 'a node reads a session from its memory',
     edits: [
       {
-        file: `${SQL}/session-table.ts`,
-        find: 'return found && sessionFromRow(found)\n    },\n\n    *move(',
-        replace: `const known = ((globalThis as unknown as { known?: Map<string, unknown> }).known ??= new Map())
-      if (dialect.forUpdate === '' && known.has(id)) return sessionFromRow(known.get(id) as never)
-      known.set(id, found)
-      return found && sessionFromRow(found)
-    },
-
-    *move(`,
+        file: `${SQL}/postgres/memory-units.ts`,
+        find: "if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }\n      answered",
+        replace: "if (end.is === 'finished') return { value: end.value }\n      answered",
       },
     ],
   },
@@ -62,9 +61,17 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${SQL}/postgres/postgres-store.ts`,
-        find: 'await commit(connection)\n    this.#meter',
+        find: 'await commit(connection)\n    for',
         replace: `void pause(${COMMITS_LATER_MS}).then(() => commit(connection)).catch(() => undefined)
-    this.#meter`,
+    for`,
+      },
+      {
+        file: `${SQL}/postgres/memory-writes.ts`,
+        find: `const rows = await connection.runBatch(batchOf(group, server))
+      this.#committed(group, { rows, server })`,
+        replace: `this.#committed(group, { rows: [], server: '' })
+      await new Promise((resolve) => setTimeout(resolve, ${COMMITS_LATER_MS}))
+      await connection.runBatch(batchOf(group, server))`,
       },
     ],
   },

@@ -4,7 +4,7 @@ import type { Device } from '../../domain/session.ts'
 import type { DeviceByToken, DeviceTable, DeviceToken, Work } from '../../ports/store.ts'
 import type { Writing } from './event-publisher.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
-import { changed, type Row, row, rows, sent } from './statement.ts'
+import { changed, changedOnce, type Row, row, rows, sent } from './statement.ts'
 
 /** Events stored per device: more than a phone causes in years, and a bound on storage. */
 const MAX_EVENTS = 200
@@ -50,7 +50,7 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
     },
 
     *raiseCounter(id, counter, issuedAt) {
-      const raised = yield* changed(
+      const raised = yield* changedOnce(
         // Synced passkeys have no counter: theirs stays 0. Requests may arrive out of order, so the latest
         // time is stored.
         `update device set counter = $2, last_issued_at = case when last_issued_at > $3 then last_issued_at else $3 end
@@ -260,12 +260,25 @@ const OFFERED = {
 } as const
 
 function deviceByToken(found: Row, column: typeof IN_USE | typeof OFFERED): DeviceByToken {
+  return { device: deviceFromRow(found), ...tokenOf(found, column) }
+}
+
+function tokenOf(
+  found: Row,
+  column: typeof IN_USE | typeof OFFERED,
+): Omit<DeviceByToken, 'device'> {
   const token = {
     id: found[column.id] as string,
     hash: found[column.hash] as Uint8Array,
     issuedAt: Number(found[column.issuedAt]),
   }
-  return { device: deviceFromRow(found), token, offered: column.offered }
+  return { token, offered: column.offered }
+}
+
+/** The tokens of a device's row. */
+export function tokensOf(found: Row): readonly Omit<DeviceByToken, 'device'>[] {
+  const inUse = tokenOf(found, IN_USE)
+  return found.offered_token_id == null ? [inUse] : [inUse, tokenOf(found, OFFERED)]
 }
 
 /** Selects devices with the block of their subject, which applies to all of the subject's devices. */

@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import type { IdempotencyTable } from '../../ports/store.ts'
 import type { Dialect } from './dialect.ts'
 import { idempotencyHash } from './idempotency-hash.ts'
-import { changed, row } from './statement.ts'
+import { changed, changedOnce, row } from './statement.ts'
 
 /**
  * Maps each Idempotency-Key to the session that it created and to a MAC of the request body. The
@@ -12,13 +12,12 @@ import { changed, row } from './statement.ts'
 export function idempotencyTable(dialect: Dialect): IdempotencyTable {
   return {
     *take({ tenantId, key, bodyMac, rootKeyId, session }) {
-      const taken = yield* row(
+      const taken = yield* changedOnce(
         `insert into idempotency (key_hash, body_mac, root_key_id, session_id, session_began_at)
-         values ($1, $2, $3, $4, $5)
-         on conflict (key_hash) do nothing returning session_id`,
+         values ($1, $2, $3, $4, $5) on conflict (key_hash) do nothing`,
         [idempotencyHash(tenantId, key), bodyMac, rootKeyId, session.id, session.createdAt],
       )
-      return taken !== undefined
+      return taken === 1
     },
 
     *find(tenantId, key) {

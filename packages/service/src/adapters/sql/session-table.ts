@@ -12,7 +12,7 @@ import {
   SESSION_COLUMNS,
   sessionFromRow,
 } from './session-row.ts'
-import { changed, row, rows, sent } from './statement.ts'
+import { changed, changedOnce, row, rows, sent } from './statement.ts'
 
 /** Timeline entries per session: more than an honest session causes, and a bound on storage. */
 const MAX_NOTES = 200
@@ -67,13 +67,13 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     if (values.length === 0) return true
     const key = yield* sessionKeys.of(before.id)
     const guard = [key, before.id, before.seq, before.validAssertions]
-    return (yield* changed(updateStatement(columns), [...guard, ...values])) === 1
+    return (yield* changedOnce(updateStatement(columns), [...guard, ...values])) === 1
   }
 
   return {
     *create(session) {
       const key = yield* sessionKeys.of(session.id)
-      if ((yield* changed(INSERT_SESSION, [...columnsOf(session), key])) === 0) return false
+      if ((yield* changedOnce(INSERT_SESSION, [...columnsOf(session), key])) === 0) return false
       yield* event(session, { at: session.createdAt, kind: 'created' })
       return true
     },
@@ -117,7 +117,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     },
 
     *storeOrigin(id, origin) {
-      yield* changed(
+      yield* sent(
         'update session set requesting_origin = $3 where session_key = $1 and id = $2 and requesting_origin is null',
         [yield* sessionKeys.of(id), id, origin],
       )

@@ -11,6 +11,11 @@ export interface Statement {
   readonly counts?: true
   /** Whether the unit continues without the result, so that a driver need not wait for it. */
   readonly ahead?: true
+  /**
+   * Whether the statement usually changes exactly one row, and returns at most that one. A driver
+   * may then go on as if it had, provided that the transaction fails if it did not.
+   */
+  readonly usuallyOnce?: true
 }
 
 export type Row = Readonly<Record<string, SqlValue>>
@@ -29,6 +34,11 @@ export function* row(text: string, values: readonly SqlValue[]): Work<Row | unde
 /** Runs a statement and returns the number of rows that it changed. */
 export function* changed(text: string, values: readonly SqlValue[]): Work<number> {
   return (yield { text, values, counts: true } satisfies Statement) as number
+}
+
+/** Like `changed`, for a statement that usually changes exactly one row. */
+export function* changedOnce(text: string, values: readonly SqlValue[]): Work<number> {
+  return (yield { text, values, counts: true, usuallyOnce: true } satisfies Statement) as number
 }
 
 /** Runs a statement whose result the unit does not need. */

@@ -1,7 +1,13 @@
 import type { TenantId } from '@bonded/contract'
 import { formatLimits, type SomeLimits } from '../../domain/limits.ts'
 import type { Scope } from '../../domain/tenant.ts'
-import type { KeyListing, TenantSettings, TenantTable } from '../../ports/tenant-table.ts'
+import type {
+  KeyListing,
+  PublishableKey,
+  ServerCredential,
+  TenantSettings,
+  TenantTable,
+} from '../../ports/tenant-table.ts'
 import type { Writing } from './event-publisher.ts'
 import { type Row, row, rows, type SqlValue } from './statement.ts'
 import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
@@ -119,15 +125,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
        join tenant on tenant.id = server_credential.tenant_id where key_id = $1`,
         [keyId],
       )
-      return (
-        found && {
-          keyId,
-          hash: found.hash as Uint8Array,
-          tenant: tenantFromRow(found),
-          scope: parseScope(found.scope),
-          revokedAt: revokedAt(found),
-        }
-      )
+      return found && serverCredentialFromRow({ ...found, key_id: keyId }, found)
     },
 
     *findPublishableKey(key) {
@@ -136,14 +134,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
        join tenant on tenant.id = publishable_key.tenant_id where publishable_key = $1`,
         [key],
       )
-      return (
-        found && {
-          key,
-          tenant: tenantFromRow(found),
-          scope: parseScope(found.scope),
-          revokedAt: revokedAt(found),
-        }
-      )
+      return found && publishableKeyFromRow({ ...found, publishable_key: key }, found)
     },
 
     *listKeys(tenantId) {
@@ -177,6 +168,25 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
         undefined
       )
     },
+  }
+}
+
+export function serverCredentialFromRow(key: Row, tenant: Row): ServerCredential {
+  return {
+    keyId: key.key_id as string,
+    hash: key.hash as Uint8Array,
+    tenant: tenantFromRow(tenant),
+    scope: parseScope(key.scope),
+    revokedAt: revokedAt(key),
+  }
+}
+
+export function publishableKeyFromRow(key: Row, tenant: Row): PublishableKey {
+  return {
+    key: key.publishable_key as string,
+    tenant: tenantFromRow(tenant),
+    scope: parseScope(key.scope),
+    revokedAt: revokedAt(key),
   }
 }
 

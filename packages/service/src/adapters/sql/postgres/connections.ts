@@ -1,6 +1,14 @@
-import type { ClientConfig, Pool, PoolClient, QueryResult } from 'pg'
+import type { ClientConfig, Pool, PoolClient, Query, QueryResult } from 'pg'
 import type { Row, SqlValue, Statement } from '../statement.ts'
+import {
+  BatchError,
+  type BatchRows,
+  type BatchStatement,
+  batchClass,
+  type PreparedNames,
+} from './batch.ts'
 import type { DatabaseAddress } from './database-url.ts'
+import { classify } from './postgres-errors.ts'
 
 /** The configured database with its pool and time-outs. */
 export interface PostgresSettings {
@@ -62,6 +70,28 @@ export class Connection {
     })
   }
 
+  /**
+   * Runs statements as one transaction, in one round trip. After a failure nothing is to roll back.
+   *
+   * @throws {BatchError} if the server rejected it, or the connection was lost
+   */
+  async runBatch(statements: readonly BatchStatement[]): Promise<BatchRows> {
+    const { promise, resolve, reject } = Promise.withResolvers<BatchRows>()
+    const names = this.#pool.namesOn(this.#client)
+    this.#begin()
+    try {
+      this.#client.query(new this.#pool.batch({ statements, names, resolve, reject }))
+      return await promise
+    } catch (failure) {
+      // The server closes a connection after it has reported that it stops.
+      if (failure instanceof BatchError && classify(failure.cause).kind === 'lost')
+        this.#failed = failure
+      throw failure
+    } finally {
+      this.#end()
+    }
+  }
+
   /** @returns whether the transaction was committed; false if the server rolled it back */
   async commit(): Promise<boolean> {
     const { command } = await this.#send({ text: 'commit', values: [] })
@@ -100,8 +130,7 @@ export class Connection {
   async #send({ text, values }: Statement): Promise<QueryResult<Row>> {
     for (let at = 0; at < values.length; at++)
       if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
-    if (this.#inFlight === 0) this.#sentAt = performance.now()
-    this.#inFlight++
+    this.#begin()
     try {
       const name = this.#pool.nameOf(text)
       return await this.#client.query<Row>({
@@ -110,9 +139,18 @@ export class Connection {
         ...(name === undefined || values.length === 0 ? {} : { name }),
       })
     } finally {
-      this.#inFlight--
-      this.#sentAt = performance.now()
+      this.#end()
     }
+  }
+
+  #begin(): void {
+    if (this.#inFlight === 0) this.#sentAt = performance.now()
+    this.#inFlight++
+  }
+
+  #end(): void {
+    this.#inFlight--
+    this.#sentAt = performance.now()
   }
 }
 
@@ -123,11 +161,14 @@ export class Connections implements AsyncDisposable {
   readonly #inUse = new Set<Connection>()
   readonly #names = new Map<string, string>()
   readonly #watch: NodeJS.Timeout
+  readonly batch: ReturnType<typeof batchClass>
+  readonly #prepared = new WeakMap<PoolClient, PreparedNames>()
   #closed = false
 
-  private constructor(pool: Pool, settings: PostgresSettings) {
+  private constructor(pool: Pool, settings: PostgresSettings, query: typeof Query) {
     this.#pool = pool
     this.#settings = settings
+    this.batch = batchClass(query)
     // A connection that breaks while it is idle is replaced at the next use.
     pool.on('error', () => undefined)
     // One that breaks in use fails its statements, which is all that its user needs to know.
@@ -161,7 +202,7 @@ export class Connections implements AsyncDisposable {
         },
       },
     })
-    return new Connections(pool, settings)
+    return new Connections(pool, settings, pg.Query)
   }
 
   get settings(): PostgresSettings {
@@ -179,7 +220,7 @@ export class Connections implements AsyncDisposable {
     return connection
   }
 
-  /** Opens a connection of its own that listens to a channel. */
+  /** Opens a connection of its own that listens to a channel, and reports the payloads. */
   async listen(
     channel: string,
     {
@@ -209,6 +250,22 @@ export class Connections implements AsyncDisposable {
       this.#names.set(text, name)
     }
     return name
+  }
+
+  /** The statements that batches have prepared on a connection, apart from those of the driver. */
+  namesOn(client: PoolClient): PreparedNames {
+    let names = this.#prepared.get(client)
+    if (names === undefined) {
+      names = {
+        nameOf: (text) => {
+          const name = this.nameOf(text)
+          return name && `${name}_batch`
+        },
+        onServer: new Map(),
+      }
+      this.#prepared.set(client, names)
+    }
+    return names
   }
 
   released(connection: Connection): void {

@@ -16,11 +16,17 @@ import type { Row, Statement } from '../statement.ts'
 import { StoreDuringRequest } from '../store-during-request.ts'
 import { POSTGRES, POSTGRES_READING } from '../dialect.ts'
 import { sqlTables } from '../tables.ts'
+import { BatchError, type BatchRows, type BatchStatement } from './batch.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { findUnreadiness } from './check-server.ts'
 import type { Connection, Connections } from './connections.ts'
+import { MemoryUnits } from './memory-units.ts'
+import { MemoryWrites, type PendingWrite } from './memory-writes.ts'
 import { postgresMessages } from './node-messages.ts'
 import { asStoreError, classify } from './postgres-errors.ts'
+import { KINDS } from './row-kinds.ts'
+import { RowLookups } from './row-lookups.ts'
+import { rowKey, RowMemory } from './row-memory.ts'
 
 /** The most units of one transaction. They run one after another and share one commit. */
 const MAX_UNITS = 8
@@ -35,12 +41,7 @@ const MAX_PAUSE_MS = 25
 const BEGIN_GROUP = `begin; set local lock_timeout = '50ms'`
 
 /** A unit of work that waits for its transaction. */
-interface Pending {
-  readonly unit: Unit<unknown>
-  readonly cause: Cause | undefined
-  readonly resolve: (value: unknown) => void
-  readonly reject: (failure: unknown) => void
-}
+type Pending = Omit<PendingWrite, 'answered' | 'attempts' | 'lookups' | 'isAlone'>
 
 interface PostgresStoreParts {
   readonly bus: Bus
@@ -52,10 +53,11 @@ interface PostgresStoreParts {
 class OutcomeUnknown extends Error {}
 
 /**
- * The store on a PostgreSQL database, which several nodes share. The writes of a turn of the event
- * loop share a transaction; several transactions run at the same time. If a unit throws or loses
- * against another node, the store rolls the group back and runs each unit alone. Nothing read is
- * kept in memory, so a read is never older than its call.
+ * The store on a PostgreSQL database, which several nodes share. A unit runs on the rows in memory,
+ * and the database checks that they are current, after the call. What memory cannot answer runs
+ * statement by statement: the writes of a turn of the event loop share a transaction; several
+ * transactions run at the same time. If a unit throws or loses against another node, the store rolls
+ * the group back and runs each unit alone.
  */
 export class PostgresStore implements Store {
   readonly #connections: Connections
@@ -64,6 +66,9 @@ export class PostgresStore implements Store {
   readonly #reading: Tables
   readonly #feed: ChangeFeed
   readonly #sessionKeys: SessionKeys
+  readonly #memory = new RowMemory()
+  readonly #memoryUnits: MemoryUnits
+  readonly #memoryWrites: MemoryWrites
   readonly messages: NodeMessages
   /** Half of the connections, so that writes never keep reads waiting for one. */
   readonly #maxGroups: number
@@ -78,7 +83,26 @@ export class PostgresStore implements Store {
     this.#bus = bus
     this.messages = postgresMessages(connections)
     this.#meter = meter
-    this.#feed = new ChangeFeed(connections, bus)
+    this.#feed = new ChangeFeed(connections, {
+      ...bus,
+      publish: (change) => {
+        this.#drop(change.sessionId)
+        bus.publish(change)
+      },
+    })
+    const lookups = new RowLookups((statements) => this.#runBatch(statements), this.#memory)
+    this.#memoryUnits = new MemoryUnits(this.#memory, lookups, sessionKeys)
+    this.#memoryWrites = new MemoryWrites({
+      connections,
+      units: this.#memoryUnits,
+      memory: this.#memory,
+      bySql: (pending) => {
+        this.#waiting.push(pending)
+        this.#schedule()
+      },
+      committed: (units, notifications) => this.#committed(units, notifications),
+      unknown: (group, cause) => this.#fail(group, cause),
+    })
     this.#maxGroups = Math.max(1, Math.floor(connections.settings.poolSize / 2))
     this.#reading = sqlTables({
       notify: () => {
@@ -96,17 +120,25 @@ export class PostgresStore implements Store {
 
   write<T>(unit: Unit<T>, cause?: Cause): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.#waiting.push({ unit, cause, resolve: resolve as (value: unknown) => void, reject })
-    this.#schedule()
+    this.#memoryWrites.add({
+      unit,
+      cause,
+      resolve: resolve as (value: unknown) => void,
+      reject,
+      answered: new Map(),
+      attempts: 0,
+      lookups: 0,
+      isAlone: false,
+      hasLostConnection: false,
+    })
     return promise
   }
 
   async read<T>(unit: Unit<T>): Promise<T> {
     try {
-      return await this.#readOnce(unit).catch((failure: unknown) => {
+      return await this.#readFirst(unit).catch((failure: unknown) => {
         // A read has no effect, so it can run again on a new connection.
-        if (classify(failure).kind === 'lost' && !this.#connections.isClosed)
-          return this.#readOnce(unit)
+        if (isLost(failure) && !this.#connections.isClosed) return this.#readOnce(unit)
         throw failure
       })
     } catch (cause) {
@@ -124,7 +156,9 @@ export class PostgresStore implements Store {
 
   async externalChanges(): ReturnType<Store['externalChanges']> {
     try {
-      return await this.#feed.next()
+      const changes = await this.#feed.next()
+      for (const { sessionId } of changes) this.#drop(sessionId)
+      return changes
     } catch (cause) {
       throw this.#outage(cause, 'read')
     }
@@ -162,7 +196,7 @@ export class PostgresStore implements Store {
   }
 
   async #finishAlone(pending: Pending): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = pending.hasLostConnection ? 2 : 1; ; attempt++) {
       try {
         return await this.#transaction([pending], 'begin')
       } catch (failure) {
@@ -206,14 +240,45 @@ export class PostgresStore implements Store {
       throw failure
     }
     await commit(connection)
-    this.#meter.committed(group.length)
     for (let at = 0; at < group.length; at++) group[at]?.resolve(values[at])
+    this.#committed(group.length, notifications)
+  }
+
+  #committed(units: number, notifications: readonly ChangeNotification[]): void {
+    this.#meter.committed(units)
     for (const notification of notifications) {
       const { change } = notification
       if (change !== undefined) this.#meter.happened(change.events[0], change.session)
       this.#feed.committed(notification)
       this.#bus.publish(notification)
     }
+  }
+
+  /** Runs statements in one round trip. Those that only read can run again on a new connection. */
+  async #runBatch(statements: readonly BatchStatement[]): Promise<BatchRows> {
+    const connection = await this.#connections.take()
+    try {
+      return await connection.runBatch(statements)
+    } catch (failure) {
+      throw failure instanceof BatchError ? failure.cause : failure
+    } finally {
+      connection.release()
+    }
+  }
+
+  /** Drops a session that another node has changed, which would fail the next check. */
+  #drop(id: SessionId): void {
+    const key = this.#sessionKeys.of(id).next()
+    if (key.done === true) this.#memory.delete(rowKey(KINDS.session, key.value))
+  }
+
+  async #readFirst<T>(unit: Unit<T>): Promise<T> {
+    const found = await this.#memoryUnits.read(unit).catch((failure: unknown) => {
+      // SQL separates a unit that fails from the others of its batch.
+      if (isLost(failure)) throw failure
+      return undefined
+    })
+    return found === undefined ? this.#readOnce(unit) : found.value
   }
 
   /** Runs a unit that needs one statement without a transaction; others see one snapshot. */
@@ -286,6 +351,10 @@ async function commit(connection: Connection): Promise<void> {
   }
   connection.release()
   if (!committed) throw new StoreError('the store refused to write: the server rolled back')
+}
+
+function isLost(failure: unknown): boolean {
+  return classify(failure).kind === 'lost'
 }
 
 function pause(ms: number): Promise<void> {
