@@ -6,6 +6,7 @@ import { BackupError, type Manifest, readManifest } from '../adapters/backup/man
 import type { PostgresSource } from '../adapters/backup/postgres-backup.ts'
 import { databaseExists, installCopy, verifyCopy } from '../adapters/backup/sqlite-backup.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
+import { MIGRATIONS } from '../adapters/sql/migrations.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
 import { closeService } from '../compose.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -40,6 +41,7 @@ export function restoreCommand(): Command {
       const config = readConfig(process.env, options)
       const manifest = readManifest(file, storedRootKeys(config))
       checkStore(file, manifest, config)
+      checkVersion(file, manifest)
       if (config.postgres !== undefined) {
         const source = { settings: config.postgres, bin: options.postgresBin }
         return restorePostgresFile({ file, manifest, config, options, source })
@@ -68,6 +70,18 @@ function checkStore(file: string, manifest: Manifest, { postgres }: Config): voi
     throw new BackupError(
       `${file} is a backup of a SQLite file, and BONDED_DATABASE_URL names a PostgreSQL database. Set BONDED_DATABASE_URL to a file.`,
     )
+}
+
+/**
+ * A schema that this version does not know can be restored, but its live sessions not ended.
+ *
+ * @throws {BackupError} if a newer version wrote the backup
+ */
+function checkVersion(file: string, { schema, version }: Manifest): void {
+  if (MIGRATIONS.some(({ number }) => number === schema)) return
+  throw new BackupError(
+    `${file} was written by bonded ${version}, which is newer than this version. Restore it with that version or a later one.`,
+  )
 }
 
 async function restorePostgresFile(

@@ -30,6 +30,7 @@ export function serveCommand(): Command {
     .addOption(jsonOption('Print the ready message as JSON, and the log to stderr'))
     .action(async (options: Options) => {
       const config = readConfig(process.env, options)
+      const endEarly = endOnSignalDuringStart()
       // With --json, stdout is one document, so the log goes to stderr.
       const running = await serve(
         config,
@@ -47,8 +48,24 @@ export function serveCommand(): Command {
           ? `${JSON.stringify(ready)}\n`
           : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`,
       )
+      endEarly.stop()
       closeOnSignal(options, running)
     })
+}
+
+/**
+ * Ends the process on a signal until it serves. Without a listener, the system ignores the signals
+ * of process 1, which a service is in a container. A migration is one transaction, so that its end
+ * leaves nothing behind.
+ */
+function endOnSignalDuringStart(): { stop(): void } {
+  const end = () => process.exit(1)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, end)
+  return {
+    stop() {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, end)
+    },
+  }
 }
 
 /** Starts the configured service, on a file as the only one, and writes `service.pid`. */

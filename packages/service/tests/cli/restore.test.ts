@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
+import { writeBackup } from '../../src/adapters/backup/backup-file.ts'
+import { parseRootKeys } from '../../src/adapters/keys/root-keys.ts'
 import { CREATE_TENANT, machine, type ServingProcess } from '../harness/process.ts'
 
 const source = machine()
@@ -126,6 +135,18 @@ test('changes nothing when the backup is damaged, sealed under another key, or n
   writeFileSync(join(target.folder, 'root.key'), 'k1:AbCdEfGhIjKlMnOpQrStUvWxYz012345678-_aBcDeE')
   assert.match(target.run('restore', backup).stderr, /does not match root key "k1"/)
   assert.ok(!existsSync(target.databaseFile))
+})
+
+test('refuses a backup of a newer version before it connects to the database', async () => {
+  using target = elsewhere()
+  const newer = join(target.folder, 'newer.backup')
+  const rootKeys = parseRootKeys(readFileSync(join(source.folder, 'root.key'), 'utf8').trim())
+  await writeBackup(newer, { store: 'postgresql', now: 0, version: '9.9.9', rootKeys }, () => 9_999)
+  const url = 'postgres://bonded@127.0.0.1:1/bonded'
+  const refused = target.run('restore', newer, '--database-url', url, '--json')
+  const { error } = JSON.parse(refused.stdout) as { error: { code: string; message: string } }
+  assert.deepEqual([refused.status, error.code], [1, 'backup_invalid'])
+  assert.match(error.message, /bonded 9\.9\.9, which is newer than this version/)
 })
 
 test('never generates a root key for a backup or a restore', () => {

@@ -1,6 +1,39 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { closeOnSignal } from '../../src/cli/serve.ts'
+import { COMMAND, machine } from '../harness/process.ts'
+
+test('ends at once on SIGTERM while it starts, with an exit code, as process 1 must', async (t) => {
+  using m = machine()
+  // A database that accepts connections and never answers.
+  const silent = createServer().listen(0, '127.0.0.1')
+  t.after(() => silent.close())
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
+  const child = spawn(process.execPath, [...COMMAND, 'serve', '--port', '0'], {
+    env: {
+      ...inherited,
+      BONDED_DATA_DIR: m.folder,
+      BONDED_ROOT_KEYS: 'k1:AbCdEfGhIjKlMnOpQrStUvWxYz012345678-_aBcDeE',
+      BONDED_DATABASE_URL: `postgres://bonded@127.0.0.1:${port}/bonded`,
+    },
+    stdio: 'ignore',
+  })
+  const ended = once(child, 'exit') as Promise<[number | null]>
+  const connected = once(silent, 'connection')
+  const [socket] = await Promise.race([
+    connected,
+    ended.then(([code]) => assert.fail(`serve ended with ${code}`)),
+  ])
+  socket.on('error', () => undefined)
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [1, null])
+  socket.destroy()
+})
 
 test('ends the process within 25 s of SIGTERM, although a part does not end', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })

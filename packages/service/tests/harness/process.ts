@@ -13,8 +13,12 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts')
-// The service runs without the launcher, so that a signal reaches its process.
-const ARGUMENTS = ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning', MAIN]
+/** The service runs without the launcher, so that a signal reaches its process. */
+export const COMMAND: readonly string[] = [
+  '--conditions=@bonded/source',
+  '--disable-warning=ExperimentalWarning',
+  MAIN,
+]
 
 /** The arguments of a command that creates a tenant with one origin and one workflow. */
 export const CREATE_TENANT: readonly string[] =
@@ -60,7 +64,7 @@ export function machine(given: MachineOptions = {}): Machine {
   const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
   const env = { ...inherited, BONDED_DATA_DIR: folder, ...given.env }
   const user = given.uid === undefined ? {} : { uid: given.uid }
-  const { program = ARGUMENTS } = given
+  const { program = COMMAND } = given
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [...program, ...args], {
       encoding: 'utf8',
