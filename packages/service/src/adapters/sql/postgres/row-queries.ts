@@ -105,12 +105,20 @@ export function exactlyOnce({ text, values }: BatchStatement): BatchStatement {
 function keysOf({ kind, wanted }: Group, values: SqlValue[]): string {
   const arrays = kind.types.map((type, part) => {
     values.push(array(wanted.map(({ key }) => key.parts[part] as string | number)))
-    return `$${values.length}::${type}[]`
+    return given(values.length, type)
   })
   values.push(array(wanted.map(({ version }) => version)))
-  arrays.push(`$${values.length}::text[]`)
+  arrays.push(given(values.length, 'text'))
   const columns = kind.types.map((_, part) => `p${part + 1}`).join(', ')
   return `unnest(${arrays.join(', ')}) with ordinality as k (${columns}, version, n)`
+}
+
+/**
+ * A value as an array. In a subquery, because PostgreSQL would otherwise plan each execution anew
+ * for the length of its arrays, which costs more than the execution.
+ */
+function given(place: number, type: string): string {
+  return `(select $${place}::${type}[])`
 }
 
 /** An array in PostgreSQL's own spelling. */

@@ -5,6 +5,7 @@ import pg from 'pg'
 import { localBus } from '../../../../src/adapters/bus/local-bus.ts'
 import { KINDS } from '../../../../src/adapters/sql/postgres/row-kinds.ts'
 import { RowMemory, rowKey } from '../../../../src/adapters/sql/postgres/row-memory.ts'
+import { groupsOf, readRows } from '../../../../src/adapters/sql/postgres/row-queries.ts'
 import { parseLimits } from '../../../../src/domain/limits.ts'
 import { DEVICE_MOVES } from '../../../../src/domain/device-moves.ts'
 import { MOVES } from '../../../../src/domain/transitions.ts'
@@ -238,4 +239,19 @@ test('rows of one server are dropped when another one answers', () => {
   assert.equal(memory.get(key)?.value, 3)
   assert.equal(memory.isFrom('second'), false)
   assert.equal(memory.get(key), undefined)
+})
+
+test('the server plans the lookup of rows once, not for each length of its lists', async () => {
+  const connection = await client()
+  const keys = [rowKey(KINDS.session, 1), rowKey(KINDS.tenant, TENANT)]
+  const groups = groupsOf(keys.map((key) => ({ key, version: null })))
+  const { text, values } = readRows(groups)
+  for (let run = 0; run < 10; run++)
+    await connection.query({ name: 'lookup', text, values: [...values] })
+  const plans = await connection.query<{ planned: boolean }>(
+    'select custom_plans > 5 as planned from pg_prepared_statements where name = $1',
+    ['lookup'],
+  )
+  await connection.end()
+  assert.deepEqual(plans.rows, [{ planned: false }])
 })
