@@ -3,7 +3,6 @@ import { connectionsThatFilesAllow } from '../packages/service/src/open-files.ts
 import { printFanOut, measureFanOut } from './channel/fan-out.ts'
 import { type Idle, measureIdle } from './channel/idle.ts'
 import { Side } from './channel/side.ts'
-import type { Bonded } from './channel/task.ts'
 import { median, percentile } from './process.ts'
 
 /**
@@ -23,6 +22,8 @@ const BYTES_A_KIB = 1_024
 /** Those that the service reserves for backends, and those of the load processes. */
 const OTHER_CONNECTIONS = RESERVED_CONNECTIONS + 100
 const asJson = process.argv.includes('--json')
+
+type Bonded = Awaited<ReturnType<Side['bondRound']>>
 
 interface Both<T> {
   readonly service: T
@@ -88,6 +89,7 @@ function bondFigures(rounds: readonly Both<Bonded>[], of: keyof Both<Bonded>) {
     max: tenths(median(rounds.map((round) => Math.max(...figure(round[of]))))),
   })
   return {
+    bonds_cpu_ms: Math.round(median(rounds.map((round) => round[of].cpuMicros)) / 1_000),
     sent_to_frame_ms: wait(({ frameMs }) => frameMs),
     reply_to_frame_ms: wait(({ frameMs, replyMs }) =>
       frameMs.map((frame, at) => frame - (replyMs[at] ?? Number.NaN)),
@@ -122,6 +124,7 @@ function print(figures: Both<Figures> & { readonly channels: number }): void {
   row('frames a second', ({ idle_frames_per_second }) => idle_frames_per_second)
   compared('CPU time of them, % of a core', (side) => side.idle_cpu_percent_of_a_core)
   line(`${BONDS} bonds in a second, ms`, ['50 % / 99 % / max'])
+  row('  CPU time of the server', ({ bonds_cpu_ms }) => bonds_cpu_ms)
   row('  sent to frame', ({ sent_to_frame_ms }) => three(sent_to_frame_ms))
   row('  reply to frame (below 0: frame first)', ({ reply_to_frame_ms }) =>
     three(reply_to_frame_ms),
