@@ -45,6 +45,8 @@ export interface BenchService {
   readonly limits?: Limits
   /** Absent: as many as a benchmark opens from one address. */
   readonly connections?: ConnectionLimits
+  /** What each usage answer reports beside the usage. */
+  readonly measures?: () => object
   /** For a real browser: the port that the public origin names, the widget, and its pages. */
   readonly hosting?: {
     readonly port: number
@@ -72,7 +74,7 @@ const NEVER_REJECTED: Limits = {
  */
 export async function serveBench(bench: BenchService): Promise<void> {
   const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...rest } = bench
-  const { hosting, tenants = 1, ...parts } = rest
+  const { hosting, tenants = 1, measures, ...parts } = rest
   const folder = workFolder()
   const node = await postgresNode(bench.clock.now())
   const service = composeService({
@@ -119,5 +121,8 @@ export async function serveBench(bench: BenchService): Promise<void> {
   })
   const [first = NO_KEYS] = keys
   const ready: BenchReady = { port: running.port, ...first, tenants: keys }
-  answerQuestions(ready, () => rmSync(folder, { recursive: true, force: true }))
+  answerQuestions(ready, {
+    end: () => rmSync(folder, { recursive: true, force: true }),
+    ...(measures && { measures }),
+  })
 }

@@ -121,7 +121,7 @@ process.on('message', (message: { answers?: typeof answers; publicKey?: string }
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: 'none' } satisfies Ready, () =>
-    rmSync(folder, { recursive: true, force: true }),
-  )
+  answerQuestions({ port, credential: 'none' } satisfies Ready, {
+    end: () => rmSync(folder, { recursive: true, force: true }),
+  })
 })

@@ -70,5 +70,5 @@ const server = createServer((request, response) =>
 )
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: JSON.stringify(secrets) } satisfies Ready, () => {})
+  answerQuestions({ port, credential: JSON.stringify(secrets) } satisfies Ready)
 })

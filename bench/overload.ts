@@ -1,35 +1,32 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
-import type { BenchReady } from './bench-service.ts'
-import { PeakMemory } from './flood/peak-memory.ts'
 import { type Journeys, type JourneyTask, type Kind, KINDS } from './overload/journeys-process.ts'
-import { Child } from './process.ts'
+import { Nodes } from './overload/nodes.ts'
+import { Child, percentile } from './process.ts'
 
 /**
  * Offers the service three times the journeys that it can carry, from one tenant, beside a second
  * tenant that needs a twentieth of it. Prints per kind of call what was offered, what succeeded
  * after the clients' own retries, how fast rejections are, and how memory develops. Exits with 1
- * when the service misses a target. `--json` prints one document.
+ * when the service misses a target. `--nodes 2` runs two nodes on PostgreSQL instead of one on
+ * SQLite. `--json` prints one document.
  */
 const SECONDS = Number(process.env.BENCH_OVERLOAD_SECONDS ?? 60)
 const FACTOR = Number(process.env.BENCH_OVERLOAD_FACTOR ?? 3)
+const NODES = Number(/ --nodes (\d+)/.exec(process.argv.join(' '))?.[1] ?? 1)
 const CALLERS = 32
 const WARM_UP_MS = 5_000
 const CAPACITY_MS = 5_000
 /** More than journeys are ever under way in a process. */
-const PHONES = 1_500
+const PHONES = 3_000
 const QUIET_SHARE = 0.05
-const SAMPLE_MS = 1_000
-const BYTES_A_MB = 1e6
 const TARGETS = { complete: 0.999, attest: 0.99, shedMs: 20, growthMb: 20 }
 
-using service = new Child('overload/service-process.ts', RUNTIME_FLAGS)
-const { port, tenants } = await service.next<BenchReady>()
-const [flood, quiet] = tenants.map((keys) => {
+const nodes = await Nodes.start(NODES)
+const [flood, quiet] = nodes.tenants.map((keys) => {
   const child = new Child('overload/journeys-process.ts')
   const ask = (given: Pick<JourneyTask, 'step'> & Partial<JourneyTask>) =>
     child.ask<Journeys>({
-      port,
+      ports: nodes.ports,
       ...keys,
       phones: PHONES,
       callers: CALLERS,
@@ -44,16 +41,12 @@ interface Side {
   readonly ask: (task: Pick<JourneyTask, 'step'> & Partial<JourneyTask>) => Promise<Journeys>
 }
 
-await Promise.all([flood.ask({ step: 'enrol' }), quiet.ask({ step: 'enrol', phones: 300 })])
+await Promise.all([flood.ask({ step: 'enrol' }), quiet.ask({ step: 'enrol', phones: 600 })])
 await flood.ask({ step: 'saturate', forMs: WARM_UP_MS })
 const { finished } = await flood.ask({ step: 'saturate', forMs: CAPACITY_MS })
 const capacity = finished / (CAPACITY_MS / 1_000)
 
-using memory = new PeakMemory(service.pid)
-const samplesMb: number[] = []
-memory.take()
-const sampler = setInterval(() => samplesMb.push(memory.take() / BYTES_A_MB), SAMPLE_MS)
-const [loud, calm] = await Promise.all([
+const load = Promise.all([
   flood.ask({ step: 'offer', perSecond: capacity * FACTOR, forMs: SECONDS * 1_000 }),
   pause(1_000).then(() =>
     quiet.ask({
@@ -63,18 +56,28 @@ const [loud, calm] = await Promise.all([
     }),
   ),
 ])
-clearInterval(sampler)
+const measured = await nodes.during(load)
+const [loud, calm] = await load
 
 const rows = KINDS.map((kind) => rowOf(kind, loud))
 const quietRows = KINDS.map((kind) => rowOf(kind, calm))
-// The heap grows until its first full collection, so the first third says nothing.
-const settled = samplesMb.slice(Math.floor(samplesMb.length / 3))
-const growthMb = slopeOf(settled) * settled.length
+const memory = measured.map(({ residentMb, collectedMb, atEndMb }) => {
+  // The heap grows until its first full collection, so the first third says nothing.
+  const settled = residentMb.slice(Math.floor(residentMb.length / 3))
+  return {
+    first: settled[0] ?? 0,
+    last: settled.at(-1) ?? 0,
+    peak: Math.max(...residentMb),
+    growthMb: slopeOf(settled) * settled.length,
+    collectedMb,
+    atEndMb,
+  }
+})
 const rate = (kind: Kind) => rows.find((row) => row.kind === kind)?.success ?? 0
-const shedP99 = percentile(
-  KINDS.flatMap((kind) => loud.tallies[kind].shedMs),
-  0.99,
-)
+const clientShedMs = KINDS.flatMap((kind) => loud.tallies[kind].shedMs)
+const serverShedMs = measured.flatMap(({ shedMs }) => shedMs)
+const shedP99 = percentile(serverShedMs, 0.99)
+const growthMb = Math.max(...memory.map((node) => node.growthMb))
 const missed = [
   ...(rate('complete') >= TARGETS.complete ? [] : ['completions below 99.9 %']),
   ...(rate('attest') >= TARGETS.attest ? [] : ['attestations below 99 %']),
@@ -82,19 +85,32 @@ const missed = [
   ...(growthMb <= TARGETS.growthMb ? [] : [`memory grew by ${growthMb.toFixed(0)} MB`]),
 ]
 const figures = {
+  nodes: NODES,
   seconds: SECONDS,
   factor: FACTOR,
   capacity_per_second: capacity,
   finished_per_second: (loud.finished + calm.finished) / SECONDS,
   flood: rows,
   quiet: quietRows,
-  shed_p99_ms: shedP99,
-  memory_mb: { first: settled[0], last: settled.at(-1), peak: Math.max(...samplesMb), growthMb },
+  shed_ms: { server: percentilesOf(serverShedMs), client: percentilesOf(clientShedMs) },
+  memory_mb: memory,
   missed,
 }
 if (process.argv.includes('--json')) console.log(JSON.stringify(figures))
 else print()
+for (const { child } of [flood, quiet]) child[Symbol.dispose]()
+await nodes[Symbol.asyncDispose]()
 process.exit(missed.length === 0 ? 0 : 1)
+
+function percentilesOf(ms: readonly number[]) {
+  return {
+    count: ms.length,
+    p50: percentile(ms, 0.5),
+    p95: percentile(ms, 0.95),
+    p99: percentile(ms, 0.99),
+    max: ms.reduce((most, one) => Math.max(most, one), 0),
+  }
+}
 
 function rowOf(kind: Kind, { tallies }: Journeys) {
   const { offered, succeeded, shed, broken, shedMs, admittedMs } = tallies[kind]
@@ -138,11 +154,23 @@ function print(): void {
         ].join(''),
       )
   }
-  const { first = 0, last = 0, peak } = figures.memory_mb
-  console.log(
-    `\nmemory ${first.toFixed(0)} to ${last.toFixed(0)} MB, peak ${peak.toFixed(0)} MB; ` +
-      `slope over the last two thirds ${growthMb.toFixed(1)} MB`,
-  )
+  for (const [where, { count, p50, p95, p99, max }] of Object.entries(figures.shed_ms))
+    console.log(
+      `\n${count} rejections by the ${where}'s clock: p50 ${p50.toFixed(1)}, ` +
+        `p95 ${p95.toFixed(1)}, p99 ${p99.toFixed(1)}, at most ${max.toFixed(1)} ms`,
+    )
+  for (const [
+    node,
+    { first, last, peak, growthMb: growth, collectedMb, atEndMb },
+  ] of memory.entries())
+    console.log(
+      `\nnode ${node + 1}: memory ${first.toFixed(0)} to ${last.toFixed(0)} MB, ` +
+        `peak ${peak.toFixed(0)} MB; growth over the last two thirds ${growth.toFixed(1)} MB\n` +
+        `heap after full collections: ${collectedMb.map((mb) => mb.toFixed(0)).join(', ')} MB\n` +
+        `at the end: ${Object.entries(atEndMb)
+          .map(([part, mb]) => `${part} ${mb.toFixed(0)}`)
+          .join(', ')} MB`,
+    )
   console.log(missed.length === 0 ? 'targets met' : `missed: ${missed.join(', ')}`)
 }
 
@@ -157,9 +185,4 @@ function slopeOf(samples: readonly number[]): number {
     below += (index - middle) ** 2
   }
   return below === 0 ? 0 : above / below
-}
-
-function percentile(of: readonly number[], part: number): number {
-  const sorted = of.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
 }

@@ -29,10 +29,13 @@ export interface UsageQuestion {
 }
 
 /**
- * In a server process: reports that it is ready, answers each usage request, and exits with its
- * parent.
+ * In a server process: reports that it is ready, answers each usage request, with what `measures`
+ * returns, and exits with its parent.
  */
-export function answerQuestions<Message extends Ready>(ready: Message, end: () => void): void {
+export function answerQuestions<Message extends Ready>(
+  ready: Message,
+  { end, measures }: { readonly end?: () => void; readonly measures?: () => object } = {},
+): void {
   process.on('message', ({ collect = false }: UsageQuestion) => {
     if (collect) globalThis.gc?.()
     const { user, system } = process.cpuUsage()
@@ -41,10 +44,11 @@ export function answerQuestions<Message extends Ready>(ready: Message, end: () =
       cpuMicros: user + system,
       rssBytes: rss,
       heapBytes: heapUsed + external,
+      ...measures?.(),
     } satisfies Usage)
   })
   process.on('disconnect', () => {
-    end()
+    end?.()
     process.exit()
   })
   process.send?.(ready)

@@ -64,5 +64,5 @@ server.on('upgrade', (request, socket, head) => {
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: 'none' } satisfies Ready, () => {})
+  answerQuestions({ port, credential: 'none' } satisfies Ready)
 })

@@ -14,5 +14,5 @@ const server = createServer((request, response) => {
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: CREDENTIAL }, () => server.close())
+  answerQuestions({ port, credential: CREDENTIAL }, { end: () => server.close() })
 })

@@ -37,7 +37,8 @@ export type Kind = (typeof KINDS)[number]
  * so many journeys a second, whatever the service answers.
  */
 export interface JourneyTask {
-  readonly port: number
+  /** Of the nodes. Each call goes to the next one, as behind a load balancer. */
+  readonly ports: readonly number[]
   readonly credential: string
   readonly publishableKey: string
   readonly step: 'enrol' | 'saturate' | 'offer'
@@ -69,15 +70,17 @@ const USER_MS = 500
 const STATUS_READS = 3
 const NO_RETRY: RetryPolicy = { ...PHONE_POLICY, maxAttempts: 1 }
 const OVERLOADED = 503
+const CONNECTIONS = 400
 /** At most this many figures of each kind, so that the client's own memory stays small. */
 const MAX_FIGURES = 200_000
 
-let pool: ConnectionPool | undefined
+let pools: readonly ConnectionPool[] = []
+let sent = 0
 let phones: TestPhone[] = []
 let tallies = newTallies()
 
 answerTasks(async (task: JourneyTask): Promise<Journeys> => {
-  pool ??= new ConnectionPool(task.port)
+  if (pools.length === 0) pools = task.ports.map((port) => new ConnectionPool(port))
   tallies = newTallies()
   let finished = 0
   const one = async (userMs: number) => {
@@ -98,7 +101,10 @@ answerTasks(async (task: JourneyTask): Promise<Journeys> => {
       }),
     )
   }
-  if (task.step === 'offer') await offer(task, one)
+  if (task.step === 'offer') {
+    await openConnections()
+    await offer(task, one)
+  }
   return { finished, tallies }
 })
 
@@ -117,6 +123,18 @@ async function offer(task: JourneyTask, one: (userMs: number) => Promise<void>):
     await pause(5)
   }
   await Promise.all(running)
+}
+
+/** A proxy in front of the nodes has them open: Node accepts only one in a turn of its event loop. */
+async function openConnections(): Promise<void> {
+  const places = Array.from({ length: CONNECTIONS })
+  await Promise.all(
+    pools.map((pool) =>
+      Promise.all(
+        places.map(() => pool.send({ method: 'GET', path: '/health/alive', headers: {} })),
+      ),
+    ),
+  )
 }
 
 async function enrolPhones(task: JourneyTask): Promise<void> {
@@ -235,6 +253,10 @@ async function call<T>(kind: Kind, request: Request): Promise<T | undefined> {
   }
 }
 
+function nextPool(): ConnectionPool | undefined {
+  return pools[sent++ % pools.length]
+}
+
 async function send({ token, path, body, headers }: Request): Promise<Response | undefined> {
   const isPost = body !== undefined
   const request: Call = {
@@ -243,12 +265,14 @@ async function send({ token, path, body, headers }: Request): Promise<Response |
     headers: { authorization: `Bearer ${token}`, ...headers },
     ...(isPost && { body: canonicalJson(body) }),
   }
-  return pool?.send(request).catch(() => undefined)
+  return nextPool()
+    ?.send(request)
+    .catch(() => undefined)
 }
 
 async function post(path: string, { body }: { body?: object } = {}): Promise<Response> {
   const sent = body === undefined ? {} : { body: canonicalJson(body) }
-  const response = await pool?.send({
+  const response = await nextPool()?.send({
     method: 'POST',
     path: `/api/v1${path}`,
     headers: {},

@@ -2,6 +2,7 @@ import { systemClock } from '../../packages/service/src/adapters/clock/system-cl
 import { createAttestation } from '../../packages/service/src/adapters/attestation/attestation.ts'
 import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
 import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
+import { measureServer } from './server-measures.ts'
 
 /** The service for two tenants, one of which floods it. Rate limits count but reject nothing. */
 await serveBench({
@@ -9,4 +10,5 @@ await serveBench({
   attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
   workflow: { name: 'w', actions: ['a'] },
   tenants: 2,
+  measures: measureServer(),
 })
