@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { FairShare } from './fair-share.ts'
 import type { KnownCallers } from './known-callers.ts'
 import { classify, type Classified, type Priority } from './priority.ts'
+import { TurnPace } from './turn-pace.ts'
 import { type Standing, type WaitingRequest, WaitingRequests } from './waiting-requests.ts'
 
 /**
@@ -11,8 +12,8 @@ import { type Standing, type WaitingRequest, WaitingRequests } from './waiting-r
  */
 export const REQUESTS_PER_TURN = 8
 /**
- * The same with the requests of backends and of other callers that the service knows. The writes of
- * a turn share one sync to disk, so fewer requests per turn would let a slow disk look like overload.
+ * The most requests of backends and of other callers that the service knows, if they start quickly.
+ * `TurnPace` decides how many between these two.
  */
 export const KNOWN_REQUESTS_PER_TURN = 32
 
@@ -70,8 +71,8 @@ interface Entry extends WaitingRequest {
 
 /**
  * Starts a few requests in each turn of the event loop. The others wait: by standing, priority, and
- * in rotation between callers. Those that wait too long during an overload are rejected before
- * their body is read. Without a burst no request waits, and none is classified.
+ * in rotation between callers. During an overload, those that find their lane full or wait too long
+ * are rejected before their body is read. Without a burst no request waits, and none is classified.
  *
  * Captures the server's listeners for `request`: those that are added later run at once.
  */
@@ -82,8 +83,20 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
   const waiting = new WaitingRequests<Entry>()
   const shares = new FairShare()
   let startedThisTurn = 0
+  /** Requests of known callers since the last one of an unknown caller. */
+  let startedKnown = 0
+  /** Since when nothing waits. */
+  let idleSinceMs: number | undefined
   let turn: NodeJS.Immediate | undefined
+  let measure: NodeJS.Immediate | undefined
+  const pace = new TurnPace({ least: REQUESTS_PER_TURN, most: KNOWN_REQUESTS_PER_TURN })
 
+  const standingOf = (account: string | undefined, tenant: string | undefined): Standing => {
+    if (account === undefined) return 'unknown'
+    // Otherwise the status reads of a flooding tenant would rank above its completions.
+    const isAbove = shares.isAbove(account) || (tenant !== undefined && shares.isAbove(tenant))
+    return isAbove ? 'above' : 'within'
+  }
   const start: Listener = (request, response) => {
     startedThisTurn += 1
     for (const listener of listeners) listener.call(server, request, response)
@@ -94,43 +107,58 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
   /** The next request that still has a client. */
   const next = (nowMs: number): Entry | undefined => {
     for (;;) {
-      // The last place of a turn is for unknown callers, so that they can become known.
-      const isLast = startedThisTurn === REQUESTS_PER_TURN - 1
-      const entry = (isLast ? waiting.nextUnknown(nowMs) : undefined) ?? waiting.next(nowMs)
+      // One place of 32 is for unknown callers, so that they can become known.
+      const isReserved = startedKnown >= KNOWN_REQUESTS_PER_TURN - 1
+      const entry = (isReserved ? waiting.nextUnknown(nowMs) : undefined) ?? waiting.next(nowMs)
       if (entry === undefined || !entry.request.socket.destroyed) return entry
     }
   }
   const canStart = () =>
     waiting.size > 0 &&
-    startedThisTurn < (waiting.knownSize > 0 ? KNOWN_REQUESTS_PER_TURN : REQUESTS_PER_TURN)
+    startedThisTurn < (waiting.knownSize > 0 ? pace.requests : REQUESTS_PER_TURN)
   const startTurn = () => {
     turn = undefined
     startedThisTurn = 0
-    if (waiting.size === 0) return
     const nowMs = now()
+    if (waiting.size === 0) {
+      idleSinceMs = nowMs
+      return pace.pause()
+    }
+    pace.begin(nowMs)
     shares.decay(nowMs)
-    for (const entry of waiting.expired(nowMs)) reject(entry, nowMs)
     while (canStart()) {
       const entry = next(nowMs)
       if (entry === undefined) break
+      startedKnown = entry.standing === 'unknown' ? 0 : startedKnown + 1
       if (entry.account !== undefined) shares.charge(entry.account, UNITS[entry.priority])
       start(entry.request, entry.response)
     }
+    // After the turn has served what it can, because its work delays the next turn.
+    for (const entry of waiting.expired(nowMs, pace.turnMs)) reject(entry, nowMs)
+    schedule()
+  }
+  const schedule = () => {
     turn = setImmediate(startTurn)
+    // Runs in the same turn, after all that the started requests do before they first wait.
+    measure = setImmediate(() => pace.started(startedThisTurn, now()))
   }
 
   server.on('request', (request, response) => {
-    turn ??= setImmediate(startTurn)
-    const isFree = waiting.size === 0 && startedThisTurn < REQUESTS_PER_TURN
-    if (isFree || passes(request)) return start(request, response)
+    if (turn === undefined) schedule()
+    const nowMs = now()
+    // During an overload all wait for the rest of the turn, so that it serves them by priority.
+    const idleMs = nowMs - (idleSinceMs ?? nowMs)
+    idleSinceMs = undefined
+    if (waiting.isShedding(nowMs)) waiting.idle(idleMs)
+    else {
+      const isFree = waiting.size === 0 && startedThisTurn < REQUESTS_PER_TURN
+      if (isFree || passes(request)) return start(request, response)
+    }
     const classified = classify(request)
     const { priority, endpoint } = classified
     if (priority === 'exempt') return start(request, response)
-    const nowMs = now()
-    const claim = claimOf(classified, request, options)
-    const { account } = claim
-    const standing: Standing =
-      account === undefined ? 'unknown' : shares.isAbove(account) ? 'above' : 'within'
+    const { tenant, ...claim } = claimOf(classified, request, options)
+    const standing = standingOf(claim.account, tenant)
     const entry = {
       ...claim,
       request,
@@ -145,12 +173,13 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
   })
   /** A backend never waits behind a burst of unknown callers. */
   const passes = ({ socket }: IncomingMessage) =>
-    startedThisTurn < KNOWN_REQUESTS_PER_TURN && isBackend(socket) && waiting.knownSize === 0
+    startedThisTurn < pace.requests && isBackend(socket) && waiting.knownSize === 0
   return {
     size: () => waiting.size,
     isOverloaded: (priority) => waiting.isOverloaded(priority, now()),
     [Symbol.dispose]() {
       clearImmediate(turn)
+      clearImmediate(measure)
       waiting.clear()
     },
   }
@@ -165,11 +194,20 @@ function claimOf(
   { presented, id }: Classified,
   request: IncomingMessage,
   { known, networkOf }: AdmissionOptions,
-): { readonly account: string | undefined; readonly flow: string } {
+): Claim {
   const tenant = known.ofCredential(request.headers.authorization)
-  if (presented === 'backend' && tenant !== undefined) return { account: tenant, flow: tenant }
+  if (presented === 'backend' && tenant !== undefined)
+    return { account: tenant, tenant, flow: tenant }
   const flow = networkOf(request)
-  if (presented === 'phone' && tenant !== undefined) return { account: tenant, flow }
+  if (presented === 'phone' && tenant !== undefined) return { account: tenant, tenant, flow }
   const named = tenant ?? (id === '' ? undefined : known.ofSession(id))
-  return { account: named === undefined ? undefined : `${named} public`, flow }
+  return { account: named === undefined ? undefined : `${named} public`, tenant: named, flow }
+}
+
+interface Claim {
+  /** Who is charged for the work. */
+  readonly account: string | undefined
+  /** The tenant that the request belongs to. */
+  readonly tenant: string | undefined
+  readonly flow: string
 }

@@ -15,6 +15,10 @@ const LONGEST_RETRY_SECONDS: Readonly<Record<Priority, number>> = {
   create: 3,
   status: 5,
 }
+/** The response around its request id, which is serialized once. */
+const ID = 'req_'
+const OVERLOADED = refusalToWire({ reason: 'overloaded' }, ID as RequestId)
+const [BEFORE_ID = '', AFTER_ID = ''] = JSON.stringify(OVERLOADED.body).split(ID)
 /** A rejected body up to this size is read and dropped, so that its connection stays usable. */
 const MAX_DISCARDED_BYTES = 32 * 1024
 
@@ -40,15 +44,14 @@ export function rejectOverloaded(
     readonly headers: Readonly<Record<string, string>>
   },
 ): void {
-  const retryAfterMs = Math.ceil(Math.random() * LONGEST_RETRY_SECONDS[priority]) * 1_000
-  const wire = refusalToWire({ reason: 'overloaded', retryAfterMs }, requestId)
-  const text = JSON.stringify(wire.body)
-  response.writeHead(wire.status, {
+  const text = BEFORE_ID + requestId + AFTER_ID
+  response.writeHead(OVERLOADED.status, {
     ...headers,
-    ...wire.headers,
+    'retry-after': String(Math.ceil(Math.random() * LONGEST_RETRY_SECONDS[priority])),
     'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
+    // All characters are ASCII.
+    'content-length': text.length,
     ...(mustClose(request) ? { connection: 'close' } : {}),
   })
   response.end(text)

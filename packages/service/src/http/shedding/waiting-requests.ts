@@ -19,6 +19,12 @@ export interface WaitingRequest {
 
 /** The longest wait in a lane that is overloaded, so that a rejected caller learns it soon. */
 export const OVERLOADED_WAIT_MS = 10
+/**
+ * How many requests wait in an overloaded lane. Enough that a turn never lacks work, and few enough
+ * that most rejected requests have not waited at all. Every flow may have one in any case, so that
+ * no caller can hold all places.
+ */
+export const OVERLOADED_PLACES = 8
 /** The longest wait otherwise. A burst that the service can absorb causes no rejection. */
 export const BURST_WAIT_MS = 1_000
 /** A wait that does not count as overload: many concurrent callers, or a slow sync of the disk. */
@@ -28,6 +34,24 @@ export const ACCEPTABLE_WAIT_MS = 100
  * acceptable wait.
  */
 export const OVERLOADED_AFTER_MS = 250
+/**
+ * The overload of a lane ends when it has rejected nothing for this long. A lane that is empty for a
+ * moment is still overloaded: otherwise each moment would let another burst wait in vain.
+ */
+export const RECOVERED_AFTER_MS = 1_000
+/**
+ * It also ends when the lane has rejected less than the service could have served in its place: the
+ * requests of lower ranks that it served, and about one in each millisecond in which it was idle. So
+ * many more must these be.
+ */
+const RECOVERED_AFTER_SPARE = 8
+/**
+ * A served request of a lower rank counts as much as so many rejections: the order of rejection
+ * matters more than its time.
+ */
+const SPARE_PER_LOWER = 4
+/** The most rejections that count, so that a lane recovers soon after a long overload. */
+const MAX_REJECTIONS = 256
 /** All waiting requests together. It bounds the memory of their headers. */
 export const MAX_WAITING = 1_024
 
@@ -37,14 +61,17 @@ interface Lane<T> {
   size: number
   /** Since when the lane was neither empty nor served a request within the acceptable wait. */
   busySinceMs: number | undefined
-  /** When the last request left. */
-  leftMs: number
+  /** When the overload ends, unless the lane rejects another request. */
+  overloadedUntilMs: number
+  /** Rejected requests, less those that could have been served in their place. */
+  balance: number
 }
 
 /**
  * Requests that wait, by standing and then by priority. It serves strictly in this order, and
- * rejects by time in the queue, as CoDel does: a lane whose requests have waited too long for 250 ms
- * is overloaded. Until it is empty once, its requests then wait for at most 10 ms.
+ * detects overload by time in the queue, as CoDel does: a lane whose requests have waited too long
+ * for 250 ms is overloaded. Until it has rejected nothing for a second, it then has few places, and
+ * its requests wait for at most 10 ms: most are rejected when they arrive.
  *
  * A request can therefore be rejected only while all that was served ranks above it, and there is
  * neither a load threshold to configure nor a mode that could oscillate.
@@ -53,6 +80,7 @@ export class WaitingRequests<T extends WaitingRequest> {
   readonly #lanes: readonly Lane<T>[]
   readonly #max: number
   #size = 0
+  #overloadedUntilMs = NEVER
 
   /** @param max the most requests that may wait; further ones replace those that rank last */
   constructor(max = MAX_WAITING) {
@@ -62,7 +90,8 @@ export class WaitingRequests<T extends WaitingRequest> {
         flows: new Map<string, T[]>(),
         size: 0,
         busySinceMs: undefined,
-        leftMs: Number.NEGATIVE_INFINITY,
+        overloadedUntilMs: NEVER,
+        balance: 0,
       })),
     )
   }
@@ -85,17 +114,18 @@ export class WaitingRequests<T extends WaitingRequest> {
    */
   add(request: T): T | undefined {
     const lane = this.#laneOf(request)
-    if (lane.size === 0) {
-      const wasIdle = request.arrivedMs - lane.leftMs > OVERLOADED_AFTER_MS
-      if (wasIdle) lane.busySinceMs = request.arrivedMs
-      else lane.busySinceMs ??= request.arrivedMs
-    }
-    const flow = lane.flows.get(request.flow)
-    if (flow === undefined) lane.flows.set(request.flow, [request])
-    else flow.push(request)
+    const { flow, arrivedMs } = request
+    lane.busySinceMs ??= arrivedMs
+    const waiting = lane.flows.get(flow)
+    if (waiting === undefined) lane.flows.set(flow, [request])
+    else waiting.push(request)
     lane.size += 1
     this.#size += 1
-    return this.#size > this.#max ? this.#dropLast(request.arrivedMs) : undefined
+    if (waiting !== undefined && lane.size > OVERLOADED_PLACES && isOverloaded(lane, arrivedMs))
+      return this.#dropLast(lane, { arrivedMs, flow })
+    if (this.#size <= this.#max) return undefined
+    const last = this.#lanes.findLast(({ size }) => size > 0)
+    return last && this.#dropLast(last, { arrivedMs, flow })
   }
 
   /** Removes the request to serve next: the first of the flow that was served the longest ago. */
@@ -108,13 +138,17 @@ export class WaitingRequests<T extends WaitingRequest> {
     return this.#nextOf(FIRST_UNKNOWN, nowMs)
   }
 
-  /** Removes the requests that have waited too long. */
-  expired(nowMs: number): readonly T[] {
+  /**
+   * Removes the requests that have waited too long, or will have by the next turn.
+   *
+   * @param turnMs how long a turn takes
+   */
+  expired(nowMs: number, turnMs: number): readonly T[] {
     if (this.#size === 0) return []
     const found: T[] = []
     for (const lane of this.#lanes) {
       if (lane.size === 0) continue
-      const waitMs = isOverloaded(lane, nowMs) ? OVERLOADED_WAIT_MS : BURST_WAIT_MS
+      const waitMs = isOverloaded(lane, nowMs) ? OVERLOADED_WAIT_MS - turnMs : BURST_WAIT_MS
       for (const [flow, requests] of lane.flows) {
         let late = 0
         while (late < requests.length && nowMs - (requests[late]?.arrivedMs ?? nowMs) >= waitMs)
@@ -122,9 +156,8 @@ export class WaitingRequests<T extends WaitingRequest> {
         if (late === 0) continue
         found.push(...requests.splice(0, late))
         if (requests.length === 0) lane.flows.delete(flow)
-        lane.size -= late
-        lane.leftMs = nowMs
-        this.#size -= late
+        this.#leave(lane, late)
+        this.#rejected(lane, { count: late, nowMs })
       }
     }
     return found
@@ -136,12 +169,23 @@ export class WaitingRequests<T extends WaitingRequest> {
     return lane !== undefined && isOverloaded(lane, nowMs)
   }
 
+  /** Whether any lane has rejected requests a moment ago, so that the order of serving matters. */
+  isShedding(nowMs: number): boolean {
+    return nowMs < this.#overloadedUntilMs
+  }
+
+  /** Nothing waited for so long, while `isShedding`. */
+  idle(ms: number): void {
+    this.#spare(this.#lanes.length, ms)
+  }
+
   /** Removes all requests. */
   clear(): void {
     for (const lane of this.#lanes) {
       lane.flows.clear()
       lane.size = 0
       lane.busySinceMs = undefined
+      lane.overloadedUntilMs = NEVER
     }
     this.#size = 0
   }
@@ -161,41 +205,64 @@ export class WaitingRequests<T extends WaitingRequest> {
       const request = requests.shift()
       lane.flows.delete(flow)
       if (requests.length > 0) lane.flows.set(flow, requests)
-      lane.size -= 1
-      lane.leftMs = nowMs
-      // All of them were served, so the lane is not overloaded.
-      if (lane.size === 0) lane.busySinceMs = undefined
-      else if (request !== undefined && isInTime(request, lane, nowMs)) lane.busySinceMs = nowMs
-      this.#size -= 1
+      this.#leave(lane, 1)
+      this.#spare(index, SPARE_PER_LOWER)
+      if (lane.size > 0 && request !== undefined && isInTime(request, nowMs))
+        lane.busySinceMs = nowMs
       return request
     }
     return undefined
   }
 
-  /** Removes the newest request of the longest flow of the last lane. */
-  #dropLast(nowMs: number): T | undefined {
-    const lane = this.#lanes.findLast(({ size }) => size > 0)
-    if (lane === undefined) return undefined
-    let longest: [flow: string, requests: T[]] | undefined
-    for (const entry of lane.flows)
-      if (longest === undefined || entry[1].length > longest[1].length) longest = entry
-    const request = longest?.[1].pop()
-    if (longest !== undefined && longest[1].length === 0) lane.flows.delete(longest[0])
-    lane.size -= 1
-    lane.leftMs = nowMs
-    this.#size -= 1
+  /** Removes the newest request of the longest flow, of the given one if several are as long. */
+  #dropLast(
+    lane: Lane<T>,
+    { arrivedMs, flow }: { arrivedMs: number; flow: string },
+  ): T | undefined {
+    let longest = flow
+    for (const [name, { length }] of lane.flows)
+      if (length > (lane.flows.get(longest)?.length ?? 0)) longest = name
+    const requests = lane.flows.get(longest)
+    const request = requests?.pop()
+    if (requests?.length === 0) lane.flows.delete(longest)
+    this.#leave(lane, 1)
+    if (isOverloaded(lane, arrivedMs)) this.#rejected(lane, { count: 1, nowMs: arrivedMs })
     return request
+  }
+
+  #rejected(lane: Lane<T>, { count, nowMs }: { count: number; nowMs: number }): void {
+    lane.overloadedUntilMs = nowMs + RECOVERED_AFTER_MS
+    lane.balance = Math.min(MAX_REJECTIONS, lane.balance + count)
+    this.#overloadedUntilMs = lane.overloadedUntilMs
+  }
+
+  /** The service had capacity for so many further requests of the lanes before this one. */
+  #spare(end: number, requests: number): void {
+    for (let index = 0; index < end; index++) {
+      const lane = this.#lanes[index] as Lane<T>
+      if (lane.overloadedUntilMs === NEVER) continue
+      lane.balance -= requests
+      if (lane.balance > -RECOVERED_AFTER_SPARE) continue
+      lane.overloadedUntilMs = NEVER
+      lane.balance = 0
+    }
+  }
+
+  #leave(lane: Lane<T>, count: number): void {
+    lane.size -= count
+    this.#size -= count
+    if (lane.size === 0) lane.busySinceMs = undefined
   }
 }
 
+const NEVER = Number.NEGATIVE_INFINITY
 const FIRST_UNKNOWN = STANDINGS.indexOf('unknown') * PRIORITIES.length
 
-/** In an overloaded lane every served request has waited briefly, so that proves nothing there. */
-function isInTime({ arrivedMs }: WaitingRequest, lane: Lane<unknown>, nowMs: number): boolean {
-  return nowMs - arrivedMs < ACCEPTABLE_WAIT_MS && !isOverloaded(lane, nowMs)
+function isInTime({ arrivedMs }: WaitingRequest, nowMs: number): boolean {
+  return nowMs - arrivedMs < ACCEPTABLE_WAIT_MS
 }
 
-function isOverloaded({ busySinceMs, leftMs, size }: Lane<unknown>, nowMs: number): boolean {
-  if (busySinceMs === undefined || nowMs - busySinceMs < OVERLOADED_AFTER_MS) return false
-  return size > 0 || nowMs - leftMs <= OVERLOADED_AFTER_MS
+function isOverloaded({ busySinceMs, overloadedUntilMs }: Lane<unknown>, nowMs: number): boolean {
+  if (nowMs < overloadedUntilMs) return true
+  return busySinceMs !== undefined && nowMs - busySinceMs >= OVERLOADED_AFTER_MS
 }

@@ -9,6 +9,7 @@ import {
   REQUESTS_PER_TURN,
   type ShedRequest,
 } from '../../../src/http/shedding/admission-queue.ts'
+import { OVERLOADED_PLACES } from '../../../src/http/shedding/waiting-requests.ts'
 import { KnownCallers } from '../../../src/http/shedding/known-callers.ts'
 
 /** The part of a request that the queue uses. */
@@ -128,7 +129,7 @@ test('starts a request of another network in the turn after the burst', async ()
   assert.ok(started.includes(request as Request))
 })
 
-test('keeps one place of each turn for unknown callers', async () => {
+test('keeps one place of 32 for unknown callers', async () => {
   const { started, create, send } = queuedServer(['shop'])
   create('shop', 200)
   send('192.0.2.1', 3)
@@ -184,6 +185,49 @@ test('rejects no completion of a tenant that floods with creates', async () => {
   await nextTurn()
   const startedSet = new Set(scene.started)
   assert.ok(completions.every((request) => startedSet.has(request)))
+})
+
+test('serves the completions of a flooding tenant before the status reads of its pages', async () => {
+  // The session belongs to the last one.
+  const scene = queuedServer(['quiet', 'flood'])
+  await flood(scene, 60)
+  const reads = scene.send('192.0.2.1', 50, `/api/v1/sessions/${session}`)
+  scene.create('quiet')
+  const completion = scene.complete('flood')
+  await nextTurn()
+  await nextTurn()
+  const at = scene.started.indexOf(completion)
+  assert.ok(at >= 0)
+  assert.ok(reads.every((read) => !scene.started.slice(0, at).includes(read)))
+})
+
+test('serves the arrivals of one turn by priority during an overload', async () => {
+  const scene = queuedServer(['flood'])
+  await flood(scene, 100)
+  await nextTurn()
+  await nextTurn()
+  const from = scene.started.length
+  scene.create('flood', 4)
+  const completion = scene.complete('flood')
+  await nextTurn()
+  assert.equal(scene.started[from], completion)
+})
+
+test('rejects nothing of the bursts of a load that leaves it idle in between', async () => {
+  const scene = queuedServer(['flood'])
+  await flood(scene, 100)
+  for (let burst = 0; burst < 30; burst++) {
+    scene.create('flood', 2 * OVERLOADED_PLACES)
+    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    scene.advance(20)
+  }
+  const before = scene.shed.length
+  for (let burst = 0; burst < 100; burst++) {
+    scene.create('flood', 2 * OVERLOADED_PLACES)
+    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    scene.advance(20)
+  }
+  assert.equal(scene.shed.length, before)
 })
 
 test('reports the priority and the wait of a rejected request', async () => {
