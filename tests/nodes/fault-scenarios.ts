@@ -1,5 +1,9 @@
+import assert from 'node:assert/strict'
 import type { Cluster } from '../../packages/service/tests/harness/cluster.ts'
-import { HOUR_MS, jump, pause, type Scenario } from '../pressure/fault-scenarios.ts'
+import type { PostgresServer } from '../../packages/service/tests/harness/postgres.ts'
+import { until } from '../../packages/service/tests/harness/process.ts'
+import { smallDisk, type SmallDisk } from '../../packages/service/tests/harness/small-disk.ts'
+import { FSYNC, HOUR_MS, jump, pause, type Scenario } from '../pressure/fault-scenarios.ts'
 
 const restore = ({ nodes }: Cluster) => {
   nodes[0]?.proxy?.cut()
@@ -10,15 +14,79 @@ const REFUSED_MS = 3_000
 /** Longer than a node waits for a response of the database. */
 const SILENT_MS = 10_000
 
+/** A new database needs most of it. */
+const DISK_MEGABYTES = 128
+let disk: SmallDisk | undefined
+/** More than a new server has. */
+const LOG_FILES = 20
+
+/** How long a server may take to restart by itself. */
+const RESTARTS_WITHIN_MS = 5_000
+/** Restarts a server that has given up, as systemd or Kubernetes does. */
+async function supervise(server: PostgresServer | undefined): Promise<void> {
+  if (server === undefined) return
+  const answers = () => server.run('select 1').catch(() => undefined)
+  await until(answers, RESTARTS_WITHIN_MS).catch(async () => {
+    await server.stop('immediate')
+    await server.start()
+  })
+}
+
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'node paused for 30 s on PostgreSQL', store: 'postgres', nodes: 1, ...pause },
   {
-    name: 'clock one hour ahead on one of two nodes on PostgreSQL',
+    name: 'clock one hour ahead on one of three nodes on PostgreSQL',
     store: 'postgres',
-    nodes: 2,
+    nodes: 3,
     during: 'works',
     endsSessions: true,
     ...jump(HOUR_MS),
+  },
+  {
+    name: 'clock one hour behind on one of three nodes on PostgreSQL',
+    store: 'postgres',
+    nodes: 3,
+    during: 'works',
+    ...jump(-HOUR_MS),
+  },
+  {
+    name: 'disk of PostgreSQL full',
+    store: 'postgres',
+    nodes: 1,
+    during: 'answers 503',
+    lastsMs: REFUSED_MS,
+    skip: () => {
+      disk = smallDisk(DISK_MEGABYTES)
+      return disk === undefined && 'no right to mount a small disk'
+    },
+    postgres: () => ({ parent: disk?.folder ?? '' }),
+    async begin({ server }) {
+      disk?.fill()
+      // PostgreSQL stops when the log needs a new file and there is no space for it.
+      const endFile = () =>
+        server?.run('select pg_switch_wal(), pg_logical_emit_message(true, $$$$, $$$$)')
+      await assert.rejects(async () => {
+        for (let files = 0; files < LOG_FILES; files++) await endFile()
+      })
+    },
+    async end({ server }) {
+      disk?.makeRoom()
+      await supervise(server)
+    },
+  },
+  {
+    name: 'fsync error on PostgreSQL',
+    store: 'postgres',
+    nodes: 1,
+    during: 'answers 503',
+    lastsMs: REFUSED_MS,
+    skip: FSYNC.skip,
+    postgres: (folder) => ({ env: FSYNC.environment(folder) }),
+    begin: (_, folder) => FSYNC.begin(folder),
+    async end({ server }, folder) {
+      FSYNC.end(folder)
+      await supervise(server)
+    },
   },
   {
     name: 'PostgreSQL stopped with -m immediate',

@@ -59,12 +59,14 @@ export async function addTenant({ operator }: Cluster): Promise<Shop> {
  *
  * @param load.inProgress sessions at once; a broken node delays only those that call it
  * @param load.goOn called before each session; false ends the load
+ * @param load.ended called with each session after its last call
  */
 export async function runLoad(load: {
   readonly nodes: readonly ClusterNode[]
   readonly shop: Shop
   readonly inProgress: number
   readonly goOn: (counts: Counts) => boolean
+  readonly ended?: (session: RecordedSession) => void
 }): Promise<Counts> {
   using exchange = exchangeWith(() => Number(new URL(choose(load.nodes).origin).port), {
     answerWithinMs: ANSWER_WITHIN_MS,
@@ -77,7 +79,9 @@ export async function runLoad(load: {
     const phone = () => retried(() => registerPhone(wire.exchange))
     const pair = [await phone(), await phone()]
     while (!failed.signal.aborted && load.goOn(counts)) {
-      const { history } = await runSession(wire, pair)
+      const recorded = await runSession(wire, pair)
+      const { history } = recorded
+      load.ended?.(recorded)
       counts.sessions += 1
       counts.calls += history.length
       counts.lost += history.filter(({ answer }) => answer === undefined).length
@@ -154,7 +158,7 @@ const TASKS: readonly (readonly [weight: number, task: Task])[] = [
 const DRAWN = TASKS.flatMap(([weight, task]) => Array.from({ length: weight }, () => task))
 
 /** Repeats a call until it has a response. */
-function retried<T>(call: () => Promise<T>): Promise<T> {
+export function retried<T>(call: () => Promise<T>): Promise<T> {
   return until(
     () =>
       call().then(

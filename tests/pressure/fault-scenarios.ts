@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Cluster } from '../../packages/service/tests/harness/cluster.ts'
+import type { PostgresOptions } from '../../packages/service/tests/harness/postgres.ts'
 
 const HARNESS = join(import.meta.dirname, '../../packages/service/tests/harness')
 export const HOUR_MS = 60 * 60_000
@@ -19,6 +21,10 @@ export interface Scenario {
   readonly endsSessions?: boolean
   readonly lastsMs: number
   readonly env?: (folder: string) => Record<string, string>
+  /** The server of the first node, where it has the fault. */
+  readonly postgres?: (folder: string) => PostgresOptions
+  /** Why the scenario cannot run here. */
+  readonly skip?: (folder: string) => string | false
   /** Breaks the first node. */
   readonly begin: (cluster: Cluster, folder: string) => void | Promise<void>
   readonly end: (cluster: Cluster, folder: string) => void | Promise<void>
@@ -26,9 +32,27 @@ export interface Scenario {
 
 const clockFile = (folder: string) => join(folder, 'clock-offset')
 const fsyncFile = (folder: string) => join(folder, 'fail-fsync')
-/** The library that the test compiles into the folder. */
-export const fsyncLibrary = (folder: string): string => join(folder, 'failing-fsync.so')
-export const FSYNC_SOURCE: string = join(HARNESS, 'failing-fsync.c')
+const fsyncLibrary = (folder: string): string => join(folder, 'failing-fsync.so')
+const FSYNC_SOURCE = join(HARNESS, 'failing-fsync.c')
+const failsFsync = (folder: string) => ({
+  LD_PRELOAD: fsyncLibrary(folder),
+  FAIL_FSYNC_FILE: fsyncFile(folder),
+})
+
+/** Compiles the library of a fault of fsync. */
+function compileFsync(folder: string): string | false {
+  const args = ['-shared', '-fPIC', '-o', fsyncLibrary(folder), FSYNC_SOURCE, '-ldl']
+  return process.platform === 'linux' && spawnSync('gcc', args).status === 0
+    ? false
+    : 'no gcc (apt-get install gcc), or no LD_PRELOAD'
+}
+/** The environment of a process whose fsync fails while the scenario says so. */
+export const FSYNC = {
+  skip: compileFsync,
+  environment: failsFsync,
+  begin: (folder: string): void => writeFileSync(fsyncFile(folder), ''),
+  end: (folder: string): void => rmSync(fsyncFile(folder)),
+} as const
 
 /** Sets the clock of the first node forward, or back. */
 export const jump = (offsetMs: number) => ({
@@ -56,12 +80,10 @@ export const SCENARIOS: readonly Scenario[] = [
     nodes: 1,
     during: 'answers 503',
     lastsMs: 2_000,
-    env: (folder) => ({
-      LD_PRELOAD: fsyncLibrary(folder),
-      FAIL_FSYNC_FILE: fsyncFile(folder),
-    }),
-    begin: (_, folder) => writeFileSync(fsyncFile(folder), ''),
-    end: (_, folder) => rmSync(fsyncFile(folder)),
+    skip: FSYNC.skip,
+    env: FSYNC.environment,
+    begin: (_, folder) => FSYNC.begin(folder),
+    end: (_, folder) => FSYNC.end(folder),
   },
   {
     name: 'clock one hour ahead on SQLite',

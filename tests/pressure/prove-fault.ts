@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CreatedSession, FullSession } from '@bonded/contract'
 import { createSimulatedPhone, type SimulatedPhone } from '@bonded/simulator'
-import type { Cluster } from '../../packages/service/tests/harness/cluster.ts'
+import { type Cluster, startCluster } from '../../packages/service/tests/harness/cluster.ts'
 import { until } from '../../packages/service/tests/harness/process.ts'
 import type { Scenario } from './fault-scenarios.ts'
 
@@ -27,13 +29,31 @@ export function checkGuide(scenarios: readonly Scenario[]): void {
 export const testName = ({ name, during }: Scenario): string =>
   `${name}: the node ${during}, loses nothing, and recovers by itself`
 
+/** Starts the nodes of a scenario, and proves it. */
+export async function runScenario(scenario: Scenario, t: TestContext): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-faults-'))
+  // The account of PostgreSQL reads here whether it is to fail.
+  chmodSync(folder, 0o755)
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const skipped = scenario.skip?.(folder) ?? false
+  if (skipped !== false) return t.skip(skipped)
+  const { store, nodes } = scenario
+  await using cluster = await startCluster({
+    store,
+    nodes,
+    envOfFirst: scenario.env?.(folder) ?? {},
+    postgresOptions: scenario.postgres?.(folder),
+  })
+  await proveFault(scenario, { cluster, folder })
+}
+
 /**
  * Breaks the first node, and checks its responses meanwhile. Afterwards it must work again by itself,
  * and every session that it has acknowledged must be as it was.
  *
  * @param folder contains the files that steer the fault
  */
-export async function proveFault(
+async function proveFault(
   scenario: Scenario,
   { cluster, folder }: { cluster: Cluster; folder: string },
 ): Promise<void> {
@@ -47,10 +67,18 @@ export async function proveFault(
   const observed = await tenant.probe(scenario)
   await scenario.end(cluster, folder)
   if (scenario.during === 'works') assert.ok(observed.created > 0, 'new sessions during the fault')
-  if (scenario.during === 'answers 503') assert.ok(observed.rejected > 0, 'calls were rejected')
+  if (scenario.during === 'answers 503') {
+    assert.ok(observed.rejected > 0, 'calls were rejected')
+    assert.ok(observed.unready > 0, 'load balancers saw that the node was not ready')
+  }
   if (scenario.during === 'does not answer') assert.ok(observed.unanswered > 0, 'no answers')
 
   await until(() => tenant.works(), RECOVERS_WITHIN_MS)
+  // Alone, a node cannot know which of its clock's times was right.
+  if (scenario.store === 'postgres' || scenario.endsSessions !== true)
+    await until(async () => (await tenant.isReady()) || undefined, RECOVERS_WITHIN_MS)
+  for (const { origin } of cluster.nodes.slice(1))
+    assert.equal(await isReady(origin), true, 'the other nodes are ready')
   for (const created of [...observed.sessions, before.completed, before.bonded, before.pending])
     assert.equal((await tenant.read(created)).id, created.id, 'an acknowledged session is stored')
   assert.equal((await tenant.read(before.completed)).state, 'completed')
@@ -64,9 +92,16 @@ export async function proveFault(
   if (state === 'expired') await assert.rejects(tenant.complete(before.bonded))
 }
 
+async function isReady(origin: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS)
+  const { status } = await fetch(`${origin}/health/ready`, { signal })
+  return status === 200
+}
+
 interface Observed {
   created: number
   rejected: number
+  unready: number
   unanswered: number
   readonly sessions: CreatedSession[]
 }
@@ -138,9 +173,19 @@ class Tenant {
     }
   }
 
+  isReady(): Promise<boolean> {
+    return isReady(this.#node)
+  }
+
   /** Creates sessions while the fault lasts. A rejection must be 503 with Retry-After. */
   async probe({ lastsMs, during }: Scenario): Promise<Observed> {
-    const observed: Observed = { created: 0, rejected: 0, unanswered: 0, sessions: [] }
+    const observed: Observed = {
+      created: 0,
+      rejected: 0,
+      unready: 0,
+      unanswered: 0,
+      sessions: [],
+    }
     const until = performance.now() + lastsMs
     const patienceMs = during === 'does not answer' ? lastsMs / 2 : ANSWERS_WITHIN_MS
     do {
@@ -154,6 +199,7 @@ class Tenant {
       } else {
         assert.deepEqual([answer.status, answer.headers.has('retry-after')], [503, true])
         observed.rejected += 1
+        if (!(await this.isReady())) observed.unready += 1
       }
       await wait(PROBE_EVERY_MS)
     } while (performance.now() < until)

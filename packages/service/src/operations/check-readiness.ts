@@ -18,7 +18,9 @@ export async function checkReadiness(service: Service): Promise<readonly Unreadi
     // themselves.
     if (!service.keys.holds(rootKeyId) && createdAt >= service.startedAt)
       unready.push('keys_unknown')
-    if (createdAt > service.clock.now() + MAX_CLOCK_DIFFERENCE_MS) unready.push('clock_behind')
+    const isBehind = createdAt > service.clock.now() + MAX_CLOCK_DIFFERENCE_MS
+    // Otherwise it is the clock of the node that created the session.
+    if (isBehind && !(await service.store.confirmsClock?.())) unready.push('clock_behind')
   } catch {
     if (!unready.includes('store_unreadable')) unready.push('store_unreadable')
   }

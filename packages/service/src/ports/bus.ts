@@ -18,8 +18,9 @@ export interface Change {
 }
 
 /**
- * Notifies watchers that a session changed. At most once for each event, in order of `seq` within a
- * session, and only after the change is durable. Callers that need certainty must read the store.
+ * Notifies watchers that a session changed: in order of `seq` within a session, and only after the
+ * change is durable. At most once for each event, except that a notification without its change may
+ * repeat an earlier one. Callers that need certainty must read the store.
  */
 export interface Bus {
   publish(notification: ChangeNotification): void

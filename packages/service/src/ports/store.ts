@@ -69,6 +69,11 @@ export interface Store extends AsyncDisposable {
    */
   health(): Promise<readonly Unreadiness[]>
   /**
+   * Whether the clock of this machine is at most a second away from that of the database. Absent if
+   * the database has no clock of its own.
+   */
+  confirmsClock?(): Promise<boolean>
+  /**
    * Returns each session that another process has changed since the last call. The result may name
    * too many sessions, never too few.
    */

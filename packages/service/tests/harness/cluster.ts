@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type PostgresServer, startPostgres } from './postgres.ts'
+import { type PostgresOptions, type PostgresServer, startPostgres } from './postgres.ts'
 import { machine, type Machine, type ServingProcess } from './process.ts'
 import { startProxy, type TcpProxy } from './tcp-proxy.ts'
 
@@ -37,8 +37,12 @@ export interface ClusterOptions {
   readonly envOfFirst?: Readonly<Record<string, string>>
   /** The environment of every node. */
   readonly envOfAll?: Readonly<Record<string, string>>
+  /** An existing PostgreSQL database, which the nodes reach without a proxy. */
+  readonly databaseUrl?: string
   /** Settings of the PostgreSQL server. */
   readonly postgres?: Readonly<Record<string, string>>
+  /** Where its data are, and its environment. */
+  readonly postgresOptions?: PostgresOptions | undefined
 }
 
 /** All nodes have the same root key, as in production. */
@@ -77,9 +81,12 @@ async function startParts(
     end: () => Promise<void>
   },
 ): Promise<Cluster> {
-  const server = options.store === 'postgres' ? await startPostgres(options.postgres) : undefined
+  const needsServer = options.store === 'postgres' && options.databaseUrl === undefined
+  const server = needsServer
+    ? await startPostgres(options.postgres, options.postgresOptions)
+    : undefined
   if (server !== undefined) parts.use(server)
-  const postgresUrl = await server?.newDatabase()
+  const postgresUrl = options.databaseUrl ?? (await server?.newDatabase())
   const on = (databaseUrl: string | undefined, own: Readonly<Record<string, string>> = {}) => {
     const url = databaseUrl === undefined ? {} : { BONDED_DATABASE_URL: databaseUrl }
     return parts.use(machine({ env: { ...ENVIRONMENT, ...options.envOfAll, ...url, ...own } }))

@@ -31,8 +31,11 @@ const MIN_RAM_DISK_BYTES = 1024 ** 3
 const WAIT_MS = 60_000
 const RETRY_MS = 25
 
-/** How a server stops: it ends all transactions, or stops at once as if it had crashed. */
-export type StopMode = 'fast' | 'immediate'
+/**
+ * How a server stops: it ends all transactions, stops at once as if it had crashed, or only its main
+ * process is killed.
+ */
+export type StopMode = 'fast' | 'immediate' | 'kill'
 
 /** A server that a test can stop and start again at the same port. Its end deletes its data. */
 export interface PostgresServer extends AsyncDisposable {
@@ -47,6 +50,13 @@ export interface PostgresServer extends AsyncDisposable {
   stop(mode: StopMode): Promise<void>
   /** The id of the server's main process. */
   pid(): number
+}
+
+export interface PostgresOptions {
+  readonly onDisk?: boolean
+  readonly parent?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly standbyOf?: PostgresServer
 }
 
 let shared: Promise<PostgresServer> | undefined
@@ -74,13 +84,18 @@ export async function dropDatabase(url: string): Promise<void> {
  * @param settings settings of the server, by name
  * @param options.onDisk whether its data are on the disk, for a benchmark; otherwise in memory if
  *   there is room
+ * @param options.parent the folder for its data instead
+ * @param options.env its environment, for a fault
+ * @param options.standbyOf a server, which is restarted, and whose standby this one becomes
  */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
-  { onDisk = false }: { readonly onDisk?: boolean } = {},
+  options: PostgresOptions = {},
 ): Promise<PostgresServer> {
+  const { onDisk = false, parent, env, standbyOf } = options
   const owner = clusterOwner()
-  const folder = mkdtempSync(join((onDisk ? undefined : ramDisk()) ?? tmpdir(), 'bonded-postgres-'))
+  const above = parent ?? (onDisk ? undefined : ramDisk()) ?? tmpdir()
+  const folder = mkdtempSync(join(above, 'bonded-postgres-'))
   if (owner !== undefined) {
     chownSync(folder, owner.uid, owner.gid)
     // The server's account must reach its data, and mkdtemp lets only the caller in.
@@ -90,17 +105,31 @@ export async function startPostgres(
   const data = join(folder, 'data')
   try {
     // Without blocking this process, in which the proxies of other servers may run.
-    await promisify(execFile)(
-      join(programs, 'initdb'),
-      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-      { ...owner, env: {} },
-    )
+    const run = promisify(execFile)
+    if (standbyOf === undefined)
+      await run(
+        join(programs, 'initdb'),
+        [...INITDB, '-D', data, ...(parent === undefined ? [] : ['--wal-segsize=1'])],
+        { ...owner, env: {} },
+      )
+    else {
+      await standbyOf.stop('fast')
+      await run('cp', ['-a', join(standbyOf.folder, 'data'), data])
+      await run('touch', [join(data, 'standby.signal')], owner)
+      await standbyOf.start()
+    }
   } catch (cause) {
     rmSync(folder, { recursive: true, force: true })
-    throw new Error('initdb failed', { cause })
+    throw new Error('the data of PostgreSQL could not be created', { cause })
   }
   const port = await freePort()
-  const given = { ...SETTINGS, port: String(port), ...settings }
+  const primary = `host=127.0.0.1 port=${standbyOf?.port} user=postgres`
+  const given = {
+    ...SETTINGS,
+    port: String(port),
+    ...(standbyOf === undefined ? {} : { primary_conninfo: primary }),
+    ...settings,
+  }
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   let running: ChildProcess | undefined
 
@@ -112,7 +141,7 @@ export async function startPostgres(
     pid: () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]),
     async start() {
       stoppedFolders.delete(folder)
-      running = run({ programs, data, folder, owner, settings: given })
+      running = run({ programs, data, folder, owner, env, settings: given })
       await answering(url, running)
     },
     async stop(mode) {
@@ -140,7 +169,9 @@ process.on('exit', () => {
   for (const folder of stoppedFolders) rmSync(folder, { recursive: true, force: true })
 })
 
-const SIGNALS = { fast: 'INT', immediate: 'QUIT' } as const
+const INITDB = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+
+const SIGNALS = { fast: 'INT', immediate: 'QUIT', kill: 'KILL' } as const
 
 /** Safe settings, because the service rejects others. On a RAM disk they cost little. */
 const SETTINGS = {
@@ -168,9 +199,10 @@ function run(of: {
   data: string
   folder: string
   owner: Owner | undefined
+  env: Readonly<Record<string, string>> | undefined
   settings: Readonly<Record<string, string>>
 }): ChildProcess {
-  const { programs, data, folder, owner, settings } = of
+  const { programs, data, folder, owner, env, settings } = of
   const watch = `folder=$1; shift; "$@" & server=$!
     signal=; read signal || :
     kill -\${signal:-QUIT} $server; wait $server
@@ -180,7 +212,12 @@ function run(of: {
   const child = spawn(
     'sh',
     ['-c', watch, 'sh', folder, join(programs, 'postgres'), '-D', data, ...given],
-    { ...owner, stdio: ['pipe', log, log], env: { PATH: process.env.PATH }, detached: true },
+    {
+      ...owner,
+      stdio: ['pipe', log, log],
+      env: { PATH: process.env.PATH, ...env },
+      detached: true,
+    },
   )
   child.unref()
   return child

@@ -14,10 +14,16 @@ export interface SmallDisk extends Disposable {
   makeRoom(): void
 }
 
-/** A disk that a test may fill: a mounted tmpfs, or else the memory disk of a container. */
-export function smallDisk(): SmallDisk | undefined {
+/**
+ * A disk that a test may fill: a mounted tmpfs, or else the memory disk of a container.
+ *
+ * @param megabytes the size of the tmpfs
+ */
+export function smallDisk(megabytes = 8): SmallDisk | undefined {
   const mounted = mkdtempSync(join(tmpdir(), 'bonded-disk-'))
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'none', mounted]).status === 0) {
+  if (
+    spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'none', mounted]).status === 0
+  ) {
     return diskAt(mounted, () => {
       // Lazily, because a killed process may still have open files.
       spawnSync('umount', ['-l', mounted])

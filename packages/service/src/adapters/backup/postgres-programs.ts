@@ -76,12 +76,13 @@ export class PostgresPrograms {
 
   /** The settings of libpq. It trusts the authorities that the service trusts. */
   #connection(folder: string): Readonly<Record<string, string>> {
-    const { host, port, database, user, password = process.env.PGPASSWORD, tls } = this.#address
+    const { hosts, database, user, password = process.env.PGPASSWORD, tls } = this.#address
     const authorities = join(folder, 'authorities.pem')
     if (tls !== false) writeFileSync(authorities, tls.ca ?? rootCertificates.join('\n'))
     return {
-      PGHOST: host,
-      PGPORT: String(port),
+      PGHOST: hosts.map(({ host }) => host).join(','),
+      PGPORT: hosts.map(({ port }) => port).join(','),
+      PGTARGETSESSIONATTRS: 'read-write',
       PGDATABASE: database,
       PGUSER: user,
       ...(password === undefined ? {} : { PGPASSWORD: password }),

@@ -37,6 +37,10 @@ export class StoreDuringRequest implements Store {
     return this.#store.health()
   }
 
+  async confirmsClock(): Promise<boolean> {
+    return (await this.#store.confirmsClock?.()) ?? false
+  }
+
   externalChanges(): ReturnType<Store['externalChanges']> {
     return this.#store.externalChanges()
   }

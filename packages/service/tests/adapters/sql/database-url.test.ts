@@ -17,6 +17,12 @@ const URLS: readonly (readonly [url: string, tls: false | object | undefined])[]
   ['postgres://bonded@localhost/bonded?sslmode=verify-full', VERIFIED],
   ['postgres://bonded@localhost.example/bonded', VERIFIED],
   ['postgres://bonded@127.0.0.1.example/bonded', VERIFIED],
+  ['postgres://bonded:x@db-1.example,db-2.example:6432/bonded', VERIFIED],
+  ['postgres://bonded@localhost,db.example/bonded', VERIFIED],
+  ['postgres://bonded@localhost:5432,127.0.0.1:5433/bonded?target_session_attrs=read-write', false],
+  ['postgres://bonded@db-1,db-2/bonded?target_session_attrs=any', undefined],
+  ['postgres://bonded@db-1,/bonded', undefined],
+  ['postgres://bonded@db-1,db-2:70000/bonded', undefined],
   // Encryption without verification does not stop an attacker who can redirect the connection.
   ['postgres://bonded@db.example/bonded?sslmode=require', undefined],
   ['postgres://bonded@db.example/bonded?sslmode=prefer', undefined],
@@ -40,6 +46,17 @@ test('an encoded password is decoded, and no message shows it', () => {
   const address = parseDatabaseUrl('postgres://bonded:p%40ss%2Fword@db.example/bonded')
   assert.equal(address?.password, 'p@ss/word')
   assert.equal(address?.shown, 'PostgreSQL database bonded at db.example:5432')
+})
+
+test('the servers of a URL are tried in its order', () => {
+  const address = parseDatabaseUrl('postgres://bonded:a,b@db-1:6432,[::1],db-3/bonded')
+  assert.deepEqual(address?.hosts, [
+    { host: 'db-1', port: 6432 },
+    { host: '::1', port: 5432 },
+    { host: 'db-3', port: 5432 },
+  ])
+  assert.equal(address?.password, 'a,b')
+  assert.equal(address?.shown, 'PostgreSQL database bonded at db-1:6432,::1:5432,db-3:5432')
 })
 
 test('the report of an invalid URL does not show its password', () => {

@@ -11,6 +11,11 @@ import { OwnChanges } from './own-changes.ts'
 const CHANNEL = 'bonded_changes'
 /** Changes of this time share a notification. */
 const GATHER_MS = 2
+/**
+ * A crash or a failover can give numbers of aborted transactions to new ones. After a lost
+ * connection the feed looks back by this many: changes that it has published before do no harm.
+ */
+const LOOK_BACK = 10_000n
 /** The pause before a lost listening connection is opened again. Reads find changes meanwhile. */
 const RELISTEN_MS = 1_000
 
@@ -57,6 +62,8 @@ export class ChangeFeed implements AsyncDisposable {
   /** Names this node in its notifications. */
   readonly #name = randomUUID()
   #position: Position | undefined
+  /** How many connections were lost before the position was read. */
+  #losses = 0
   /** The last call; it never rejects. */
   #last: Promise<unknown> = Promise.resolve()
   /** Whether a call waits that will find whatever a notification is about. */
@@ -84,7 +91,8 @@ export class ChangeFeed implements AsyncDisposable {
 
   /**
    * Returns the changes of others since the last call. The first call starts at the present and
-   * begins to listen. Calls run one after another, so that each change is in one result only.
+   * begins to listen. Calls run one after another, so that each change is in one result only,
+   * except after a lost connection.
    */
   next(): Promise<readonly ChangeNotification[]> {
     const found = this.#last.then(() => this.#read())
@@ -115,6 +123,8 @@ export class ChangeFeed implements AsyncDisposable {
   }
 
   async #readOthers(): Promise<readonly ChangeNotification[]> {
+    const { losses } = this.#connections
+    const looksBack = losses !== this.#losses
     const connection = await this.#connections.take()
     let snapshot: Row | undefined
     let found: readonly ChangeNotification[]
@@ -122,10 +132,14 @@ export class ChangeFeed implements AsyncDisposable {
       // One snapshot for all statements: what it does not contain is found by the next call.
       connection.sendAhead({ text: 'begin isolation level repeatable read, read only', values: [] })
       const [newer, [position]] = await Promise.all([
-        this.#position === undefined ? [] : newerThan(connection, this.#position),
+        this.#position === undefined
+          ? []
+          : newerThan(connection, looksBack ? backFrom(this.#position) : this.#position),
         connection.run({ text: SNAPSHOT, values: [] }) as Promise<readonly Row[]>,
       ])
-      found = await this.#changesOf(connection, this.#unlessOwn(newer))
+      const others = this.#unlessOwn(newer)
+      // After a look back, watchers read what they do not have.
+      found = looksBack ? [...others].map(withoutChange) : await this.#changesOf(connection, others)
       snapshot = position
       connection.sendAhead({ text: 'commit', values: [] })
       connection.release()
@@ -135,6 +149,7 @@ export class ChangeFeed implements AsyncDisposable {
     }
     const isFirst = this.#position === undefined
     this.#position = positionOf(String(snapshot?.snapshot))
+    this.#losses = losses
     if (isFirst) void this.#listen()
     return found
   }
@@ -166,11 +181,11 @@ export class ChangeFeed implements AsyncDisposable {
       .map(({ key }) => key)
     const rows = keys.length === 0 ? [] : await rowsOf(connection, keys)
     const sessions = new Map(rows.map((row) => [row.id as SessionId, row]))
-    return changes.map(({ sessionId, events }) => {
-      const seq = events.at(-1)?.seq ?? 0
-      const row = sessions.get(sessionId)
-      if (row === undefined) return { sessionId, seq }
-      return { sessionId, seq, change: { session: sessionFromRow(row), events } }
+    return changes.map((each) => {
+      const row = sessions.get(each.sessionId)
+      if (row === undefined) return withoutChange(each)
+      const { events } = each
+      return { ...withoutChange(each), change: { session: sessionFromRow(row), events } }
     })
   }
 
@@ -235,8 +250,17 @@ async function rowsOf(connection: Connection, keys: readonly number[]): Promise<
   return (await connection.run({ text: SESSIONS, values })) as readonly Row[]
 }
 
+function withoutChange({ sessionId, events }: Newer): ChangeNotification {
+  return { sessionId, seq: events.at(-1)?.seq ?? 0 }
+}
+
 /** Parses `xmin:xmax:xip,xip,…`. */
 function positionOf(snapshot: string): Position {
   const [, xmax = '', inProgress = ''] = snapshot.split(':')
   return { xmax, inProgress: inProgress === '' ? [] : inProgress.split(',') }
+}
+
+function backFrom({ xmax }: Position): Position {
+  const back = BigInt(xmax) - LOOK_BACK
+  return { xmax: String(back > 0n ? back : 0n), inProgress: [] }
 }

@@ -1,37 +1,19 @@
 import type { Unreadiness } from '@bonded/contract'
+import { MAX_CLOCK_DIFFERENCE_MS } from '../../../domain/lifetimes.ts'
 import { StoreError } from '../../../ports/store.ts'
 import { MIGRATIONS } from '../migrations.ts'
 import type { Row } from '../statement.ts'
 import type { Connection, Connections } from './connections.ts'
-
-/** The oldest version that the PostgreSQL project still maintains. */
-const MIN_VERSION = 14
-
-const SERVER = `select current_setting('server_version_num') as version,
-  pg_is_in_recovery() as standby, current_setting('default_transaction_read_only') as read_only,
-  current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync,
-  current_setting('full_page_writes') as full_page_writes,
-  current_setting('server_encoding') as encoding,
-  current_setting('statement_timeout') as statement_timeout`
+import { problemOf, SERVER_STATE } from './server-state.ts'
 
 /**
- * Checks that what the server acknowledges is durable, and that it can be written.
+ * Checks a server at the start. Each connection has checked that the server can be written, and
+ * that what it acknowledges is durable. This prepares one statement on two of them. Behind a pooler
+ * that does not keep them apart, the second one fails, here rather than in requests.
  *
  * @throws {StoreError} with the fix
  */
 export async function checkServer(connections: Connections): Promise<void> {
-  await checkPrepared(connections)
-  const problem = problemOf(await serverOf(connections))
-  if (problem === undefined) return
-  const where = connections.settings.address.shown
-  throw new StoreError(`${where} cannot be used: ${problem}`, { kind: 'unsuitable', where })
-}
-
-/**
- * Prepares one statement on two connections. Behind a pooler that does not keep them apart, the
- * second one fails, here rather than in requests.
- */
-async function checkPrepared(connections: Connections): Promise<void> {
   const [one, other] = [await connections.take(), await connections.take()]
   try {
     for (const connection of [one, other])
@@ -51,9 +33,21 @@ export async function findUnreadiness(connections: Connections): Promise<readonl
     if (unknown > 0) found.push('migrations_unknown')
     if (problemOf(await serverOf(connections)) !== undefined) found.push('store_unwritable')
     return found
-  } catch {
-    return ['store_unreadable']
+  } catch (failure) {
+    const isUnsuitable = failure instanceof StoreError && failure.kind === 'unsuitable'
+    return [isUnsuitable ? 'store_unwritable' : 'store_unreadable']
   }
+}
+
+/** Whether the clocks of this machine and of the server agree. */
+export async function agreesOnTime(connections: Connections): Promise<boolean> {
+  const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now'
+  const before = Date.now()
+  const now = await using(connections, async (connection) => {
+    const [row] = (await connection.run({ text, values: [] })) as readonly Row[]
+    return Number(row?.now)
+  })
+  return now >= before - MAX_CLOCK_DIFFERENCE_MS && now <= Date.now() + MAX_CLOCK_DIFFERENCE_MS
 }
 
 async function latestSteps(connection: Connection): Promise<{ applied: number; unknown: number }> {
@@ -66,30 +60,9 @@ async function latestSteps(connection: Connection): Promise<{ applied: number; u
   return { applied: Number(row?.applied), unknown: Number(row?.unknown) }
 }
 
-function problemOf(server: Row): string | undefined {
-  const major = Math.floor(Number(server.version) / 10_000)
-  const says = (setting: string) => String(server[setting])
-  if (major < MIN_VERSION)
-    return `it is PostgreSQL ${major}. Upgrade the server to ${MIN_VERSION} or later.`
-  if (server.standby)
-    return 'it is a standby, which only reads. Set BONDED_DATABASE_URL to the primary server.'
-  if (says('read_only') === 'on')
-    return 'default_transaction_read_only is on. Turn it off for this user: alter role <user> set default_transaction_read_only = off.'
-  if (says('synchronous_commit') === 'off')
-    return 'synchronous_commit is off, so a crash loses sessions that were acknowledged. Turn it on for this user: alter role <user> set synchronous_commit = on.'
-  for (const setting of ['fsync', 'full_page_writes'])
-    if (says(setting) !== 'on')
-      return `${setting} is off, so a crash loses or damages data. Turn it on in postgresql.conf and restart the server.`
-  if (says('encoding') !== 'UTF8')
-    return `its encoding is ${says('encoding')}. Create the database anew: create database <name> encoding 'UTF8' template template0.`
-  if (says('statement_timeout') === '0')
-    return 'no statement_timeout is in effect. A pooler ignores the one of the service; set it for this user: alter role <user> set statement_timeout = 5000.'
-  return undefined
-}
-
 function serverOf(connections: Connections): Promise<Row> {
   return using(connections, async (connection) => {
-    const [row] = (await connection.run({ text: SERVER, values: [] })) as readonly Row[]
+    const [row] = (await connection.run({ text: SERVER_STATE, values: [] })) as readonly Row[]
     return row ?? {}
   })
 }

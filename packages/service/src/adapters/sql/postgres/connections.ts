@@ -1,4 +1,4 @@
-import type { ClientConfig, Pool, PoolClient, Query, QueryResult } from 'pg'
+import type { ClientConfig, Pool, PoolClient, QueryResult } from 'pg'
 import type { Row, SqlValue, Statement } from '../statement.ts'
 import {
   BatchError,
@@ -7,8 +7,10 @@ import {
   batchClass,
   type PreparedNames,
 } from './batch.ts'
-import type { DatabaseAddress } from './database-url.ts'
+import type { DatabaseAddress, DatabaseHost } from './database-url.ts'
 import { classify } from './postgres-errors.ts'
+import { type ServerClient, serverClients } from './server-client.ts'
+import { Servers, StandbyError } from './servers.ts'
 
 /** The configured database with its pool and time-outs. */
 export interface PostgresSettings {
@@ -35,9 +37,17 @@ const WATCH_MS = 500
 const INT8 = 20
 const BYTEA = 17
 
+/** SQLSTATE of a write on a server that only reads. */
+const READ_ONLY = '25006'
+/** The SQLSTATE of a commit whose outcome is unknown. */
+const UNKNOWN_OUTCOME = '08007'
+
+type Client = ServerClient & PoolClient
+type Driver = Pick<typeof import('pg'), 'Client' | 'Pool' | 'Query' | 'types'>
+
 /** A connection for one transaction or one read. */
 export class Connection {
-  readonly #client: PoolClient
+  readonly #client: Client
   readonly #pool: Connections
   #failed: Error | undefined
   /** The failure of a statement that was sent ahead. */
@@ -45,7 +55,7 @@ export class Connection {
   #sentAt = 0
   #inFlight = 0
 
-  constructor(client: PoolClient, pool: Connections) {
+  constructor(client: Client, pool: Connections) {
     this.#client = client
     this.#pool = pool
   }
@@ -80,11 +90,17 @@ export class Connection {
     const names = this.#pool.namesOn(this.#client)
     this.#begin()
     try {
+      const { warnings } = this.#client
       this.#client.query(new this.#pool.batch({ statements, names, resolve, reject }))
-      return await promise
+      const rows = await promise
+      if (this.#client.warnings > warnings) throw new BatchError(unconfirmed(), true)
+      return rows
     } catch (failure) {
       // The server closes a connection after it has reported that it stops.
-      if (failure instanceof BatchError && classify(failure.cause).kind === 'lost')
+      if (
+        failure instanceof BatchError &&
+        (classify(failure.cause).kind === 'lost' || isReadOnly(failure.cause))
+      )
         this.#failed = failure
       throw failure
     } finally {
@@ -94,8 +110,10 @@ export class Connection {
 
   /** @returns whether the transaction was committed; false if the server rolled it back */
   async commit(): Promise<boolean> {
+    const { warnings } = this.#client
     const { command } = await this.#send({ text: 'commit', values: [] })
     if (this.#aheadFailed !== undefined) throw this.#aheadFailed
+    if (this.#client.warnings > warnings) throw unconfirmed()
     return command === 'COMMIT'
   }
 
@@ -117,14 +135,17 @@ export class Connection {
 
   /** Closes a connection whose server has not answered since the instant. */
   closeIfHanging(since: number): void {
-    if (this.#inFlight === 0 || this.#sentAt > since) return
-    this.#failed = new Error('the connection hangs')
-    // `pg` has no public way to close a connection that waits for an answer, and does not declare
-    // this member.
-    const { connection } = this.#client as unknown as {
-      connection: { stream: { destroy(failure: Error): void } }
-    }
-    connection.stream.destroy(this.#failed)
+    if (this.#inFlight > 0 && this.#sentAt <= since) this.#close('the connection hangs')
+  }
+
+  /** Closes a connection to a server in whose place another one was promoted. */
+  closeIfOld(servers: Servers): void {
+    if (servers.isOld(this.#client.origin)) this.#close('another server was promoted')
+  }
+
+  #close(why: string): void {
+    this.#failed = new Error(why)
+    this.#client.destroy(this.#failed)
   }
 
   async #send({ text, values }: Statement): Promise<QueryResult<Row>> {
@@ -138,6 +159,10 @@ export class Connection {
         values: values as SqlValue[],
         ...(name === undefined || values.length === 0 ? {} : { name }),
       })
+    } catch (failure) {
+      // A new connection notices when the server can be written again, or finds another server.
+      if (isReadOnly(failure)) this.#failed = failure
+      throw failure
     } finally {
       this.#end()
     }
@@ -157,23 +182,55 @@ export class Connection {
 /** The connections of one node. Statements of a connection are pipelined. */
 export class Connections implements AsyncDisposable {
   readonly #pool: Pool
+  readonly #newClient: () => ServerClient
+  readonly #servers: Servers
   readonly #settings: PostgresSettings
   readonly #inUse = new Set<Connection>()
+  readonly #listening = new Set<ServerClient>()
   readonly #names = new Map<string, string>()
   readonly #watch: NodeJS.Timeout
   readonly batch: ReturnType<typeof batchClass>
   readonly #prepared = new WeakMap<PoolClient, PreparedNames>()
+  #losses = 0
   #closed = false
 
-  private constructor(pool: Pool, settings: PostgresSettings, query: typeof Query) {
-    this.#pool = pool
+  private constructor(pg: Driver, settings: PostgresSettings) {
     this.#settings = settings
-    this.batch = batchClass(query)
+    this.batch = batchClass(pg.Query)
+    this.#servers = new Servers(settings.address, () => this.#closeOld())
+    const { statementTimeoutMs, lockTimeoutMs, poolSize } = settings
+    const define = (config: ClientConfig) =>
+      serverClients(pg.Client, {
+        servers: this.#servers,
+        configOf: (host) => ({
+          ...connectionOf(settings.address, host),
+          statement_timeout: statementTimeoutMs,
+          ...config,
+        }),
+      })
+    const Listening = define({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+    this.#newClient = () => new Listening()
+    this.#pool = new pg.Pool({
+      max: poolSize,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      idleTimeoutMillis: IDLE_MS,
+      Client: define({
+        pipeline: true,
+        lock_timeout: lockTimeoutMs,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+        types: {
+          getTypeParser(oid: number, format?: string) {
+            if (oid === INT8) return Number
+            if (oid === BYTEA) return bytesOf
+            return pg.types.getTypeParser(oid, format as 'text')
+          },
+        },
+      }),
+    })
     // A connection that breaks while it is idle is replaced at the next use.
-    pool.on('error', () => undefined)
-    // One that breaks in use fails its statements, which is all that its user needs to know.
-    pool.on('connect', (client) => client.on('error', () => undefined))
-    const longest = settings.statementTimeoutMs + CONNECT_TIMEOUT_MS
+    this.#pool.on('error', () => undefined)
+    this.#pool.on('connect', (client) => client.on('error', () => this.#losses++))
+    const longest = statementTimeoutMs + CONNECT_TIMEOUT_MS
     this.#watch = setInterval(() => {
       const since = performance.now() - longest
       for (const connection of this.#inUse) connection.closeIfHanging(since)
@@ -184,25 +241,7 @@ export class Connections implements AsyncDisposable {
   static async open(settings: PostgresSettings): Promise<Connections> {
     // Loaded here, because a service on SQLite does not need the driver.
     const { default: pg } = await import('pg')
-    const { poolSize, statementTimeoutMs, lockTimeoutMs } = settings
-    const pool = new pg.Pool({
-      ...connectionOf(settings),
-      max: poolSize,
-      pipeline: true,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      idleTimeoutMillis: IDLE_MS,
-      statement_timeout: statementTimeoutMs,
-      lock_timeout: lockTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      types: {
-        getTypeParser(oid: number, format?: string) {
-          if (oid === INT8) return Number
-          if (oid === BYTEA) return bytesOf
-          return pg.types.getTypeParser(oid, format as 'text')
-        },
-      },
-    })
-    return new Connections(pool, settings, pg.Query)
+    return new Connections(pg, settings)
   }
 
   get settings(): PostgresSettings {
@@ -213,11 +252,30 @@ export class Connections implements AsyncDisposable {
     return this.#closed
   }
 
-  /** Takes a connection for this caller alone. */
+  /** How many connections have broken. It rises whenever the server crashed or was replaced. */
+  get losses(): number {
+    return this.#losses
+  }
+
+  /**
+   * Takes a connection for this caller alone. Each server is tried once.
+   *
+   * @throws the failure of the primary if a standby failed too
+   */
   async take(): Promise<Connection> {
-    const connection = new Connection(await this.#pool.connect(), this)
-    this.#inUse.add(connection)
-    return connection
+    let failure: unknown
+    for (let left = this.#servers.count; left > 0; left--) {
+      const tried = this.#servers.current
+      try {
+        const connection = new Connection(await this.#takeCurrent(), this)
+        this.#inUse.add(connection)
+        return connection
+      } catch (cause) {
+        if (failure === undefined || failure instanceof StandbyError) failure = cause
+        if (tried === this.#servers.current || this.#closed) break
+      }
+    }
+    throw failure
   }
 
   /** Opens a connection of its own that listens to a channel, and reports the payloads. */
@@ -228,15 +286,14 @@ export class Connections implements AsyncDisposable {
       onEnd,
     }: { onNotification: (payload: string | undefined) => void; onEnd: () => void },
   ): Promise<{ end(): Promise<void> }> {
-    const { default: pg } = await import('pg')
-    const client = new pg.Client({
-      ...connectionOf(this.#settings),
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    })
-    client.on('error', () => undefined)
+    const client = this.#newClient()
     client.on('notification', ({ payload }) => onNotification(payload))
     await client.connect()
-    client.on('end', onEnd)
+    this.#listening.add(client)
+    client.on('end', () => {
+      this.#listening.delete(client)
+      onEnd()
+    })
     await client.query(`listen ${channel}`)
     return client
   }
@@ -278,10 +335,28 @@ export class Connections implements AsyncDisposable {
     await this.#pool.end()
     clearInterval(this.#watch)
   }
+
+  /** Leaves out the idle connections to a server in whose place another one was promoted. */
+  async #takeCurrent(): Promise<Client> {
+    for (;;) {
+      const client = (await this.#pool.connect()) as Client
+      if (!this.#servers.isOld(client.origin)) return client
+      client.release(true)
+    }
+  }
+
+  /** Nothing more is read from, or acknowledged by, an old primary. */
+  #closeOld(): void {
+    this.#losses++
+    for (const connection of this.#inUse) connection.closeIfOld(this.#servers)
+    for (const client of this.#listening)
+      if (this.#servers.isOld(client.origin))
+        client.destroy(new Error('another server was promoted'))
+  }
 }
 
-function connectionOf({ address }: PostgresSettings): ClientConfig {
-  const { host, port, database, user, password, tls } = address
+function connectionOf(address: DatabaseAddress, { host, port }: DatabaseHost): ClientConfig {
+  const { database, user, password, tls } = address
   return {
     host,
     port,
@@ -292,6 +367,19 @@ function connectionOf({ address }: PostgresSettings): ClientConfig {
     application_name: 'bonded',
     keepAlive: true,
   }
+}
+
+function isReadOnly(failure: unknown): failure is Error {
+  return failure instanceof Error && 'code' in failure && failure.code === READ_ONLY
+}
+
+/**
+ * The failure of a commit with a warning: an administrator who cancels the wait for a synchronous
+ * standby makes the server confirm what a failover would lose.
+ */
+function unconfirmed(): Error {
+  const failure = new Error('the server committed with a warning')
+  return Object.assign(failure, { code: UNKNOWN_OUTCOME })
 }
 
 /** `\x…`, as PostgreSQL writes bytes. */

@@ -1,14 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** How to reach a PostgreSQL database. */
-export interface DatabaseAddress {
+/** One of the servers that may have the database. */
+export interface DatabaseHost {
   readonly host: string
   readonly port: number
+}
+
+/** How to reach a PostgreSQL database. */
+export interface DatabaseAddress {
+  /** A primary and its standbys, in the order of the URL; at least one. */
+  readonly hosts: readonly DatabaseHost[]
   readonly database: string
   readonly user: string
   /** Undefined: `PGPASSWORD`, if it is set. */
   readonly password: string | undefined
-  /** False only for a local server, or where the URL says `sslmode=disable`. */
+  /** False only for local servers, or where the URL says `sslmode=disable`. */
   readonly tls: false | { readonly rejectUnauthorized: true; readonly ca?: string }
   /** The address without the password, for messages. */
   readonly shown: string
@@ -16,43 +22,64 @@ export interface DatabaseAddress {
 
 const DEFAULT_PORT = 5_432
 const LOCAL = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
-const PARAMETERS: readonly string[] = ['sslmode', 'sslrootcert']
+const PARAMETERS: readonly string[] = ['sslmode', 'sslrootcert', 'target_session_attrs']
+/** What other programs call the only server that the service accepts. */
+const PRIMARY: readonly (string | null)[] = [null, 'read-write', 'primary']
+/** Scheme, user, list of hosts, and the rest. A host has no `@`, so the last one ends the user. */
+const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]+)(.*)$/s
 
 /**
- * Parses `postgres://user:password@host:port/database`. A server on another machine is reached by
- * verified TLS only, unless `sslmode=disable` is given. `sslrootcert` names the file of the
- * certificate authority; by default the authorities of the system are trusted.
+ * Parses `postgres://user:password@host:port/database`, with several hosts separated by commas. A
+ * server on another machine is reached by verified TLS only, unless `sslmode=disable` is given.
+ * `sslrootcert` names the file of the certificate authority; by default the authorities of the
+ * system are trusted.
  *
  * @returns undefined if the URL is not valid, has an unknown parameter, or names a file that does
  *   not exist
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress | undefined {
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return undefined
-  const url = new URL(text)
+  const [, before = '', list = '', rest = ''] = PARTS.exec(text) ?? []
+  const urls = list.split(',').map((each) => URL.parse(before + each + rest))
+  const hosts = urls.map((each) => (each === null ? undefined : hostOf(each)))
+  const [url] = urls
+  if (!url || !hosts.every((each) => each !== undefined)) return undefined
   const given = url.searchParams
   const sslmode = given.get('sslmode')
   const caFile = given.get('sslrootcert')
   const database = decoded(url.pathname.slice(1))
   const user = decoded(url.username)
   const password = decoded(url.password)
-  if (!url.hostname || !database || !user || password === undefined || url.hash !== '')
-    return undefined
+  if (!database || !user || password === undefined || url.hash !== '') return undefined
   if ([...given.keys()].some((name) => !PARAMETERS.includes(name))) return undefined
+  if (!PRIMARY.includes(given.get('target_session_attrs'))) return undefined
   if (sslmode !== null && !['disable', 'verify-full'].includes(sslmode)) return undefined
   if (caFile !== null && !existsSync(caFile)) return undefined
-  const encrypted = sslmode === null ? !LOCAL.test(url.hostname) : sslmode === 'verify-full'
+  const isLocal = urls.every((each) => LOCAL.test(each?.hostname ?? ''))
+  const encrypted = sslmode === null ? !isLocal : sslmode === 'verify-full'
   const ca = caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') }
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
   return {
-    host,
-    port,
+    hosts,
     database,
     user,
     password: password === '' ? undefined : password,
     tls: encrypted && { rejectUnauthorized: true, ...ca },
-    shown: `PostgreSQL database ${database} at ${host}:${port}`,
+    shown: shownAt({ database }, hosts),
   }
+}
+
+/** Names a database on some of its servers, for messages. */
+export function shownAt(
+  { database }: Pick<DatabaseAddress, 'database'>,
+  hosts: readonly DatabaseHost[],
+): string {
+  const servers = hosts.map(({ host, port }) => `${host}:${port}`).join(',')
+  return `PostgreSQL database ${database} at ${servers}`
+}
+
+function hostOf({ hostname, port }: URL): DatabaseHost | undefined {
+  if (hostname === '') return undefined
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  return { host, port: port === '' ? DEFAULT_PORT : Number(port) }
 }
 
 function decoded(part: string): string | undefined {

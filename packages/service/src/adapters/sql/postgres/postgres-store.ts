@@ -7,6 +7,7 @@ import {
   type Cause,
   type Store,
   StoreError,
+  type StoreFailure,
   type Tables,
   type Unit,
   type Work,
@@ -18,7 +19,7 @@ import { POSTGRES, POSTGRES_READING } from '../dialect.ts'
 import { sqlTables } from '../tables.ts'
 import { BatchError, type BatchRows, type BatchStatement } from './batch.ts'
 import { ChangeFeed } from './change-feed.ts'
-import { findUnreadiness } from './check-server.ts'
+import { agreesOnTime, findUnreadiness } from './check-server.ts'
 import type { Connection, Connections } from './connections.ts'
 import { MemoryUnits } from './memory-units.ts'
 import { MemoryWrites, type PendingWrite } from './memory-writes.ts'
@@ -34,6 +35,15 @@ const MAX_UNITS = 8
 const MAX_ATTEMPTS = 6
 /** The longest pause before it does, so that two of them do not meet again. */
 const MAX_PAUSE_MS = 25
+/** After a failure of this kind, the next write probably fails too. */
+const UNWRITABLE: readonly (StoreFailure | undefined)[] = [
+  'full',
+  'read_only',
+  'input_output',
+  'damaged',
+]
+/** Then requests come again, and the first write shows whether the database works. */
+const UNWRITABLE_MS = 5_000
 /**
  * How long a unit among others waits for a lock. Two groups can wait for each other, and PostgreSQL
  * notices that only after a second. Alone, a unit waits for the configured time.
@@ -75,6 +85,8 @@ export class PostgresStore implements Store {
   #waiting: Pending[] = []
   #groups = 0
   #scheduled = false
+  /** When a write last failed as `UNWRITABLE` lists. A change that was committed resets it. */
+  #unwritableAt = Number.NEGATIVE_INFINITY
 
   /** Use `openPostgres`, which also migrates the database and checks the server. */
   constructor(connections: Connections, { bus, meter = noMeter, sessionKeys }: PostgresStoreParts) {
@@ -151,7 +163,13 @@ export class PostgresStore implements Store {
   }
 
   async health(): Promise<readonly Unreadiness[]> {
-    return findUnreadiness(this.#connections)
+    const found = await findUnreadiness(this.#connections)
+    const isUnwritable = performance.now() - this.#unwritableAt < UNWRITABLE_MS
+    return isUnwritable && found.length === 0 ? ['store_unwritable'] : found
+  }
+
+  confirmsClock(): Promise<boolean> {
+    return agreesOnTime(this.#connections)
   }
 
   async externalChanges(): ReturnType<Store['externalChanges']> {
@@ -213,7 +231,10 @@ export class PostgresStore implements Store {
 
   #fail(group: readonly Pending[], cause: unknown): void {
     const error = this.#outage(cause, 'write')
-    if (error instanceof StoreError) this.#meter.commitFailed()
+    if (error instanceof StoreError) {
+      this.#meter.commitFailed()
+      if (UNWRITABLE.includes(error.kind)) this.#unwritableAt = performance.now()
+    }
     for (const { reject } of group) reject(error)
   }
 
@@ -246,6 +267,7 @@ export class PostgresStore implements Store {
 
   #committed(units: number, notifications: readonly ChangeNotification[]): void {
     this.#meter.committed(units)
+    if (notifications.length > 0) this.#unwritableAt = Number.NEGATIVE_INFINITY
     for (const notification of notifications) {
       const { change } = notification
       if (change !== undefined) this.#meter.happened(change.events[0], change.session)
