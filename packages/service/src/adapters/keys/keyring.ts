@@ -137,10 +137,14 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     motionFingerprints(keyId, deviceId, rankPatterns) {
       // Each block is the device id and one rank pattern. Blocks of two devices differ, so their
       // fingerprints are unrelated.
-      const device = Buffer.from(deviceId.slice(ORDER_BYTES - BLOCK_BYTES), 'latin1')
-      const blocks = Buffer.alloc(rankPatterns.length * BLOCK_BYTES)
-      for (const [index, order] of rankPatterns.entries())
-        blocks.writeUInt32BE(order, device.copy(blocks, index * BLOCK_BYTES) + index * BLOCK_BYTES)
+      const block = Buffer.alloc(BLOCK_BYTES)
+      block.write(deviceId.slice(ORDER_BYTES - BLOCK_BYTES), 'latin1')
+      const blocks = Buffer.alloc(rankPatterns.length * BLOCK_BYTES, block)
+      let at = BLOCK_BYTES - ORDER_BYTES
+      for (const order of rankPatterns) {
+        blocks.writeUInt32BE(order, at)
+        at += BLOCK_BYTES
+      }
       const hashed = markCipher(keyId).update(blocks)
       return rankPatterns.map((_, index) => hashed.readUIntBE(index * BLOCK_BYTES, MARK_BYTES))
     },

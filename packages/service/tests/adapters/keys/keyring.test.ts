@@ -203,3 +203,12 @@ test('derives stable motion fingerprints that are unrelated between devices and 
   assert.equal(new Set(marks).size, orders.length)
   assert.ok(strangers.filter((mark) => marks.includes(mark)).length <= 1)
 })
+
+test('derives the motion fingerprints that earlier versions have stored', () => {
+  const fingerprints = keyringOf([ROOT_KEY]).motionFingerprints(
+    'k1',
+    'dev_0aB1cD2eF3gH4iJ5kL6mN7',
+    [0, 1, 2 ** 30 - 1],
+  )
+  assert.deepEqual(fingerprints, [3280610, 1548580, 1852989])
+})
