@@ -4,6 +4,12 @@ import { choose, random } from '../pressure/chance.ts'
 
 /** Between two faults, so that a restarted node also works for a while. */
 const FAULT_AFTER_MS = { least: 1_000, spread: 3_000 } as const
+/**
+ * And this many sessions. A restarted node needs seconds of CPU time until it is as fast as before,
+ * so on a busy machine the restarts would leave no time for sessions.
+ */
+const FAULT_AFTER_SESSIONS = 80
+const POLL_MS = 50
 const FAULT_LASTS_MS = 400
 
 type Fault = (node: ClusterNode) => Promise<void>
@@ -38,25 +44,37 @@ type FaultName = keyof typeof FAULTS
 /** The faults of the connection to the database are cheap; a new process is not. */
 const DRAWN = Object.keys(FAULTS) as readonly FaultName[]
 
+/** How often each fault happened. */
+export type FaultCounts = Partial<Record<FaultName, number>>
+
 /**
  * Breaks one node after the other until `signal` is aborted, and resolves when the last one works
  * again. Begins with a kill.
  *
- * @returns how often each fault happened
+ * @param of.counts counts each fault
+ * @param of.sessions how many sessions the nodes have served so far
  */
 export async function breakNodes(
   nodes: readonly ClusterNode[],
-  signal: AbortSignal,
-): Promise<Partial<Record<FaultName, number>>> {
-  const counts: Partial<Record<FaultName, number>> = {}
+  of: {
+    readonly signal: AbortSignal
+    readonly counts: FaultCounts
+    readonly sessions: () => number
+  },
+): Promise<void> {
+  const { signal, counts, sessions } = of
   let name: FaultName = 'killed'
-  while (!signal.aborted) {
-    const pauseMs = FAULT_AFTER_MS.least + random(FAULT_AFTER_MS.spread)
-    await wait(pauseMs, undefined, { signal }).catch(() => undefined)
-    if (signal.aborted) break
+  for (;;) {
+    const next = sessions() + FAULT_AFTER_SESSIONS
+    await passed(FAULT_AFTER_MS.least + random(FAULT_AFTER_MS.spread), signal)
+    while (sessions() < next && !signal.aborted) await passed(POLL_MS, signal)
+    if (signal.aborted) return
     counts[name] = (counts[name] ?? 0) + 1
     await FAULTS[name](choose(nodes))
     name = random(3) === 0 ? 'killed' : choose(DRAWN)
   }
-  return counts
 }
+
+/** Waits, but not beyond the end of the signal. */
+const passed = (ms: number, signal: AbortSignal) =>
+  wait(ms, undefined, { signal }).catch(() => undefined)

@@ -5,14 +5,15 @@ import type { Workflow } from '@bonded/contract'
 import type { Cluster, ClusterNode } from '../../packages/service/tests/harness/cluster.ts'
 import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import { until } from '../../packages/service/tests/harness/process.ts'
-import { choose, pause, random } from '../pressure/chance.ts'
+import { choose } from '../pressure/chance.ts'
 import { type Exchange, exchangeWith, NoAnswer } from '../pressure/exchange.ts'
 import { explain } from '../pressure/history-check.ts'
+import { randomCall } from '../pressure/random-calls.ts'
 import { RecordedSession, type Wire } from '../pressure/recorder.ts'
 import { registerPhone, type Shop, SHOP_ORIGIN } from '../pressure/running.ts'
 
-const CALLERS = 3
-const CALLS_EACH = 3
+const CALLERS = 4
+const CALLS_EACH = 2
 /** A client gives up; its call may still take effect. */
 const ANSWER_WITHIN_MS = 10_000
 const WORKS_AGAIN_WITHIN_MS = 120_000
@@ -124,38 +125,10 @@ async function runSession(wire: Wire, pair: readonly TestPhone[]): Promise<Recor
 }
 
 async function runCaller(recorded: RecordedSession, pair: readonly TestPhone[]): Promise<void> {
-  for (let made = 0; made < CALLS_EACH; made++) {
-    await pause(3)
-    // The history has the call without an answer. The caller continues.
-    await choose(DRAWN)(recorded, choose(pair)).catch(throwUnlessLost)
-  }
+  // The history has a lost call without an answer. The caller continues.
+  for (let made = 0; made < CALLS_EACH; made++)
+    await randomCall(recorded, pair).catch(throwUnlessLost)
 }
-
-type Task = (recorded: RecordedSession, phone: TestPhone) => Promise<void>
-const bond =
-  (kind: 'good' | 'weak' | 'forged'): Task =>
-  async (recorded, phone) => {
-    const assertion = await recorded.evidence(phone, kind)
-    if (assertion === undefined) return
-    await recorded.attest(phone, assertion)
-    if (random(4) === 0) await recorded.attest(phone, assertion)
-  }
-const TASKS: readonly (readonly [weight: number, task: Task])[] = [
-  [3, (recorded, phone) => recorded.claim(phone)],
-  [1, (recorded, phone) => recorded.decline(phone)],
-  [4, bond('good')],
-  [2, bond('weak')],
-  [1, bond('forged')],
-  [3, (recorded) => recorded.complete()],
-  [1, (recorded) => recorded.complete('wrong')],
-  [1, (recorded) => recorded.kill()],
-  [1, (recorded) => recorded.cancel()],
-  [4, (recorded) => recorded.read('backend')],
-  [2, (recorded) => recorded.read('browser')],
-  [1, (recorded) => recorded.read('create')],
-  [2, (recorded, phone) => recorded.readAsPhone(phone)],
-]
-const DRAWN = TASKS.flatMap(([weight, task]) => Array.from({ length: weight }, () => task))
 
 /** Repeats a call until it has a response. */
 export function retried<T>(call: () => Promise<T>): Promise<T> {

@@ -5,7 +5,8 @@ import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
 import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import { exchangeWith } from './exchange.ts'
 import { checkHistory, checkFile } from './history-check.ts'
-import { choose, pause, random } from './chance.ts'
+import { choose, pause } from './chance.ts'
+import { randomCall } from './random-calls.ts'
 import { RecordedSession, tick, type Wire } from './recorder.ts'
 import { addShop, registerPhone, run, workFolder } from './running.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
@@ -36,39 +37,8 @@ const wire: Wire = { exchange, shop: await addShop(service), now: () => clock.no
  */
 const phones = await Promise.all(Array.from({ length: 2 * BATCH }, () => registerPhone(exchange)))
 
-type Task = (recorded: RecordedSession, phone: TestPhone) => Promise<void>
-const bond =
-  (kind: 'good' | 'weak' | 'forged'): Task =>
-  async (recorded, phone) => {
-    const assertion = await recorded.evidence(phone, kind)
-    if (assertion === undefined) return
-    await pause(2)
-    await recorded.attest(phone, assertion)
-    // A phone sends the same assertion again when it has lost the response.
-    if (random(4) === 0) await recorded.attest(phone, assertion)
-  }
-const TASKS: readonly (readonly [weight: number, task: Task])[] = [
-  [3, (recorded, phone) => recorded.claim(phone)],
-  [1, (recorded, phone) => recorded.decline(phone, choose(['user_declined', 'user_unexpected']))],
-  [4, bond('good')],
-  [2, bond('weak')],
-  [1, bond('forged')],
-  [3, (recorded) => recorded.complete()],
-  [1, (recorded) => recorded.complete('wrong')],
-  [1, (recorded) => recorded.kill()],
-  [1, (recorded) => recorded.cancel()],
-  [3, (recorded) => recorded.read('backend')],
-  [2, (recorded) => recorded.read('browser')],
-  [1, (recorded) => recorded.read('create')],
-  [2, (recorded, phone) => recorded.readAsPhone(phone)],
-]
-const DRAWN = TASKS.flatMap(([weight, task]) => Array.from({ length: weight }, () => task))
-
 async function caller(recorded: RecordedSession, pair: readonly TestPhone[]): Promise<void> {
-  for (let made = 0; made < CALLS_EACH; made++) {
-    await pause(3)
-    await choose(DRAWN)(recorded, choose(pair))
-  }
+  for (let made = 0; made < CALLS_EACH; made++) await randomCall(recorded, pair)
 }
 
 /**

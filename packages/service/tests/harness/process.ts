@@ -96,10 +96,13 @@ export function machine(given: MachineOptions = {}): Machine {
         ...user,
       })
       let output = ''
+      let isReady = false
       const { promise: ready, resolve: done, reject } = Promise.withResolvers<number>()
       for (const stream of [child.stdout, child.stderr]) {
         stream.on('data', (chunk) => {
           output += String(chunk)
+          // This search reads the whole output, so it ends with the first match.
+          if (isReady) return
           const port = /"port":(\d+)/.exec(output)?.[1]
           if (port !== undefined) done(Number(port))
         })
@@ -107,6 +110,7 @@ export function machine(given: MachineOptions = {}): Machine {
       const ended = once(child, 'exit') as Promise<[number | null]>
       void ended.then(([code]) => reject(new Error(`serve ended with ${code}: ${output}`)))
       const port = await ready
+      isReady = true
       return {
         child,
         origin: `http://127.0.0.1:${port}`,

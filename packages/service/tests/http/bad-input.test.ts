@@ -2,64 +2,13 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { BODY_LIMITS, ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
-import { harness, PUBLIC_ORIGIN, type Reply, SHOP_ORIGIN } from '../harness/harness.ts'
-import {
-  attestation,
-  carriedSignals,
-  evidenceRequest,
-  newKey,
-  removalRequest,
-  tokenRequest,
-} from '../harness/phone.ts'
+import { harness, type Reply } from '../harness/harness.ts'
+import { validRequests } from '../harness/valid-requests.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
-const session = await h.create()
-const phone = await h.register()
-const shown = {
-  ...session,
-  tenant_name: '',
-  requesting_origin: null,
-  created_at: session.server_time,
-}
-const { challenge } = (await h.api('POST', '/devices/challenges')).body
-const { verified_evidence } = (await h.evidence(phone, shown)).body
+const { session, bodies, pathOf, tokenFor, send } = await validRequests(h)
 
-/** A valid body for every endpoint that takes one. */
-const GOOD: Partial<Record<EndpointName, Record<string, unknown>>> = {
-  createSession: { workflow: 'credit_application', action: 'submit_application' },
-  reportContainment: { verdict: 'unverified', breaches: ['covered'] },
-  claimSession: { nonce: session.nonce, device_id: phone.device_id },
-  declineSession: { nonce: session.nonce, device_id: phone.device_id, reason: 'user_declined' },
-  fetchEvidence: evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
-  attest: attestation(phone, shown, verified_evidence, h.now()),
-  rotateDeviceToken: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
-  registerDevice: { format: 'software', challenge, public_key: newKey().public_key },
-  // Signed for another origin: valid in shape, but it must not remove the phone.
-  removeDevice: removalRequest(phone, phone.device_id, h.now(), { origin: 'https://x.example' }),
-}
-const BODIED = Object.keys(GOOD) as EndpointName[]
-const tokenFor = (endpoint: Endpoint) =>
-  endpoint.callers.includes('phone')
-    ? phone.device_token
-    : endpoint.callers.includes('backend')
-      ? h.shop.server
-      : endpoint.callers.includes('browser')
-        ? h.shop.publishable
-        : undefined
-const pathOf = (endpoint: Endpoint) =>
-  endpoint.path.replace('{session_id}', session.id).replace('{device_id}', phone.device_id)
-
-async function send(
-  name: EndpointName,
-  raw: string | Buffer,
-  headers: Record<string, string> = {},
-): Promise<Reply> {
-  const endpoint: Endpoint = ENDPOINTS[name]
-  const token = tokenFor(endpoint)
-  const from: Record<string, string> = token === h.shop.publishable ? { origin: SHOP_ORIGIN } : {}
-  return h.call(endpoint.method, pathOf(endpoint), { token, raw, headers: { ...from, ...headers } })
-}
 function assertRejected(reply: Reply, status: number, reason: string, what: string): void {
   assert.deepEqual(
     [reply.status, reply.body?.error?.code, reply.body?.error?.reason],
@@ -69,9 +18,8 @@ function assertRejected(reply: Reply, status: number, reason: string, what: stri
   assert.doesNotMatch(reply.text, /at .*\.ts|node:|Error:/, 'a stack')
 }
 
-for (const name of BODIED) {
+for (const [name, good] of Object.entries(bodies) as [EndpointName, object][]) {
   const endpoint: Endpoint = ENDPOINTS[name]
-  const good = GOOD[name] ?? {}
   const text = JSON.stringify(good)
 
   test(`${name} rejects every body outside its schema, and writes nothing`, async () => {
@@ -109,21 +57,14 @@ for (const name of BODIED) {
       ],
     ]
     for (const [what, raw, reason] of cases)
-      assertRejected(await send(name, raw), 400, reason, what)
+      assertRejected(await send(name, { raw }), 400, reason, what)
     if (endpoint.body?.optional !== true) {
-      const token = tokenFor(endpoint)
-      const headers = token === h.shop.publishable ? { origin: SHOP_ORIGIN } : {}
-      assertRejected(
-        await h.call(endpoint.method, pathOf(endpoint), { token, headers }),
-        400,
-        'missing_body',
-        'no body',
-      )
-      assertRejected(await send(name, ''), 400, 'missing_body', 'an empty body')
+      assertRejected(await send(name), 400, 'missing_body', 'no body')
+      assertRejected(await send(name, { raw: '' }), 400, 'missing_body', 'an empty body')
       for (const member of Object.keys(good)) {
         if (name === 'fetchEvidence' && member === 'app_attest') continue
-        const { [member]: _omitted, ...others } = good
-        const reply = await send(name, JSON.stringify(others))
+        const { [member]: _omitted, ...others } = good as Record<string, unknown>
+        const reply = await send(name, { raw: JSON.stringify(others) })
         assertRejected(reply, 400, 'missing_member', `without ${member}`)
         assert.equal(reply.body.error.param, member)
       }
@@ -145,20 +86,20 @@ for (const name of BODIED) {
       'multipart/form-data; boundary=x',
     ]) {
       assertRejected(
-        await send(name, text, { 'content-type': type }),
+        await send(name, { raw: text, headers: { 'content-type': type } }),
         415,
         'unsupported_media_type',
         type,
       )
     }
+    const extended = JSON.stringify({ ...good, surprise: 1 })
     for (const type of [
       'application/json; charset=utf-8',
       'application/json;charset="UTF-8"',
       'Application/JSON',
     ]) {
       assert.notEqual(
-        (await send(name, JSON.stringify({ ...good, surprise: 1 }), { 'content-type': type }))
-          .status,
+        (await send(name, { raw: extended, headers: { 'content-type': type } })).status,
         415,
         type,
       )
@@ -168,13 +109,18 @@ for (const name of BODIED) {
   test(`${name} rejects a body over ${endpoint.body?.limitBytes} bytes`, async () => {
     const limit = endpoint.body?.limitBytes ?? 0
     const padded = (length: number) => `${text}${' '.repeat(length - Buffer.byteLength(text))}`
-    assertRejected(await send(name, padded(limit + 1)), 413, 'body_too_large', 'one byte too many')
-    assert.notEqual((await send(name, padded(limit))).status, 413)
+    assertRejected(
+      await send(name, { raw: padded(limit + 1) }),
+      413,
+      'body_too_large',
+      'one byte too many',
+    )
+    assert.notEqual((await send(name, { raw: padded(limit) })).status, 413)
   })
 }
 
 test('rejects non-canonical base64url and ids of another form', async () => {
-  const good = GOOD.attest as { app_attest: object }
+  const good = bodies.attest as { app_attest: object }
   const cases: [string, object][] = [
     ['padding', { ...good, nonce: `${session.nonce.slice(0, -1)}=` }],
     ['the other alphabet', { ...good, nonce: `+${session.nonce.slice(1)}` }],
@@ -190,18 +136,18 @@ test('rejects non-canonical base64url and ids of another form', async () => {
     ],
   ]
   for (const [what, body] of cases)
-    assertRejected(await send('attest', JSON.stringify(body)), 400, 'invalid_member', what)
+    assertRejected(await send('attest', { raw: JSON.stringify(body) }), 400, 'invalid_member', what)
 })
 
 test('accepts no body or an empty object at every endpoint without a body, and rejects any other', async () => {
   for (const [name, endpoint] of Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]) {
     if (endpoint.body !== undefined || endpoint.method === 'GET' || name === 'deleteSession')
       continue
-    assertRejected(await send(name, '{"a":1}'), 400, 'unexpected_body', name)
-    assertRejected(await send(name, '[1]'), 400, 'unexpected_body', name)
-    assert.notEqual((await send(name, '{}')).body?.error?.reason, 'unexpected_body')
+    assertRejected(await send(name, { raw: '{"a":1}' }), 400, 'unexpected_body', name)
+    assertRejected(await send(name, { raw: '[1]' }), 400, 'unexpected_body', name)
+    assert.notEqual((await send(name, { raw: '{}' })).body?.error?.reason, 'unexpected_body')
     assertRejected(
-      await send(name, `{${' '.repeat(BODY_LIMITS.none)}}`),
+      await send(name, { raw: `{${' '.repeat(BODY_LIMITS.none)}}` }),
       413,
       'body_too_large',
       name,

@@ -1,0 +1,73 @@
+import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
+import { type Harness, PUBLIC_ORIGIN, type Reply, SHOP_ORIGIN } from './harness.ts'
+import {
+  attestation,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  removalRequest,
+  tokenRequest,
+} from './phone.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+/**
+ * A session, a phone, and a valid body for every endpoint that takes one, from which a test derives
+ * invalid requests. The endpoints require all members of these bodies, except the `app_attest` of
+ * evidence.
+ */
+export async function validRequests(h: Harness) {
+  const session = await h.create()
+  const phone = await h.register()
+  const view = {
+    ...session,
+    tenant_name: '',
+    requesting_origin: null,
+    created_at: session.server_time,
+  }
+  const { challenge } = (await h.api('POST', '/devices/challenges')).body
+  const { verified_evidence } = (await h.evidence(phone, view)).body
+  const { device_id } = phone
+  const { nonce } = session
+  const bodies: Partial<Record<EndpointName, Body>> = {
+    createSession: { workflow: 'credit_application', action: 'submit_application' },
+    reportContainment: { verdict: 'unverified', breaches: ['covered'] },
+    claimSession: { nonce, device_id },
+    declineSession: { nonce, device_id, reason: 'user_declined' },
+    fetchEvidence: evidenceRequest(phone, view, carriedSignals(h.clock.now()), h.now()),
+    attest: { ...attestation(phone, view, verified_evidence, h.now()) },
+    rotateDeviceToken: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
+    registerDevice: { format: 'software', challenge, public_key: newKey().public_key },
+    // Signed for another origin: valid in shape, but it must not remove the phone.
+    removeDevice: removalRequest(phone, device_id, h.now(), { origin: 'https://x.example' }),
+  }
+  const tokens = { phone: phone.device_token, backend: h.shop.server, browser: h.shop.publishable }
+
+  const pathOf = ({ path }: Endpoint) =>
+    path.replace('{session_id}', session.id).replace('{device_id}', device_id)
+  /** The credential of a caller that the endpoint accepts. */
+  const tokenFor = ({ callers }: Endpoint) => {
+    const caller = (['phone', 'backend', 'browser'] as const).find((kind) => callers.includes(kind))
+    return caller && tokens[caller]
+  }
+  /** Calls an endpoint as a caller that it accepts, without a body unless `raw` is given. */
+  const send = (
+    name: EndpointName,
+    given: {
+      readonly path?: string
+      readonly raw?: string | Buffer
+      readonly headers?: Readonly<Record<string, string>>
+    } = {},
+  ): Promise<Reply> => {
+    const endpoint: Endpoint = ENDPOINTS[name]
+    const { path = pathOf(endpoint), raw, headers } = given
+    const token = tokenFor(endpoint)
+    const origin = token === tokens.browser ? { origin: SHOP_ORIGIN } : {}
+    return h.call(endpoint.method, path, {
+      token,
+      ...(raw === undefined ? {} : { raw }),
+      headers: { ...origin, ...headers },
+    })
+  }
+  return { session, bodies, pathOf, tokenFor, send }
+}
