@@ -59,6 +59,7 @@ export const SCENARIOS: readonly Scenario[] = [
       disk = smallDisk(DISK_MEGABYTES)
       return disk === undefined && 'no right to mount a small disk'
     },
+    dispose: () => disk?.[Symbol.dispose](),
     postgres: () => ({ parent: disk?.folder ?? '' }),
     async begin({ server }) {
       disk?.fill()

@@ -25,6 +25,8 @@ export interface Scenario {
   readonly postgres?: (folder: string) => PostgresOptions
   /** Why the scenario cannot run here. */
   readonly skip?: (folder: string) => string | false
+  /** Removes what `skip` has prepared, after the nodes have ended. */
+  readonly dispose?: () => void
   /** Breaks the first node. */
   readonly begin: (cluster: Cluster, folder: string) => void | Promise<void>
   readonly end: (cluster: Cluster, folder: string) => void | Promise<void>

@@ -37,6 +37,7 @@ export async function runScenario(scenario: Scenario, t: TestContext): Promise<v
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const skipped = scenario.skip?.(folder) ?? false
   if (skipped !== false) return t.skip(skipped)
+  t.after(() => scenario.dispose?.())
   const { store, nodes } = scenario
   await using cluster = await startCluster({
     store,
