@@ -17,8 +17,9 @@ const ROOT = createAppAttestAuthority(Date.parse('2026-11-21T09:30:00.000Z')).ro
 const MAKER = pemOf(createAuthenticatorAuthority(Buffer.alloc(16)).root)
 const DIGEST = Array(32).fill('AB').join(':')
 
+const newFolder = () => mkdtempSync(join(tmpdir(), 'bonded-phones-'))
 const fileOf = (content: unknown, name = 'phones.json') => {
-  const path = join(mkdtempSync(join(tmpdir(), 'bonded-phones-')), name)
+  const path = join(newFolder(), name)
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
   return path
 }
@@ -37,7 +38,7 @@ test('accepts no app without a file', () => {
 })
 
 test('a sandbox trusts the vendors of the simulated phone in its data folder', () => {
-  const BONDED_DATA_DIR = mkdtempSync(join(tmpdir(), 'bonded-phones-'))
+  const BONDED_DATA_DIR = newFolder()
   loadTestAuthority(BONDED_DATA_DIR)
   const { apple, android } = readConfig({ BONDED_DATA_DIR }).phones
   assert.deepEqual(
@@ -66,7 +67,10 @@ android:
   owner_boot_keys: ["${DIGEST}"]
   user_authentication_within_seconds: 0
 `
-  const { apple, android } = readConfig({ BONDED_PHONES: fileOf(yaml, 'phones.yaml') }).phones
+  const { apple, android } = readConfig({
+    BONDED_DATA_DIR: newFolder(),
+    BONDED_PHONES: fileOf(yaml, 'phones.yaml'),
+  }).phones
   const [bank, beta] = apple.apps
   assert.deepEqual(bank, {
     appId: 'TEAM123456.example.bank',
