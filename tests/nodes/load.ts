@@ -17,7 +17,8 @@ const CALLS_EACH = 2
 /** A client gives up; its call may still take effect. */
 const ANSWER_WITHIN_MS = 10_000
 const WORKS_AGAIN_WITHIN_MS = 120_000
-const RETRY_MS = 20
+/** The first pause before a call is repeated, and the longest. */
+const RETRY_MS = { first: 20, longest: 1_000 } as const
 
 /**
  * Lifetimes beyond the duration of a session: these nodes have the real clock. The end of a
@@ -130,15 +131,20 @@ async function runCaller(recorded: RecordedSession, pair: readonly TestPhone[]):
     await randomCall(recorded, pair).catch(throwUnlessLost)
 }
 
-/** Repeats a call until it has a response. */
+/**
+ * Repeats a call until it has a response. The pauses grow: on a slow machine, quick repetitions of
+ * the creates that a node rejects as overloaded would keep it overloaded.
+ */
 export function retried<T>(call: () => Promise<T>): Promise<T> {
+  let pauseMs: number = RETRY_MS.first
   return until(
     () =>
       call().then(
         (value) => ({ value }),
         async (failure: unknown) => {
           throwUnlessLost(failure)
-          await wait(RETRY_MS)
+          await wait(pauseMs)
+          pauseMs = Math.min(2 * pauseMs, RETRY_MS.longest)
           return undefined
         },
       ),
