@@ -78,6 +78,11 @@ export interface Store extends AsyncDisposable {
    * too many sessions, never too few.
    */
   externalChanges(): Promise<readonly ChangeNotification[]>
+  /**
+   * How many further calls may begin without a long wait for the database; 0 or less for none.
+   * Absent if no call ever waits for another one.
+   */
+  readonly room?: () => number
   /** Messages between the nodes of this store. Absent if only one node can use it. */
   readonly messages?: NodeMessages
 }

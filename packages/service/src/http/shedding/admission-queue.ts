@@ -29,6 +29,9 @@ const UNITS: Readonly<Record<Priority, number>> = {
   status: 1,
 }
 
+/** The time of a turn in which no request can start. */
+const SATURATED_TURN_MS = 1
+
 /** A request that the service rejects because it is overloaded. */
 export interface ShedRequest {
   readonly request: IncomingMessage
@@ -41,6 +44,8 @@ export interface ShedRequest {
 }
 
 export interface AdmissionOptions {
+  /** How many further requests may start before they wait for the database; 0 or less for none. */
+  readonly room: () => number
   /** Whether a connection has presented a valid server credential. */
   readonly isBackend: (socket: Socket) => boolean
   readonly known: KnownCallers
@@ -77,7 +82,7 @@ interface Entry extends WaitingRequest {
  * Captures the server's listeners for `request`: those that are added later run at once.
  */
 export function queueRequests(server: Server, options: AdmissionOptions): AdmissionQueue {
-  const { isBackend, shed, now = () => performance.now() } = options
+  const { isBackend, room, shed, now = () => performance.now() } = options
   const listeners = server.listeners('request') as Listener[]
   server.removeAllListeners('request')
   const waiting = new WaitingRequests<Entry>()
@@ -87,7 +92,7 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
   let startedKnown = 0
   /** Since when nothing waits. */
   let idleSinceMs: number | undefined
-  let turn: NodeJS.Immediate | undefined
+  let turn: NodeJS.Immediate | NodeJS.Timeout | undefined
   let measure: NodeJS.Immediate | undefined
   const pace = new TurnPace({ least: REQUESTS_PER_TURN, most: KNOWN_REQUESTS_PER_TURN })
 
@@ -115,13 +120,13 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
   }
   const canStart = () =>
     waiting.size > 0 &&
-    startedThisTurn < (waiting.knownSize > 0 ? pace.requests : REQUESTS_PER_TURN)
+    startedThisTurn < Math.min(room(), waiting.knownSize > 0 ? pace.requests : REQUESTS_PER_TURN)
   const startTurn = () => {
     turn = undefined
     startedThisTurn = 0
     const nowMs = now()
     if (waiting.size === 0) {
-      idleSinceMs = nowMs
+      idleSinceMs = room() > 0 ? nowMs : undefined
       return pace.pause()
     }
     pace.begin(nowMs)
@@ -138,6 +143,11 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
     schedule()
   }
   const schedule = () => {
+    if (room() <= 0) {
+      // Otherwise the event loop would spin until the database answers.
+      turn = setTimeout(startTurn, SATURATED_TURN_MS)
+      return
+    }
     turn = setImmediate(startTurn)
     // Runs in the same turn, after all that the started requests do before they first wait.
     measure = setImmediate(() => pace.started(startedThisTurn, now()))
@@ -152,7 +162,7 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
     if (waiting.isShedding(nowMs)) waiting.idle(idleMs)
     else {
       const isFree = waiting.size === 0 && startedThisTurn < REQUESTS_PER_TURN
-      if (isFree || passes(request)) return start(request, response)
+      if ((isFree || passes(request)) && startedThisTurn < room()) return start(request, response)
     }
     const classified = classify(request)
     const { priority, endpoint } = classified
@@ -178,7 +188,8 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
     size: () => waiting.size,
     isOverloaded: (priority) => waiting.isOverloaded(priority, now()),
     [Symbol.dispose]() {
-      clearImmediate(turn)
+      clearImmediate(turn as NodeJS.Immediate | undefined)
+      clearTimeout(turn as NodeJS.Timeout | undefined)
       clearImmediate(measure)
       waiting.clear()
     },

@@ -42,6 +42,7 @@ export function shedRequests(
     return { ...fixed, vary: 'Origin', ...(isOpen ? openToOrigin(origin) : {}) }
   }
   const queue = queueRequests(app.server, {
+    room: () => service.store.room?.() ?? Number.POSITIVE_INFINITY,
     isBackend: (socket) => caps.isBackend(socket),
     known,
     networkOf: (request) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { SessionId, TenantId } from '@bonded/contract'
 import {
@@ -30,6 +30,7 @@ function queuedServer(tenants: readonly string[] = []) {
   const started: Request[] = []
   const shed: ShedRequest[] = []
   let nowMs = 0
+  let room = Number.POSITIVE_INFINITY
   const known = new KnownCallers()
   for (const tenant of tenants)
     known.learn({
@@ -39,6 +40,7 @@ function queuedServer(tenants: readonly string[] = []) {
     })
   server.on('request', (request: IncomingMessage) => started.push(request as unknown as Request))
   const queue = queueRequests(server, {
+    room: () => room,
     isBackend: ({ remoteAddress }) => remoteAddress === BACKEND,
     known,
     networkOf: ({ socket }) => socket.remoteAddress ?? '',
@@ -53,6 +55,9 @@ function queuedServer(tenants: readonly string[] = []) {
     started,
     shed,
     queue,
+    setRoom(requests: number) {
+      room = requests
+    },
     advance(ms: number) {
       nowMs += ms
     },
@@ -228,6 +233,19 @@ test('rejects nothing of the bursts of a load that leaves it idle in between', a
     scene.advance(20)
   }
   assert.equal(scene.shed.length, before)
+})
+
+test('starts only as many requests as the database has room for, by priority', async () => {
+  const scene = queuedServer(['shop'])
+  scene.setRoom(0)
+  const [create] = scene.create('shop')
+  const completion = scene.complete('shop')
+  const [probe] = scene.send('192.0.2.1', 1, '/health/ready')
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
+  assert.deepEqual(scene.started, [probe])
+  scene.setRoom(1)
+  while (scene.queue.size() > 0) await pause(1)
+  assert.deepEqual(scene.started, [probe, completion, create])
 })
 
 test('reports the priority and the wait of a rejected request', async () => {

@@ -71,6 +71,11 @@ export class MemoryWrites {
     this.#parts = parts
   }
 
+  /** How many units wait for a transaction. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   add(pending: PendingWrite): void {
     this.#waiting.push(pending)
     this.#schedule()

@@ -59,6 +59,13 @@ interface PostgresStoreParts {
   readonly sessionKeys: SessionKeys
 }
 
+/**
+ * How many calls may wait for the next batch or lookup: as many as two batches take. Further ones
+ * wait where the service can reject them by priority. Calls that wait for locks do not count, because
+ * they do not delay others.
+ */
+const MAX_WAITING = 32
+
 /** A transaction whose commit may or may not have taken effect. It must not run again. */
 class OutcomeUnknown extends Error {}
 
@@ -77,6 +84,7 @@ export class PostgresStore implements Store {
   readonly #feed: ChangeFeed
   readonly #sessionKeys: SessionKeys
   readonly #memory = new RowMemory()
+  readonly #lookups: RowLookups
   readonly #memoryUnits: MemoryUnits
   readonly #memoryWrites: MemoryWrites
   readonly messages: NodeMessages
@@ -102,8 +110,8 @@ export class PostgresStore implements Store {
         bus.publish(change)
       },
     })
-    const lookups = new RowLookups((statements) => this.#runBatch(statements), this.#memory)
-    this.#memoryUnits = new MemoryUnits(this.#memory, lookups, sessionKeys)
+    this.#lookups = new RowLookups((statements) => this.#runBatch(statements), this.#memory)
+    this.#memoryUnits = new MemoryUnits(this.#memory, this.#lookups, sessionKeys)
     this.#memoryWrites = new MemoryWrites({
       connections,
       units: this.#memoryUnits,
@@ -160,6 +168,10 @@ export class PostgresStore implements Store {
 
   during(cause: Cause): Store {
     return new StoreDuringRequest(this, cause)
+  }
+
+  room(): number {
+    return MAX_WAITING - this.#memoryWrites.waiting - this.#lookups.waiting
   }
 
   async health(): Promise<readonly Unreadiness[]> {

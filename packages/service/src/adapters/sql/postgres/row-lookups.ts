@@ -39,6 +39,11 @@ export class RowLookups {
     this.#memory = memory
   }
 
+  /** How many calls wait for a read that has not begun. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   ask(rows: readonly AskedRow[]): Promise<FoundRows> {
     const { promise, resolve, reject } = Promise.withResolvers<FoundRows>()
     this.#waiting.push({ rows, resolve, reject })

@@ -181,6 +181,17 @@ async function losingProxy() {
   }
 }
 
+test('has less room while calls wait for the database', async () => {
+  const store = await openNode({})
+  const { id } = await newStoredSession()
+  const room = store.room?.() ?? 0
+  assert.ok(room > 0)
+  const reads = Array.from({ length: room + 10 }, () => find(store, id))
+  assert.equal(store.room?.(), -10)
+  await Promise.all(reads)
+  assert.equal(store.room?.(), room)
+})
+
 test('a write whose commit was not confirmed fails with 503 and is not repeated', async () => {
   using proxy = await losingProxy()
   const session = await newStoredSession()
