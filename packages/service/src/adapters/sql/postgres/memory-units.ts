@@ -3,7 +3,7 @@ import { POSTGRES } from '../dialect.ts'
 import type { SessionKeys } from '../session-keys.ts'
 import { sqlTables } from '../tables.ts'
 import { memoryTables } from './memory-tables.ts'
-import { RowMemory } from './row-memory.ts'
+import { RowMemory, type VersionedRow } from './row-memory.ts'
 import type { AskedRow, FoundRows, RowLookups } from './row-lookups.ts'
 import { type RunEnd, UnitRun } from './unit-run.ts'
 
@@ -76,10 +76,16 @@ export class MemoryUnits {
   /** Reads the rows that a run has used or missed. */
   async lookUp(ran: Ran<unknown>): Promise<{ found: FoundRows; wasOutdated: boolean }> {
     const asked = this.#rowsOf(ran)
-    const found = await this.#lookups.ask(asked)
+    const answers = await this.#lookups.ask(asked)
     const wasOutdated = asked.some(
-      ({ key, version }) => version !== null && found.get(key.text)?.version !== version,
+      ({ key, version }) => version !== null && answers.get(key.text)?.version !== version,
     )
+    // Only its own rows: a lookup answers all calls of a turn, and each unit keeps what it gets.
+    const found = new Map<string, VersionedRow>()
+    for (const { key } of asked) {
+      const row = answers.get(key.text)
+      if (row !== undefined) found.set(key.text, row)
+    }
     return { found, wasOutdated }
   }
 

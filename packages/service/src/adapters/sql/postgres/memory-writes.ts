@@ -9,6 +9,8 @@ import type { UnitRun } from './unit-run.ts'
 
 /** The most units of one transaction. */
 const MAX_UNITS = 16
+/** The most units that are run for it. Those that wait for others would run again each time. */
+const MAX_RUNS = 4 * MAX_UNITS
 /** Transactions under way. What comes meanwhile shares the next one, and its sync to the disk. */
 const MAX_GROUPS = 2
 /** How often a unit runs on memory before it runs on SQL. */
@@ -124,7 +126,7 @@ export class MemoryWrites {
   #gather(): readonly Prepared[] {
     const group: Prepared[] = []
     const later: PendingWrite[] = []
-    for (const pending of this.#waiting.splice(0)) {
+    for (const pending of this.#waiting.splice(0, MAX_RUNS)) {
       if (group.length >= MAX_UNITS || (pending.isAlone && group.length > 0)) {
         later.push(pending)
         continue
