@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { RootKey } from '../packages/service/src/adapters/keys/root-keys.ts'
 import { keyringOf } from '../packages/service/src/adapters/keys/keyring.ts'
-import { parseDatabaseUrl } from '../packages/service/src/adapters/sql/postgres/database-url.ts'
+import { parseDatabaseUrl } from '../packages/service/src/adapters/sql/postgres/server/database-url.ts'
 import {
   type OpenStore,
   openPostgres,

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { type BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
 import { QR_CONTENTS, type QrContent } from '@bonded/contract'
-import type { PostgresSettings } from './adapters/sql/postgres/connections.ts'
+import type { PostgresSettings } from './adapters/sql/postgres/server/connections.ts'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from './adapters/attestation/trusted-phones.ts'
 import {

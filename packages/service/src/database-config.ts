@@ -1,5 +1,5 @@
-import type { PostgresSettings } from './adapters/sql/postgres/connections.ts'
-import { parseDatabaseUrl } from './adapters/sql/postgres/database-url.ts'
+import type { PostgresSettings } from './adapters/sql/postgres/server/connections.ts'
+import { parseDatabaseUrl } from './adapters/sql/postgres/server/database-url.ts'
 import type { SettingName } from './settings.ts'
 
 /** Where the service stores its data: a file of SQLite, or a PostgreSQL database. */

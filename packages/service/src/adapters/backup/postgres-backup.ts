@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { PostgresSettings } from '../sql/postgres/connections.ts'
+import type { PostgresSettings } from '../sql/postgres/server/connections.ts'
 import { withConnections } from '../sql/postgres/open-postgres.ts'
 import type { Row } from '../sql/statement.ts'
 import { extractPayload } from './backup-file.ts'

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import type { DatabaseAddress } from '../sql/postgres/database-url.ts'
+import type { DatabaseAddress } from '../sql/postgres/server/database-url.ts'
 import { BackupError } from './manifest.ts'
 
 type Program = 'pg_dump' | 'pg_restore'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseDatabaseUrl } from '../../../src/adapters/sql/postgres/database-url.ts'
+import { parseDatabaseUrl } from '../../../src/adapters/sql/postgres/server/database-url.ts'
 import { ConfigError, readConfig } from '../../../src/config.ts'
 
 const VERIFIED = { rejectUnauthorized: true }

@@ -4,7 +4,7 @@ import type { Bus, ChangeNotification } from '../../../ports/bus.ts'
 import type { StoredEvent } from '../../../ports/store.ts'
 import { eventFromRow, sessionFromRow } from '../session-row.ts'
 import type { Row } from '../statement.ts'
-import type { Connection, Connections } from './connections.ts'
+import type { Connection, Connections } from './server/connections.ts'
 import { OwnChanges } from './own-changes.ts'
 
 /** The channel of `LISTEN` and `NOTIFY`. A notification only says that there is something to read. */

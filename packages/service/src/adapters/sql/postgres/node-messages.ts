@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { NodeMessage, NodeMessages } from '../../../ports/peers.ts'
 import type { Row } from '../statement.ts'
-import type { Connections } from './connections.ts'
+import type { Connections } from './server/connections.ts'
 
 /** Twice as much as the longest message of a node. */
 const MAX_TEXT = 1_000_000

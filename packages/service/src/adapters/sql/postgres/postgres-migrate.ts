@@ -1,7 +1,7 @@
 import type { Row } from '../statement.ts'
 import { checksum, MigrationError, type MigrationState } from '../migrate.ts'
 import { MIGRATIONS } from '../migrations.ts'
-import type { Connection, Connections } from './connections.ts'
+import type { Connection, Connections } from './server/connections.ts'
 import { asStoreError } from './postgres-errors.ts'
 
 /** Names the lock that nodes take to migrate one after another: "bonded" in ASCII. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { Connections } from '../../../../src/adapters/sql/postgres/connections.ts'
+import { Connections } from '../../../../src/adapters/sql/postgres/server/connections.ts'
 import { postgresDatabase, settingsOf } from '../../../harness/test-database.ts'
 
 const LOCK = { text: 'select pg_advisory_xact_lock($1)', values: [1] }

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { localBus } from '../../../../src/adapters/bus/local-bus.ts'
 import { keyringOf } from '../../../../src/adapters/keys/keyring.ts'
-import { type Connection, Connections } from '../../../../src/adapters/sql/postgres/connections.ts'
+import {
+  type Connection,
+  Connections,
+} from '../../../../src/adapters/sql/postgres/server/connections.ts'
 import { openPostgres } from '../../../../src/adapters/sql/postgres/open-postgres.ts'
 import type { Row } from '../../../../src/adapters/sql/statement.ts'
 import { MOVES } from '../../../../src/domain/transitions.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MemoryUnits } from '../../../../src/adapters/sql/postgres/memory-units.ts'
-import { KINDS } from '../../../../src/adapters/sql/postgres/row-kinds.ts'
-import { RowLookups } from '../../../../src/adapters/sql/postgres/row-lookups.ts'
-import { RowMemory, rowKey } from '../../../../src/adapters/sql/postgres/row-memory.ts'
-import { UnitRun } from '../../../../src/adapters/sql/postgres/unit-run.ts'
+import { MemoryUnits } from '../../../../src/adapters/sql/postgres/rows/memory-units.ts'
+import { KINDS } from '../../../../src/adapters/sql/postgres/rows/row-kinds.ts'
+import { RowLookups } from '../../../../src/adapters/sql/postgres/rows/row-lookups.ts'
+import { RowMemory, rowKey } from '../../../../src/adapters/sql/postgres/rows/row-memory.ts'
+import { UnitRun } from '../../../../src/adapters/sql/postgres/rows/unit-run.ts'
 import { SessionKeys } from '../../../../src/adapters/sql/session-keys.ts'
 
 test('a unit gets only its own rows of a lookup that it shares', async () => {

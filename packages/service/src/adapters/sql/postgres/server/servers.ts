@@ -1,6 +1,6 @@
 import type { QueryResult } from 'pg'
-import { StoreError } from '../../../ports/store.ts'
-import type { Row } from '../statement.ts'
+import { StoreError } from '../../../../ports/store.ts'
+import type { Row } from '../../statement.ts'
 import { type DatabaseAddress, type DatabaseHost, shownAt } from './database-url.ts'
 import { problemOf, SERVER_STATE } from './server-state.ts'
 

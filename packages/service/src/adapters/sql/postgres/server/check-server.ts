@@ -1,8 +1,8 @@
 import type { Unreadiness } from '@bonded/contract'
-import { MAX_CLOCK_DIFFERENCE_MS } from '../../../domain/lifetimes.ts'
-import { StoreError } from '../../../ports/store.ts'
-import { MIGRATIONS } from '../migrations.ts'
-import type { Row } from '../statement.ts'
+import { MAX_CLOCK_DIFFERENCE_MS } from '../../../../domain/lifetimes.ts'
+import { StoreError } from '../../../../ports/store.ts'
+import { MIGRATIONS } from '../../migrations.ts'
+import type { Row } from '../../statement.ts'
 import type { Connection, Connections } from './connections.ts'
 import { problemOf, SERVER_STATE } from './server-state.ts'
 

@@ -1,4 +1,4 @@
-import { GenerationCache } from '../../cache/generation-cache.ts'
+import { GenerationCache } from '../../../cache/generation-cache.ts'
 import { KINDS, type RowKind } from './row-kinds.ts'
 
 /** A row as some transaction has stored it, or its absence. It never changes. */

@@ -1,5 +1,5 @@
 import type { Connection as DriverConnection, Query, Submittable } from 'pg'
-import type { SqlValue } from '../statement.ts'
+import type { SqlValue } from '../../statement.ts'
 
 /** A statement whose result is read by position. */
 export interface BatchStatement {

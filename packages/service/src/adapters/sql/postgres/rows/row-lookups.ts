@@ -1,4 +1,4 @@
-import type { BatchRows, BatchStatement } from './batch.ts'
+import type { BatchRows, BatchStatement } from '../server/batch.ts'
 import { ABSENT, type RowKey, type RowMemory, type VersionedRow } from './row-memory.ts'
 import { groupsOf, readRows, type WantedRow } from './row-queries.ts'
 

@@ -1,7 +1,7 @@
-import type { ChangeNotification } from '../../../ports/bus.ts'
-import type { Cause, Tables, Unit } from '../../../ports/store.ts'
-import type { Statement } from '../statement.ts'
-import { type BatchStatement } from './batch.ts'
+import type { ChangeNotification } from '../../../../ports/bus.ts'
+import type { Cause, Tables, Unit } from '../../../../ports/store.ts'
+import type { Statement } from '../../statement.ts'
+import { type BatchStatement } from '../server/batch.ts'
 import { ABSENT, type RowKey, type RowMemory, type VersionedRow } from './row-memory.ts'
 import { exactlyOnce, type WantedRow } from './row-queries.ts'
 

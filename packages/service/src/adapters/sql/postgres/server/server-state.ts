@@ -1,4 +1,4 @@
-import type { Row } from '../statement.ts'
+import type { Row } from '../../statement.ts'
 
 /** The oldest version that the PostgreSQL project still maintains. */
 const MIN_VERSION = 14

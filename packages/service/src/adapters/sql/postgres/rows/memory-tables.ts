@@ -1,16 +1,16 @@
 import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
-import type { Session } from '../../../domain/session.ts'
+import type { Session } from '../../../../domain/session.ts'
 import type {
   DeviceByToken,
   DeviceTable,
   SessionTable,
   Tables,
   Work,
-} from '../../../ports/store.ts'
-import type { TenantTable } from '../../../ports/tenant-table.ts'
-import { GenerationCache } from '../../cache/generation-cache.ts'
-import type { SessionKeys } from '../session-keys.ts'
-import { differenceOf } from '../session-row.ts'
+} from '../../../../ports/store.ts'
+import type { TenantTable } from '../../../../ports/tenant-table.ts'
+import { GenerationCache } from '../../../cache/generation-cache.ts'
+import type { SessionKeys } from '../../session-keys.ts'
+import { differenceOf } from '../../session-row.ts'
 import { KINDS, type RowKind, type StoredDevice } from './row-kinds.ts'
 import { type RowKey, rowKey } from './row-memory.ts'
 import { MISSING, MissingRows, NEEDS_SQL, type UnitRun } from './unit-run.ts'

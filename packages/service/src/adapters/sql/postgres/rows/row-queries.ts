@@ -1,5 +1,5 @@
-import type { SqlValue } from '../statement.ts'
-import type { BatchStatement } from './batch.ts'
+import type { SqlValue } from '../../statement.ts'
+import type { BatchStatement } from '../server/batch.ts'
 import { KINDS, type RowKind } from './row-kinds.ts'
 import type { RowKey } from './row-memory.ts'
 

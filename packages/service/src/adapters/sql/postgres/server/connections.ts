@@ -1,5 +1,5 @@
 import type { ClientConfig, Pool, PoolClient, QueryResult } from 'pg'
-import type { Row, SqlValue, Statement } from '../statement.ts'
+import type { Row, SqlValue, Statement } from '../../statement.ts'
 import {
   BatchError,
   type BatchRows,
@@ -8,7 +8,7 @@ import {
   type PreparedNames,
 } from './batch.ts'
 import type { DatabaseAddress, DatabaseHost } from './database-url.ts'
-import { classify } from './postgres-errors.ts'
+import { classify } from '../postgres-errors.ts'
 import { type ServerClient, serverClients } from './server-client.ts'
 import { Servers, StandbyError } from './servers.ts'
 
