@@ -1,6 +1,12 @@
 import type { EvidenceContext, SessionId, Secret } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 
+/** A node, and the number of a message among those that it has sent. */
+export interface MessageSender {
+  readonly node: string
+  readonly number: number
+}
+
 /**
  * Everything that derives from the root keys. Several can be live: new values derive from the
  * active key, and all listed keys verify. Each derived value is stored with its key id. Pure and
@@ -52,10 +58,17 @@ export interface Keyring {
   sealNumber(keyId: string, sessionId: SessionId, number: string): string
   /** Decrypts the number. @throws if the text was not encrypted for this session */
   openNumber(keyId: string, sessionId: SessionId, sealed: string): Secret
-  /** Encrypts a message to the other nodes, under the active key. */
-  sealMessage(text: string): string
-  /** Decrypts a message of a node. @returns undefined if no listed root key opens it */
-  openMessage(sealed: string): string | undefined
+  /**
+   * Encrypts a message to the other nodes, under the active key. It can be decrypted only as the
+   * message of this node with this number.
+   */
+  sealMessage(text: string, from: MessageSender): string
+  /**
+   * Decrypts a message of a node.
+   *
+   * @returns undefined if no listed root key opens it, or if it was sealed for another sender
+   */
+  openMessage(sealed: string, from: MessageSender): string | undefined
   /** The key of session ids, which outlives the root keys that encrypt it. */
   readonly idKeys: IdKeys
   /** A registration challenge that authenticates itself: nothing is stored until it is used. */

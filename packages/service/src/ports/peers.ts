@@ -11,10 +11,12 @@ export interface NodeMessage {
 
 /** Messages between the nodes that share a store. They need not survive a crash. */
 export interface NodeMessages {
+  /** This node, as the others see it. */
+  readonly node: string
   /**
    * Sends a message to all other nodes, and returns theirs since the last call: each once, those of
-   * a node in its order. A call that failed is repeated with the same message, which the others
-   * then receive once.
+   * a node in its order. A call that failed is repeated with the same number, and the others then
+   * receive one of the two texts.
    */
   exchange(message: Pick<NodeMessage, 'number' | 'text'>): Promise<readonly NodeMessage[]>
 }

@@ -10,7 +10,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { decodeBase64url, evidenceMacInput, type SessionId, Secret } from '@bonded/contract'
-import type { Keyring } from '../../ports/keyring.ts'
+import type { Keyring, MessageSender } from '../../ports/keyring.ts'
 import type { RootKey } from './root-keys.ts'
 import { seal, unseal } from './seal.ts'
 import { sessionIdKeys } from './session-id-key.ts'
@@ -123,13 +123,15 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       seal(keyFor(keyId, 'phone-number'), number, sessionId),
     openNumber: (keyId, sessionId, sealed) =>
       new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
-    sealMessage: (text) =>
-      `${active.id}:${seal(keyFor(active.id, 'node-messages'), text, active.id)}`,
-    openMessage(sealed) {
+    sealMessage: (text, from) => {
+      const key = keyFor(active.id, 'node-messages')
+      return `${active.id}:${seal(key, text, messageContext(active.id, from))}`
+    },
+    openMessage(sealed, from) {
       const [keyId = '', text = ''] = sealed.split(':')
       if (!derived.has(keyId)) return undefined
       try {
-        return unseal(keyFor(keyId, 'node-messages'), text, keyId)
+        return unseal(keyFor(keyId, 'node-messages'), text, messageContext(keyId, from))
       } catch {
         return undefined
       }
@@ -206,6 +208,11 @@ function cacheSessionTexts(
     newer.set(sessionId, texts)
     return texts
   }
+}
+
+/** An id and a number contain no line break, so two senders never have the same context. */
+function messageContext(keyId: string, { node, number }: MessageSender): string {
+  return `${keyId}\n${node}\n${number}`
 }
 
 /** Compares in constant time. The lengths are not secret. */

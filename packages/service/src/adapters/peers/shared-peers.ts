@@ -9,7 +9,8 @@ import type {
   Peers,
 } from '../../ports/peers.ts'
 import type { MemoryLimiter } from '../limiter/memory-limiter.ts'
-import { readMessage, writeMessage } from './peer-message.ts'
+import type { PeerMessage } from './peer-message.ts'
+import { SealedMessages } from './sealed-messages.ts'
 
 /** A message has at most about 200 KB. What is left over follows in the next one. */
 const MAX_BUCKETS = 2_000
@@ -37,15 +38,17 @@ interface PeerState {
  */
 export class SharedPeers implements Peers {
   readonly #parts: Parts
+  readonly #sealed: SealedMessages
   readonly #limiters: ConnectionLimiter[] = []
   readonly #peers = new Map<string, PeerState>()
   #connections: ReadonlyMap<string, number> = new Map()
   #sent = 0
   /** A message that may not have been sent. It is repeated, so that no use counts twice. */
-  #unconfirmed: Pick<NodeMessage, 'number' | 'text'> | undefined
+  #unconfirmed: (Omit<PeerMessage, 'at'> & Pick<NodeMessage, 'number'>) | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#sealed = new SealedMessages(parts)
   }
 
   get nodes(): number {
@@ -63,9 +66,10 @@ export class SharedPeers implements Peers {
   readonly exchange = async (): Promise<void> => {
     const { clock, messages, meter } = this.#parts
     this.#unconfirmed ??= this.#newMessage()
-    let received: readonly NodeMessage[] = []
+    const { number } = this.#unconfirmed
+    const text = this.#sealed.seal({ node: messages.node, number }, this.#unconfirmed)
     try {
-      received = await messages.exchange(this.#unconfirmed)
+      const received = await messages.exchange({ number, text })
       this.#unconfirmed = undefined
       const unread = received.filter((message) => !this.#apply(message))
       meter.exchangedLimits(unread.length === 0)
@@ -75,24 +79,27 @@ export class SharedPeers implements Peers {
     const silentSince = clock.now() - SILENT_MS
     for (const [node, { heardAt }] of this.#peers)
       if (heardAt < silentSince) this.#peers.delete(node)
+    this.#sealed.forgetStopped()
     this.#connections = sumOf(this.#peers.values())
     this.#parts.limiter.shareAmong(this.nodes)
     for (const limiter of this.#limiters) limiter.closeExcess(this.#connections.keys())
   }
 
-  #newMessage(): Pick<NodeMessage, 'number' | 'text'> {
-    const { keys, limiter } = this.#parts
+  #newMessage() {
     const connections = this.#limiters.flatMap((part) => [...part.reported()]).slice(0, MAX_GROUPS)
-    const text = writeMessage({ use: limiter.takeUnsent(MAX_BUCKETS), connections })
-    return { number: ++this.#sent, text: keys.sealMessage(text) }
+    return {
+      number: ++this.#sent,
+      use: this.#parts.limiter.takeUnsent(MAX_BUCKETS),
+      connections,
+    }
   }
 
   /** Returns false for a message that this node cannot read. */
-  #apply({ node, text, ageMs }: NodeMessage): boolean {
-    const { clock, keys, limiter } = this.#parts
-    const opened = keys.openMessage(text)
-    const message = opened === undefined ? undefined : readMessage(opened)
+  #apply(received: NodeMessage): boolean {
+    const { clock, limiter } = this.#parts
+    const message = this.#sealed.open(received)
     if (message === undefined) return false
+    const { node, ageMs } = received
     const sentAt = clock.now() - ageMs
     for (const use of message.use) limiter.charge(use, sentAt)
     this.#peers.set(node, { heardAt: sentAt, connections: message.connections })

@@ -24,6 +24,7 @@ class Mailbox {
   of(node: string): NodeMessages {
     let read = 0
     return {
+      node,
       exchange: async ({ number, text }) => {
         if (this.fault === 'away') throw new Error('away')
         const at = this.#clock.now()
@@ -190,6 +191,56 @@ test('a message is unreadable in the database, and a node without its key counts
   const forged = { ...mailbox.messages[0], node: 'x', number: 1, text: 'k1:AAAA', at: 0, ageMs: 0 }
   mailbox.messages.push(forged)
   await b.exchange()
+})
+
+test('a message is refused and counted under another name or number, again, and when it is old', async () => {
+  const { clock, mailbox, nodes, exchangeAll, results } = cluster(3)
+  const [a, b, late] = nodes
+  assert.ok(a && b && late)
+  for (const node of [a, b, a]) await node.exchange()
+  a.peers.join({ reported: () => [['network 192.0.2.1', 40]], closeExcess() {} })
+  await a.take(30)
+  await a.exchange()
+  const sent = mailbox.messages.at(-1)
+  assert.ok(sent)
+  await b.exchange()
+  /** Writes a row as a user of the database, and reads it on a node. */
+  const plant = async (row: Partial<NodeMessage>, reader = b) => {
+    mailbox.messages.push({ ...sent, ...row, at: clock.now() })
+    results.length = 0
+    await reader.exchange()
+    return results
+  }
+  const untouched = () => {
+    assert.equal(b.peers.nodes, 2)
+    assert.equal(b.peers.connectionsOf('network 192.0.2.1'), 40)
+  }
+  assert.deepEqual(await plant({}), [false], 'again')
+  assert.deepEqual(await plant({ number: sent.number + 1 }), [false], 'another number')
+  assert.deepEqual(await plant({ node: 'another' }), [false], 'another name')
+  assert.deepEqual(await plant({ node: 'node 1' }, a), [false], 'the name of the reader')
+  untouched()
+  assert.equal(await b.take(60), 30, 'the use of 30 counts once')
+
+  // A node that has just started knows no number yet, so only the time shows that a row is old.
+  clock.advance(30_001)
+  mailbox.messages.splice(0)
+  assert.deepEqual(await plant({}, late), [false], 'an old row')
+  assert.deepEqual([late.peers.nodes, late.peers.connectionsOf('network 192.0.2.1')], [1, 0])
+  await exchangeAll()
+  assert.equal(late.peers.nodes, 3)
+})
+
+test('use that a node could not send for 10 minutes counts on the others at its first exchange', async () => {
+  const { clock, a, b, mailbox, exchangeAll } = await two()
+  const limit = limitOf('get=1/30')
+  mailbox.fault = 'away'
+  assert.equal(await a.take(40, 'slow', limit), 30)
+  await a.exchange()
+  clock.advance(600_000)
+  mailbox.fault = 'none'
+  await exchangeAll()
+  assert.equal(await b.take(40, 'slow', limit), 0)
 })
 
 test('connections of a node count for the others until it is silent for 5 s', async () => {

@@ -42,31 +42,51 @@ const EXCHANGE = `with
  */
 export function postgresMessages(connections: Connections): NodeMessages {
   const node = randomUUID()
-  /** The number of the last message read from each node. */
-  let read: ReadonlyMap<string, number> = new Map()
+  /** The last message read from each node. */
+  let read: ReadonlyMap<string, Position> = new Map()
   return {
+    node,
     async exchange({ number, text }) {
+      const since = performance.now() - KEPT_MS
+      // A row that another user of the database has written with a high number hides the messages
+      // of its node for this long only. Older messages are not read anyway.
+      read = new Map([...read].filter(([, { at }]) => at > since))
       const connection = await connections.take()
       let rows: readonly Row[]
       try {
         rows = (await connection.run({
           text: EXCHANGE,
-          values: [node, number, text, array(read.keys()), array(read.values())],
+          values: [node, number, text, array(read.keys()), numbers(read)],
         })) as readonly Row[]
       } finally {
         connection.release()
       }
       const messages = rows.map(toMessage)
-      const latest = new Map(messages.map((message) => [message.node, message.number]))
-      // A node without messages for longer than they are kept has none that were read before.
-      read = new Map([...read].slice(-MAX_NODES).concat([...latest]))
+      const at = performance.now()
+      const latest = new Map(
+        messages.map((message) => [message.node, { number: message.number, at }]),
+      )
+      read = new Map([...read, ...latest].slice(-MAX_NODES))
       return messages
     },
   }
 }
 
+/** The last message read from a node, and when, by the clock of this process. */
+interface Position {
+  readonly number: number
+  readonly at: number
+}
+
+/** A second longer than messages are read. */
+const KEPT_MS = 11_000
+
 /** More nodes than a database can have connections for. Ids of stopped nodes are dropped. */
 const MAX_NODES = 1_000
+
+function numbers(read: ReadonlyMap<string, Position>): string {
+  return array([...read.values()].map(({ number }) => number))
+}
 
 /** An array of UUIDs or numbers in PostgreSQL's own spelling. */
 function array(values: Iterable<string | number>): string {

@@ -153,6 +153,32 @@ test('messages that no node writes are ignored, and stop no exchange', async () 
   await runSql(database.url, `delete from node_message where text like 'poison%' or text = 'y'`)
 })
 
+test('a number that no node has sent hides the messages of a node only while its row is there', async (t) => {
+  const waiting = t.mock.method(performance, 'now')
+  const openWith = async (node: RunningService) => {
+    const open = await database.openStore(clock.now())
+    return open({ bus: node.service.bus, meter: noMeter })
+  }
+  await using one = await openWith(a)
+  await using other = await openWith(b)
+  const read = async (number: number) => {
+    const received = await other.messages?.exchange({ number, text: 'y' })
+    return received?.filter(({ node }) => node === one.messages?.node).map(({ text }) => text)
+  }
+  await runSql(
+    database.url,
+    `insert into node_message (node, number, text) values ('${one.messages?.node}', 1e9, 'x')`,
+  )
+  assert.deepEqual(await read(1), ['x'])
+  await one.messages?.exchange({ number: 1, text: 'real' })
+  assert.deepEqual(await read(2), [])
+  await runSql(database.url, `delete from node_message where text in ('x', 'y')`)
+  const later = performance.now() + 11_001
+  waiting.mock.mockImplementation(() => later)
+  assert.deepEqual(await read(3), ['real'])
+  await runSql(database.url, `delete from node_message where text in ('real', 'y')`)
+})
+
 test('connections of a network count on all nodes, and the idle ones beyond the cap close', async () => {
   const onA = Array.from({ length: NETWORK }, () => clientOf(a))
   assert.deepEqual(
