@@ -39,7 +39,6 @@ export const SCENARIOS: readonly Scenario[] = [
     store: 'postgres',
     nodes: 3,
     during: 'works',
-    endsSessions: true,
     ...jump(HOUR_MS),
   },
   {

@@ -77,7 +77,8 @@ const COUNTS_OF_ERRORS: readonly (readonly [sql: string, fact: string])[] = [
     'every session has the state of its last event',
   ],
   [
-    'select count(*) from session_event where session_key not in (select session_key from session)',
+    `select count(*) from session_event where not exists
+      (select 1 from session where session.session_key = session_event.session_key)`,
     'no event without its session',
   ],
 ]

@@ -76,7 +76,7 @@ async function proveFault(
 
   await until(() => tenant.works(), RECOVERS_WITHIN_MS)
   // Alone, a node cannot know which of its clock's times was right.
-  if (scenario.store === 'postgres' || scenario.endsSessions !== true)
+  if (scenario.endsSessions !== true)
     await until(async () => (await tenant.isReady()) || undefined, RECOVERS_WITHIN_MS)
   for (const { origin } of cluster.nodes.slice(1))
     assert.equal(await isReady(origin), true, 'the other nodes are ready')

@@ -13,6 +13,8 @@ const bond =
     await recorded.attest(phone, assertion)
     // A phone sends the same assertion again when it has lost the response.
     if (random(4) === 0) await recorded.attest(phone, assertion)
+    // A complete at a random time seldom finds a bonded session.
+    if (kind === 'good' && random(2) === 0) await recorded.complete()
   }
 
 const TASKS: readonly (readonly [weight: number, task: Task])[] = [
@@ -34,7 +36,8 @@ const DRAWN = TASKS.flatMap(([weight, task]) => Array.from({ length: weight }, (
 
 /**
  * Makes a random call on a session after a short pause, as its backend, its browser, or one of the
- * phones. A phone that bonds makes up to three calls. Rejects when a response is lost.
+ * phones. A phone that bonds makes up to three calls, and its backend may then complete the session.
+ * Rejects when a response is lost.
  */
 export async function randomCall(
   recorded: RecordedSession,

@@ -34,6 +34,7 @@ function dying(store: Store, fault: Fault): Store {
     read: (unit) => store.read(unit),
     newSessionId: (at, random) => store.newSessionId(at, random),
     during: (cause) => dying(store.during(cause), fault),
+    hasClock: store.hasClock,
     health: () => store.health(),
     externalChanges: () => store.externalChanges(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),

@@ -9,7 +9,7 @@ import {
 } from '@bonded/contract'
 import { shownChallenge } from '../domain/challenge.ts'
 import { iso } from '../domain/iso.ts'
-import { endedAt, type Instant, type Session, stateAt } from '../domain/session.ts'
+import { endedAt, type Instant, type Session } from '../domain/session.ts'
 import { presentPublic, publicReason, qrPayload, qrSvgUrl, universalLink } from '../http/present.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
@@ -83,7 +83,7 @@ function isHint(kind: string): boolean {
 
 function envelope(service: Service, session: Session) {
   const now: Instant = service.clock.now()
-  const state = stateAt(session, now)
+  const { state } = session
   return {
     v: 1 as const,
     seq: session.seq,

@@ -10,6 +10,7 @@ import type { OpenStore } from '../adapters/sql/postgres/open-postgres.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { type Config, readConfig, type SettingFlags } from '../config.ts'
 import type { Service } from '../operations/service.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { Tracer } from '../ports/tracer.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
@@ -46,10 +47,11 @@ export async function openService(
   const { log, ...parts } = given
   const { postgres, databaseFile } = config
   if (postgres === undefined) mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
-  const openStore = postgres && (await storeOn(postgres, config))
+  const database = postgres && (await openDatabase(postgres, { config, log }))
+  const clock = database?.clock ?? systemClock
   return composeService({
     databaseFile,
-    ...(openStore && { openStore }),
+    ...(database && { openStore: database.openStore }),
     rootKeys: rootKeysOf(config),
     settings: {
       publicOrigin: config.publicOrigin,
@@ -63,10 +65,10 @@ export async function openService(
       connections: config.connections,
       backendAddresses: config.backendAddresses,
     },
-    clock: systemClock,
+    clock,
     attestation: createAttestation(config.phones, {
       origin: config.publicOrigin,
-      clock: systemClock,
+      clock,
       fetch,
       onFetchFailure: (failure) =>
         log?.warn(
@@ -78,11 +80,25 @@ export async function openService(
   })
 }
 
-async function storeOn(settings: PostgresSettings, config: Config): Promise<OpenStore> {
-  // Loaded here, because a service on SQLite does not need it.
+/** Opens a PostgreSQL database, and a clock that follows its clock. */
+async function openDatabase(
+  settings: PostgresSettings,
+  { config, log }: { config: Config; log: Logger | undefined },
+): Promise<{ readonly openStore: OpenStore; readonly clock: Clock }> {
+  // Loaded here, because a service on SQLite does not need them.
   const { openPostgres } = await import('../adapters/sql/postgres/open-postgres.ts')
+  const { DatabaseClock } = await import('../adapters/clock/database-clock.ts')
   const { idKeys } = keyringOf(rootKeysOf(config))
-  return openPostgres(settings, { now: systemClock.now(), idKeys })
+  const clock = new DatabaseClock({
+    onDifference: (aheadMs) =>
+      log?.warn(
+        { ahead_ms: Math.round(aheadMs) },
+        'the clock of this machine differs from that of the database, which the service uses',
+      ),
+  })
+  const now = systemClock.now()
+  const openStore = await openPostgres(settings, { now, clock, idKeys })
+  return { openStore, clock }
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 } from '../domain/challenge.ts'
 import { iso } from '../domain/iso.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { type Device, type Instant, type Session, stateAt } from '../domain/session.ts'
+import { type Device, type Instant, type Session } from '../domain/session.ts'
 import type { PhoneReading } from '../operations/read-session.ts'
 import { noncesOf, type Service } from '../operations/service.ts'
 
@@ -71,7 +71,7 @@ export function presentPhone(
   device: Device,
 ): PhoneSession {
   const now = service.clock.now()
-  const state = stateAt(session, now)
+  const { state } = session
   const pinned = session.deviceId === device.id
   const shown =
     state === 'step_up_required' && pinned ? stepNonce(session, noncesOf(service, session)) : nonce
@@ -143,7 +143,7 @@ function sharedMembers(
   view: { now: Instant; nonce?: string; pinned?: boolean },
 ) {
   const { now } = view
-  const state = stateAt(session, now)
+  const { state } = session
   const shown = shownChallenge(session, now)
   const nonces = noncesOf(service, session)
   const nonce = view.nonce ?? nonces.nonceAt(shown.index)

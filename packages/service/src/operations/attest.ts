@@ -54,7 +54,7 @@ export async function attest(
     const now = service.clock.now()
     // The session must exist and, for a backend, be readable with its credential.
     if (caller.kind === 'backend') {
-      const own = yield* findKeptSession(tables, { id, key: caller.credential })
+      const own = yield* findKeptSession(service, tables, { id, key: caller.credential })
       if (!own.ok) return refuse('session_not_live')
     }
     const attested = yield* judge(service, tables, { caller, request, device, address })

@@ -3,7 +3,7 @@ import { accept, type Result } from '../domain/refusal.ts'
 import { mayMove, type Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables, Work } from '../ports/store.ts'
-import { findWatchedSession } from './find-session.ts'
+import { findWatchedSession, readSession } from './find-session.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
 const CANCELABLE: readonly Session['state'][] = MOVES.cancel.from
@@ -26,7 +26,7 @@ export async function cancelSession(
   }
   const now = () => service.clock.now()
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
-  const seen = await service.store.read(find)
+  const seen = await readSession(service, find, (found) => (found.ok ? found.value : undefined))
   // By the stored state: whether a session has expired is decided with its row locked, because
   // another call may be about to store an end from before.
   if (!seen.ok || !CANCELABLE.includes(seen.value.state)) return seen

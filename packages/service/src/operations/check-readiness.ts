@@ -19,8 +19,7 @@ export async function checkReadiness(service: Service): Promise<readonly Unreadi
     if (!service.keys.holds(rootKeyId) && createdAt >= service.startedAt)
       unready.push('keys_unknown')
     const isBehind = createdAt > service.clock.now() + MAX_CLOCK_DIFFERENCE_MS
-    // Otherwise it is the clock of the node that created the session.
-    if (isBehind && !(await service.store.confirmsClock?.())) unready.push('clock_behind')
+    if (isBehind && !service.store.hasClock) unready.push('clock_behind')
   } catch {
     if (!unready.includes('store_unreadable')) unready.push('store_unreadable')
   }

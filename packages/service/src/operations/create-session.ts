@@ -10,6 +10,7 @@ import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { chooseAction, inScope, isRevoked, type Scope } from '../domain/tenant.ts'
 import type { Tables, Work } from '../ports/store.ts'
+import { storeEnd } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
 export interface CreateInput {
@@ -102,7 +103,7 @@ function* storeOnce(
         // A body without a workflow has one MAC for all credentials. The other credential may have
         // chosen a workflow that this one must not use.
         return inScope(scope, earlier.workflow, earlier.action)
-          ? accept(earlier)
+          ? accept(yield* storeEnd(service, tables, earlier))
           : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
       }
       // `takeKey` returns the id of a session that it has read, so the session exists.

@@ -1,8 +1,9 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
-import { isReadable, type Session } from '../domain/session.ts'
+import { isReadable, type Session, stateAt } from '../domain/session.ts'
+import { MOVES } from '../domain/transitions.ts'
 import { inScope } from '../domain/tenant.ts'
-import type { Tables, Work } from '../ports/store.ts'
+import type { Tables, Unit, Work } from '../ports/store.ts'
 import type { PublishableKey, ServerCredential } from '../ports/tenant-table.ts'
 import type { Service } from './service.ts'
 
@@ -27,7 +28,7 @@ export function* findSession(
   tables: Tables,
   wanted: Wanted,
 ): Work<Result<Session>> {
-  const found = yield* findKeptSession(tables, wanted)
+  const found = yield* findKeptSession(service, tables, wanted)
   return found.ok && !isAvailable(service, found.value, wanted.now)
     ? refuse('session_not_found')
     : found
@@ -35,11 +36,14 @@ export function* findSession(
 
 /** Like {@link findSession}, until the session is purged: for its timeline and for a replay. */
 export function* findKeptSession(
+  service: Service,
   tables: Tables,
   { id, key }: Pick<Wanted, 'id' | 'key'>,
 ): Work<Result<Session>> {
   const session = id && (yield* tables.sessions.find(id))
-  return session && isVisible(session, key) ? accept(session) : refuse('session_not_found')
+  return session && isVisible(session, key)
+    ? accept(yield* storeEnd(service, tables, session))
+    : refuse('session_not_found')
 }
 
 /**
@@ -62,7 +66,43 @@ export function* findWatchedSession(
   if (keyId === undefined) return notFound
   const session = yield* tables.sessions.find(id)
   if (session?.rootKeyId !== keyId || !isReadable(session, now)) return notFound
-  return key === null || isVisible(session, key) ? accept(session) : notFound
+  return key === null || isVisible(session, key)
+    ? accept(yield* storeEnd(service, tables, session))
+    : notFound
+}
+
+/**
+ * Runs a unit that reads a session. If the end of the session is not stored yet, the unit runs once
+ * more, and stores it ({@link storeEnd}).
+ *
+ * @param sessionOf the session in the unit's result, if any
+ */
+export async function readSession<T>(
+  { store, clock }: Service,
+  unit: Unit<T>,
+  sessionOf: (value: T) => Session | undefined,
+): Promise<T> {
+  const value = await store.read(unit)
+  const session = sessionOf(value)
+  return session !== undefined && isOverdue(session, clock.now()) ? store.write(unit) : value
+}
+
+/**
+ * Stores the end of a session whose time is over, in a unit that may write, before a response reports it.
+ * Another node may have begun a change while the session was live, which its network delays. Once
+ * the end is stored, that change has no effect.
+ *
+ * @returns the session as it is stored now
+ */
+export function* storeEnd({ clock }: Service, tables: Tables, session: Session): Work<Session> {
+  const now = clock.now()
+  if (!tables.mayWrite || !isOverdue(session, now)) return session
+  return (yield* tables.sessions.move(session, MOVES.expire, { now })) ?? session
+}
+
+/** Whether the session has expired, and its end is not stored. */
+function isOverdue(session: Session, now: number): boolean {
+  return stateAt(session, now) !== session.state
 }
 
 function isVisible(session: Session, { tenant, scope }: TenantKey): boolean {

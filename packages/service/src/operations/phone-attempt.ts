@@ -6,6 +6,7 @@ import { accept, type Refusal, type Result } from '../domain/refusal.ts'
 import type { Device, Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables, Work } from '../ports/store.ts'
+import { storeEnd } from './find-session.ts'
 import { noncesOf, type Service } from './service.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 
@@ -26,7 +27,8 @@ export function* loadAttempt(
   if (tenant === undefined || current === undefined) return undefined
   const { failures, subjectRef, continuity } = yield* tables.sessions.deviceStats(session, device)
   return {
-    session,
+    // Last, because each statement takes time.
+    session: yield* storeEnd(service, tables, session),
     tenant,
     device: current,
     knownAs: subjectRef,

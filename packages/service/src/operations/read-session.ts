@@ -9,7 +9,7 @@ import { checkDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { findSession, findWatchedSession } from './find-session.ts'
+import { findSession, findWatchedSession, readSession } from './find-session.ts'
 import { loadAttempt } from './phone-attempt.ts'
 import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from './service.ts'
 
@@ -20,8 +20,10 @@ export function readAsBackend(
   id: SessionId | undefined,
 ): Promise<Result<Session>> {
   const now = service.clock.now()
-  return service.store.read((tables) =>
-    findSession(service, tables, { id, key: caller.credential, now }),
+  return readSession(
+    service,
+    (tables) => findSession(service, tables, { id, key: caller.credential, now }),
+    found,
   )
 }
 
@@ -32,13 +34,20 @@ export async function readAsBrowser(
   { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
 ): Promise<Result<Session>> {
   const read = () =>
-    service.store.read((tables) =>
-      findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() }),
+    readSession(
+      service,
+      (tables) =>
+        findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() }),
+      found,
     )
-  const found = await read()
-  if (!found.ok) return found
+  const result = await read()
+  if (!result.ok) return result
   // The write takes time, in which a bond may have extended the session: return it as it is now.
-  return (await storeOrigin(service, found.value, origin)) ? read() : found
+  return (await storeOrigin(service, result.value, origin)) ? read() : result
+}
+
+function found(result: Result<Session>): Session | undefined {
+  return result.ok ? result.value : undefined
 }
 
 /**
@@ -74,8 +83,10 @@ export async function readAsPhone(
   const { device } = caller
   const notFound = refuse('session_not_found')
   if (id === undefined || nonce === undefined) return notFound
-  const attempt = await service.store.read((tables) =>
-    loadAttempt(service, tables, { id, device, nonce }),
+  const attempt = await readSession(
+    service,
+    (tables) => loadAttempt(service, tables, { id, device, nonce }),
+    (loaded) => loaded?.session,
   )
   if (attempt === undefined || !isReadable(attempt.session, now)) return notFound
   const { session, tenant, nonces } = attempt

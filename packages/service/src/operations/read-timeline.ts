@@ -1,8 +1,14 @@
 import type { SessionId, Timeline } from '@bonded/contract'
 import { accept, type Result } from '../domain/refusal.ts'
-import { stateAt } from '../domain/session.ts'
-import { findKeptSession } from './find-session.ts'
+import type { Session } from '../domain/session.ts'
+import type { Tables, Work } from '../ports/store.ts'
+import { findKeptSession, readSession } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
+
+interface Read {
+  readonly session: Session
+  readonly entries: Timeline['entries']
+}
 
 /** Returns the history of a session of this tenant, until the session is purged. */
 export async function readTimeline(
@@ -10,15 +16,16 @@ export async function readTimeline(
   caller: BackendCaller,
   id: SessionId | undefined,
 ): Promise<Result<Timeline>> {
-  const now = service.clock.now()
-  return service.store.read(function* (tables) {
-    const found = yield* findKeptSession(tables, { id, key: caller.credential })
+  const read = function* (tables: Tables): Work<Result<Read>> {
+    const found = yield* findKeptSession(service, tables, { id, key: caller.credential })
     if (!found.ok) return found
     const session = found.value
-    return accept({
-      session_id: session.id,
-      state: stateAt(session, now),
-      entries: yield* tables.sessions.timeline(session.id),
-    })
-  })
+    return accept({ session, entries: yield* tables.sessions.timeline(session.id) })
+  }
+  const found = await readSession(service, read, (result) =>
+    result.ok ? result.value.session : undefined,
+  )
+  if (!found.ok) return found
+  const { session, entries } = found.value
+  return accept({ session_id: session.id, state: session.state, entries })
 }

@@ -47,7 +47,7 @@ function tracedStore(store: Store, timed: Timed): Store {
     newSessionId: (at, random) => store.newSessionId(at, random),
     during: (cause) => store.during(cause),
     health: () => store.health(),
-    confirmsClock: async () => (await store.confirmsClock?.()) ?? false,
+    hasClock: store.hasClock,
     externalChanges: () => store.externalChanges(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }

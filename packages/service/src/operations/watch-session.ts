@@ -2,8 +2,8 @@ import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import type { StoredEvent } from '../ports/store.ts'
-import { findWatchedSession } from './find-session.ts'
+import type { StoredEvent, Tables, Work } from '../ports/store.ts'
+import { findWatchedSession, readSession } from './find-session.ts'
 import { storeOrigin } from './read-session.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
@@ -35,7 +35,7 @@ export async function watchSession(
   { id, watchToken, after }: WatchInput,
 ): Promise<Result<Watched>> {
   const key = caller === null ? null : caller.key
-  const watched = await service.store.read(function* (tables) {
+  const watch = function* (tables: Tables): Work<Result<Watched>> {
     const now = service.clock.now()
     const found = yield* findWatchedSession(service, tables, { id, key, watchToken, now })
     if (!found.ok) return found
@@ -45,7 +45,10 @@ export async function watchSession(
     const resumes = after !== undefined && after <= session.seq
     const events = resumes ? yield* tables.sessions.eventsAfter(session.id, after) : undefined
     return accept({ session, tenant, events })
-  })
+  }
+  const watched = await readSession(service, watch, (result) =>
+    result.ok ? result.value.session : undefined,
+  )
   if (watched.ok && caller !== null)
     await storeOrigin(service, watched.value.session, caller.origin)
   return watched

@@ -1,4 +1,4 @@
-import type { SessionId } from '@bonded/contract'
+import type { SessionId, TenantId } from '@bonded/contract'
 import type { Session } from '../domain/session.ts'
 import type { StoredEvent } from './store.ts'
 
@@ -9,6 +9,15 @@ export interface ChangeNotification {
   readonly seq: number
   /** What watchers need of the change, so that they do not read it. Absent: they must read. */
   readonly change?: Change
+  /** Only of a change by another node, whose callers this node may not have met. */
+  readonly callers?: Callers
+}
+
+/** The callers of a session that its change reveals. */
+export interface Callers {
+  readonly tenantId: TenantId
+  /** The public id of the token of the phone that holds the session, if any. */
+  readonly tokenId: string | null
 }
 
 /** Events without a gap, in order of `seq`, and the session after the last of them. */
@@ -26,6 +35,12 @@ export interface Bus {
   publish(notification: ChangeNotification): void
   /** @returns a function that ends the subscription */
   subscribe(sessionId: SessionId, listener: (notification: ChangeNotification) => void): () => void
+  /**
+   * The same for the changes of all sessions.
+   *
+   * @returns a function that ends the subscription
+   */
+  subscribeAll(listener: (notification: ChangeNotification) => void): () => void
   /** Whether the session has a subscription. */
   isWatched(sessionId: SessionId): boolean
 }

@@ -68,11 +68,8 @@ export interface Store extends AsyncDisposable {
    * rejects: an unreachable store is part of the result.
    */
   health(): Promise<readonly Unreadiness[]>
-  /**
-   * Whether the clock of this machine is at most a second away from that of the database. Absent if
-   * the database has no clock of its own.
-   */
-  confirmsClock?(): Promise<boolean>
+  /** Whether the database has a clock, which all nodes use. */
+  readonly hasClock: boolean
   /**
    * Returns each session that another process has changed since the last call. The result may name
    * too many sessions, never too few.
@@ -121,6 +118,8 @@ export class StoreError extends Error {
 
 /** All stored data, by noun. */
 export interface Tables {
+  /** Whether the unit may write. */
+  readonly mayWrite: boolean
   readonly sessions: SessionTable
   readonly devices: DeviceTable
   readonly subjects: SubjectTable

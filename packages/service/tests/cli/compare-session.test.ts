@@ -31,18 +31,22 @@ test('finds nothing where every success and every event is stored', () => {
   assert.deepEqual(compareSession(RECORD, { events: EVENTS }), { lost: [], invented: [] })
 })
 
-test('accepts an effect of a request whose answer was lost, and an expiry not yet stored', () => {
+test('accepts an effect of a request whose answer was lost, and an expiry that is stored', () => {
   const unanswered = { ...RECORD, acknowledged: [] }
   assert.deepEqual(compareSession(unanswered, { events: EVENTS }), { lost: [], invented: [] })
   const expired = {
     ...RECORD,
     acknowledged: RECORD.acknowledged.slice(0, 1),
-    sightings: [{ seq: 2, state: 'expired' as const }],
+    sightings: [{ seq: 2, state: 'expired' as const, kind: 'expired' }],
   }
-  assert.deepEqual(compareSession(expired, { events: EVENTS.slice(0, 2) }), {
-    lost: [],
-    invented: [],
-  })
+  const events = [...EVENTS.slice(0, 1), { seq: 2, kind: 'expired', request_id: null }]
+  assert.deepEqual(compareSession(expired, { events }), { lost: [], invented: [] })
+})
+
+test('reports an expiry that a client received before it was stored', () => {
+  const early = { ...RECORD, sightings: [{ seq: 2, state: 'expired' as const }] }
+  const { invented } = compareSession(early, { events: EVENTS.slice(0, 2) })
+  assert.deepEqual(invented, ['expired at seq 2 was sent and is not stored'])
 })
 
 test('reports every acknowledged change that is not stored', () => {

@@ -33,7 +33,7 @@ import type { PassportVerifier } from '../../src/ports/passports.ts'
 import { LOG_OPTIONS } from '../../src/log.ts'
 import { composeService, startService } from '../../src/compose.ts'
 import { Canary } from './canary.ts'
-import { testDatabase } from './test-database.ts'
+import { postgresDatabase, testDatabase } from './test-database.ts'
 import { type CallOptions, send } from './client.ts'
 import { checkReply } from './openapi-replies.ts'
 import {
@@ -75,6 +75,8 @@ export interface HarnessOptions {
     /** The port that the public origin names, of a proxy before the service. `port` by default. */
     readonly publicPort?: number
   }
+  /** Uses PostgreSQL, also where the tests run on SQLite. */
+  readonly onPostgres?: true
   /** A clock that only the test moves, by default. */
   readonly clock?: TestClock
   /** The address to listen on; 127.0.0.1 by default. */
@@ -112,7 +114,7 @@ export async function harness(options: HarnessOptions = {}) {
     { ...LOG_OPTIONS, level: 'info' },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   )
-  const postgres = await testDatabase()
+  const postgres = options.onPostgres ? await postgresDatabase() : await testDatabase()
   const { hosting } = options
   const publicOrigin = hosting
     ? `http://127.0.0.1:${hosting.publicPort ?? hosting.port}`

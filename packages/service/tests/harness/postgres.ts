@@ -258,6 +258,21 @@ export async function runSql(
   }
 }
 
+/** A connection on which a test can hold a transaction or a lock. */
+export interface HeldConnection extends AsyncDisposable {
+  run(sql: string): Promise<unknown>
+}
+
+/** Opens a connection that stays open. */
+export async function openConnection(url: string): Promise<HeldConnection> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return {
+    run: (sql) => client.query(sql),
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
 function inDatabase(url: string, name: string): string {
   const other = new URL(url)
   other.pathname = `/${name}`

@@ -63,3 +63,11 @@ test('a page cannot cancel a bond, which its backend may already have acted on',
   assert.equal((await cancel(session)).body.state, 'bonded')
   assert.equal((await h.complete(session)).status, 200)
 })
+
+test('a page that cancels a bond after its time reads that it has expired', async () => {
+  const { session } = await h.reach('bonded')
+  const { expires_at } = (await h.get(session)).body
+  h.clock.advance(Date.parse(expires_at) - h.clock.now())
+  const canceled = await cancel(session)
+  assert.deepEqual([canceled.status, canceled.body.state], [200, 'expired'])
+})

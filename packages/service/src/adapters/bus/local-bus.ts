@@ -7,8 +7,10 @@ type Listener = (notification: ChangeNotification) => void
 export function localBus(): Bus {
   // Most sessions have one listener, for which a set would need ten times the memory.
   const listeners = new Map<SessionId, readonly Listener[]>()
+  const ofAll = new Set<Listener>()
   return {
     publish(notification) {
+      for (const listener of ofAll) listener(notification)
       for (const listener of listeners.get(notification.sessionId) ?? []) listener(notification)
     },
     subscribe(sessionId, listener) {
@@ -18,6 +20,10 @@ export function localBus(): Bus {
         if (others.length > 0) listeners.set(sessionId, others)
         else listeners.delete(sessionId)
       }
+    },
+    subscribeAll(listener) {
+      ofAll.add(listener)
+      return () => void ofAll.delete(listener)
     },
     isWatched: (sessionId) => listeners.has(sessionId),
   }

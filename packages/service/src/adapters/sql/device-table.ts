@@ -196,10 +196,7 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
     },
 
     *pairwise({ tenantId, subjectId, subjectRef }) {
-      yield* sent(
-        'insert into pairwise_subject (tenant_id, subject_id, subject_ref) values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing',
-        [tenantId, subjectId, subjectRef],
-      )
+      yield* sent(INSERT_PAIRWISE, [tenantId, subjectId, subjectRef])
       const stored = yield* row(
         'select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2',
         [tenantId, subjectId],
@@ -207,6 +204,18 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
       return String(stored?.subject_ref)
     },
   }
+}
+
+const INSERT_PAIRWISE = `insert into pairwise_subject (tenant_id, subject_id, subject_ref)
+  values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing`
+
+/** Stores a tenant's first reference to a subject. Returns 1, or 0 if there is one. */
+export function insertPairwise({
+  tenantId,
+  subjectId,
+  subjectRef,
+}: Parameters<DeviceTable['pairwise']>[0]): Work<number> {
+  return changedOnce(INSERT_PAIRWISE, [tenantId, subjectId, subjectRef])
 }
 
 /** `guard` may use the columns' values by number. Its own values start at $18. */

@@ -13,4 +13,5 @@ export interface Writing {
   readonly cause: () => Cause | undefined
   readonly sessionKeys: SessionKeys
   readonly dialect: Dialect
+  readonly mayWrite: boolean
 }

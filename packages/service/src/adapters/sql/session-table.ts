@@ -1,5 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import type { Session } from '../../domain/session.ts'
+import { MOVES } from '../../domain/transitions.ts'
 import { claimed, hinted, missed, moved } from '../../domain/changes.ts'
 import type { SessionTable, Work } from '../../ports/store.ts'
 import type { Writing } from './event-publisher.ts'
@@ -44,6 +45,8 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     { at, kind, reason }: { at: number; kind: string; reason?: string | null },
   ) {
     const { id, seq, state, hint } = session
+    // Time expires a session, whichever request stores it.
+    const by = kind === MOVES.expire.to ? undefined : cause()
     yield* sent(INSERT_EVENT, [
       yield* sessionKeys.of(id),
       seq,
@@ -52,8 +55,8 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       state,
       hint,
       reason ?? null,
-      cause()?.requestId ?? null,
-      cause()?.keyId ?? null,
+      by?.requestId ?? null,
+      by?.keyId ?? null,
     ])
     notify({ sessionId: id, seq, change: { session, events: [{ seq, kind, at, state, hint }] } })
   }
@@ -90,7 +93,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       const after = moved(session, move, { now, ...(set ? { set } : {}) })
       if (after === undefined || !(yield* replace(session, after))) return undefined
       yield* event(after, {
-        at: move.to === 'expired' ? session.expiresAt : now,
+        at: move.to === MOVES.expire.to ? session.expiresAt : now,
         kind: move.to,
         reason: move.endedReason ?? null,
       })

@@ -115,6 +115,7 @@ export class SqliteStore implements Store {
       cause: () => this.#cause,
       sessionKeys: this.#sessionKeys,
       dialect: SQLITE,
+      mayWrite: true,
     })
     const notify = () => {
       throw new StoreError('a unit that only reads has changed a session')
@@ -124,6 +125,7 @@ export class SqliteStore implements Store {
       cause: () => undefined,
       sessionKeys: this.#sessionKeys,
       dialect: SQLITE,
+      mayWrite: false,
     })
   }
 
@@ -150,6 +152,8 @@ export class SqliteStore implements Store {
       throw this.#outage(cause, 'read')
     }
   }
+
+  readonly hasClock = false
 
   newSessionId(at: Instant, random: Uint8Array): SessionId {
     return this.#sessionKeys.newId(at, random)

@@ -37,8 +37,8 @@ export class StoreDuringRequest implements Store {
     return this.#store.health()
   }
 
-  async confirmsClock(): Promise<boolean> {
-    return (await this.#store.confirmsClock?.()) ?? false
+  get hasClock(): boolean {
+    return this.#store.hasClock
   }
 
   externalChanges(): ReturnType<Store['externalChanges']> {

@@ -13,6 +13,7 @@ import { tenantTable } from './tenant-table.ts'
 /** The tables as SQL: each call yields its statements and remembers nothing. */
 export function sqlTables(writing: Writing): Tables {
   return {
+    mayWrite: writing.mayWrite,
     sessions: sessionTable(writing),
     devices: deviceTable(writing),
     subjects: subjectTable(writing),
@@ -28,6 +29,7 @@ export function sqlTables(writing: Writing): Tables {
  */
 export function cachedTables(tables: Tables, caches: RowCaches): Tables {
   return {
+    mayWrite: tables.mayWrite,
     sessions: sessionCache(tables.sessions, caches),
     devices: deviceCache(tables.devices, caches),
     subjects: clearingDevices(tables.subjects, caches),

@@ -87,11 +87,8 @@ function isExplained(
   { seq, state, kind }: Sighting,
   { events, states }: StoredSession & { readonly states: readonly SessionState[] },
 ): boolean {
-  const stored = states[seq - 1]
   if (kind !== undefined && events[seq - 1]?.kind !== kind) return false
-  // A session is expired from its end on, and the service stores the event a little later.
-  const isUnwrittenExpiry = state === 'expired' && stored !== undefined && !isAfterEnd(stored)
-  return stored === state || isUnwrittenExpiry
+  return states[seq - 1] === state
 }
 
 function hasCause(

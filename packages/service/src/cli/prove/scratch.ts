@@ -59,6 +59,7 @@ function scratchAt(url: string, { folder, rootKeys }: ScratchOptions): Scratch {
         write: (unit) => store.write(unit),
         newSessionId: (at, random) => store.newSessionId(at, random),
         during: (cause) => store.during(cause),
+        hasClock: store.hasClock,
         health: () => store.health(),
         externalChanges: () => store.externalChanges(),
         [Symbol.asyncDispose]: () => closeService(service),

@@ -1,8 +1,9 @@
 import type { SessionId } from '@bonded/contract'
-import { mayMove, type Session, stateAt } from '../../domain/session.ts'
+import { mayMove, type Session } from '../../domain/session.ts'
 import { MOVES } from '../../domain/transitions.ts'
-import { OperatorError, sessionNotFound } from './operator-error.ts'
+import { storeEnd } from '../find-session.ts'
 import type { Service } from '../service.ts'
+import { OperatorError, sessionNotFound } from './operator-error.ts'
 
 /**
  * Kills a live session of any tenant. Killing a killed session again changes nothing.
@@ -10,19 +11,21 @@ import type { Service } from '../service.ts'
  * @throws {OperatorError} where the session does not exist, or has ended otherwise
  */
 export async function killSessionAsOperator(service: Service, id: SessionId): Promise<Session> {
-  const now = service.clock.now()
-  return service.store.write(function* (tables) {
+  const session = await service.store.write(function* (tables) {
     for (;;) {
-      const session = yield* tables.sessions.find(id)
-      if (session === undefined) throw sessionNotFound(id)
-      const state = stateAt(session, now)
-      if (state === MOVES.killByOperator.to) return session
-      if (!mayMove(session, MOVES.killByOperator, now))
-        throw new OperatorError(`the session has already ended: it is ${state}`, {
-          code: 'conflict',
-        })
+      const stored = yield* tables.sessions.find(id)
+      const session = stored && (yield* storeEnd(service, tables, stored))
+      // After the wait for the row, which another node may have locked: time has passed.
+      const now = service.clock.now()
+      if (session === undefined || !mayMove(session, MOVES.killByOperator, now)) return session
       const killed = yield* tables.sessions.move(session, MOVES.killByOperator, { now })
       if (killed !== undefined) return killed
     }
   })
+  if (session === undefined) throw sessionNotFound(id)
+  if (session.state !== MOVES.killByOperator.to)
+    throw new OperatorError(`the session has already ended: it is ${session.state}`, {
+      code: 'conflict',
+    })
+  return session
 }

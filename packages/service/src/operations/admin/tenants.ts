@@ -124,7 +124,7 @@ export function listTenants(service: Service): Promise<readonly Tenant[]> {
   return service.store.read((tables) => tables.tenants.list())
 }
 
-/** A session of any tenant, until it is purged. */
+/** A session of any tenant, until it is purged, with its state by this machine's time. */
 export async function inspectSession(
   service: Service,
   id: SessionId,

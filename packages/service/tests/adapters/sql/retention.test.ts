@@ -278,6 +278,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
     cause: () => undefined,
     sessionKeys,
     dialect: SQLITE,
+    mayWrite: true,
   })
   const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
     const plans: string[] = []

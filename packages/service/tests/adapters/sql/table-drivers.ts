@@ -59,7 +59,13 @@ export function sqlDriver(): TableDriver {
     return step.value
   }
   const sessionKeys = drive(openSessionKeys(idKeys))
-  const tables = sqlTables({ notify: () => {}, cause: () => cause, sessionKeys, dialect: SQLITE })
+  const tables = sqlTables({
+    notify: () => {},
+    cause: () => cause,
+    sessionKeys,
+    dialect: SQLITE,
+    mayWrite: true,
+  })
   const transaction = <T>(unit: Unit<T>, end: 'commit' | 'rollback'): T => {
     database.exec('begin')
     const value = drive(unit(tables))

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { SessionId } from '@bonded/contract'
-import type { Bus, ChangeNotification } from '../../../ports/bus.ts'
+import type { SessionId, TenantId } from '@bonded/contract'
+import type { Bus, Callers, ChangeNotification } from '../../../ports/bus.ts'
 import type { StoredEvent } from '../../../ports/store.ts'
+import type { DatabaseClock } from '../../clock/database-clock.ts'
 import { eventFromRow, sessionFromRow } from '../session-row.ts'
 import type { Row } from '../statement.ts'
 import type { Connection, Connections } from './server/connections.ts'
+import { TIME } from './server/server-state.ts'
 import { OwnChanges } from './own-changes.ts'
 
 /** The channel of `LISTEN` and `NOTIFY`. A notification only says that there is something to read. */
@@ -22,11 +24,17 @@ const RELISTEN_MS = 1_000
 /**
  * The events that were committed after the previous snapshot: those of transactions that began
  * after it, and those of transactions that it saw in progress. A number alone, such as a sequence,
- * would miss a transaction that commits later than one with a higher number.
+ * would miss a transaction that commits later than one with a higher number. `lateral` reads only the
+ * sessions of these events. A plain join may read all sessions: the planner does not know how few
+ * events are new.
  */
 const NEWER = `select session_key, session.id as session_id, session_event.seq, session_event.kind,
-    session_event.at, session_event.state, session_event.hint
-  from session_event join session using (session_key)
+    session_event.at, session_event.state, session_event.hint, session.tenant_id,
+    (select token_id from device where device.id = session.device_id) as token_id
+  from session_event cross join lateral (
+    select id, tenant_id, device_id from session
+    where session.session_key = session_event.session_key limit 1
+  ) session
   where (xid >= $1::text::xid8 or xid = any($2::text[]::xid8[])) and session_event.seq is not null
   order by session_event.seq`
 /** One read for all of them: a read for each watched session would cost more than the rest. */
@@ -36,12 +44,13 @@ const SESSIONS = 'select * from session where session_key = any($1::text[]::bigi
  * it would hold the lock of all notifications for as long.
  */
 const NOTIFY = `select set_config('synchronous_commit', 'off', true), pg_notify('${CHANNEL}', $1)`
-const SNAPSHOT = 'select pg_current_snapshot()::text as snapshot'
+const SNAPSHOT = `select pg_current_snapshot()::text as snapshot, ${TIME}`
 
 /** A session with its new events. */
 interface Newer {
   readonly sessionId: SessionId
   readonly key: number
+  readonly callers: Callers
   readonly events: [StoredEvent, ...StoredEvent[]]
 }
 
@@ -58,6 +67,7 @@ interface Position {
 export class ChangeFeed implements AsyncDisposable {
   readonly #connections: Connections
   readonly #bus: Bus
+  readonly #clock: DatabaseClock | undefined
   readonly #own = new OwnChanges()
   /** Names this node in its notifications. */
   readonly #name = randomUUID()
@@ -73,10 +83,17 @@ export class ChangeFeed implements AsyncDisposable {
   #announce: NodeJS.Timeout | undefined
   #closed = false
 
-  /** @param bus gets what a notification has led to, and tells which sessions have watchers */
-  constructor(connections: Connections, bus: Bus) {
+  /**
+   * @param parts.bus gets what a notification has led to, and knows which sessions have watchers
+   * @param parts.clock gets the time of the server with each read
+   */
+  constructor(
+    connections: Connections,
+    parts: { readonly bus: Bus; readonly clock?: DatabaseClock | undefined },
+  ) {
     this.#connections = connections
-    this.#bus = bus
+    this.#bus = parts.bus
+    this.#clock = parts.clock
   }
 
   /** Records a change of this node, and wakes the other nodes. */
@@ -131,12 +148,14 @@ export class ChangeFeed implements AsyncDisposable {
     try {
       // One snapshot for all statements: what it does not contain is found by the next call.
       connection.sendAhead({ text: 'begin isolation level repeatable read, read only', values: [] })
+      const askedAt = this.#clock?.machineTime() ?? 0
       const [newer, [position]] = await Promise.all([
         this.#position === undefined
           ? []
           : newerThan(connection, looksBack ? backFrom(this.#position) : this.#position),
         connection.run({ text: SNAPSHOT, values: [] }) as Promise<readonly Row[]>,
       ])
+      this.#clock?.read({ askedAt, databaseTime: Number(position?.time) })
       const others = this.#unlessOwn(newer)
       // After a look back, watchers read what they do not have.
       found = looksBack ? [...others].map(withoutChange) : await this.#changesOf(connection, others)
@@ -164,7 +183,12 @@ export class ChangeFeed implements AsyncDisposable {
       if (this.#own.has(sessionId, event.seq)) continue
       const known = found.get(sessionId)
       if (known === undefined)
-        found.set(sessionId, { sessionId, key: Number(row.session_key), events: [event] })
+        found.set(sessionId, {
+          sessionId,
+          key: Number(row.session_key),
+          callers: callersOf(row),
+          events: [event],
+        })
       else known.events.push(event)
     }
     return found.values()
@@ -250,8 +274,12 @@ async function rowsOf(connection: Connection, keys: readonly number[]): Promise<
   return (await connection.run({ text: SESSIONS, values })) as readonly Row[]
 }
 
-function withoutChange({ sessionId, events }: Newer): ChangeNotification {
-  return { sessionId, seq: events.at(-1)?.seq ?? 0 }
+function withoutChange({ sessionId, events, callers }: Newer): ChangeNotification {
+  return { sessionId, seq: events.at(-1)?.seq ?? 0, callers }
+}
+
+function callersOf(row: Row): Callers {
+  return { tenantId: row.tenant_id as TenantId, tokenId: (row.token_id ?? null) as string | null }
 }
 
 /** Parses `xmin:xmax:xip,xip,…`. */

@@ -2,8 +2,9 @@ import type { Bus } from '../../../ports/bus.ts'
 import type { Meter } from '../../../ports/meter.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { IdKeys } from '../../../ports/keyring.ts'
+import type { DatabaseClock } from '../../clock/database-clock.ts'
 import { openSessionKeys } from '../session-keys.ts'
-import { checkServer } from './server/check-server.ts'
+import { checkServer, timeOf } from './server/check-server.ts'
 import { Connections, type PostgresSettings } from './server/connections.ts'
 import { asStoreError } from './postgres-errors.ts'
 import { migratePostgres } from './postgres-migrate.ts'
@@ -15,21 +16,26 @@ export type OpenStore = (parts: { readonly bus: Bus; readonly meter: Meter }) =>
 /**
  * Connects to the database, checks the server and migrates the schema.
  *
+ * @param parts.clock follows the clock of the server until the store closes
  * @throws {StoreError} if the server cannot be reached, or acknowledges what it could lose
  * @throws {MigrationError} if the schema does not match this program
  */
 export async function openPostgres(
   settings: PostgresSettings,
-  { now, idKeys }: { now: number; idKeys: IdKeys },
+  { now, clock, idKeys }: { now: number; clock?: DatabaseClock; idKeys: IdKeys },
 ): Promise<OpenStore> {
   const connections = await Connections.open(settings)
   try {
     await checkServer(connections)
+    if (clock !== undefined) {
+      const askedAt = clock.machineTime()
+      clock.read({ askedAt, databaseTime: await timeOf(connections) })
+    }
     await migratePostgres(connections, now)
     const connection = await connections.take()
     try {
       const sessionKeys = await drive(connection, openSessionKeys(idKeys))
-      return (parts) => new PostgresStore(connections, { ...parts, sessionKeys })
+      return (parts) => new PostgresStore(connections, { ...parts, sessionKeys, clock })
     } finally {
       connection.release()
     }

@@ -19,7 +19,8 @@ import { POSTGRES, POSTGRES_READING } from '../dialect.ts'
 import { sqlTables } from '../tables.ts'
 import { BatchError, type BatchRows, type BatchStatement } from './server/batch.ts'
 import { ChangeFeed } from './change-feed.ts'
-import { agreesOnTime, findUnreadiness } from './server/check-server.ts'
+import { findUnreadiness } from './server/check-server.ts'
+import type { DatabaseClock } from '../../clock/database-clock.ts'
 import type { Connection, Connections } from './server/connections.ts'
 import { MemoryUnits } from './rows/memory-units.ts'
 import { MemoryWrites, type PendingWrite } from './rows/memory-writes.ts'
@@ -57,6 +58,7 @@ interface PostgresStoreParts {
   readonly bus: Bus
   readonly meter?: Meter
   readonly sessionKeys: SessionKeys
+  readonly clock?: DatabaseClock | undefined
 }
 
 /**
@@ -97,19 +99,21 @@ export class PostgresStore implements Store {
   #unwritableAt = Number.NEGATIVE_INFINITY
 
   /** Use `openPostgres`, which also migrates the database and checks the server. */
-  constructor(connections: Connections, { bus, meter = noMeter, sessionKeys }: PostgresStoreParts) {
+  constructor(connections: Connections, parts: PostgresStoreParts) {
+    const { bus, meter = noMeter, sessionKeys, clock } = parts
     this.#sessionKeys = sessionKeys
     this.#connections = connections
     this.#bus = bus
     this.messages = postgresMessages(connections)
     this.#meter = meter
-    this.#feed = new ChangeFeed(connections, {
+    const others: Bus = {
       ...bus,
       publish: (change) => {
         this.#drop(change.sessionId)
         bus.publish(change)
       },
-    })
+    }
+    this.#feed = new ChangeFeed(connections, { bus: others, clock })
     this.#lookups = new RowLookups((statements) => this.#runBatch(statements), this.#memory)
     this.#memoryUnits = new MemoryUnits(this.#memory, this.#lookups, sessionKeys)
     this.#memoryWrites = new MemoryWrites({
@@ -130,9 +134,12 @@ export class PostgresStore implements Store {
       },
       cause: () => undefined,
       dialect: POSTGRES_READING,
+      mayWrite: false,
       sessionKeys,
     })
   }
+
+  readonly hasClock = true
 
   newSessionId(at: Instant, random: Uint8Array): SessionId {
     return this.#sessionKeys.newId(at, random)
@@ -178,10 +185,6 @@ export class PostgresStore implements Store {
     const found = await findUnreadiness(this.#connections)
     const isUnwritable = performance.now() - this.#unwritableAt < UNWRITABLE_MS
     return isUnwritable && found.length === 0 ? ['store_unwritable'] : found
-  }
-
-  confirmsClock(): Promise<boolean> {
-    return agreesOnTime(this.#connections)
   }
 
   async externalChanges(): ReturnType<Store['externalChanges']> {
@@ -259,6 +262,7 @@ export class PostgresStore implements Store {
       notify: (notification) => notifications.push(notification),
       cause: () => cause,
       dialect: POSTGRES,
+      mayWrite: true,
       sessionKeys: this.#sessionKeys,
     })
     const values: unknown[] = []

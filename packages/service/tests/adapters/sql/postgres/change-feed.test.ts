@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { SessionId } from '@bonded/contract'
+import pg from 'pg'
 import { localBus } from '../../../../src/adapters/bus/local-bus.ts'
 import { MOVES } from '../../../../src/domain/transitions.ts'
 import type { Session } from '../../../../src/domain/session.ts'
 import { noMeter } from '../../../../src/ports/meter.ts'
 import type { ChangeNotification } from '../../../../src/ports/bus.ts'
 import type { Store } from '../../../../src/ports/store.ts'
+import { runSql } from '../../../harness/postgres.ts'
 import { postgresDatabase } from '../../../harness/test-database.ts'
-import { newSession, NOW } from '../table-operations.ts'
+import { newDevice, newSession, newToken, NOW } from '../table-operations.ts'
 
 const database = await postgresDatabase()
 const bus = localBus()
@@ -90,6 +93,57 @@ test('a session without watchers is named and not read', async () => {
   const session = await newStoredSession()
   const found: ChangeNotification[] = []
   while (found.length === 0) found.push(...(await apart.externalChanges()))
-  assert.deepEqual(found, [{ sessionId: session.id, seq: 1 }])
+  assert.deepEqual(found, [
+    { sessionId: session.id, seq: 1, callers: { tenantId: session.tenantId, tokenId: null } },
+  ])
   await apart[Symbol.asyncDispose]()
+})
+
+test('a notification names the token of the phone that another node gave the session to', async () => {
+  const session = await newStoredSession()
+  const device = newDevice(0)
+  await writer.write((tables) => tables.devices.register(device, newToken(0)))
+  const seen = Promise.withResolvers<ChangeNotification>()
+  const end = bus.subscribeAll((notification) => {
+    if (notification.callers?.tokenId != null) seen.resolve(notification)
+  })
+  await writer.write((tables) =>
+    tables.sessions.claim(session, {
+      deviceId: device.id,
+      nonce: 'nonce',
+      now: NOW,
+      claimedAt: NOW,
+    }),
+  )
+  const { sessionId, callers } = await seen.promise
+  end()
+  assert.equal(sessionId, session.id)
+  assert.deepEqual(callers, { tenantId: session.tenantId, tokenId: newToken(0).id })
+})
+
+test('a node learns of a change that was committed after a later one', async () => {
+  const own = localBus()
+  const found: [SessionId, number][] = []
+  own.subscribeAll(({ sessionId, seq }) => found.push([sessionId, seq]))
+  await using store = await open(own)
+  /** Also what a notification about the new sessions has made the node find before. */
+  const next = async () => {
+    for (const notification of await store.externalChanges()) own.publish(notification)
+    await new Promise((resolve) => setImmediate(resolve))
+    return found.splice(0).filter(([, seq]) => seq === 7)
+  }
+  await next()
+  const [slow, fast] = [await newStoredSession(), await newStoredSession()]
+  const connection = new pg.Client({ connectionString: database.url })
+  await connection.connect()
+  const event = (id: SessionId) =>
+    `insert into session_event (session_key, seq, at, kind)
+     select session_key, 7, 0, 'x' from session where id = '${id}'`
+  await connection.query('begin')
+  await connection.query(event(slow.id))
+  await runSql(database.url, event(fast.id))
+  assert.deepEqual(await next(), [[fast.id, 7]])
+  await connection.query('commit')
+  await connection.end()
+  assert.deepEqual(await next(), [[slow.id, 7]])
 })

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { SubjectId, TenantId } from '@bonded/contract'
 import { MemoryUnits } from '../../../../src/adapters/sql/postgres/rows/memory-units.ts'
 import { KINDS } from '../../../../src/adapters/sql/postgres/rows/row-kinds.ts'
 import { RowLookups } from '../../../../src/adapters/sql/postgres/rows/row-lookups.ts'
-import { RowMemory, rowKey } from '../../../../src/adapters/sql/postgres/rows/row-memory.ts'
+import {
+  ABSENT,
+  RowMemory,
+  rowKey,
+  type VersionedRow,
+} from '../../../../src/adapters/sql/postgres/rows/row-memory.ts'
 import { UnitRun } from '../../../../src/adapters/sql/postgres/rows/unit-run.ts'
 import { SessionKeys } from '../../../../src/adapters/sql/session-keys.ts'
+import type { Unit } from '../../../../src/ports/store.ts'
+
+const cipher = { encrypt: (block: Uint8Array) => block, decrypt: (block: Uint8Array) => block }
+const sessionKeys = new SessionKeys(cipher, { hasOldIds: false })
 
 test('a unit gets only its own rows of a lookup that it shares', async () => {
   const memory = new RowMemory()
@@ -16,10 +26,9 @@ test('a unit gets only its own rows of a lookup that it shares', async () => {
     asked.push(keys)
     return [[['-1', '0', 'server'], ...Array.from({ length: keys }, (_, at) => absent(at + 1))]]
   }, memory)
-  const cipher = { encrypt: (block: Uint8Array) => block, decrypt: (block: Uint8Array) => block }
-  const units = new MemoryUnits(memory, lookups, new SessionKeys(cipher, { hasOldIds: false }))
+  const units = new MemoryUnits(memory, lookups, sessionKeys)
   const rowsOf = async (session: number) => {
-    const run = new UnitRun(memory, { answered: new Map(), writes: true, isCareful: false })
+    const run = new UnitRun(memory, { answered: new Map(), mayWrite: true, isCareful: false })
     const keys = [rowKey(KINDS.session, session)]
     return (await units.lookUp({ run, end: { is: 'missing', keys } })).found
   }
@@ -29,4 +38,28 @@ test('a unit gets only its own rows of a lookup that it shares', async () => {
     found.map((rows) => [...rows.keys()]),
     [1, 2, 3].map((session) => [rowKey(KINDS.session, session).text]),
   )
+})
+
+test('a unit stores a tenant’s first reference to a subject without an answer in between', () => {
+  const memory = new RowMemory()
+  const lookups = new RowLookups(() => Promise.reject(new Error('not called')), memory)
+  const units = new MemoryUnits(memory, lookups, sessionKeys)
+  const row = {
+    tenantId: 'ten_a' as TenantId,
+    subjectId: 'sub_a' as SubjectId,
+    subjectRef: 'subj_derived',
+  }
+  const key = rowKey(KINDS.subjectRef, row.tenantId, row.subjectId)
+  const run = (stored: VersionedRow<string>) => {
+    const unit: Unit<string> = (tables) => tables.devices.pairwise(row)
+    const answered = new Map([[key.text, stored]])
+    return units.run({ unit, cause: undefined, answered }, { isCareful: false })
+  }
+  const first = run(ABSENT)
+  assert.deepEqual(first.end, { is: 'finished', value: 'subj_derived' })
+  assert.equal(first.run.statements.length, 1)
+  assert.equal(first.run.used.get(key.text)?.version, null, 'the batch checks that there is none')
+  const later = run({ version: '1', value: 'subj_stored' })
+  assert.deepEqual(later.end, { is: 'finished', value: 'subj_stored' })
+  assert.equal(later.run.statements.length, 0)
 })

@@ -3,7 +3,6 @@ import { createServer, connect, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import type { DeviceId, SessionId, SubjectId, TenantId } from '@bonded/contract'
-import pg from 'pg'
 import { localBus } from '../../../../src/adapters/bus/local-bus.ts'
 import { keyringOf } from '../../../../src/adapters/keys/keyring.ts'
 import { ROOT_KEY } from '../../../harness/harness.ts'
@@ -343,25 +342,6 @@ test('a node learns of each change of another node once, and never of its own', 
     [2, 3],
     [2, 3],
   ])
-})
-
-test('a node learns of a change that was committed after a later one', async () => {
-  const store = await openNode()
-  await store.externalChanges()
-  const [slow, fast] = [await newStoredSession(), await newStoredSession()]
-  await store.externalChanges()
-  const connection = new pg.Client({ connectionString: database.url })
-  await connection.connect()
-  const event = (id: SessionId) =>
-    `insert into session_event (session_key, seq, at, kind)
-     select session_key, 7, 0, 'x' from session where id = '${id}'`
-  await connection.query('begin')
-  await connection.query(event(slow.id))
-  await runSql(database.url, event(fast.id))
-  assert.deepEqual(await store.externalChanges(), [{ sessionId: fast.id, seq: 7 }])
-  await connection.query('commit')
-  await connection.end()
-  assert.deepEqual(await store.externalChanges(), [{ sessionId: slow.id, seq: 7 }])
 })
 
 test('a node whose listening connection was cut publishes what it has missed, once and by itself', async () => {

@@ -9,6 +9,7 @@ import type {
 } from '../../../../ports/store.ts'
 import type { TenantTable } from '../../../../ports/tenant-table.ts'
 import { GenerationCache } from '../../../cache/generation-cache.ts'
+import { insertPairwise } from '../../device-table.ts'
 import type { SessionKeys } from '../../session-keys.ts'
 import { differenceOf } from '../../session-row.ts'
 import { KINDS, type RowKind, type StoredDevice } from './row-kinds.ts'
@@ -28,6 +29,9 @@ interface Over {
 export function memoryTables(tables: Tables, over: Over): Tables {
   return {
     ...tables,
+    get mayWrite() {
+      return over.run().mayWrite
+    },
     sessions: memorySessions(tables.sessions, over),
     devices: memoryDevices(tables.devices, over),
     tenants: memoryTenants(tables.tenants, over),
@@ -154,6 +158,16 @@ function memoryDevices(table: DeviceTable, { run }: Over): DeviceTable {
 
     *offerToken() {
       yield NEEDS_SQL
+    },
+
+    *pairwise(row) {
+      const key = rowKey(KINDS.subjectRef, row.tenantId, row.subjectId)
+      const stored = yield* find(run(), key)
+      if (stored !== undefined) return stored
+      // The transaction fails if another one stores the reference first.
+      yield* insertPairwise(row)
+      run().changed.set(key.text, { key, value: row.subjectRef })
+      return row.subjectRef
     },
 
     *motion(id: DeviceId) {

@@ -34,11 +34,12 @@ export class MemoryUnits {
   constructor(memory: RowMemory, lookups: RowLookups, sessionKeys: SessionKeys) {
     this.#memory = memory
     this.#lookups = lookups
-    this.#current = new UnitRun(memory, { answered: NOTHING, writes: false, isCareful: false })
+    this.#current = new UnitRun(memory, { answered: NOTHING, mayWrite: false, isCareful: false })
     const sql = sqlTables({
       notify: (notification) => this.#current.notifications.push(notification),
       cause: () => this.#current.cause,
       dialect: POSTGRES,
+      mayWrite: true,
       sessionKeys,
     })
     this.#tables = memoryTables(sql, { sessionKeys, run: () => this.#current })
@@ -53,7 +54,7 @@ export class MemoryUnits {
   async read<T>(unit: Unit<T>): Promise<{ readonly value: T } | undefined> {
     let answered = NOTHING
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const run = new UnitRun(this.#memory, { answered, writes: false, isCareful: false })
+      const run = new UnitRun(this.#memory, { answered, mayWrite: false, isCareful: false })
       const end = this.#drive(run, unit)
       if (end.is === 'sql') return undefined
       if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }
@@ -69,7 +70,7 @@ export class MemoryUnits {
    * @param options.isCareful whether to treat rows in memory that change often as missing
    */
   run<T>({ unit, cause, answered }: WritingUnit<T>, { isCareful }: { isCareful: boolean }): Ran<T> {
-    const run = new UnitRun(this.#memory, { answered, cause, writes: true, isCareful })
+    const run = new UnitRun(this.#memory, { answered, cause, mayWrite: true, isCareful })
     return { run, end: this.#drive(run, unit) }
   }
 

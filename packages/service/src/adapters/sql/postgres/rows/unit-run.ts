@@ -35,7 +35,6 @@ export type RunEnd<T> =
 export class UnitRun {
   readonly #memory: RowMemory
   readonly #answered: ReadonlyMap<string, VersionedRow>
-  readonly #writes: boolean
   readonly #isCareful: boolean
   /** Every row that the unit has read, or whose absence it relies on. */
   readonly used = new Map<string, RowUse>()
@@ -45,6 +44,7 @@ export class UnitRun {
   readonly subjectIds = new Set<string>()
   readonly notifications: ChangeNotification[] = []
   readonly cause: Cause | undefined
+  readonly mayWrite: boolean
 
   /**
    * @param options.answered what the database has answered during this call
@@ -55,13 +55,13 @@ export class UnitRun {
     options: {
       readonly answered: ReadonlyMap<string, VersionedRow>
       readonly cause?: Cause | undefined
-      readonly writes: boolean
+      readonly mayWrite: boolean
       readonly isCareful: boolean
     },
   ) {
     this.#memory = memory
     this.#answered = options.answered
-    this.#writes = options.writes
+    this.mayWrite = options.mayWrite
     this.#isCareful = options.isCareful
     this.cause = options.cause
   }
@@ -119,12 +119,12 @@ export class UnitRun {
   }
 
   #assumed({ kind }: RowKey): VersionedRow<never> | undefined {
-    return this.#writes && kind.isUsuallyAbsent ? ABSENT : undefined
+    return this.mayWrite && kind.isUsuallyAbsent ? ABSENT : undefined
   }
 
   /** @returns the result that the unit goes on with, or undefined if it cannot be known */
   #take(statement: Statement | typeof NEEDS_SQL): number | undefined {
-    if (statement === NEEDS_SQL || !this.#writes) return undefined
+    if (statement === NEEDS_SQL || !this.mayWrite) return undefined
     // SQL reports the missing value as an error of this unit alone.
     if (statement.values.includes(undefined as never)) return undefined
     if (statement.ahead) {

@@ -1,10 +1,9 @@
 import type { Unreadiness } from '@bonded/contract'
-import { MAX_CLOCK_DIFFERENCE_MS } from '../../../../domain/lifetimes.ts'
 import { StoreError } from '../../../../ports/store.ts'
 import { MIGRATIONS } from '../../migrations.ts'
 import type { Row } from '../../statement.ts'
 import type { Connection, Connections } from './connections.ts'
-import { problemOf, SERVER_STATE } from './server-state.ts'
+import { problemOf, SERVER_STATE, TIME } from './server-state.ts'
 
 /**
  * Checks a server at the start. Each connection has checked that the server can be written, and
@@ -39,15 +38,12 @@ export async function findUnreadiness(connections: Connections): Promise<readonl
   }
 }
 
-/** Whether the clocks of this machine and of the server agree. */
-export async function agreesOnTime(connections: Connections): Promise<boolean> {
-  const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now'
-  const before = Date.now()
-  const now = await using(connections, async (connection) => {
-    const [row] = (await connection.run({ text, values: [] })) as readonly Row[]
-    return Number(row?.now)
+/** The time of the server, as {@link TIME} returns it, in milliseconds since the epoch. */
+export async function timeOf(connections: Connections): Promise<number> {
+  return using(connections, async (connection) => {
+    const [row] = (await connection.run({ text: `select ${TIME}`, values: [] })) as readonly Row[]
+    return Number(row?.time)
   })
-  return now >= before - MAX_CLOCK_DIFFERENCE_MS && now <= Date.now() + MAX_CLOCK_DIFFERENCE_MS
 }
 
 async function latestSteps(connection: Connection): Promise<{ applied: number; unknown: number }> {

@@ -3,6 +3,9 @@ import type { Row } from '../../statement.ts'
 /** The oldest version that the PostgreSQL project still maintains. */
 const MIN_VERSION = 14
 
+/** The time of the server, as the column `time`, in milliseconds since the epoch. */
+export const TIME = 'extract(epoch from clock_timestamp())::float8 * 1000 as time'
+
 /** Asks a server for what `problemOf` judges. */
 export const SERVER_STATE = `select pg_is_in_recovery() as standby,
   current_setting('transaction_read_only') as read_only,

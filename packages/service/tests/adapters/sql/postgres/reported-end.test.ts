@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { CreatedSession, SessionId } from '@bonded/contract'
+import { localBus } from '../../../../src/adapters/bus/local-bus.ts'
+import { keyringOf } from '../../../../src/adapters/keys/keyring.ts'
+import { openPostgres } from '../../../../src/adapters/sql/postgres/open-postgres.ts'
+import { killSessionAsOperator } from '../../../../src/operations/admin/kill-session.ts'
+import { MOVES } from '../../../../src/domain/transitions.ts'
+import { noMeter } from '../../../../src/ports/meter.ts'
+import { openChannel } from '../../../harness/channel.ts'
+import { harness, ROOT_KEY, SHOP_ORIGIN } from '../../../harness/harness.ts'
+import { startProxy } from '../../../harness/tcp-proxy.ts'
+import { settingsOf } from '../../../harness/test-database.ts'
+
+const h = await harness({ onPostgres: true })
+const url = new URL(h.databaseUrl ?? '')
+const proxy = await startProxy(Number(url.port))
+url.port = String(proxy.port)
+url.hostname = '127.0.0.1'
+const open = await openPostgres(settingsOf(url.href), {
+  now: h.clock.now(),
+  idKeys: keyringOf([ROOT_KEY]).idKeys,
+})
+const distant = open({ bus: localBus(), meter: noMeter })
+after(async () => {
+  await distant[Symbol.asyncDispose]()
+  await proxy[Symbol.asyncDispose]()
+  await h[Symbol.asyncDispose]()
+})
+const phone = await h.register()
+
+/** Sends a kill from a node whose network delays it, by a time at which the session was live. */
+async function killLate(id: SessionId): Promise<{ arrive(): Promise<boolean> }> {
+  const now = h.clock.now()
+  await distant.read((tables) => tables.sessions.find(id))
+  proxy.stall()
+  const killed = distant.write(function* ({ sessions }) {
+    const session = yield* sessions.find(id)
+    return session && (yield* sessions.move(session, MOVES.kill, { now }))
+  })
+  return {
+    async arrive() {
+      proxy.restore()
+      return (await killed) !== undefined
+    },
+  }
+}
+
+const view = (session: CreatedSession, query = '') =>
+  h.api('GET', `/sessions/${session.id}${query}`, {
+    token: h.shop.publishable,
+    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+  })
+
+/** Who learns that a session has expired, and from which response. */
+const REPORTS: Readonly<Record<string, (session: CreatedSession) => Promise<unknown>>> = {
+  'the backend that reads it': async (session) => (await h.get(session)).body.state,
+  'the backend that reads its timeline': async (session) =>
+    (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).body.state,
+  'the backend that completes it': async (session) => (await h.complete(session)).body.error.reason,
+  'the backend that ends it': async (session) => (await h.kill(session)).body.error.reason,
+  'the page that reads it': async (session) => (await view(session)).body.state,
+  'the page that opens a channel': async (session) => {
+    const channel = openChannel(h.running.port, session)
+    const { state } = await channel.next()
+    channel.socket.terminate()
+    return state
+  },
+  'the page that cancels it': async (session) =>
+    (
+      await h.api('POST', `/sessions/${session.id}/cancel`, {
+        token: h.shop.publishable,
+        headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+      })
+    ).body.state,
+  'the phone that claims it': async (session) => (await h.claim(phone, session)).body.error.reason,
+  'the phone that declines it': async (session) =>
+    (await h.decline(phone, session)).body.error.reason,
+  'an operator who ends it': ({ id }) =>
+    killSessionAsOperator(h.service, id as SessionId).then(
+      ({ state }) => state,
+      (failure: Error) => /is (\w+)$/.exec(failure.message)?.[1],
+    ),
+}
+
+for (const [who, report] of Object.entries(REPORTS))
+  test(`no delayed call of another node changes a session after ${who} learned that it had expired`, async () => {
+    const session = await h.create()
+    h.clock.advance(1)
+    const call = await killLate(session.id as SessionId)
+    h.clock.advance(session.expires_in_ms)
+    const learned = await report(session)
+    assert.ok(
+      ['expired', 'session_not_found', 'session_not_live'].includes(String(learned)),
+      String(learned),
+    )
+    assert.equal(await call.arrive(), false)
+    assert.equal((await h.get(session)).body.state, 'expired')
+  })
