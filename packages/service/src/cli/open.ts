@@ -1,10 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
+import { refuseUnfinishedCopy } from '../adapters/backup/restoring-copy.ts'
 import { keyringOf } from '../adapters/keys/keyring.ts'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import type { PassportTrust } from '../adapters/attestation/passport/passport-trust.ts'
 import { createAttestation } from '../adapters/attestation/attestation.ts'
+import { realName } from '../adapters/sql/real-name.ts'
 import type { PostgresSettings } from '../adapters/sql/postgres/server/connections.ts'
 import type { OpenStore } from '../adapters/sql/postgres/open-postgres.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
@@ -33,6 +35,8 @@ interface ServiceParts {
   readonly carrier?: CarrierProvider
   readonly passportTrust?: PassportTrust
   readonly log?: Logger
+  /** Set by the command that restores the database, which others must not open yet. */
+  readonly restores?: boolean
 }
 
 /**
@@ -44,10 +48,13 @@ export async function openService(
   config: Config,
   given: ServiceParts = {},
 ): Promise<ComposedService> {
-  const { log, ...parts } = given
+  const { log, restores, ...parts } = given
   const { postgres, databaseFile } = config
-  if (postgres === undefined) mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
-  const database = postgres && (await openDatabase(postgres, { config, log }))
+  if (postgres === undefined) {
+    mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
+    refuseUnfinishedCopy(realName(databaseFile))
+  }
+  const database = postgres && (await openDatabase(postgres, { config, log, restores }))
   const clock = database?.clock ?? systemClock
   return composeService({
     databaseFile,
@@ -83,7 +90,11 @@ export async function openService(
 /** Opens a PostgreSQL database, and a clock that follows its clock. */
 async function openDatabase(
   settings: PostgresSettings,
-  { config, log }: { config: Config; log: Logger | undefined },
+  {
+    config,
+    log,
+    restores = false,
+  }: { config: Config; log: Logger | undefined; restores?: boolean | undefined },
 ): Promise<{ readonly openStore: OpenStore; readonly clock: Clock }> {
   // Loaded here, because a service on SQLite does not need them.
   const { openPostgres } = await import('../adapters/sql/postgres/open-postgres.ts')
@@ -97,7 +108,7 @@ async function openDatabase(
       ),
   })
   const now = systemClock.now()
-  const openStore = await openPostgres(settings, { now, clock, idKeys })
+  const openStore = await openPostgres(settings, { now, clock, idKeys, restores })
   return { openStore, clock }
 }
 

@@ -4,9 +4,11 @@ import { Command } from 'commander'
 import { extractPayload } from '../adapters/backup/backup-file.ts'
 import { BackupError, type Manifest, readManifest } from '../adapters/backup/manifest.ts'
 import type { PostgresSource } from '../adapters/backup/postgres-backup.ts'
+import { restoringCopyOf } from '../adapters/backup/restoring-copy.ts'
 import { databaseExists, installCopy, verifyCopy } from '../adapters/backup/sqlite-backup.ts'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { MIGRATIONS } from '../adapters/sql/migrations.ts'
+import { realName } from '../adapters/sql/real-name.ts'
 import { lockForServing } from '../adapters/sql/serving-lock.ts'
 import { closeService } from '../compose.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -47,16 +49,23 @@ export function restoreCommand(): Command {
         return restorePostgresFile({ file, manifest, config, options, source })
       }
       mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
+      // A link stays a link: its target is replaced, as SQLite would write to it.
+      const databaseFile = realName(config.databaseFile)
       // Held to the end, so that no service starts meanwhile.
       await using held = new StartedParts()
-      held.use(lockForServing(config.databaseFile))
-      if (options.replace !== true && databaseExists(config.databaseFile))
+      held.use(lockForServing(databaseFile))
+      if (options.replace !== true && databaseExists(databaseFile))
         throw new OperatorError(
-          `${config.databaseFile} exists. To replace it, run the command with --replace; the existing database stays beside it under a new name`,
+          `${databaseFile} exists. To replace it, run the command with --replace; the existing database stays beside it under a new name`,
           { code: 'conflict' },
         )
-      const { killed, replaced } = await restoreFile({ file, manifest, config, options })
-      printRestored({ database: config.databaseFile, manifest, options, killed, replaced })
+      const { killed, replaced } = await restoreFile({
+        file,
+        manifest,
+        config: { ...config, databaseFile },
+        options,
+      })
+      printRestored({ database: databaseFile, manifest, options, killed, replaced })
     })
 }
 
@@ -139,7 +148,7 @@ async function restoreFile({
   config,
   options,
 }: Restoring): Promise<{ killed: number; replaced: string | undefined }> {
-  const copy = `${config.databaseFile}${COPY_SUFFIX}`
+  const copy = restoringCopyOf(config.databaseFile)
   removeCopy(config.databaseFile)
   try {
     await extractPayload(file, manifest, copy)
@@ -157,11 +166,8 @@ async function restoreFile({
   }
 }
 
-/** The lock of the database covers the copy, so that one name is enough. */
-const COPY_SUFFIX = '.restoring'
-
 /** Also what an interrupted restore has left. */
 function removeCopy(databaseFile: string): void {
   for (const suffix of ['', '-wal', '-shm'])
-    rmSync(`${databaseFile}${COPY_SUFFIX}${suffix}`, { force: true })
+    rmSync(`${restoringCopyOf(databaseFile)}${suffix}`, { force: true })
 }

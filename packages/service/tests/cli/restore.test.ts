@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import {
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -115,6 +118,47 @@ test('replaces a database that is damaged', () => {
   assert.ok(existsSync(replaced))
   assert.ok(!existsSync(`${target.databaseFile}-wal`))
   assert.equal(target.run('doctor', '--port', '0').status, 0)
+})
+
+test('restores through a symbolic link, also one whose target does not exist yet', () => {
+  using target = elsewhere()
+  const volume = join(target.folder, 'volume')
+  mkdirSync(volume)
+  const real = join(volume, 'real.db')
+  symlinkSync(join('volume', 'real.db'), target.databaseFile)
+  target.json('restore', backup)
+  const { replaced } = target.json('restore', backup, '--replace') as { replaced: string }
+  assert.equal(readlinkSync(target.databaseFile), join('volume', 'real.db'))
+  assert.ok(lstatSync(real).isFile())
+  assert.ok(replaced.startsWith(`${real}.replaced-`))
+  assert.deepEqual(
+    readdirSync(volume).filter((name) => name.includes('restoring')),
+    [],
+  )
+  assert.equal(target.run('doctor', '--port', '0').status, 0)
+})
+
+test('runs again after an interruption, and no service starts without its database meanwhile', () => {
+  using target = elsewhere()
+  const interrupt = (at: string, ...options: string[]) => {
+    const killer = join(import.meta.dirname, '../harness/kill-at.ts')
+    const env = { NODE_OPTIONS: `--import ${killer}`, KILL_AT: at }
+    using killed = machine({ folder: target.folder, env })
+    assert.equal(killed.run('restore', backup, ...options).signal, at.split(' ')[1])
+  }
+  interrupt('renameSync SIGKILL')
+  const refused = target.run('serve', '--port', '0')
+  assert.equal(refused.status, 1)
+  assert.match(refused.stderr, /restore did not finish\. Run bonded restore again/)
+  interrupt('renameSync SIGTERM')
+  target.json('restore', backup)
+
+  // The existing database has its name until the restored one takes it.
+  interrupt('renameSync SIGKILL', '--replace')
+  const [tenant] = target.json('tenant', 'list') as { name: string }[]
+  assert.equal(tenant?.name, 'A')
+  const { replaced } = target.json('restore', backup, '--replace') as { replaced: string }
+  assert.ok(existsSync(replaced))
 })
 
 test('refuses a log without its database, which a new database would adopt', () => {

@@ -13,6 +13,7 @@ import {
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { RootKey } from '../keys/root-keys.ts'
+import { Cleanup } from './cleanup.ts'
 import { BackupError, type BackupStore, type Manifest, sealManifest } from './manifest.ts'
 
 /** What the writer of a backup knows before its payload exists. */
@@ -42,29 +43,27 @@ export async function writeBackup(
   // Not the process id, which is the same in every run of a container: a run that was killed would
   // make the next one fail.
   const draft = `${file}.part-${randomUUID()}`
-  try {
-    // Only the owner may read the file. It is created before another program writes to it.
-    closeSync(openSync(draft, 'wx', 0o600))
-    const schema = await dump(draft)
-    const manifest: Manifest = {
-      format: 1,
-      store,
-      created_at: new Date(now).toISOString(),
-      version,
-      schema,
-      root_keys: rootKeys.map(({ id }) => id),
-      bytes: statSync(draft).size,
-      sha256: await sha256Of(draft),
-      sealed_with: active.id,
-    }
-    appendFileSync(draft, sealManifest(manifest, active))
-    sync(draft)
-    renameSync(draft, file)
-    sync(dirname(file))
-    return manifest
-  } finally {
-    rmSync(draft, { force: true })
+  using cleanup = new Cleanup()
+  cleanup.add(() => rmSync(draft, { force: true }))
+  // Only the owner may read the file. It is created before another program writes to it.
+  closeSync(openSync(draft, 'wx', 0o600))
+  const schema = await dump(draft)
+  const manifest: Manifest = {
+    format: 1,
+    store,
+    created_at: new Date(now).toISOString(),
+    version,
+    schema,
+    root_keys: rootKeys.map(({ id }) => id),
+    bytes: statSync(draft).size,
+    sha256: await sha256Of(draft),
+    sealed_with: active.id,
   }
+  appendFileSync(draft, sealManifest(manifest, active))
+  sync(draft)
+  renameSync(draft, file)
+  sync(dirname(file))
+  return manifest
 }
 
 /**

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresSettings } from '../sql/postgres/server/connections.ts'
 import { withConnections } from '../sql/postgres/open-postgres.ts'
+import { refuseUnfinishedRestore } from '../sql/postgres/unfinished-restore.ts'
 import type { Row } from '../sql/statement.ts'
 import { extractPayload } from './backup-file.ts'
+import { Cleanup } from './cleanup.ts'
 import type { Manifest } from './manifest.ts'
 import { PostgresPrograms } from './postgres-programs.ts'
 
@@ -21,11 +23,12 @@ export interface PostgresSource {
  *
  * @returns the number of the latest migration in the copy
  * @throws {BackupError} if `pg_dump` is missing, older than the server, or fails
- * @throws {StoreError} if the database cannot be read
+ * @throws {StoreError} if the database cannot be read, or a restore into it did not finish
  */
 export async function dumpPostgres(source: PostgresSource, copy: string): Promise<number> {
   const { settings, bin } = source
   const programs = new PostgresPrograms(settings.address, bin)
+  await withConnections(settings, refuseUnfinishedRestore)
   const [server] = await rowsOf(settings, SERVER)
   programs.check('pg_dump', Number(server?.major))
   programs.check('pg_restore', Number(server?.major))
@@ -48,13 +51,11 @@ export async function restorePostgres(
   { file, manifest }: { readonly file: string; readonly manifest: Manifest },
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-restore-'))
-  try {
-    const copy = join(folder, 'payload')
-    await extractPayload(file, manifest, copy)
-    await restoreCopy(source, copy)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using cleanup = new Cleanup()
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true }))
+  const copy = join(folder, 'payload')
+  await extractPayload(file, manifest, copy)
+  await restoreCopy(source, copy)
 }
 
 async function restoreCopy(source: PostgresSource, copy: string): Promise<void> {
@@ -72,22 +73,12 @@ async function restoreCopy(source: PostgresSource, copy: string): Promise<void> 
   ])
 }
 
-/** Whether the database has tables or other relations. */
-export async function hasRelations(settings: PostgresSettings): Promise<boolean> {
-  const [found] = await rowsOf(settings, RELATIONS)
-  return Number(found?.relations) > 0
-}
-
 /** The roles of the server differ from those of the server that the copy comes from. */
 const FOREIGN = ['--no-owner', '--no-privileges'] as const
 /** The messages between nodes are of no use to another cluster. */
 const NO_UNLOGGED = '--no-unlogged-table-data'
 
 const SERVER = `select current_setting('server_version_num')::int / 10000 as major`
-const RELATIONS = `select count(*) as relations from pg_class
-  join pg_namespace on pg_namespace.oid = relnamespace
-  where nspname = any (current_schemas(false))`
-
 function rowsOf(settings: PostgresSettings, text: string): Promise<readonly Row[]> {
   return withConnections(settings, async (connections) => {
     const connection = await connections.take()

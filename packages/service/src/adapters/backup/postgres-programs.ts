@@ -4,9 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import type { DatabaseAddress } from '../sql/postgres/server/database-url.ts'
+import { RESTORE_APPLICATION } from '../sql/postgres/unfinished-restore.ts'
+import { Cleanup } from './cleanup.ts'
 import { BackupError } from './manifest.ts'
 
 type Program = 'pg_dump' | 'pg_restore'
+
+/** What the server shows of them. */
+const APPLICATIONS = { pg_dump: 'bonded backup', pg_restore: RESTORE_APPLICATION } as const
 
 /** What the system needs to load a program. The rest of the environment stays here. */
 const INHERITED = ['PATH', 'LD_LIBRARY_PATH', 'SystemRoot', 'TMPDIR'] as const
@@ -52,26 +57,25 @@ export class PostgresPrograms {
    */
   async run(program: Program, args: readonly string[]): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), 'bonded-certificates-'))
-    try {
-      const child = spawn(this.#pathOf(program), args, {
-        env: { ...inherited(), ...this.#connection(folder) },
-        stdio: ['ignore', 'ignore', 'pipe'],
-      })
-      let errors = ''
-      child.stderr.on('data', (text: unknown) => {
-        errors = (errors + String(text)).slice(-MAX_ERROR_CHARACTERS)
-      })
-      const status = await new Promise<unknown>((resolve) => {
-        child.once('close', resolve)
-        child.once('error', resolve)
-      })
-      if (status !== 0)
-        throw new BackupError(
-          `${program} failed: ${errors.trim() || String(status)}. Use the programs of the version of the server, and check the rights of the user ${this.#address.user}.`,
-        )
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
+    using cleanup = new Cleanup()
+    cleanup.add(() => rmSync(folder, { recursive: true, force: true }))
+    const child = spawn(this.#pathOf(program), args, {
+      env: { ...inherited(), ...this.#connection(folder), PGAPPNAME: APPLICATIONS[program] },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    cleanup.add(() => void child.kill())
+    let errors = ''
+    child.stderr.on('data', (text: unknown) => {
+      errors = (errors + String(text)).slice(-MAX_ERROR_CHARACTERS)
+    })
+    const status = await new Promise<unknown>((resolve) => {
+      child.once('close', resolve)
+      child.once('error', resolve)
+    })
+    if (status !== 0)
+      throw new BackupError(
+        `${program} failed: ${errors.trim() || String(status)}. Use the programs of the version of the server, and check the rights of the user ${this.#address.user}.`,
+      )
   }
 
   /** The settings of libpq. It trusts the authorities that the service trusts. */
@@ -86,7 +90,6 @@ export class PostgresPrograms {
       PGDATABASE: database,
       PGUSER: user,
       ...(password === undefined ? {} : { PGPASSWORD: password }),
-      PGAPPNAME: 'bonded',
       // A server that does not answer must not block the command.
       PGCONNECT_TIMEOUT: '10',
       ...(tls === false

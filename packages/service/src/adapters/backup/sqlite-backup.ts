@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, linkSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreError } from '../../ports/store.ts'
@@ -84,16 +84,28 @@ export function installCopy(copy: string, databaseFile: string, now: number): st
   if (databaseExists(databaseFile)) {
     replaced = `${databaseFile}.replaced-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
     foldLog(databaseFile)
-    for (const suffix of SUFFIXES)
+    for (const suffix of LOG_SUFFIXES)
       if (existsSync(databaseFile + suffix)) renameSync(databaseFile + suffix, replaced + suffix)
+    if (existsSync(databaseFile)) addName(databaseFile, replaced)
   }
   renameSync(copy, databaseFile)
   sync(dirname(databaseFile))
   return replaced
 }
 
-/** The files of a database. The log comes first, because the database must not adopt another's. */
-const SUFFIXES = ['-wal', '-shm', ''] as const
+/** The log moves before its database, because the new database must not adopt it. */
+const LOG_SUFFIXES = ['-wal', '-shm'] as const
+const SUFFIXES = [...LOG_SUFFIXES, ''] as const
+
+/** Keeps a file under a second name, so that the next rename replaces it without a gap. */
+function addName(file: string, name: string): void {
+  try {
+    linkSync(file, name)
+  } catch {
+    // A file system without hard links. Until the next rename, there is no database.
+    renameSync(file, name)
+  }
+}
 
 /** Writes the log into its database, so that a crash between two renames separates nothing. */
 function foldLog(databaseFile: string): void {

@@ -1,6 +1,5 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { realName } from './real-name.ts'
 import { asStoreError, classifyError } from './sqlite-errors.ts'
 
 /** Another service uses the same file. */
@@ -24,9 +23,7 @@ export class StoreInUse extends Error {
  */
 export function lockForServing(file: string): Disposable {
   // The real path, so that two names of one file share one lock.
-  const real = existsSync(file)
-    ? realpathSync(file)
-    : join(realpathSync(dirname(file)), basename(file))
+  const real = realName(file)
   const lockFile = `${real}.lock`
   try {
     const lock = new DatabaseSync(lockFile)

@@ -9,6 +9,7 @@ import { Connections, type PostgresSettings } from './server/connections.ts'
 import { asStoreError } from './postgres-errors.ts'
 import { migratePostgres } from './postgres-migrate.ts'
 import { drive, PostgresStore } from './postgres-store.ts'
+import { refuseUnfinishedRestore } from './unfinished-restore.ts'
 
 /** Creates the store once the rest of the service exists. */
 export type OpenStore = (parts: { readonly bus: Bus; readonly meter: Meter }) => Store
@@ -17,16 +18,24 @@ export type OpenStore = (parts: { readonly bus: Bus; readonly meter: Meter }) =>
  * Connects to the database, checks the server and migrates the schema.
  *
  * @param parts.clock follows the clock of the server until the store closes
- * @throws {StoreError} if the server cannot be reached, or acknowledges what it could lose
+ * @param parts.restores whether this is the command that restores the database
+ * @throws {StoreError} if the server cannot be reached, or acknowledges what it could lose, or if
+ *   a restore did not finish
  * @throws {MigrationError} if the schema does not match this program
  */
 export async function openPostgres(
   settings: PostgresSettings,
-  { now, clock, idKeys }: { now: number; clock?: DatabaseClock; idKeys: IdKeys },
+  {
+    now,
+    clock,
+    idKeys,
+    restores = false,
+  }: { now: number; clock?: DatabaseClock; idKeys: IdKeys; restores?: boolean },
 ): Promise<OpenStore> {
   const connections = await Connections.open(settings)
   try {
     await checkServer(connections)
+    if (!restores) await refuseUnfinishedRestore(connections)
     if (clock !== undefined) {
       const askedAt = clock.machineTime()
       clock.read({ askedAt, databaseTime: await timeOf(connections) })

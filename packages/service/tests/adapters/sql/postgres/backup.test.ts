@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { globSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  globSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { machine, type ServingProcess } from '../../../harness/process.ts'
-import { newDatabase, startPostgres } from '../../../harness/postgres.ts'
+import { machine, type ServingProcess, until } from '../../../harness/process.ts'
+import { newDatabase, openConnection, startPostgres } from '../../../harness/postgres.ts'
 
 /** The newest server of Debian that has its client programs beside it. */
 const bin = globSync('/usr/lib/postgresql/*/bin/postgres')
@@ -112,6 +121,98 @@ test('a restore replaces nothing, and changes nothing for another store or anoth
   ])
   assert.equal(target.json('restore', file, ...WITH_BIN).killed_sessions, 0)
   assert.deepEqual(await server?.run('select name from tenant', empty), [{ name: 'A' }])
+})
+
+test('a restore that is killed is refused at start and runs again, and two never run at once', {
+  skip,
+}, async () => {
+  using source = on(await newUrl())
+  const { server_credential: token } = source.json(...TENANT, ...WHERE)
+  const file = join(folder, 'killed.backup')
+  {
+    await using service = await source.serve()
+    await createOn(service, token)
+    await source.jsonMeanwhile('backup', file, ...WITH_BIN)
+  }
+  // The sessions of the backup are live when the command dies: its program has restored them.
+  const programs = join(folder, 'programs')
+  mkdirSync(programs)
+  const program = `#!/bin/sh
+    case $1 in --version) exec ${bin}/pg_restore --version;; esac
+    ${bin}/pg_restore "$@" && kill -9 $PPID`
+  writeFileSync(join(programs, 'pg_restore'), program, { mode: 0o755 })
+  const url = await newUrl()
+  using target = on(url)
+  const states = () => server?.run('select distinct state from session', url)
+  assert.equal(target.run('restore', file, '--postgres-bin', programs).signal, 'SIGKILL')
+  assert.deepEqual(await states(), [{ state: 'pending' }])
+  for (const command of [
+    ['serve', '--port', '0'],
+    ['backup', join(folder, 'half.backup'), ...WITH_BIN],
+  ]) {
+    const refused = target.run(...command)
+    assert.equal(refused.status, 1, command.join(' '))
+    assert.match(
+      refused.stderr + refused.stdout,
+      /restore into it did not finish.*run bonded restore again/is,
+    )
+  }
+  assert.equal(target.json('restore', file, ...WITH_BIN).killed_sessions, 1)
+  assert.deepEqual(await states(), [{ state: 'killed' }])
+  await using again = await target.serve()
+  assert.ok(await createOn(again, token))
+
+  // A second command into one database is refused, and changes nothing.
+  const busyUrl = await newUrl()
+  using busy = on(busyUrl)
+  await using holder = await openConnection(busyUrl)
+  await holder.run('select pg_advisory_lock(32199655024357989)')
+  const refused = busy.run('restore', file, ...WITH_BIN)
+  assert.match(refused.stderr, /another command restores into/i)
+  assert.deepEqual(
+    await server?.run(`select to_regclass('unfinished_restore') as found`, busyUrl),
+    [{ found: null }],
+  )
+})
+
+test('a backup and a restore that SIGTERM ends leave no copy of the database, and no program', {
+  skip,
+}, async () => {
+  const work = join(folder, 'signaled')
+  const programs = join(work, 'programs')
+  const temporary = join(work, 'temporary')
+  for (const each of [programs, temporary]) mkdirSync(each, { recursive: true })
+  const ended = join(programs, 'ended')
+  const program = (name: string, work: string) =>
+    writeFileSync(
+      join(programs, name),
+      `#!/bin/sh
+      case $1 in --version) exec ${bin}/${name} --version;; esac
+      ${work}`,
+      { mode: 0o755 },
+    )
+  const signal = `trap 'touch ${ended}; kill $!; exit' TERM; sleep 60 & kill -TERM $PPID; wait`
+  const url = await newUrl()
+  using source = on(url)
+  source.json(...TENANT, ...WHERE)
+  const file = join(work, 'signaled.backup')
+  const run = async (m: typeof source, command: string) => {
+    const ran = m.run(command, file, '--postgres-bin', programs)
+    assert.equal(ran.signal, 'SIGTERM', ran.stderr)
+    assert.deepEqual(readdirSync(temporary), [])
+    // The program receives the signal, but may end after its parent.
+    await until(() => Promise.resolve(existsSync(ended) || undefined), 60_000)
+    rmSync(ended)
+  }
+  program('pg_dump', signal)
+  program('pg_restore', signal)
+  using interrupted = on(url, { TMPDIR: temporary })
+  await run(interrupted, 'backup')
+  assert.deepEqual(readdirSync(work).toSorted(), ['programs', 'temporary'])
+
+  source.json('backup', file, ...WITH_BIN)
+  using target = on(await newUrl(), { TMPDIR: temporary })
+  await run(target, 'restore')
 })
 
 test('a missing pg_dump, and one older than the server, are refused with the fix', {
