@@ -4,7 +4,12 @@ import { FairShare } from './fair-share.ts'
 import type { KnownCallers } from './known-callers.ts'
 import { classify, type Classified, type Priority } from './priority.ts'
 import { TurnPace } from './turn-pace.ts'
-import { type Standing, type WaitingRequest, WaitingRequests } from './waiting-requests.ts'
+import {
+  MOST_LEFT_PLACES,
+  type Standing,
+  type WaitingRequest,
+  WaitingRequests,
+} from './waiting-requests.ts'
 
 /**
  * How many requests of unknown callers one turn of the event loop starts. A request costs about
@@ -118,9 +123,22 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
       if (entry === undefined || !entry.request.socket.destroyed) return entry
     }
   }
-  const canStart = () =>
-    waiting.size > 0 &&
-    startedThisTurn < Math.min(room(), waiting.knownSize > 0 ? pace.requests : REQUESTS_PER_TURN)
+  /** Whether the next request may start, with room for so many. */
+  const hasRoom = (places: number, nowMs: number) => places > waiting.leftPlaces(nowMs)
+  /** The requests that this turn starts. */
+  const take = (nowMs: number): readonly Entry[] => {
+    const taken: Entry[] = []
+    const places = room()
+    const most = Math.min(places, waiting.knownSize > 0 ? pace.requests : REQUESTS_PER_TURN)
+    while (taken.length < most) {
+      if (!hasRoom(places - taken.length, nowMs)) break
+      const entry = next(nowMs)
+      if (entry === undefined) break
+      startedKnown = entry.standing === 'unknown' ? 0 : startedKnown + 1
+      taken.push(entry)
+    }
+    return taken
+  }
   const startTurn = () => {
     turn = undefined
     startedThisTurn = 0
@@ -131,19 +149,17 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
     }
     pace.begin(nowMs)
     shares.decay(nowMs)
-    while (canStart()) {
-      const entry = next(nowMs)
-      if (entry === undefined) break
-      startedKnown = entry.standing === 'unknown' ? 0 : startedKnown + 1
+    const taken = take(nowMs)
+    // Before the work of this turn, which would delay the rejections.
+    for (const entry of waiting.expired(nowMs, pace.turnMs)) reject(entry, nowMs)
+    for (const entry of taken) {
       if (entry.account !== undefined) shares.charge(entry.account, UNITS[entry.priority])
       start(entry.request, entry.response)
     }
-    // After the turn has served what it can, because its work delays the next turn.
-    for (const entry of waiting.expired(nowMs, pace.turnMs)) reject(entry, nowMs)
     schedule()
   }
   const schedule = () => {
-    if (room() <= 0) {
+    if (!hasRoom(room(), now())) {
       // Otherwise the event loop would spin until the database answers.
       turn = setTimeout(startTurn, SATURATED_TURN_MS)
       return
@@ -162,7 +178,8 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
     if (waiting.isShedding(nowMs)) waiting.idle(idleMs)
     else {
       const isFree = waiting.size === 0 && startedThisTurn < REQUESTS_PER_TURN
-      if ((isFree || passes(request)) && startedThisTurn < room()) return start(request, response)
+      if ((isFree || passes(request)) && startedThisTurn + MOST_LEFT_PLACES < room())
+        return start(request, response)
     }
     const classified = classify(request)
     const { priority, endpoint } = classified

@@ -30,7 +30,7 @@ export function shedRequests(
     log,
   }: { readonly service: Service; readonly caps: ConnectionCaps; readonly log: Logger },
 ): AdmissionQueue {
-  const { settings, meter, random } = service
+  const { bus, settings, meter, random } = service
   const known = new KnownCallers()
   const episodes = new OverloadEpisodes(log)
   const fixed = fixedHeaders(service)
@@ -57,6 +57,8 @@ export function shedRequests(
       )
     },
   })
+  // The next call of a phone may come to this node.
+  const forget = bus.subscribeAll((change) => known.learnChange(change))
   app.decorate('admissionQueue', queue)
   app.addHook('onResponse', (request, reply, done) => {
     const { tenantId, sessionId, headers } = request
@@ -70,6 +72,7 @@ export function shedRequests(
   return {
     ...queue,
     [Symbol.dispose]() {
+      forget()
       queue[Symbol.dispose]()
       episodes[Symbol.dispose]()
     },

@@ -27,6 +27,11 @@ export const OVERLOADED_WAIT_MS = 10
 export const OVERLOADED_PLACES = 8
 /** The longest wait otherwise. A burst that the service can absorb causes no rejection. */
 export const BURST_WAIT_MS = 1_000
+/**
+ * The longest wait of a request of a begun session: shorter than the 3 s after which a backend's
+ * client gives up an attempt.
+ */
+export const BEGUN_WAIT_MS = 2_000
 /** A wait that does not count as overload: many concurrent callers, or a slow sync of the disk. */
 export const ACCEPTABLE_WAIT_MS = 100
 /**
@@ -34,6 +39,39 @@ export const ACCEPTABLE_WAIT_MS = 100
  * acceptable wait.
  */
 export const OVERLOADED_AFTER_MS = 250
+/**
+ * For this long after a rejection, the lane and those that rank below it are overloaded after the
+ * wait of an overloaded lane: a queue is then more probably an overload than a burst, and most of
+ * its requests would wait in vain.
+ */
+export const RELAPSE_WITHIN_MS = 10_000
+/**
+ * The overload of a lane of begun sessions begins only when for this long the service has served
+ * nothing that ranks below it, and that of tenants within their share only when it has served no
+ * tenant above it. Longer than most pauses of a database.
+ */
+export const LOWER_SHED_FOR_MS = 5_000
+/** The work of users who have begun. What ranks below it is new work, or is repeated anyway. */
+const BEGUN: readonly Priority[] = ['completion', 'attestation', 'gate']
+/**
+ * How many places of the database's queue a request leaves to those that rank above it. Otherwise
+ * work of lower ranks fills the queue in quiet moments, and each call of a begun session, or of a
+ * tenant beside a flood, waits for the next batch.
+ */
+const LEFT_PLACES: Readonly<Record<Standing, { readonly begun: number; readonly other: number }>> =
+  {
+    within: { begun: 0, other: 8 },
+    above: { begun: 12, other: 16 },
+    unknown: { begun: 16, other: 16 },
+  }
+/**
+ * How many places the new work of tenants above their share leaves while their begun sessions are
+ * late. A batch of 16 calls carries about two sessions from their create to their end, so more
+ * creates than that would admit sessions whose later calls find no place.
+ */
+export const LATE_LEFT_PLACES = 28
+/** A request that finds more places than this leaves enough to all others, if none are late. */
+export const MOST_LEFT_PLACES = 16
 /**
  * The overload of a lane ends when it has rejected nothing for this long. A lane that is empty for a
  * moment is still overloaded: otherwise each moment would let another burst wait in vain.
@@ -57,12 +95,19 @@ export const MAX_WAITING = 1_024
 
 /** The requests of one standing and one priority. */
 interface Lane<T> {
+  readonly isBegun: boolean
+  readonly standing: Standing
+  readonly leftPlaces: number
   readonly flows: Map<string, T[]>
   size: number
   /** Since when the lane was neither empty nor served a request within the acceptable wait. */
   busySinceMs: number | undefined
   /** When the overload ends, unless the lane rejects another request. */
   overloadedUntilMs: number
+  /** Until when a queue is rather an overload than a burst. */
+  alertUntilMs: number
+  /** When a request was last served, in strict order, that should be rejected before these. */
+  lowerServedMs: number
   /** Rejected requests, less those that could have been served in their place. */
   balance: number
 }
@@ -73,6 +118,11 @@ interface Lane<T> {
  * for 250 ms is overloaded. Until it has rejected nothing for a second, it then has few places, and
  * its requests wait for at most 10 ms: most are rejected when they arrive.
  *
+ * A pause of the database or of the disk delays all lanes alike. The lanes of begun sessions are
+ * therefore overloaded only when nothing below them has been served for 5 s, and those of tenants
+ * within their share only when no tenant above it has been served: new work of a flood is rejected
+ * first, and their own requests wait meanwhile.
+ *
  * A request can therefore be rejected only while all that was served ranks above it, and there is
  * neither a load threshold to configure nor a mode that could oscillate.
  */
@@ -81,16 +131,23 @@ export class WaitingRequests<T extends WaitingRequest> {
   readonly #max: number
   #size = 0
   #overloadedUntilMs = NEVER
+  /** Until when begun sessions of tenants above their share count as late. */
+  #lateUntilMs = NEVER
 
   /** @param max the most requests that may wait; further ones replace those that rank last */
   constructor(max = MAX_WAITING) {
     this.#max = max
-    this.#lanes = STANDINGS.flatMap(() =>
-      PRIORITIES.map(() => ({
+    this.#lanes = STANDINGS.flatMap((standing) =>
+      PRIORITIES.map((priority) => ({
+        isBegun: standing !== 'unknown' && BEGUN.includes(priority),
+        standing,
+        leftPlaces: LEFT_PLACES[standing][BEGUN.includes(priority) ? 'begun' : 'other'],
         flows: new Map<string, T[]>(),
         size: 0,
         busySinceMs: undefined,
         overloadedUntilMs: NEVER,
+        alertUntilMs: NEVER,
+        lowerServedMs: NEVER,
         balance: 0,
       })),
     )
@@ -133,7 +190,15 @@ export class WaitingRequests<T extends WaitingRequest> {
     return this.#nextOf(0, nowMs)
   }
 
-  /** The same among the requests of unknown callers. */
+  /** How many places of the database's queue the next request leaves free. */
+  leftPlaces(nowMs: number): number {
+    const lane = this.#lanes.find(({ size }) => size > 0)
+    if (lane === undefined) return 0
+    const isPaced = lane.standing === 'above' && !lane.isBegun && nowMs < this.#lateUntilMs
+    return isPaced ? LATE_LEFT_PLACES : lane.leftPlaces
+  }
+
+  /** The same as `next` among the requests of unknown callers. */
   nextUnknown(nowMs: number): T | undefined {
     return this.#nextOf(FIRST_UNKNOWN, nowMs)
   }
@@ -148,7 +213,8 @@ export class WaitingRequests<T extends WaitingRequest> {
     const found: T[] = []
     for (const lane of this.#lanes) {
       if (lane.size === 0) continue
-      const waitMs = isOverloaded(lane, nowMs) ? OVERLOADED_WAIT_MS - turnMs : BURST_WAIT_MS
+      const patienceMs = lane.isBegun ? BEGUN_WAIT_MS : BURST_WAIT_MS
+      const waitMs = isOverloaded(lane, nowMs) ? OVERLOADED_WAIT_MS - turnMs : patienceMs
       for (const [flow, requests] of lane.flows) {
         let late = 0
         while (late < requests.length && nowMs - (requests[late]?.arrivedMs ?? nowMs) >= waitMs)
@@ -186,8 +252,10 @@ export class WaitingRequests<T extends WaitingRequest> {
       lane.size = 0
       lane.busySinceMs = undefined
       lane.overloadedUntilMs = NEVER
+      lane.alertUntilMs = NEVER
     }
     this.#size = 0
+    this.#lateUntilMs = NEVER
   }
 
   #laneOf({ priority, standing }: T): Lane<T> {
@@ -207,7 +275,16 @@ export class WaitingRequests<T extends WaitingRequest> {
       if (requests.length > 0) lane.flows.set(flow, requests)
       this.#leave(lane, 1)
       this.#spare(index, SPARE_PER_LOWER)
-      if (lane.size > 0 && request !== undefined && isInTime(request, nowMs))
+      // The places of unknown callers are reserved, so they say nothing about the others.
+      for (let higher = from; higher < index; higher++) {
+        const spared = this.#lanes[higher] as Lane<T>
+        const isBesideFlood = spared.standing === 'within' && lane.standing === 'above'
+        if (spared.isBegun || isBesideFlood) spared.lowerServedMs = nowMs
+      }
+      const waitedMs = nowMs - (request?.arrivedMs ?? nowMs)
+      if (lane.isBegun && lane.standing === 'above' && waitedMs >= ACCEPTABLE_WAIT_MS)
+        this.#lateUntilMs = nowMs + RELAPSE_WITHIN_MS
+      if (lane.size > 0 && request !== undefined && isInTime(lane, { request, nowMs }))
         lane.busySinceMs = nowMs
       return request
     }
@@ -231,9 +308,14 @@ export class WaitingRequests<T extends WaitingRequest> {
   }
 
   #rejected(lane: Lane<T>, { count, nowMs }: { count: number; nowMs: number }): void {
-    lane.overloadedUntilMs = nowMs + RECOVERED_AFTER_MS
+    this.#overloadedUntilMs = nowMs + RECOVERED_AFTER_MS
+    // What ranks below a lane that rejects would wait even longer.
+    for (let index = this.#lanes.indexOf(lane); index < this.#lanes.length; index++)
+      (this.#lanes[index] as Lane<T>).alertUntilMs = nowMs + RELAPSE_WITHIN_MS
+    // Its requests wait on: the service has only just stopped to serve lower ranks.
+    if (nowMs >= lane.overloadedUntilMs && isSpared(lane, nowMs)) return
+    lane.overloadedUntilMs = this.#overloadedUntilMs
     lane.balance = Math.min(MAX_REJECTIONS, lane.balance + count)
-    this.#overloadedUntilMs = lane.overloadedUntilMs
   }
 
   /** The service had capacity for so many further requests of the lanes before this one. */
@@ -258,11 +340,23 @@ export class WaitingRequests<T extends WaitingRequest> {
 const NEVER = Number.NEGATIVE_INFINITY
 const FIRST_UNKNOWN = STANDINGS.indexOf('unknown') * PRIORITIES.length
 
-function isInTime({ arrivedMs }: WaitingRequest, nowMs: number): boolean {
-  return nowMs - arrivedMs < ACCEPTABLE_WAIT_MS
+function isInTime(
+  { alertUntilMs }: Lane<unknown>,
+  { request, nowMs }: { request: WaitingRequest; nowMs: number },
+): boolean {
+  const acceptableMs = nowMs < alertUntilMs ? OVERLOADED_WAIT_MS : ACCEPTABLE_WAIT_MS
+  return nowMs - request.arrivedMs < acceptableMs
 }
 
-function isOverloaded({ busySinceMs, overloadedUntilMs }: Lane<unknown>, nowMs: number): boolean {
+/** Whether a lane waits longer, because the service has just served what it should reject first. */
+function isSpared({ lowerServedMs }: Lane<unknown>, nowMs: number): boolean {
+  return nowMs < lowerServedMs + LOWER_SHED_FOR_MS
+}
+
+function isOverloaded(lane: Lane<unknown>, nowMs: number): boolean {
+  const { busySinceMs, overloadedUntilMs, alertUntilMs } = lane
   if (nowMs < overloadedUntilMs) return true
-  return busySinceMs !== undefined && nowMs - busySinceMs >= OVERLOADED_AFTER_MS
+  if (busySinceMs === undefined || isSpared(lane, nowMs)) return false
+  const afterMs = nowMs < alertUntilMs ? OVERLOADED_WAIT_MS : OVERLOADED_AFTER_MS
+  return nowMs - busySinceMs >= afterMs
 }

@@ -9,7 +9,11 @@ import {
   REQUESTS_PER_TURN,
   type ShedRequest,
 } from '../../../src/http/shedding/admission-queue.ts'
-import { OVERLOADED_PLACES } from '../../../src/http/shedding/waiting-requests.ts'
+import {
+  MOST_LEFT_PLACES,
+  OVERLOADED_PLACES,
+  OVERLOADED_WAIT_MS,
+} from '../../../src/http/shedding/waiting-requests.ts'
 import { KnownCallers } from '../../../src/http/shedding/known-callers.ts'
 
 /** The part of a request that the queue uses. */
@@ -31,6 +35,7 @@ function queuedServer(tenants: readonly string[] = []) {
   const shed: ShedRequest[] = []
   let nowMs = 0
   let room = Number.POSITIVE_INFINITY
+  let listener = () => {}
   const known = new KnownCallers()
   for (const tenant of tenants)
     known.learn({
@@ -44,7 +49,10 @@ function queuedServer(tenants: readonly string[] = []) {
     isBackend: ({ remoteAddress }) => remoteAddress === BACKEND,
     known,
     networkOf: ({ socket }) => socket.remoteAddress ?? '',
-    shed: (request) => shed.push(request),
+    shed: (request) => {
+      shed.push(request)
+      listener()
+    },
     now: () => nowMs,
   })
   const emit = (request: Request) => {
@@ -55,6 +63,10 @@ function queuedServer(tenants: readonly string[] = []) {
     started,
     shed,
     queue,
+    /** Calls the listener at each rejection. */
+    onShed(given: () => void) {
+      listener = given
+    },
     setRoom(requests: number) {
       room = requests
     },
@@ -243,9 +255,58 @@ test('starts only as many requests as the database has room for, by priority', a
   const [probe] = scene.send('192.0.2.1', 1, '/health/ready')
   for (let turn = 0; turn < 3; turn++) await nextTurn()
   assert.deepEqual(scene.started, [probe])
-  scene.setRoom(1)
+  scene.setRoom(MOST_LEFT_PLACES + 1)
   while (scene.queue.size() > 0) await pause(1)
   assert.deepEqual(scene.started, [probe, completion, create])
+})
+
+test('leaves a part of the room of the database to begun sessions', async () => {
+  const scene = queuedServer(['shop'])
+  scene.setRoom(8)
+  const [create] = scene.create('shop')
+  const completion = scene.complete('shop')
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
+  assert.deepEqual(scene.started, [completion])
+  scene.setRoom(9)
+  while (scene.queue.size() > 0) await pause(1)
+  assert.deepEqual(scene.started, [completion, create])
+})
+
+test('leaves places for a quiet tenant that a flooding tenant does not fill', async () => {
+  // The session belongs to the last one.
+  const scene = queuedServer(['quiet', 'flood'])
+  await flood(scene, 60)
+  while (scene.queue.size() > 0) await nextTurn()
+  const from = scene.started.length
+  scene.setRoom(12)
+  const completion = scene.complete('flood')
+  for (let turn = 0; turn < 3; turn++) await pause(1)
+  assert.equal(scene.started.length, from)
+  const [create] = scene.create('quiet')
+  while (scene.started.length === from) await pause(1)
+  assert.deepEqual(scene.started.slice(from), [create])
+  scene.setRoom(13)
+  while (scene.queue.size() > 0) await pause(1)
+  assert.equal(scene.started.at(-1), completion)
+})
+
+test('rejects what would wait too long before it starts the requests of a turn', async () => {
+  const scene = queuedServer(['flood'])
+  await flood(scene, 100)
+  await nextTurn()
+  scene.advance(5)
+  const before = { started: scene.started.length, shed: scene.shed.length }
+  const startedAtRejection: number[] = []
+  scene.onShed(() => startedAtRejection.push(scene.started.length - before.started))
+  scene.create('flood', OVERLOADED_PLACES)
+  scene.advance(OVERLOADED_WAIT_MS)
+  scene.setRoom(10)
+  await nextTurn()
+  assert.equal(scene.started.length - before.started, 2)
+  assert.deepEqual(
+    startedAtRejection,
+    Array.from({ length: OVERLOADED_PLACES - 2 }, () => 0),
+  )
 })
 
 test('reports the priority and the wait of a rejected request', async () => {

@@ -9,7 +9,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { ErrorResponse, type RequestId } from '@bonded/contract'
+import { ErrorResponse, type RequestId, type SessionId, type TenantId } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { Value } from 'typebox/value'
@@ -122,8 +122,11 @@ test('logs an overload with one line at its start and one at its end', () => {
   assert.equal(lines[1]?.ms, 9_990)
 })
 
-test('rejects requests beyond the most that may wait, counts them, and logs no line for each', async () => {
-  await using h = await harness()
+/** A server that gets more requests in one turn than may wait, and what became of them. */
+function flooded(
+  h: Awaited<ReturnType<typeof harness>>,
+  request: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
+) {
   const { lines, log } = logger()
   const shed: string[] = []
   const meter = { ...noMeter, shed: (...labels: string[]) => shed.push(labels.join(' ')) }
@@ -131,28 +134,48 @@ test('rejects requests beyond the most that may wait, counts them, and logs no l
   const app = { server, decorate() {}, addHook() {} } as unknown as FastifyInstance
   const caps = { isBackend: () => false } as unknown as ConnectionCaps
   const answers: Record<string, string>[] = []
-  using queue = shedRequests(app, { service: { ...h.service, meter }, caps, log })
+  const queue = shedRequests(app, { service: { ...h.service, meter }, caps, log })
   const response = {
     writeHead: (_status: number, headers: Record<string, string>) => answers.push(headers),
     end() {},
   }
-  const request = {
-    method: 'POST',
-    url: '/api/v1/sessions',
-    headers: { origin: 'https://other.example' },
-    complete: true,
-    socket: { remoteAddress: '192.0.2.1', destroyed: false },
+  const socket = { remoteAddress: '192.0.2.1', destroyed: false }
+  const flood = () => {
+    for (let index = 0; index < MAX_WAITING + 100; index++)
+      server.emit(
+        'request',
+        { method: 'POST', complete: true, socket, ...request } as unknown as IncomingMessage,
+        response as unknown as ServerResponse,
+      )
   }
-  for (let index = 0; index < MAX_WAITING + 100; index++)
-    server.emit(
-      'request',
-      request as unknown as IncomingMessage,
-      response as unknown as ServerResponse,
-    )
+  return { queue, flood, lines, shed, answers }
+}
+
+test('rejects requests beyond the most that may wait, counts them, and logs no line for each', async () => {
+  await using h = await harness()
+  const headers = { origin: 'https://other.example' }
+  const { queue, flood, lines, shed, answers } = flooded(h, {
+    url: '/api/v1/sessions',
+    headers,
+  })
+  using _ = queue
+  flood()
   assert.equal(queue.size(), MAX_WAITING)
   assert.equal(answers.length, 100 - 8)
   assert.deepEqual(new Set(shed), new Set(['create unknown']))
   assert.equal(lines.length, 1)
   assert.equal(answers[0]?.['access-control-allow-origin'], undefined)
   assert.equal(answers[0]?.['x-content-type-options'], 'nosniff')
+})
+
+test('knows a phone whose session another node has changed', async () => {
+  await using h = await harness()
+  const headers = { authorization: `Bearer dt_0123456789_${'x'.repeat(43)}` }
+  const { queue, flood, shed } = flooded(h, { url: '/api/v1/attestations', headers })
+  using _ = queue
+  const tenantId = 'ten_a' as TenantId
+  const sessionId = `sess_${'s'.repeat(22)}` as SessionId
+  h.service.bus.publish({ sessionId, seq: 2, callers: { tenantId, tokenId: '0123456789' } })
+  flood()
+  assert.deepEqual(new Set(shed), new Set(['attestation within']))
 })

@@ -1,73 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { PRIORITIES, type Priority } from '../../../src/http/shedding/priority.ts'
+import { PRIORITIES } from '../../../src/http/shedding/priority.ts'
 import {
   ACCEPTABLE_WAIT_MS,
   BURST_WAIT_MS,
   OVERLOADED_AFTER_MS,
   OVERLOADED_PLACES,
   OVERLOADED_WAIT_MS,
-  RECOVERED_AFTER_MS,
+  RELAPSE_WITHIN_MS,
   STANDINGS,
-  type Standing,
   type WaitingRequest,
-  WaitingRequests,
 } from '../../../src/http/shedding/waiting-requests.ts'
-
-interface Request extends WaitingRequest {
-  readonly name: number
-}
+import { count, overload, type Request, scene } from './waiting-scene.ts'
 
 const rankOf = ({ standing, priority }: WaitingRequest) =>
   STANDINGS.indexOf(standing) * PRIORITIES.length + PRIORITIES.indexOf(priority)
-
-/** A queue on a clock that the test moves, and the fate of every request. */
-function scene(max?: number) {
-  const waiting = new WaitingRequests<Request>(max)
-  let nowMs = 0
-  let name = 0
-  const served: Request[] = []
-  const rejected: Request[] = []
-  const reject = (request: Request | undefined) => request && rejected.push(request)
-  return {
-    waiting,
-    served,
-    rejected,
-    now: () => nowMs,
-    add(
-      priority: Priority,
-      { standing = 'within', flow = 'a' }: { standing?: Standing; flow?: string } = {},
-    ): Request {
-      const request = { priority, standing, flow, arrivedMs: nowMs, name: name++ }
-      reject(waiting.add(request))
-      return request
-    },
-    /** One turn: serves some requests, and rejects what of the others has waited too long. */
-    turn(capacity: number, turnMs = 0) {
-      for (let index = 0; index < capacity; index++) {
-        const request = waiting.next(nowMs)
-        if (request !== undefined) served.push(request)
-      }
-      for (const request of waiting.expired(nowMs, turnMs)) reject(request)
-    },
-    advance(ms: number) {
-      nowMs += ms
-    },
-  }
-}
-
-const count = (requests: readonly Request[], priority: Priority) =>
-  requests.filter((request) => request.priority === priority).length
-
-/** A millisecond of the overload: one request of each priority, and room for some of them. */
-function overload(s: ReturnType<typeof scene>, { ms, capacity }: { ms: number; capacity: number }) {
-  for (let passed = 0; passed < ms; passed++) {
-    for (const priority of PRIORITIES) s.add(priority)
-    s.turn(capacity)
-    s.advance(1)
-  }
-}
 
 test('serves by priority, whatever the order of arrival', () => {
   const s = scene()
@@ -160,14 +108,40 @@ test('rejects at a steady rate during a steady overload', () => {
   for (const count of perSecond) assert.ok(Math.abs(count - 2_000) <= 10, `${count} a second`)
 })
 
-test('gives a lane the time of a burst again when it has rejected nothing for a second', () => {
+/** An overload that ended so long ago, in which status reads were rejected. */
+function afterOverload(ms: number) {
   const s = scene()
-  overload(s, { ms: 1_000, capacity: 3 })
-  s.advance(OVERLOADED_WAIT_MS)
+  overload(s, { ms: 1_000, capacity: 4 })
+  s.turn(100)
   s.turn(0)
-  s.advance(RECOVERED_AFTER_MS)
+  assert.equal(s.waiting.size, 0)
+  s.advance(ms)
+  return s
+}
+
+test('rejects after 10 ms in a lane that has rejected within ten seconds, and in those below it', () => {
+  for (const standing of ['within', 'above'] as const) {
+    const s = afterOverload(RELAPSE_WITHIN_MS / 2)
+    assert.equal(s.waiting.isOverloaded('status', s.now()), false)
+    const request = s.add('status', { standing })
+    s.advance(OVERLOADED_WAIT_MS)
+    s.turn(0)
+    assert.ok(s.rejected.includes(request), standing)
+  }
+})
+
+test('gives a lane the time of a burst again when it has rejected nothing for ten seconds', () => {
+  const s = afterOverload(RELAPSE_WITHIN_MS)
   const request = s.add('status')
-  s.advance(OVERLOADED_WAIT_MS)
+  s.advance(OVERLOADED_AFTER_MS - 1)
+  s.turn(0)
+  assert.ok(!s.rejected.includes(request))
+})
+
+test('gives a lane above a rejecting one the time of a burst', () => {
+  const s = afterOverload(0)
+  const request = s.add('create')
+  s.advance(OVERLOADED_AFTER_MS - 1)
   s.turn(0)
   assert.ok(!s.rejected.includes(request))
 })
