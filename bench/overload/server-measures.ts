@@ -27,8 +27,10 @@ export function measureServer(): () => ServerMeasures {
   const finish = (message: unknown) => {
     const { response } = message as { response: ServerResponse }
     const startedMs = arrivedMs.get(response)
-    if (response.statusCode === OVERLOADED && startedMs !== undefined)
-      shedMs.push(performance.now() - startedMs)
+    // Only a rejection is written without the headers of Fastify. A call that was admitted and has
+    // timed out has the same status.
+    const isRejection = response.statusCode === OVERLOADED && response.getHeaderNames().length === 0
+    if (isRejection && startedMs !== undefined) shedMs.push(performance.now() - startedMs)
   }
   subscribe('http.server.request.start', start)
   subscribe('http.server.response.finish', finish)
