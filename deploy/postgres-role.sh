@@ -5,6 +5,6 @@ psql --no-psqlrc --set=ON_ERROR_STOP=1 --set=password="$POSTGRES_PASSWORD" \
   --username=postgres --dbname=postgres <<'SQL'
 create role bonded login password :'password';
 create database bonded owner bonded encoding 'UTF8' template template0;
-revoke all on database bonded, postgres from public;
+revoke all on database bonded, postgres, template1 from public;
 alter role postgres password null;
 SQL

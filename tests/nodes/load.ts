@@ -5,15 +5,19 @@ import type { Workflow } from '@bonded/contract'
 import type { Cluster, ClusterNode } from '../../packages/service/tests/harness/cluster.ts'
 import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
 import { until } from '../../packages/service/tests/harness/process.ts'
-import { choose } from '../pressure/chance.ts'
+import { choose, random } from '../pressure/chance.ts'
 import { type Exchange, exchangeWith, NoAnswer } from '../pressure/exchange.ts'
 import { explain } from '../pressure/history-check.ts'
 import { randomCall } from '../pressure/random-calls.ts'
 import { RecordedSession, type Wire } from '../pressure/recorder.ts'
 import { registerPhone, type Shop, SHOP_ORIGIN } from '../pressure/running.ts'
 
-const CALLERS = 4
-const CALLS_EACH = 2
+/**
+ * The callers of a session, and the tasks of each. A session with few calls allows fewer orders, and
+ * one with many goes through more states.
+ */
+const CALLERS = { least: 2, spread: 3 } as const
+const TASKS_EACH = { least: 1, spread: 2 } as const
 /** A client gives up; its call may still take effect. */
 const ANSWER_WITHIN_MS = 10_000
 const WORKS_AGAIN_WITHIN_MS = 120_000
@@ -119,7 +123,7 @@ async function runSession(wire: Wire, pair: readonly TestPhone[]): Promise<Recor
   // A backend repeats a create without an answer with the same Idempotency-Key.
   const key = crypto.randomUUID()
   const recorded = await retried(() => RecordedSession.create(wire, key))
-  await Promise.all(Array.from({ length: CALLERS }, () => runCaller(recorded, pair)))
+  await Promise.all(Array.from({ length: drawn(CALLERS) }, () => runCaller(recorded, pair)))
   await retried(() => recorded.read('backend'))
   explain(recorded.session.id, recorded.history)
   return recorded
@@ -127,9 +131,12 @@ async function runSession(wire: Wire, pair: readonly TestPhone[]): Promise<Recor
 
 async function runCaller(recorded: RecordedSession, pair: readonly TestPhone[]): Promise<void> {
   // The history has a lost call without an answer. The caller continues.
-  for (let made = 0; made < CALLS_EACH; made++)
+  for (let left = drawn(TASKS_EACH); left > 0; left--)
     await randomCall(recorded, pair).catch(throwUnlessLost)
 }
+
+const drawn = ({ least, spread }: { readonly least: number; readonly spread: number }) =>
+  least + random(spread)
 
 /**
  * Repeats a call until it has a response. The pauses grow: on a slow machine, quick repetitions of

@@ -40,7 +40,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         replace: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9) on conflict do nothing`',
       },
       {
-        file: `${SQL}/postgres/row-queries.ts`,
+        file: `${SQL}/postgres/rows/row-queries.ts`,
         find: 'where r.version is distinct from k.version`',
         replace: 'where false`',
       },
@@ -50,7 +50,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: 'a node reads a session from its memory',
     edits: [
       {
-        file: `${SQL}/postgres/memory-units.ts`,
+        file: `${SQL}/postgres/rows/memory-units.ts`,
         find: "if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }\n      answered",
         replace: "if (end.is === 'finished') return { value: end.value }\n      answered",
       },
@@ -66,7 +66,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     for`,
       },
       {
-        file: `${SQL}/postgres/memory-writes.ts`,
+        file: `${SQL}/postgres/rows/memory-writes.ts`,
         find: `const rows = await connection.runBatch(batchOf(group, server))
       this.#committed(group, { rows, server })`,
         replace: `this.#committed(group, { rows: [], server: '' })
