@@ -16,7 +16,7 @@ import { welcome } from './dev/welcome.ts'
 import type { Options } from './open.ts'
 import { print } from './output.ts'
 import { phoneAt } from './phone.ts'
-import { closeOnSignal, serve } from './serve.ts'
+import { closeOnSignal, hostedScript, serve } from './serve.ts'
 import { StartedParts } from './started-parts.ts'
 
 /** The ports of the demo bank and of the phone beside it, next to the service's. */
@@ -60,7 +60,12 @@ async function startSandbox(started: StartedParts, options: Options): Promise<vo
   const config = readConfig(inDev(process.env), options)
   const running: { service?: RestartableService } = {}
   const activity = demo.createActivity({ stateOf: (id) => stateOf(running.service, id) })
-  const service = await RestartableService.start(() => serve(config, logTo(activity, options)))
+  const script = hostedScript()
+  // The first page needs it soon. A failure is reported to the page, which loads it again.
+  script.load().catch(() => {})
+  const service = await RestartableService.start(() =>
+    serve(config, logTo(activity, options), script),
+  )
   running.service = started.use(service)
 
   const bankOrigin = `http://localhost:${process.env.BANK_PORT ?? BANK_PORT}`

@@ -72,6 +72,7 @@ function endOnSignalDuringStart(): { stop(): void } {
 export async function serve(
   config: Config,
   log: ReturnType<typeof openLog>,
+  script = hostedScript(),
 ): Promise<RunningService> {
   await using started = new StartedParts()
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -101,7 +102,7 @@ export async function serve(
       host: config.host,
       port: config.port,
       log,
-      script: hostedScript(),
+      script,
       bodyBudgetBytes: config.bodyBudgetBytes,
       drainMs: config.drainMs,
       phonePage,
@@ -122,8 +123,8 @@ async function trustIn(cscaDir: string): Promise<PassportTrust> {
   return readTrustFolder(cscaDir, systemClock.now())
 }
 
-/** The widget's script, built at the first request and cached. */
-function hostedScript(): ScriptSource {
+/** The widget's script, built when it is first loaded, and cached. */
+export function hostedScript(): ScriptSource {
   let made: Promise<HostedScript> | undefined
   const make = async (): Promise<HostedScript> => {
     const { loadPulseScript } = await import('@bonded/widget/script')
