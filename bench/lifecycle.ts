@@ -46,7 +46,12 @@ const CASES_OF_POSTGRES = Object.keys(CASES).slice(0, 2)
 
 const database = NODES.length === 0 ? undefined : await BenchPostgres.start()
 const pairs: Pair[] = []
-for (let pair = 0; pair < PAIRS; pair++) pairs.push(await measurePair())
+const began = performance.now()
+for (let pair = 1; pair <= PAIRS; pair++) {
+  pairs.push(await measurePair())
+  const minutes = ((performance.now() - began) / 60_000).toFixed(1)
+  console.error(`measured pair ${pair} of ${PAIRS} after ${minutes} minutes`)
+}
 await database?.stop()
 
 const report = reportOf(pairs, { pairs: PAIRS, rounds: ROUNDS, lifecycles: LIFECYCLES })
