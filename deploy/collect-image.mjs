@@ -1,5 +1,5 @@
 // Copies what the service needs at run time: production packages, the built workspaces, the license.
-import { cpSync, existsSync, globSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 
@@ -20,3 +20,12 @@ for (const name of readdirSync(join(root, 'packages')))
 for (const link of globSync('node_modules/@bonded/*', { cwd: target }))
   if (!existsSync(join(target, link))) rmSync(join(target, link))
 cpSync(join(import.meta.dirname, 'healthcheck.mjs'), join(target, 'healthcheck.mjs'))
+
+// The user that serves reads everything and writes nothing, whatever umask the clone was made with.
+const EXECUTABLE = 0o100
+chmodSync(target, 0o755)
+for (const entry of readdirSync(target, { recursive: true, withFileTypes: true })) {
+  if (entry.isSymbolicLink()) continue
+  const path = join(entry.parentPath, entry.name)
+  chmodSync(path, statSync(path).mode & EXECUTABLE ? 0o755 : 0o644)
+}

@@ -36,6 +36,12 @@ const [build, image, data] = ['build', 'app', 'data'].map((name) => join(work, n
 ]
 after(() => rmSync(work, { recursive: true, force: true }))
 
+/** Fewer than `serve` loads, and many more than `--version`. */
+const MODULES_OF_SERVE = 400
+
+/** Lets the group write and others not read, so that the steps must set the modes of their files. */
+const UMASK = 0o005
+
 const canIsolate =
   process.getuid?.() === 0 &&
   ['bwrap', 'setpriv'].every((command) => spawnSync(command, ['--version']).status === 0)
@@ -86,12 +92,15 @@ test('no secret, database, or installed package enters the build', () => {
 test('the build steps make an image that serves as user 65532 from a read-only file system', {
   skip: !canIsolate && 'not root, or no bwrap or setpriv (apt-get install bubblewrap)',
 }, async () => {
+  const umask = process.umask(UMASK)
   makeImage()
+  process.umask(umask)
   assert.ok(!existsSync(join(image, 'packages/service/src')), 'the image has no sources')
   const modules = readdirSync(join(image, 'node_modules'))
   assert.ok(modules.includes('pg'), 'the driver of PostgreSQL is in the image')
   for (const name of ['typescript', 'esbuild', 'playwright-core'])
     assert.ok(!modules.includes(name), `${name} is not needed at run time`)
+  assertCacheIsFor(USER)
   mkdirSync(data)
   chownSync(data, USER, USER)
   const environment = { BONDED_PORT: '0', BONDED_DATA_DIR: '/data', BONDED_HOST: '127.0.0.1' }
@@ -114,6 +123,22 @@ test('the build steps make an image that serves as user 65532 from a read-only f
   const down = spawnSync('setpriv', isolated({ BONDED_PORT: String(port) }, undefined))
   assert.equal(down.status, 1, 'the health check fails without a service')
 })
+
+/** Node reads only the compiled code that the same user has stored. That user must not change it. */
+function assertCacheIsFor(user: number): void {
+  const cache = join(image, 'node_modules/.cache/bonded')
+  const [folder = '', ...others] = readdirSync(cache)
+  assert.match(folder, new RegExp(`-${user}$`))
+  assert.deepEqual(others, [])
+  const files = readdirSync(join(cache, folder))
+  assert.ok(files.length > MODULES_OF_SERVE, `only ${files.length} modules`)
+  for (const path of [
+    cache,
+    join(cache, folder),
+    ...files.map((name) => join(cache, folder, name)),
+  ])
+    assert.deepEqual([statSync(path).uid, statSync(path).mode & 0o022], [0, 0], path)
+}
 
 /** Runs the steps of the Dockerfile in a folder. Installed packages are linked, not downloaded. */
 function makeImage(): void {
