@@ -58,6 +58,12 @@ export class StagePage {
     await this.phone.locator('#screen:not([data-screen="loading"])').waitFor()
   }
 
+  /** Goes on to the approval, and waits until the page shows its QR code. */
+  async continueToCode(): Promise<void> {
+    await this.page.click('#continue')
+    await this.page.locator('#bond-container svg[role=img][viewBox]').waitFor()
+  }
+
   /** Presses buttons of the phone, each when it appears. */
   async press(...names: string[]): Promise<void> {
     for (const name of names) await this.phone.getByRole('button', { name, exact: true }).click()

@@ -100,8 +100,7 @@ export class DemoPhone implements Disposable {
         // The page closed the QR code before the phone scanned it.
         if (this.#view.screen === 'code') this.#show(IDLE)
       } else if (shown === undefined || code.createdAtMs > shown.createdAtMs) {
-        this.#run?.abort.abort()
-        this.#run = { code, abort: new AbortController() }
+        this.#begin(code)
         this.#show({ screen: 'code', actions: ['scan'] })
       } else if (code.session_id === shown.session_id && this.#view.screen === 'idle')
         this.#show({ screen: 'code', actions: ['scan'] })
@@ -116,9 +115,18 @@ export class DemoPhone implements Disposable {
     this.#showBusy('Opening the request…')
     // The QR code changes every minute, so the phone reads the current one.
     const code = await this.#options.newestCode()
-    if (code?.session_id !== run.code.session_id) return this.#show(IDLE)
-    run.scanned = await this.#options.phone.scan(code.link, run.abort.signal)
-    if (run === this.#run) this.#showRequest(run)
+    const shown = [run, this.#run].find((each) => each?.code.session_id === code?.session_id)
+    if (code === undefined || !(shown || code.isWatched)) return this.#show(IDLE)
+    // A page may have drawn a newer QR code since the button appeared, and the camera sees that one.
+    const seen = shown ?? this.#begin(code)
+    seen.scanned = await this.#options.phone.scan(code.link, seen.abort.signal)
+    if (seen === this.#run) this.#showRequest(seen)
+  }
+
+  #begin(code: ShownCode): Run {
+    this.#run?.abort.abort()
+    this.#run = { code, abort: new AbortController() }
+    return this.#run
   }
 
   #showRequest(run: Run): void {
