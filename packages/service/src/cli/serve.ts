@@ -30,7 +30,7 @@ export function serveCommand(): Command {
     .addOption(jsonOption('Print the ready message as JSON, and the log to stderr'))
     .action(async (options: Options) => {
       const config = readConfig(process.env, options)
-      const endEarly = endOnSignalDuringStart()
+      endOnSignalDuringStart()
       // With --json, stdout is one document, so the log goes to stderr.
       const running = await serve(
         config,
@@ -48,7 +48,6 @@ export function serveCommand(): Command {
           ? `${JSON.stringify(ready)}\n`
           : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`,
       )
-      endEarly.stop()
       closeOnSignal(options, running)
     })
 }
@@ -58,14 +57,20 @@ export function serveCommand(): Command {
  * of process 1, which a service is in a container. A migration is one transaction, so that its end
  * leaves nothing behind.
  */
-function endOnSignalDuringStart(): { stop(): void } {
-  const end = () => process.exit(1)
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, end)
-  return {
-    stop() {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, end)
-    },
-  }
+function endOnSignalDuringStart(): void {
+  onEndSignal(() => process.exit(1))
+}
+
+let whenSignaled: (() => void) | undefined
+
+/**
+ * Sets what SIGTERM and SIGINT do from now on. The listeners stay: Node drops a signal that has
+ * arrived if its last listener is removed, even if another is added at once.
+ */
+function onEndSignal(action: () => void): void {
+  if (whenSignaled === undefined)
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => whenSignaled?.())
+  whenSignaled = action
 }
 
 /** Starts the configured service, on a file as the only one, and writes `service.pid`. */
@@ -211,9 +216,9 @@ export function closeOnSignal(
 ): void {
   const say = (text: string) =>
     void (process.stdout.isTTY && json !== true && process.stdout.write(text))
-  const close = () => {
+  onEndSignal(() => {
     say('\nStopping: completing open requests. Press Ctrl+C again to stop at once.\n')
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
+    onEndSignal(() => process.exit(1))
     setTimeout(() => {
       process.stderr.write(
         'error: the shutdown takes too long. Requests in progress were ended. Everything that the service acknowledged is stored.\n',
@@ -232,6 +237,5 @@ export function closeOnSignal(
         process.exit(1)
       },
     )
-  }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, close)
+  })
 }

@@ -35,6 +35,28 @@ test('ends at once on SIGTERM while it starts, with an exit code, as process 1 m
   socket.destroy()
 })
 
+/** Sends the process a signal as soon as it has written that it serves. */
+const SIGNAL_AT_READY = `data:text/javascript,${encodeURIComponent(`
+  const { write } = process.stdout
+  process.stdout.write = function (...args) {
+    const written = write.apply(this, args)
+    if (String(args[0]).includes('"ready"')) process.kill(process.pid, 'SIGTERM')
+    return written
+  }
+`)}`
+
+test('shuts down on a SIGTERM that arrives while it reports that it serves', () => {
+  using m = machine({
+    program: ['--import', SIGNAL_AT_READY, ...COMMAND],
+    env: { BONDED_PORT: '0' },
+  })
+  const { error, status, stdout, stderr } = m.run('serve', '--json')
+  assert.match(stdout, /"ready"/)
+  // The timeout sends the signal again.
+  assert.equal(error, undefined)
+  assert.equal(status, 0, stderr)
+})
+
 test('ends the process within 25 s of SIGTERM, although a part does not end', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const exits: unknown[] = []
