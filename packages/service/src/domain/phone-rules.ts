@@ -6,6 +6,8 @@ import type { Tenant } from './tenant.ts'
 
 /** The facts about a phone's call on a session. */
 export interface PhoneAttempt {
+  /** When the facts were read. The call is decided by this instant. */
+  readonly now: Instant
   readonly session: Session
   readonly tenant: Tenant
   readonly device: Device
@@ -26,8 +28,8 @@ export interface PhoneAttempt {
  * Runs the checks that need no cryptography, in the order of protocol 5: session live, nonce,
  * device usable and pinned. Claim, decline, evidence and attest share them.
  */
-export function checkPhone(attempt: PhoneAttempt, now: Instant): Result<void> {
-  const { session, device, nonces, nonce } = attempt
+export function checkPhone(attempt: PhoneAttempt): Result<void> {
+  const { session, device, nonces, nonce, now } = attempt
   if (!awaitsPhone(session, now)) return refuse('session_not_live', { step: 'session_live' })
   const pinned = session.deviceId === device.id
   const fresh = checkNonce(session, nonce, {
@@ -37,7 +39,7 @@ export function checkPhone(attempt: PhoneAttempt, now: Instant): Result<void> {
     ...(attempt.forClaim ? { forClaim: true } : {}),
   })
   if (!fresh.ok) return fresh
-  const usable = checkDevice(attempt, now)
+  const usable = checkDevice(attempt)
   if (!usable.ok) return usable
   if (session.deviceId !== null && !pinned) return refuse('session_claimed', { step: 'pinned' })
   return accept(undefined)
@@ -47,10 +49,14 @@ export function checkPhone(attempt: PhoneAttempt, now: Instant): Result<void> {
  * Checks whether this device may serve this session. Timelines record the steps. The phone gets one
  * answer for all of them, except for a key that is too new: its user can act on that.
  */
-export function checkDevice(
-  { session, tenant, device, subjectRef, failures }: PhoneAttempt,
-  now: Instant,
-): Result<void> {
+export function checkDevice({
+  session,
+  tenant,
+  device,
+  subjectRef,
+  failures,
+  now,
+}: PhoneAttempt): Result<void> {
   const fail = (step: string) => refuse('device_not_usable', { step })
   if (device.status === 'blocked' || device.status === 'removed')
     return fail(`device_${device.status}`)

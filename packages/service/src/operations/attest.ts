@@ -92,14 +92,13 @@ function* judge(
     attempt = yield* loadAttempt(service, tables, { id, device, nonce })
   ) {
     const { session, tenant } = attempt
-    // After the wait for the row, which another node may have locked: time has passed.
-    const now = service.clock.now()
+    const { now } = attempt
     // A replay of the bonding assertion is answered before any check of time, so that a lost
     // response costs nothing.
     if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
 
     // Live, nonce, device and issued_at; then signature and counter, which are checked once.
-    const early = checkPhone(attempt, now)
+    const early = checkPhone(attempt)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok)
       return yield* refuseNoted(tables, id, {

@@ -1,6 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result } from '../domain/refusal.ts'
-import { mayMove, type Session } from '../domain/session.ts'
+import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import { findWatchedSession, readSession } from './find-session.ts'
@@ -28,12 +28,13 @@ export async function cancelSession(
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
   const seen = await readSession(service, find, (found) => (found.ok ? found.value : undefined))
   // By the stored state: whether a session has expired is decided with its row locked, because
-  // another call may be about to store an end from before.
+  // another call may be about to store an end from before. If the time ends after that, the move
+  // has no effect, and the next pass stores the end.
   if (!seen.ok || !CANCELABLE.includes(seen.value.state)) return seen
   return service.store.write(function* (tables) {
     for (;;) {
       const found = yield* find(tables)
-      if (!found.ok || !mayMove(found.value, MOVES.cancel, now())) return found
+      if (!found.ok || !CANCELABLE.includes(found.value.state)) return found
       const canceled = yield* tables.sessions.move(found.value, MOVES.cancel, { now: now() })
       if (canceled !== undefined) return accept(canceled)
     }

@@ -33,9 +33,8 @@ export async function claimSession(
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return refuse('session_not_live')
-      // After the wait for the row, which another node may have locked: time has passed.
-      const now = service.clock.now()
-      const verdict = checkPhone({ ...attempt, forClaim: true }, now)
+      const { now } = attempt
+      const verdict = checkPhone({ ...attempt, forClaim: true })
       if (!verdict.ok)
         return yield* refuseNoted(tables, id, {
           refusal: verdict.refusal,

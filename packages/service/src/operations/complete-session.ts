@@ -1,9 +1,11 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
-import { mayMove, type Session, stateAt } from '../domain/session.ts'
+import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import { findSession } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
+
+const COMPLETABLE: readonly Session['state'][] = MOVES.complete.from
 
 export interface CompleteInput {
   readonly id: SessionId | undefined
@@ -29,10 +31,10 @@ export async function completeSession(
         now: service.clock.now(),
       })
       if (!found.ok) return found
-      // After the wait for the row, which another node may have locked: time has passed.
-      const now = service.clock.now()
       const session = found.value
-      const state = stateAt(session, now)
+      // As stored: if the session's time ends after this read, the move has no effect, and the next
+      // pass stores the end.
+      const { state } = session
       if (state === 'expired') return refuse('session_not_found')
 
       const secret = service.keys.completionSecret(session.rootKeyId, session.id).reveal()
@@ -47,7 +49,9 @@ export async function completeSession(
         return refuse('context_mismatch', { param: 'X-Bond-Context-Digest' })
 
       if (state === 'completed') return accept(session)
-      if (!mayMove(session, MOVES.complete, now)) return refuse('session_not_bonded')
+      if (!COMPLETABLE.includes(state)) return refuse('session_not_bonded')
+      // After the wait for the row, which another node may have locked: time has passed.
+      const now = service.clock.now()
       const completed = yield* tables.sessions.move(session, MOVES.complete, {
         now,
         set: { completedAt: now },

@@ -51,9 +51,8 @@ export async function fetchEvidence(
   const admitted = await service.store.write(function* (tables): Work<Result<Admitted>> {
     const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
     if (attempt === undefined) return refuse('session_not_live')
-    // After the wait for the row, which another node may have locked: time has passed.
-    const now = service.clock.now()
-    const early = checkPhone(attempt, now)
+    const { now } = attempt
+    const early = checkPhone(attempt)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok)
       return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })

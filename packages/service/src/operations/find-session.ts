@@ -88,14 +88,19 @@ export async function readSession<T>(
 }
 
 /**
- * Stores the end of a session whose time is over, in a unit that may write, before a response reports it.
- * Another node may have begun a change while the session was live, which its network delays. Once
- * the end is stored, that change has no effect.
+ * Stores the end of a session whose time is over, in a unit that may write, before a response
+ * reports it. Another node may have begun a change while the session was live, which its network
+ * delays. Once the end is stored, that change has no effect.
  *
+ * @param now the instant by which the caller decides whether the session has ended
  * @returns the session as it is stored now
  */
-export function* storeEnd({ clock }: Service, tables: Tables, session: Session): Work<Session> {
-  const now = clock.now()
+export function* storeEnd(
+  { clock }: Service,
+  tables: Tables,
+  session: Session,
+  now = clock.now(),
+): Work<Session> {
   if (!tables.mayWrite || !isOverdue(session, now)) return session
   return (yield* tables.sessions.move(session, MOVES.expire, { now })) ?? session
 }

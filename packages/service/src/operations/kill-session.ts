@@ -1,9 +1,11 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
-import { mayMove, type Session, stateAt } from '../domain/session.ts'
+import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import { findSession } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
+
+const KILLABLE: readonly Session['state'][] = MOVES.kill.from
 
 /**
  * Ends a session for its tenant. Killing a killed session again succeeds, so a retry is safe. A
@@ -19,10 +21,13 @@ export async function killSession(
       const wanted = { id, key: caller.credential, now: service.clock.now() }
       const found = yield* findSession(service, tables, wanted)
       if (!found.ok) return found
+      // As stored: if the session's time ends after this read, the move has no effect, and the next
+      // pass stores the end.
+      const { state } = found.value
+      if (state === MOVES.kill.to) return found
+      if (!KILLABLE.includes(state)) return refuse('session_not_found')
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
-      if (stateAt(found.value, now) === MOVES.kill.to) return found
-      if (!mayMove(found.value, MOVES.kill, now)) return refuse('session_not_found')
       const killed = yield* tables.sessions.move(found.value, MOVES.kill, { now })
       if (killed !== undefined) return accept(killed)
     }

@@ -26,9 +26,12 @@ export function* loadAttempt(
   const tenant = yield* tables.tenants.find(session.tenantId)
   if (tenant === undefined || current === undefined) return undefined
   const { failures, subjectRef, continuity } = yield* tables.sessions.deviceStats(session, device)
+  // Last, because each statement takes time, and a statement may wait for a row that another node
+  // has locked.
+  const now = service.clock.now()
   return {
-    // Last, because each statement takes time.
-    session: yield* storeEnd(service, tables, session),
+    now,
+    session: yield* storeEnd(service, tables, session, now),
     tenant,
     device: current,
     knownAs: subjectRef,

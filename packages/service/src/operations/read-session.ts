@@ -79,7 +79,6 @@ export async function readAsPhone(
   caller: PhoneCaller,
   { id, nonce }: { id: SessionId | undefined; nonce: string | undefined },
 ): Promise<Result<PhoneReading>> {
-  const now = service.clock.now()
   const { device } = caller
   const notFound = refuse('session_not_found')
   if (id === undefined || nonce === undefined) return notFound
@@ -88,9 +87,9 @@ export async function readAsPhone(
     (tables) => loadAttempt(service, tables, { id, device, nonce }),
     (loaded) => loaded?.session,
   )
-  if (attempt === undefined || !isReadable(attempt.session, now)) return notFound
-  const { session, tenant, nonces } = attempt
-  if (!checkDevice({ ...attempt, failures: 0 }, now).ok) return notFound
+  if (attempt === undefined || !isReadable(attempt.session, attempt.now)) return notFound
+  const { session, tenant, nonces, now } = attempt
+  if (!checkDevice({ ...attempt, failures: 0 }).ok) return notFound
   if (session.deviceId !== null && session.deviceId !== device.id) return notFound
 
   const came = session.claimedNonce !== null && nonces.sameText(session.claimedNonce, nonce)

@@ -1,9 +1,11 @@
 import type { SessionId } from '@bonded/contract'
-import { mayMove, type Session } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
 import { MOVES } from '../../domain/transitions.ts'
 import { storeEnd } from '../find-session.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, sessionNotFound } from './operator-error.ts'
+
+const KILLABLE: readonly Session['state'][] = MOVES.killByOperator.from
 
 /**
  * Kills a live session of any tenant. Killing a killed session again changes nothing.
@@ -15,9 +17,11 @@ export async function killSessionAsOperator(service: Service, id: SessionId): Pr
     for (;;) {
       const stored = yield* tables.sessions.find(id)
       const session = stored && (yield* storeEnd(service, tables, stored))
+      // As stored: if the session's time ends after this read, the move has no effect, and the next
+      // pass stores the end.
+      if (session === undefined || !KILLABLE.includes(session.state)) return session
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
-      if (session === undefined || !mayMove(session, MOVES.killByOperator, now)) return session
       const killed = yield* tables.sessions.move(session, MOVES.killByOperator, { now })
       if (killed !== undefined) return killed
     }

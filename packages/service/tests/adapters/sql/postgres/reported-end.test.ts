@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import type { CreatedSession, SessionId } from '@bonded/contract'
 import { localBus } from '../../../../src/adapters/bus/local-bus.ts'
 import { keyringOf } from '../../../../src/adapters/keys/keyring.ts'
@@ -52,13 +52,15 @@ const view = (session: CreatedSession, query = '') =>
     headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
   })
 
+const reasonOf = ({ body }: { body?: { error?: { reason: string } } }) => body?.error?.reason
+
 /** Who learns that a session has expired, and from which response. */
 const REPORTS: Readonly<Record<string, (session: CreatedSession) => Promise<unknown>>> = {
   'the backend that reads it': async (session) => (await h.get(session)).body.state,
   'the backend that reads its timeline': async (session) =>
     (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).body.state,
-  'the backend that completes it': async (session) => (await h.complete(session)).body.error.reason,
-  'the backend that ends it': async (session) => (await h.kill(session)).body.error.reason,
+  'the backend that completes it': async (session) => reasonOf(await h.complete(session)),
+  'the backend that ends it': async (session) => reasonOf(await h.kill(session)),
   'the page that reads it': async (session) => (await view(session)).body.state,
   'the page that opens a channel': async (session) => {
     const channel = openChannel(h.running.port, session)
@@ -73,15 +75,17 @@ const REPORTS: Readonly<Record<string, (session: CreatedSession) => Promise<unkn
         headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
       })
     ).body.state,
-  'the phone that claims it': async (session) => (await h.claim(phone, session)).body.error.reason,
-  'the phone that declines it': async (session) =>
-    (await h.decline(phone, session)).body.error.reason,
+  'the phone that claims it': async (session) => reasonOf(await h.claim(phone, session)),
+  'the phone that declines it': async (session) => reasonOf(await h.decline(phone, session)),
   'an operator who ends it': ({ id }) =>
     killSessionAsOperator(h.service, id as SessionId).then(
       ({ state }) => state,
       (failure: Error) => /is (\w+)$/.exec(failure.message)?.[1],
     ),
 }
+
+/** What a caller reads of a session that has expired. */
+const ENDED = ['expired', 'session_not_found', 'session_not_live']
 
 for (const [who, report] of Object.entries(REPORTS))
   test(`no delayed call of another node changes a session after ${who} learned that it had expired`, async () => {
@@ -90,10 +94,25 @@ for (const [who, report] of Object.entries(REPORTS))
     const call = await killLate(session.id as SessionId)
     h.clock.advance(session.expires_in_ms)
     const learned = await report(session)
-    assert.ok(
-      ['expired', 'session_not_found', 'session_not_live'].includes(String(learned)),
-      String(learned),
-    )
+    assert.ok(ENDED.includes(String(learned)), String(learned))
     assert.equal(await call.arrive(), false)
     assert.equal((await h.get(session)).body.state, 'expired')
+  })
+
+for (const [who, report] of Object.entries(REPORTS))
+  test(`the end is stored when ${who} learns it, also if the session ends during the call`, async () => {
+    for (let live = 0, readings = Infinity; readings > live; live += 1) {
+      const session = await h.create()
+      h.clock.advance(session.expires_in_ms - 1)
+      const end = h.clock.now() + 1
+      readings = 0
+      const clock = mock.method(h.clock, 'now', () => (readings++ < live ? end - 1 : end))
+      const learned = String(await report(session).finally(() => clock.mock.restore()))
+      const stored = await h.service.store.read((tables) =>
+        tables.sessions.find(session.id as SessionId),
+      )
+      if (ENDED.includes(learned))
+        assert.equal(stored?.state, 'expired', `${learned} after ${live} readings`)
+      h.clock.advance(1)
+    }
   })
