@@ -1,11 +1,13 @@
-// Copies what the service needs at run time: production packages, the built workspaces, the license.
+// Copies what the service needs at run time: production packages, built workspaces, the license.
 import { chmodSync, cpSync, existsSync, globSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 
 const [target = ''] = process.argv.slice(2)
 const root = resolve(import.meta.dirname, '..')
-/** The parts of a built workspace. Without the sources, the launcher starts the compiled service. */
+/**
+ * The parts of a built workspace. Without the sources, the launcher starts the compiled service.
+ */
 const BUILT = ['package.json', 'dist', 'bin', 'LICENSE']
 
 const copy = (path) =>

@@ -1,6 +1,6 @@
-// Starts the service once and stops it, so that V8's cache of its compiled code is in the image. The
-// container cannot write the cache, and Node keeps one for each user: it is filled by the user that
-// serves, and then belongs to root.
+// Starts the service once and stops it, so that V8's cache of its compiled code is in the image.
+// The container cannot write the cache, and Node keeps one for each user: it is filled by the user
+// that serves, and then belongs to root.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ const uid = Number(user)
 const cache = join(app, 'node_modules/.cache/bonded')
 const data = mkdtempSync(join(tmpdir(), 'bonded-build-'))
 
-// Another umask of the build could let a group write the cache, or keep the service from reading it.
+// Another umask could let a group write the cache, or keep the service from reading it.
 process.umask(0o022)
 
 const give = (owner) => {

@@ -39,7 +39,9 @@ after(() => rmSync(work, { recursive: true, force: true }))
 /** Fewer than `serve` loads, and many more than `--version`. */
 const MODULES_OF_SERVE = 400
 
-/** Lets the group write and others not read, so that the steps must set the modes of their files. */
+/**
+ * Lets the group write and others not read, so that the steps must set the modes of their files.
+ */
 const UMASK = 0o005
 
 const canIsolate =
@@ -124,7 +126,9 @@ test('the build steps make an image that serves as user 65532 from a read-only f
   assert.equal(down.status, 1, 'the health check fails without a service')
 })
 
-/** Node reads only the compiled code that the same user has stored. That user must not change it. */
+/**
+ * Node reads only the compiled code that the same user has stored. That user must not change it.
+ */
 function assertCacheIsFor(user: number): void {
   const cache = join(image, 'node_modules/.cache/bonded')
   const [folder = '', ...others] = readdirSync(cache)

@@ -10,9 +10,10 @@ import { PLANTED_FAULTS } from './planted-faults.ts'
 import type { Shop } from '../pressure/running.ts'
 
 /**
- * Concurrent clients against several nodes, which are killed and restarted, and whose connections to
- * the database break. Ends after `SESSIONS`, or at `MADE_WITHIN_MS` on a machine that does not make
- * as many. `PRESSURE_SESSIONS` sets their number without a time limit, and prints the progress.
+ * Concurrent clients against several nodes, which are killed and restarted, and whose connections
+ * to the database break. Ends after `SESSIONS`, or at `MADE_WITHIN_MS` on a machine that does not
+ * make as many. `PRESSURE_SESSIONS` sets their number without a time limit, and prints the
+ * progress.
  */
 const { PRESSURE_SESSIONS } = process.env
 const IS_LONG = PRESSURE_SESSIONS !== undefined
@@ -32,7 +33,8 @@ const PLANT_FAULTS = pathToFileURL(join(import.meta.dirname, 'plant-faults.ts'))
 const CONNECTIONS_A_NODE = '3'
 /**
  * A prepared statement that was planned for empty tables keeps reading whole tables. With these
- * settings it uses an index from the beginning, and PostgreSQL needs half of the CPU time a session.
+ * settings it uses an index from the beginning, and PostgreSQL needs half of the CPU time a
+ * session.
  */
 const POSTGRES = {
   plan_cache_mode: 'force_generic_plan',

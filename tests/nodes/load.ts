@@ -13,8 +13,8 @@ import { RecordedSession, type Wire } from '../pressure/recorder.ts'
 import { registerPhone, type Shop, SHOP_ORIGIN } from '../pressure/running.ts'
 
 /**
- * The callers of a session, and the tasks of each. A session with few calls allows fewer orders, and
- * one with many goes through more states.
+ * The callers of a session, and the tasks of each. A session with few calls allows fewer orders,
+ * and one with many goes through more states.
  */
 const CALLERS = { least: 2, spread: 3 } as const
 const TASKS_EACH = { least: 1, spread: 2 } as const

@@ -49,8 +49,8 @@ export async function runScenario(scenario: Scenario, t: TestContext): Promise<v
 }
 
 /**
- * Breaks the first node, and checks its responses meanwhile. Afterwards it must work again by itself,
- * and every session that it has acknowledged must be as it was.
+ * Breaks the first node, and checks its responses meanwhile. Afterwards it must work again by
+ * itself, and every session that it has acknowledged must be as it was.
  *
  * @param folder contains the files that steer the fault
  */

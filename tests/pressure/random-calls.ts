@@ -36,8 +36,8 @@ const DRAWN = TASKS.flatMap(([weight, task]) => Array.from({ length: weight }, (
 
 /**
  * Makes a random call on a session after a short pause, as its backend, its browser, or one of the
- * phones. A phone that bonds makes up to three calls, and its backend may then complete the session.
- * Rejects when a response is lost.
+ * phones. A phone that bonds makes up to three calls, and its backend may then complete the
+ * session. Rejects when a response is lost.
  */
 export async function randomCall(
   recorded: RecordedSession,

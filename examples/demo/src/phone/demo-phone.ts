@@ -117,7 +117,7 @@ export class DemoPhone implements Disposable {
     const code = await this.#options.newestCode()
     const shown = [run, this.#run].find((each) => each?.code.session_id === code?.session_id)
     if (code === undefined || !(shown || code.isWatched)) return this.#show(IDLE)
-    // A page may have drawn a newer QR code since the button appeared, and the camera sees that one.
+    // The camera sees a QR code that a page has drawn since the button appeared.
     const seen = shown ?? this.#begin(code)
     seen.scanned = await this.#options.phone.scan(code.link, seen.abort.signal)
     if (seen === this.#run) this.#showRequest(seen)

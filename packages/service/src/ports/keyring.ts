@@ -106,7 +106,9 @@ export interface IdKeys {
 export class IdKeyError extends Error {
   readonly code = 'session_id_key_unusable'
   override readonly name = 'IdKeyError'
-  /** `not_listed`: it is encrypted under other root keys. `wrong_key`: a listed one has other bytes. */
+  /**
+   * `not_listed`: it is encrypted under other root keys. `wrong_key`: a listed one has other bytes.
+   */
   readonly problem: 'not_listed' | 'wrong_key'
   /** The ids of the root keys that it is encrypted under. */
   readonly rootKeyIds: readonly string[]

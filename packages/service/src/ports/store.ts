@@ -363,6 +363,8 @@ export interface IdempotencyTable {
    * has it by now.
    */
   release(tenantId: TenantId, key: string, sessionId: SessionId): Work<void>
-  /** Deletes keys of sessions that were created by the instant, at most `limit`. @returns how many */
+  /**
+   * Deletes keys of sessions that were created by the instant, at most `limit`. @returns how many
+   */
   purge(createdBy: Instant, limit: number): Work<number>
 }

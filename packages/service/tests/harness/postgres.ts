@@ -32,8 +32,8 @@ const WAIT_MS = 60_000
 const RETRY_MS = 25
 
 /**
- * How a server stops: it ends all transactions, stops at once as if it had crashed, or only its main
- * process is killed.
+ * How a server stops: it ends all transactions, stops at once as if it had crashed, or only its
+ * main process is killed.
  */
 export type StopMode = 'fast' | 'immediate' | 'kill'
 

@@ -31,7 +31,9 @@ export class DatabaseClock implements Clock {
   readonly #onDifference: (aheadMs: number) => void
   /** How far the machine is ahead of the database. */
   #aheadMs = 0
-  /** The machine's time of day less the time elapsed. Slow corrections of the clock change it too. */
+  /**
+   * The machine's time of day less the time elapsed. Slow corrections of the clock change it too.
+   */
   #base: number
   #differs = false
 

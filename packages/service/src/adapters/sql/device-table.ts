@@ -51,8 +51,8 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
 
     *raiseCounter(id, counter, issuedAt) {
       const raised = yield* changedOnce(
-        // Synced passkeys have no counter: theirs stays 0. Requests may arrive out of order, so the latest
-        // time is stored.
+        // Synced passkeys have no counter: theirs stays 0. Requests may arrive out of order, so the
+        // latest time is stored.
         `update device set counter = $2, last_issued_at = case when last_issued_at > $3 then last_issued_at else $3 end
          where id = $1 and (counter < $2 or (format = 'webauthn' and counter = 0 and $2 = 0)) and status in ('active', 'suspect')`,
         [id, counter, issuedAt],
@@ -290,7 +290,9 @@ export function tokensOf(found: Row): readonly Omit<DeviceByToken, 'device'>[] {
   return found.offered_token_id == null ? [inUse] : [inUse, tokenOf(found, OFFERED)]
 }
 
-/** Selects devices with the block of their subject, which applies to all of the subject's devices. */
+/**
+ * Selects devices with the block of their subject, which applies to all of the subject's devices.
+ */
 export const SELECT_DEVICE =
   'select device.*, exists (select 1 from blocked_subject where blocked_subject.subject_id = device.subject_id) as subject_blocked from device'
 

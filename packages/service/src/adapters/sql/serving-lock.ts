@@ -16,8 +16,8 @@ export class StoreInUse extends Error {
 
 /**
  * Locks a database file for one service, because each service has watchers, limits and timers in
- * memory. Commands need no lock. SQLite takes an operating system lock on a separate file, which ends
- * with the process. Nothing is ever written to that file.
+ * memory. Commands need no lock. SQLite takes an operating system lock on a separate file, which
+ * ends with the process. Nothing is ever written to that file.
  *
  * @throws {StoreInUse} if another process has the lock
  */

@@ -18,8 +18,8 @@ import { changed, changedOnce, row, rows, sent } from './statement.ts'
 /** Timeline entries per session: more than an honest session causes, and a bound on storage. */
 const MAX_NOTES = 200
 /**
- * Entries that phones without the claim may cause. The remaining ones are reserved for the phone that
- * claimed, the backend and the operator.
+ * Entries that phones without the claim may cause. The remaining ones are reserved for the phone
+ * that claimed, the backend and the operator.
  */
 const MAX_NOTES_OF_OTHER_PHONES = 100
 

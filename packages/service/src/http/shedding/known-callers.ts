@@ -19,8 +19,8 @@ const MAX_ORIGINS = 4_096
 const BEARER = 'Bearer '.length
 
 /**
- * Remembers which tenant a credential and a session belong to, from requests that succeeded here or,
- * with several nodes, on another one. It answers without a read from the store, so that an
+ * Remembers which tenant a credential and a session belong to, from requests that succeeded here
+ * or, with several nodes, on another one. It answers without a read from the store, so that an
  * overloaded service can tell callers apart.
  *
  * It proves nothing: the service still verifies the credential of each request that it admits.

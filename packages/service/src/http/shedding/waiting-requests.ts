@@ -73,14 +73,14 @@ export const LATE_LEFT_PLACES = 28
 /** A request that finds more places than this leaves enough to all others, if none are late. */
 export const MOST_LEFT_PLACES = 16
 /**
- * The overload of a lane ends when it has rejected nothing for this long. A lane that is empty for a
- * moment is still overloaded: otherwise each moment would let another burst wait in vain.
+ * The overload of a lane ends when it has rejected nothing for this long. A lane that is empty for
+ * a moment is still overloaded: otherwise each moment would let another burst wait in vain.
  */
 export const RECOVERED_AFTER_MS = 1_000
 /**
  * It also ends when the lane has rejected less than the service could have served in its place: the
- * requests of lower ranks that it served, and about one in each millisecond in which it was idle. So
- * many more must these be.
+ * requests of lower ranks that it served, and about one in each millisecond in which it was idle.
+ * So many more must these be.
  */
 const RECOVERED_AFTER_SPARE = 8
 /**
@@ -124,7 +124,7 @@ interface Lane<T> {
  * first, and their own requests wait meanwhile.
  *
  * A request can therefore be rejected only while all that was served ranks above it, and there is
- * neither a load threshold to configure nor a mode that could oscillate.
+ * no load threshold to configure.
  */
 export class WaitingRequests<T extends WaitingRequest> {
   readonly #lanes: readonly Lane<T>[]

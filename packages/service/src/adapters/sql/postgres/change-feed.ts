@@ -9,7 +9,9 @@ import type { Connection, Connections } from './server/connections.ts'
 import { TIME } from './server/server-state.ts'
 import { OwnChanges } from './own-changes.ts'
 
-/** The channel of `LISTEN` and `NOTIFY`. A notification only says that there is something to read. */
+/**
+ * The channel of `LISTEN` and `NOTIFY`. A notification only says that there is something to read.
+ */
 const CHANNEL = 'bonded_changes'
 /** Changes of this time share a notification. */
 const GATHER_MS = 2
@@ -24,9 +26,9 @@ const RELISTEN_MS = 1_000
 /**
  * The events that were committed after the previous snapshot: those of transactions that began
  * after it, and those of transactions that it saw in progress. A number alone, such as a sequence,
- * would miss a transaction that commits later than one with a higher number. `lateral` reads only the
- * sessions of these events. A plain join may read all sessions: the planner does not know how few
- * events are new.
+ * would miss a transaction that commits later than one with a higher number. `lateral` reads only
+ * the sessions of these events. A plain join may read all sessions: the planner does not know how
+ * few events are new.
  */
 const NEWER = `select session_key, session.id as session_id, session_event.seq, session_event.kind,
     session_event.at, session_event.state, session_event.hint, session.tenant_id,

@@ -63,8 +63,8 @@ interface PostgresStoreParts {
 
 /**
  * How many calls may wait for the next batch or lookup: as many as two batches take. Further ones
- * wait where the service can reject them by priority. Calls that wait for locks do not count, because
- * they do not delay others.
+ * wait where the service can reject them by priority. Calls that wait for locks do not count,
+ * because they do not delay others.
  */
 const MAX_WAITING = 32
 
@@ -75,8 +75,8 @@ class OutcomeUnknown extends Error {}
  * The store on a PostgreSQL database, which several nodes share. A unit runs on the rows in memory,
  * and the database checks that they are current, after the call. What memory cannot answer runs
  * statement by statement: the writes of a turn of the event loop share a transaction; several
- * transactions run at the same time. If a unit throws or loses against another node, the store rolls
- * the group back and runs each unit alone.
+ * transactions run at the same time. If a unit throws or loses against another node, the store
+ * rolls the group back and runs each unit alone.
  */
 export class PostgresStore implements Store {
   readonly #connections: Connections
@@ -384,7 +384,8 @@ async function commit(connection: Connection): Promise<void> {
     committed = await connection.commit()
   } catch (failure) {
     await connection.abandon()
-    // The server answers a failed commit with an error of its own. Without a response, the outcome is unknown.
+    // The server answers a failed commit with an error of its own. Without a response, the outcome
+    // is unknown.
     throw classify(failure).kind === 'lost' ? new OutcomeUnknown('', { cause: failure }) : failure
   }
   connection.release()

@@ -57,9 +57,9 @@ export interface MemoryWriteParts {
 }
 
 /**
- * Runs units that write on the rows in memory, and sends all that they write in one batch. The batch
- * locks the sessions and fails unless every row that a unit has read is still the same, so that a
- * commit proves that nothing was outdated. What memory cannot answer runs on SQL.
+ * Runs units that write on the rows in memory, and sends all that they write in one batch. The
+ * batch locks the sessions and fails unless every row that a unit has read is still the same, so
+ * that a commit proves that nothing was outdated. What memory cannot answer runs on SQL.
  */
 export class MemoryWrites {
   readonly #parts: MemoryWriteParts

@@ -34,8 +34,8 @@ export function groupsOf(wanted: Iterable<WantedRow>): readonly Group[] {
 const ORDER = Object.values(KINDS).map(({ name }) => name)
 
 /**
- * Reads rows of several kinds in one snapshot. Each answer is the group, the place in the group from
- * 1, the version, and the row unless it is the one in memory. A first row names the server.
+ * Reads rows of several kinds in one snapshot. Each answer is the group, the place in the group
+ * from 1, the version, and the row unless it is the one in memory. A first row names the server.
  */
 export function readRows(groups: readonly Group[]): BatchStatement {
   const values: SqlValue[] = []
