@@ -384,8 +384,7 @@ async function commit(connection: Connection): Promise<void> {
     committed = await connection.commit()
   } catch (failure) {
     await connection.abandon()
-    // The server answers a failed commit with an error of its own. Without a response, the outcome
-    // is unknown.
+    // A failed commit is answered with an error. Without a response, the outcome is unknown.
     throw classify(failure).kind === 'lost' ? new OutcomeUnknown('', { cause: failure }) : failure
   }
   connection.release()
