@@ -218,6 +218,29 @@ test('a channel begins with its own session for every position that a client nam
   }
 })
 
+test('a change on one node reaches only the channels of its own session on another', async () => {
+  const tenants = [shop, shop, bank]
+  const opened = await Promise.all(
+    tenants.map(async (tenant) => {
+      const { body: session } = await atA('POST', '/sessions', {
+        token: tenant.server,
+        body: { workflow: 'w' },
+      })
+      const channel = openChannel(portOf(b), session, { key: tenant.publishable })
+      assert.equal((await channel.next()).session_id, session.id)
+      return { tenant, session, channel }
+    }),
+  )
+  // One after another: a frame that belongs to another session arrives before a channel's own.
+  for (const { tenant, session, channel } of opened) {
+    const path = `/sessions/${session.id}`
+    assert.equal((await atA('DELETE', path, { token: tenant.server })).status, 204)
+    const { session_id, seq, state } = await channel.next()
+    assert.deepEqual([session_id, seq, state], [session.id, session.seq + 1, 'killed'])
+    assert.equal(await channel.closed, 1000)
+  }
+})
+
 test('a revoked credential reads nothing on any node, also by its Idempotency-Key', async () => {
   const created = await create(atA, { tenant: shop, key: 'revoked', body: 'X' })
   const read = (exchange: Exchange) =>
