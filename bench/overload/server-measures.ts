@@ -2,11 +2,12 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { sharedNowMs } from '../process.ts'
+import { type CountedMs, Durations } from './durations.ts'
 
 /** What a node measures of its own rejections and memory since the last report. */
 export interface ServerMeasures {
-  /** From the parsed headers of a request until its 503 was written, in milliseconds. */
-  readonly shedMs: readonly number[]
+  /** From the parsed headers of a request until its 503 was written. */
+  readonly shedMs: readonly CountedMs[]
   /** The heap in use after each full collection, in bytes, with its time in seconds. */
   readonly collected: readonly (readonly [seconds: number, bytes: number])[]
   /** Bytes now, by the parts of a Node process. */
@@ -18,7 +19,7 @@ const OVERLOADED = 503
 /** Starts to measure this process. */
 export function measureServer(): () => ServerMeasures {
   const arrivedMs = new WeakMap<ServerResponse, number>()
-  let shedMs: number[] = []
+  const shed = new Durations()
   let collected: [number, number][] = []
   const start = (message: unknown) => {
     const { response } = message as { request: IncomingMessage; response: ServerResponse }
@@ -30,7 +31,7 @@ export function measureServer(): () => ServerMeasures {
     // Only a rejection is written without the headers of Fastify. A call that was admitted and has
     // timed out has the same status.
     const isRejection = response.statusCode === OVERLOADED && response.getHeaderNames().length === 0
-    if (isRejection && startedMs !== undefined) shedMs.push(performance.now() - startedMs)
+    if (isRejection && startedMs !== undefined) shed.add(performance.now() - startedMs)
   }
   subscribe('http.server.request.start', start)
   subscribe('http.server.response.finish', finish)
@@ -43,8 +44,7 @@ export function measureServer(): () => ServerMeasures {
     }
   }).observe({ entryTypes: ['gc'] })
   return () => {
-    const measures = { shedMs, collected, memory: process.memoryUsage() }
-    shedMs = []
+    const measures = { shedMs: shed.take(), collected, memory: process.memoryUsage() }
     collected = []
     return measures
   }
