@@ -1,4 +1,4 @@
-/** A tenth of a millisecond. */
+/** Durations are counted in tenths of a millisecond. */
 const STEPS_PER_MS = 10
 /** Longer durations count as this one. */
 const MAX_MS = 10_000
