@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { type Recording, rounded } from '../../../scripts/continuity/recordings.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** What the browser's motion sensors do: `asks` is iOS, which requires a permission from a tap. */
@@ -33,25 +34,28 @@ export async function installSensors(page: Page, sensors: Sensors): Promise<void
             skippedMs += 20
             // The user's thumb touches the screen now and then.
             if (second % 10 === 5 && reading === 0) page.dispatchEvent(new Event('pointerdown'))
-            page.dispatchEvent(
-              new page.DeviceMotionEvent('devicemotion', {
-                accelerationIncludingGravity: {
-                  x: size * noise(),
-                  y: size * noise(),
-                  z: 9.81 + size * noise(),
-                },
-                rotationRate: {
-                  alpha: (turn * noise() * 180) / Math.PI,
-                  beta: (turn * noise() * 180) / Math.PI,
-                  gamma: (turn * noise() * 180) / Math.PI,
-                },
-                interval: 20,
-              }),
-            )
+            const rate = () => (turn * noise() * 180) / Math.PI
+            const acc = [size * noise(), size * noise(), 9.81 + size * noise()] as const
+            report([...acc, rate(), rate(), rate()])
           }
         }
       },
+      replay(events: readonly EventNumbers[]) {
+        for (const event of events) {
+          skippedMs += 1_000 / 60
+          report(event)
+        }
+      },
     })
+    function report([x, y, z, alpha, beta, gamma]: EventNumbers) {
+      page.dispatchEvent(
+        new page.DeviceMotionEvent('devicemotion', {
+          accelerationIncludingGravity: { x, y, z },
+          rotationRate: { alpha, beta, gamma },
+          interval: 16,
+        }),
+      )
+    }
     // Some versions of Chromium have the method of iOS.
     Object.defineProperty(page.DeviceMotionEvent, 'requestPermission', {
       value: permission === undefined ? undefined : () => Promise.resolve(permission),
@@ -73,6 +77,42 @@ export async function installSensors(page: Page, sensors: Sensors): Promise<void
 export async function carry(sandbox: Sandbox, page: Page, seconds: number): Promise<void> {
   await page.evaluate(`carry(${seconds})`)
   sandbox.advance(seconds * 1_000)
+}
+
+/** Which part of a recording is replayed. */
+interface Part {
+  readonly fromMs?: number
+  readonly seconds: number
+}
+
+/**
+ * Replays a recording of a real phone, as Chrome would report it, in a time that passes at once on
+ * the phone and at the service. Install the sensors first.
+ */
+export async function replay(
+  sandbox: Sandbox,
+  page: Page,
+  recording: Recording,
+  part: Part,
+): Promise<void> {
+  await page.evaluate(`replay(${JSON.stringify(eventsOf(recording, part))})`)
+  sandbox.advance(part.seconds * 1_000)
+}
+
+/** Six numbers of a `DeviceMotionEvent`: m/s² and °/s, in the order of its members. */
+type EventNumbers = readonly [number, number, number, number, number, number]
+
+function eventsOf({ samples }: Recording, { fromMs = 0, seconds }: Part): readonly EventNumbers[] {
+  const untilMs = fromMs + seconds * 1_000
+  const events = samples
+    .filter(({ t_ms }) => t_ms >= fromMs && t_ms < untilMs)
+    .map(rounded)
+    .map(({ acc, gyro }): EventNumbers => {
+      const [beta, gamma, alpha] = gyro.map((value) => (value * 180) / Math.PI)
+      return [...acc, alpha ?? 0, beta ?? 0, gamma ?? 0]
+    })
+  if (events.length < 59 * seconds) throw new Error('the recording is shorter than that')
+  return events
 }
 
 /** Lets time pass without a reading. */

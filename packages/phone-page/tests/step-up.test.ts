@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { browserMissing } from '../../../tests/browser.ts'
-import { carry, installSensors, skip } from './motion-driver.ts'
+import { readRecordings, recordingsMissing } from '../../../scripts/continuity/recordings.ts'
+import { carry, installSensors, replay, skip } from './motion-driver.ts'
 import { heading, press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
@@ -45,6 +46,24 @@ test('adds the motion that a policy requires, and approves with it', browserTest
   await screen(page, 'approved')
   const { state, verification } = await sandbox.stateOf(session)
   assert.equal(state, 'bonded')
+  assert.ok((verification?.sensor_continuity.continuity_score ?? 0) >= 0.6)
+  await phone.context.close()
+})
+
+test('approves with the motion of a real phone', {
+  ...browserTest,
+  skip: browserMissing || recordingsMissing,
+}, async () => {
+  const recording = readRecordings().find(({ samples }) => samples.length > 60 * 60)
+  assert.ok(recording)
+  const session = await sandbox.create({ workflow: 'carried' })
+  const phone = await sandbox.phone()
+  await installSensors(phone.page, 'granted')
+  await phone.open(session)
+  await replay(sandbox, phone.page, recording, { seconds: 60 })
+  await press(phone.page, 'Approve')
+  await screen(phone.page, 'approved')
+  const { verification } = await sandbox.stateOf(session)
   assert.ok((verification?.sensor_continuity.continuity_score ?? 0) >= 0.6)
   await phone.context.close()
 })
