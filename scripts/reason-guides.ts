@@ -95,8 +95,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   },
   lone_surrogate: {
     retry: 'corrected',
-    cause:
-      'Text was cut in the middle of a character, usually by limiting its length in UTF-16 units.',
+    cause: 'Text was cut in the middle of a character, usually by a limit in UTF-16 units.',
     remedy: 'Cut text at character boundaries.',
   },
   null_character: {
@@ -197,6 +196,13 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
       'The device or its user is blocked, the device is suspect, belongs to another user than the session, or has a format or environment that the workflow does not accept.',
     remedy: 'Use another registered phone. The session timeline gives the operator the exact rule.',
   },
+  key_not_attested: {
+    retry: 'no',
+    cause:
+      'The workflow has `webauthn: attested`, and the phone’s passkey has no attestation. Passkeys of iPhones have none, nor have passkeys that are synced between phones. A workflow with `webauthn: known` also returns it for a session without `subject_ref`.',
+    remedy:
+      'Approve in an app with App Attest or Android Key Attestation, or with a passkey of an authenticator that attests it, such as a security key. To accept other passkeys, set the workflow’s `webauthn` to `any`: `unattested` then decides how they score.',
+  },
   key_too_new: {
     retry: 'no',
     cause: 'The workflow demands a minimum age of keys (`min_key_age_seconds`).',
@@ -292,14 +298,12 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     retry: 'no',
     cause:
       'The form was changed after the user approved it, or the digest was computed over other data.',
-    remedy:
-      'Reject the form. Compute the digest from the submitted form in the same way as at creation.',
+    remedy: 'Reject the form. Compute the digest of the submitted form as at creation.',
   },
   credential_missing: {
     retry: 'corrected',
     cause: 'The header is missing, or a proxy removed it.',
-    remedy:
-      'Send `Authorization: Bearer <credential>`. An operator issues credentials after review.',
+    remedy: 'Send `Authorization: Bearer <credential>`. An operator issues credentials.',
   },
   credential_invalid: {
     retry: 'corrected',
@@ -354,8 +358,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   },
   page_not_found: {
     retry: 'no',
-    cause:
-      'The address has a typing error, or the QR code image belongs to a session that has ended.',
+    cause: 'The address is mistyped, or the QR code image is of a session that has ended.',
     remedy: 'Check the address. Reload the page to create a new session.',
   },
   rate_limited: {

@@ -91,6 +91,7 @@ const PHONE_REFUSALS = [
   'nonce_mismatch',
   'challenge_expired',
   'device_not_usable',
+  'key_not_attested',
   'key_too_new',
 ] as const
 

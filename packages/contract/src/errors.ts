@@ -130,6 +130,12 @@ export const REASONS = {
     code: 'invalid_request',
     message: 'This device cannot be used for this session.',
   },
+  key_not_attested: {
+    code: 'invalid_request',
+    message:
+      'This request needs a key that is attested, and this key is not. Approve in an app of the ' +
+      'service, or with a passkey whose authenticator attests it.',
+  },
   key_too_new: {
     code: 'invalid_request',
     message:

@@ -30,6 +30,7 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   device_not_usable: 'phone_not_accepted',
   format_not_enabled: 'phone_not_accepted',
   attestation_invalid: 'phone_not_accepted',
+  key_not_attested: 'phone_not_accepted',
   key_too_new: 'phone_too_new',
   policy_not_met: 'session_over',
   credential_invalid: 'phone_unknown',

@@ -47,7 +47,8 @@ export function checkPhone(attempt: PhoneAttempt): Result<void> {
 
 /**
  * Checks whether this device may serve this session. Timelines record the steps. The phone gets one
- * answer for all of them, except for a key that is too new: its user can act on that.
+ * answer for all of them, except for a key that is not attested or too new: its user can act on
+ * those.
  */
 export function checkDevice({
   session,
@@ -69,8 +70,9 @@ export function checkDevice({
   if (!session.policy.formats.includes(device.format)) return fail('device_format')
   if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef)
     return fail('subject_ref')
-  if (!acceptsKey(session, device)) return fail('webauthn_unattested')
   if (failures >= MAX_FAILED_ASSERTIONS) return fail('too_many_failures')
+  if (!acceptsKey(session, device))
+    return refuse('key_not_attested', { step: 'webauthn_unattested' })
   const { minKeyAgeMs = 0 } = session.policy
   if (now - device.createdAt < minKeyAgeMs) return refuse('key_too_new', { step: 'key_age' })
   return accept(undefined)
