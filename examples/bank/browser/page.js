@@ -19,6 +19,10 @@ form.addEventListener('submit', (event) => {
   event.preventDefault()
   void apply()
 })
+for (const input of /** @type {NodeListOf<HTMLInputElement>} */ (
+  form.querySelectorAll('[data-euros]')
+))
+  input.addEventListener('change', () => (input.value = formatEuros(input.value)))
 
 /** Draft, approval, application: in this order, and each only when the previous step succeeded. */
 async function apply() {
@@ -37,10 +41,7 @@ async function apply() {
   }
   // The widget says what to do next. This stays true from the QR code to the approval.
   say('Compare what your phone shows with this form before you approve.')
-  // On a phone the QR code is below the form. On a wide screen it is beside the form and in view.
-  element('approval').scrollIntoView({
-    block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest',
-  })
+  showNext()
   const bond = await approve(draft.body.draft)
   if (bond.reason === 'user_unexpected') return reported()
   if (bond.state !== 'bonded' || !bond.sessionId) {
@@ -50,6 +51,16 @@ async function apply() {
   }
   say('Approved. Sending your application…')
   await send({ ...fields, session_id: bond.sessionId })
+}
+
+/**
+ * On a narrow screen the next step is below the form: the QR code, or the demo's phone. On a wide
+ * screen it is beside the form and in view.
+ */
+function showNext() {
+  const isNarrow = matchMedia('(max-width: 52rem)').matches
+  const next = (isNarrow && document.querySelector('.demo-phone')) || element('approval')
+  next.scrollIntoView({ block: isNarrow ? 'start' : 'nearest' })
 }
 
 /**
@@ -125,7 +136,13 @@ async function send(application) {
     say('')
     button.hidden = true
     const title = status === 'accepted' ? 'Application received' : 'Application received, in review'
-    return showResult({ outcome: status, title: `${title}: `, number, text: message })
+    return showResult({
+      outcome: status,
+      title: `${title}: `,
+      number,
+      text: message,
+      actions: [linkTo(location.href, 'Start again')],
+    })
   }
   if (answer.status === 0 || answer.status === 503) {
     // The approval is for one application, so sending the same one again never creates a second.
@@ -163,6 +180,18 @@ async function post(path, body) {
   } catch {
     return { status: 0, body: {} }
   }
+}
+
+/**
+ * An amount in whole euros as the phone shows it. Other text stays as typed, for the bank to check.
+ * @param {string} text
+ */
+function formatEuros(text) {
+  const digits = text
+    .trim()
+    .replace(/^€\s*/, '')
+    .replaceAll(/(?<=\d)[,\s](?=\d{3}(\D|$))/g, '')
+  return /^\d{1,9}$/.test(digits) ? `€${Number(digits).toLocaleString('en-GB')}` : text
 }
 
 /** @param {Answer} answer */

@@ -56,7 +56,7 @@ const BUTTONS = {
   approve: 'Approve',
   'not-me': 'This wasn’t me',
   decline: 'Decline',
-  'step-up': 'Step-up',
+  'step-up': 'Approve while locked',
   confirm: 'Confirm with fingerprint',
   retry: 'Try again',
 }

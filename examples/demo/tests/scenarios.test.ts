@@ -38,6 +38,7 @@ test(
     const stage = await open()
     await stage.choose('Normal')
     await stage.assertAccessible('start')
+    assert.equal(await stage.page.inputValue('#amount'), '€12,500', 'written as on the phone')
     await stage.continueToCode()
     await stage.shows('A QR code is on the page')
     await stage.picture('demo-code')
@@ -61,7 +62,11 @@ test(
       'Bank → POST /api/v1/sessions/{session_id}/form-completed: accepted, the session is completed',
     ])
       await stage.activity.getByText(call).first().waitFor()
+    await screen.getByText('held or worn, not lying still').waitFor()
     await stage.assertAccessible('completed')
+    await stage.page.getByRole('link', { name: 'Start again' }).click()
+    await stage.continueToCode()
+    await stage.shows('A QR code is on the page')
     await stage.close()
   },
 )
@@ -98,11 +103,11 @@ test(
   },
 )
 
-test('step-up: its button does the same in every scenario', inBrowser, async () => {
+test('step-up: approving while locked does the same in every scenario', inBrowser, async () => {
   const stage = await open()
   await stage.choose('Normal')
   await stage.continueToCode()
-  await stage.press('Scan the QR code', 'Step-up', 'Confirm with fingerprint')
+  await stage.press('Scan the QR code', 'Approve while locked', 'Confirm with fingerprint')
   await stage.outcome('accepted')
   await stage.close()
 })
@@ -243,6 +248,51 @@ test(
     await stage.close()
   },
 )
+
+test('shows the newest activity without scrolling at 1,360 × 900', inBrowser, async () => {
+  const stage = await open({ viewport: { width: 1360, height: 900 } })
+  await stage.choose('Normal')
+  await stage.continueToCode()
+  await stage.page.evaluate('scrollTo(0, 0)')
+  const newest = stage.activity.locator('#entries li').first()
+  await newest.waitFor()
+  const row = await newest.boundingBox()
+  assert.ok(row && row.y + row.height <= 900, `the newest row ends at ${row?.y} px`)
+  const qr = await stage.page.locator('#bond-container svg[role=img]').boundingBox()
+  assert.ok(qr && row && qr.y + qr.height <= row.y, 'the activity leaves the QR code free')
+  await stage.close()
+})
+
+test('at 390 px the phone follows the form', inBrowser, async () => {
+  const stage = await open({ viewport: { width: 390, height: 844 } })
+  await stage.choose('Normal')
+  const tops = await Promise.all(
+    ['#application-form', '.demo-phone', '#approval', '.demo-strip'].map(
+      async (place) => (await stage.page.locator(place).boundingBox())?.y ?? Number.NaN,
+    ),
+  )
+  assert.deepEqual(
+    tops,
+    tops.toSorted((one, other) => one - other),
+  )
+  await stage.close()
+})
+
+test('writes a changed amount as the phone shows it', inBrowser, async () => {
+  const stage = await open()
+  await stage.choose('Normal')
+  for (const [typed, shown] of [
+    ['9500', '€9,500'],
+    ['€ 12 500', '€12,500'],
+    ['1,2', '1,2'],
+    ['a lot', 'a lot'],
+  ] as const) {
+    await stage.page.fill('#amount', typed)
+    await stage.page.press('#amount', 'Tab')
+    assert.equal(await stage.page.inputValue('#amount'), shown)
+  }
+  await stage.close()
+})
 
 test('works with the keyboard alone', inBrowser, async () => {
   const stage = await open()

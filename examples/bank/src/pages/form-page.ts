@@ -53,7 +53,7 @@ ${field('name', 'Full name', markup`<input id="name" name="name" autocomplete="n
 ${field(
   'amount',
   'Amount',
-  markup`<span class="money"><span aria-hidden="true">€</span><input id="amount" name="amount" inputmode="numeric" required maxlength="12" value="${draft?.amount_eur ?? ''}" aria-describedby="amount-hint amount-error"></span>`,
+  markup`<input id="amount" name="amount" data-euros inputmode="numeric" required maxlength="12" value="${eurosOf(draft?.amount_eur)}" aria-describedby="amount-hint amount-error">`,
   `${formatEuros(AMOUNT_EUR.min)} to ${formatEuros(AMOUNT_EUR.max)}`,
 )}
 ${field(
@@ -77,7 +77,7 @@ ${field(
 ${field(
   'income',
   'Monthly income after tax',
-  markup`<span class="money"><span aria-hidden="true">€</span><input id="income" name="income" inputmode="numeric" required maxlength="12" value="${draft?.income_eur ?? ''}" aria-describedby="income-error"></span>`,
+  markup`<input id="income" name="income" data-euros inputmode="numeric" required maxlength="12" value="${eurosOf(draft?.income_eur)}" aria-describedby="income-error">`,
 )}
 </fieldset>
 <noscript><p class="note">Your approval by phone needs JavaScript. Without it the bank cannot take this form.</p></noscript>
@@ -102,6 +102,11 @@ ${hint !== undefined && markup`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${control}
 <p class="error" id="${name}-error" hidden></p>
 </div>`
+}
+
+/** Written as on the phone, so that a user compares like with like. */
+function eurosOf(euros: number | undefined): string {
+  return euros === undefined ? '' : formatEuros(euros)
 }
 
 function select(name: FieldName, options: readonly Markup[]): Markup {

@@ -14,7 +14,7 @@ export function activityPage({ token }: { readonly token: string }): string {
   <button id="toggle" type="button">Stop the service</button>
 </div>
 <ol id="entries" tabindex="0" aria-label="Activity, newest first"></ol>
-<p id="empty">Nothing yet. Choose Continue to approval on the page above.</p>
+<p id="empty">Nothing yet. Choose Continue to approval on the page.</p>
 </main>`,
   })
 }

@@ -40,7 +40,7 @@ export function relayPage(facts: {
 <form id="application-form" class="card" novalidate data-publishable-key="${escape(facts.publishableKey)}" data-workflow="${escape(facts.workflow)}" data-action="${escape(facts.action)}">
   <h2><span class="step" aria-hidden="true">1</span>Your loan</h2>
   <div class="field"><label for="name">Full name</label><input id="name" name="name" autocomplete="off" required maxlength="80" value="Ada Lovelace"></div>
-  <div class="field"><label for="amount">Amount in euros</label><input id="amount" name="amount" inputmode="numeric" value="12500"></div>
+  <div class="field"><label for="amount">Amount</label><input id="amount" name="amount" inputmode="numeric" value="€12,500"></div>
   <button id="continue" class="button" type="submit">Continue to approval</button>
 </form>
 <section id="approval" class="card approval" aria-labelledby="approval-title">

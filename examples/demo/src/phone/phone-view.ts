@@ -1,6 +1,9 @@
 import { requestOf } from '@bonded/phone'
 import type { ShownSession } from '@bonded/simulator'
 
+/** The gate's threshold for `continuity_score`. */
+const MIN_CARRIED_SCORE = 0.6
+
 /** The buttons of the phone. */
 export const PHONE_ACTIONS = [
   'scan',
@@ -97,15 +100,24 @@ export function receivedRequest(session: ShownSession): ReceivedRequest {
 export function verdictOf({ verification }: ShownSession): readonly Check[] {
   if (verification === null) return []
   const { device_possession, local_auth, sensor_continuity, assertion_band } = verification
-  const score = sensor_continuity.continuity_score
+  const isUnlocked = local_auth === 'verified'
+  const isCarried = sensor_continuity.continuity_score >= MIN_CARRIED_SCORE
   return [
     {
       label: 'Key',
       value: device_possession ? 'held by this phone' : 'not proved',
       isMet: device_possession,
     },
-    { label: 'Screen lock', value: local_auth, isMet: local_auth === 'verified' },
-    { label: 'Motion', value: `score ${score.toFixed(2)} of 1`, isMet: score >= 0.6 },
-    { label: 'Confidence', value: assertion_band, isMet: assertion_band !== 'low' },
+    {
+      label: 'Screen lock',
+      value: isUnlocked ? 'opened for this approval' : 'not opened for this approval',
+      isMet: isUnlocked,
+    },
+    {
+      label: 'Motion',
+      value: isCarried ? 'held or worn, not lying still' : 'not enough to tell',
+      isMet: isCarried,
+    },
+    { label: 'Confidence', value: `${assertion_band} overall`, isMet: assertion_band !== 'low' },
   ]
 }
