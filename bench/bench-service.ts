@@ -83,6 +83,7 @@ export async function serveBench(bench: BenchService): Promise<void> {
     rootKeys: node?.rootKeys ?? [{ id: 'k1', bytes: crypto.getRandomValues(new Uint8Array(32)) }],
     settings: {
       publicOrigin: hosting ? `http://127.0.0.1:${hosting.port}` : BENCH_ORIGIN,
+      rpId: hosting ? '127.0.0.1' : new URL(BENCH_ORIGIN).hostname,
       appScheme: 'pulse',
       qrContent: 'app_scheme',
       appLinks: NO_APP_LINKS,

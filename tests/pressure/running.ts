@@ -37,6 +37,7 @@ export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32
 /** Without rate limits: these tests look for faults below them. */
 export const SETTINGS: Settings = {
   publicOrigin: PUBLIC_ORIGIN,
+  rpId: new URL(PUBLIC_ORIGIN).hostname,
   appScheme: 'pulse',
   qrContent: 'app_scheme',
   appLinks: NO_APP_LINKS,

@@ -18,12 +18,14 @@ import { closed, id } from './schemas/primitives.ts'
 import { Health, Version } from './schemas/service.ts'
 import {
   ClaimRequest,
+  CompletionHeaders,
   CreatedSession,
   ContainmentReport,
   CreateSessionRequest,
   DeclineRequest,
   FormCompleted,
   FullSession,
+  Invitation,
   PhoneSession,
   PublicSession,
   Timeline,
@@ -149,6 +151,19 @@ export const ENDPOINTS = {
     answers: { full: FullSession, public: PublicSession, phone: PhoneSession },
     refusals: ['session_not_found'],
   }),
+  readInvitation: define({
+    ...routes.READ_INVITATION,
+    summary:
+      'Returns who requests approval and which key a new phone needs, to a phone that has scanned the QR code and has no key.',
+    callers: ['anonymous'],
+    ownOriginOnly: true,
+    limits: ['invitation'],
+    params: session,
+    // A header, because queries appear in the logs of proxies.
+    headers: Type.Object({ 'x-bond-nonce': Type.Optional(Type.String({ maxLength: 64 })) }),
+    answers: { invitation: Invitation },
+    refusals: ['session_not_found', 'origin_not_allowed'],
+  }),
   deleteSession: define({
     ...routes.DELETE_SESSION,
     summary: 'Kills a session.',
@@ -175,10 +190,7 @@ export const ENDPOINTS = {
     callers: ['backend'],
     limits: ['backend'],
     params: session,
-    headers: Type.Object({
-      'x-bond-completion-secret': Type.Optional(Type.String({ maxLength: 128 })),
-      'x-bond-context-digest': Type.Optional(Type.String({ maxLength: 64 })),
-    }),
+    headers: CompletionHeaders,
     answers: { completed: FormCompleted },
     refusals: [
       'completion_secret_missing',

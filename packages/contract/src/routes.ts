@@ -42,6 +42,14 @@ export const GET_SESSION = {
   retry: 'repeat',
 } as const satisfies Route
 
+/** What a phone that has no key yet may know of a session before it makes one. */
+export const READ_INVITATION = {
+  method: 'GET',
+  path: '/api/v1/sessions/{session_id}/invitation',
+  status: 200,
+  retry: 'repeat',
+} as const satisfies Route
+
 export const DELETE_SESSION = {
   method: 'DELETE',
   path: '/api/v1/sessions/{session_id}',

@@ -32,6 +32,9 @@ export const PUBLIC_ENDED_REASONS = [
   'killed',
 ] as const
 
+/** What a backend can say about a completed request. This list is open: it may gain words. */
+export const COMPLETION_OUTCOMES = ['accepted', 'in_review'] as const
+
 /** What a widget can report about its container. Only `ok` means that every rule was checked. */
 export const CONTAINMENT_VERDICTS = ['ok', 'unverified', 'breached'] as const
 export type ContainmentVerdict = (typeof CONTAINMENT_VERDICTS)[number]

@@ -78,6 +78,7 @@ export class Sandbox implements AsyncDisposable {
       rootKeys: [{ id: 'k1', bytes: new Uint8Array(32) }],
       settings: {
         publicOrigin: origin,
+        rpId: new URL(origin).hostname,
         appScheme: 'pulse',
         qrContent: 'app_scheme',
         appLinks: NO_APP_LINKS,

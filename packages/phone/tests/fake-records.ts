@@ -89,9 +89,12 @@ export function newSession({
     verification: null,
     tenant_name: 'Example Bank',
     requesting_origin: 'https://bank.example',
+    workflow_title: null,
+    action_title: null,
     context: CONTEXT,
     created_at: new Date(nowMs).toISOString(),
     step_up: null,
+    outcome: null,
     seq: 1,
   }
 }

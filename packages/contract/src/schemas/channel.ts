@@ -2,6 +2,7 @@ import { type Static, Type } from './type.ts'
 import { FRAME_VERSION } from '../channel-protocol.ts'
 import { closed, id, Milliseconds, nullable, Timestamp } from './primitives.ts'
 import {
+  CompletionOutcome,
   PublicEndedReason,
   PublicSession,
   QrContent,
@@ -53,7 +54,10 @@ export const HintFrame = closed({ ...envelope, type: Type.Literal('hint'), data:
 export const StateFrame = closed({
   ...envelope,
   type: Type.Literal('state'),
-  data: closed({ ended_reason: nullable(PublicEndedReason) }),
+  data: closed({
+    ended_reason: nullable(PublicEndedReason),
+    outcome: nullable(CompletionOutcome),
+  }),
 })
 
 /**

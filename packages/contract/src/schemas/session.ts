@@ -2,6 +2,7 @@ import { type Static, Type } from './type.ts'
 import { PUBLISHABLE_KEY } from '../ids.ts'
 import { IP_ADDRESS } from '../ip-address.ts'
 import {
+  COMPLETION_OUTCOMES,
   CONTAINER_BREACHES,
   CONTAINMENT_VERDICTS,
   ENDED_REASONS,
@@ -12,6 +13,7 @@ import {
 import { SessionContext } from './context.ts'
 import { Bytes32, closed, id, Milliseconds, nullable, Timestamp, word } from './primitives.ts'
 import { PulseVerification } from './verification.ts'
+import { Titles } from './workflow.ts'
 
 export const SessionState = word(SESSION_STATES)
 export type SessionState = Static<typeof SessionState>
@@ -24,6 +26,13 @@ export type EndedReason = Static<typeof EndedReason>
 
 export const PublicEndedReason = word(PUBLIC_ENDED_REASONS)
 export type PublicEndedReason = Static<typeof PublicEndedReason>
+
+/**
+ * What the backend said at completion: it has acted, or an employee decides. Null if it said
+ * nothing, and until the session is completed.
+ */
+export const CompletionOutcome = word(COMPLETION_OUTCOMES)
+export type CompletionOutcome = Static<typeof CompletionOutcome>
 
 /** The proofs that a step-up requires of the phone. A phone stops at an unknown kind. */
 export const StepUp = closed({
@@ -77,6 +86,7 @@ const full = {
   step_up: nullable(StepUp),
   hint: nullable(SessionHint),
   ended_reason: nullable(EndedReason),
+  outcome: nullable(CompletionOutcome),
 }
 
 /** The full view, for the tenant's backend. */
@@ -101,6 +111,7 @@ export const PublicSession = closed({
   watch_token: Type.String(),
   hint: nullable(SessionHint),
   ended_reason: nullable(PublicEndedReason),
+  outcome: nullable(CompletionOutcome),
 })
 export type PublicSession = Static<typeof PublicSession>
 
@@ -116,12 +127,40 @@ export const PhoneSession = closed({
         'The origin of the first page that presented the watch token, as reported by the browser. Null until then.',
     }),
   ),
+  workflow_title: nullable(Titles),
+  action_title: nullable(Titles),
   context: nullable(SessionContext),
   created_at: Timestamp,
   step_up: nullable(StepUp),
+  outcome: nullable(CompletionOutcome),
   watch_token: Type.Optional(Type.String({ description: 'Present once this device has claimed.' })),
 })
 export type PhoneSession = Static<typeof PhoneSession>
+
+/**
+ * What a phone without a key may know of a session: enough to decide whether to make a key, and
+ * which one. It has no context, and no other value that the phone signs.
+ */
+export const Invitation = closed({
+  state: SessionState,
+  tenant_name: Type.String(),
+  tenant_logo_url: nullable(
+    Type.String({ description: 'The path of the tenant’s logo, relative to the origin.' }),
+  ),
+  requesting_origin: nullable(
+    Type.String({
+      description: 'As in the phone view: reported by the browser, and null until a page reads it.',
+    }),
+  ),
+  registration: closed({
+    rp_id: Type.String({ description: 'The relying party id of a new WebAuthn key.' }),
+    attestation: word(['required', 'none'], {
+      description:
+        '`required`: the workflow rejects a new WebAuthn key without an attestation. Request it when the key is created.',
+    }),
+  }),
+})
+export type Invitation = Static<typeof Invitation>
 
 export const CreateSessionRequest = closed({
   workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
@@ -162,6 +201,18 @@ export const ContainmentReport = closed({
   }),
 })
 export type ContainmentReport = Static<typeof ContainmentReport>
+
+/** The headers of a completion. */
+export const CompletionHeaders = Type.Object({
+  'x-bond-completion-secret': Type.Optional(Type.String({ maxLength: 128 })),
+  'x-bond-context-digest': Type.Optional(Type.String({ maxLength: 64 })),
+  'x-bond-outcome': Type.Optional(
+    word(COMPLETION_OUTCOMES, {
+      description:
+        'What the backend did with the request: `accepted`, or `in_review` if an employee decides. The page and the phone show it to the user.',
+    }),
+  ),
+})
 
 export const FormCompleted = closed({ ok: Type.Boolean(), session_id: id('sess') })
 export type FormCompleted = Static<typeof FormCompleted>

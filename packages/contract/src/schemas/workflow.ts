@@ -1,4 +1,5 @@
 import { type Static, Type } from './type.ts'
+import { DISPLAY_TEXT } from '../display-text.ts'
 import { DeviceFormat } from './device.ts'
 import { closed, word } from './primitives.ts'
 
@@ -16,6 +17,29 @@ export type Requirement = Static<typeof Requirement>
 /** The kinds of proof that a step-up can require: a requirement, or the passport's chip. */
 export type StepUpKind = Requirement | 'passport_chip'
 
+/** Code points. A phone shows a title in one line. */
+export const MAX_TITLE_LENGTH = 64
+/** More languages than the service's own pages have. */
+const MAX_TITLE_LANGUAGES = 64
+
+/**
+ * A title by language (BCP 47), such as `{"en": "Loan application", "de": "Kreditantrag"}`. It is
+ * configuration that phones show: they do not sign it.
+ */
+export const Titles = Type.Unsafe<{ readonly [language: string]: string }>({
+  type: 'object',
+  minProperties: 1,
+  maxProperties: MAX_TITLE_LANGUAGES,
+  propertyNames: { pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$' },
+  additionalProperties: {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_TITLE_LENGTH,
+    format: DISPLAY_TEXT,
+  },
+})
+export type Titles = Static<typeof Titles>
+
 /** A workflow as an operator defines it: its actions, and the proofs that a bond needs. */
 export const Workflow = closed({
   name: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
@@ -23,6 +47,15 @@ export const Workflow = closed({
     minItems: 1,
     maxItems: 64,
   }),
+  title: Type.Optional(Titles),
+  /** By action. */
+  action_titles: Type.Optional(
+    Type.Unsafe<{ readonly [action: string]: Titles }>({
+      type: 'object',
+      maxProperties: 64,
+      additionalProperties: Titles,
+    }),
+  ),
   passport: Type.Optional(word(['none', 'optional', 'required'])),
   require: Type.Optional(Type.Array(Requirement, { maxItems: 8 })),
   subject: Type.Optional(word(['optional', 'required'])),

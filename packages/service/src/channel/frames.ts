@@ -74,7 +74,8 @@ export function eventFrame(
   }
   if (isHint(event.kind)) return { ...common, type: 'hint', data: {} }
   const ended_reason = event.state === 'killed' ? publicReason(session.endedReason) : null
-  return { ...common, type: 'state', data: { ended_reason } }
+  const outcome = event.state === 'completed' ? session.outcome : null
+  return { ...common, type: 'state', data: { ended_reason, outcome } }
 }
 
 function isHint(kind: string): boolean {

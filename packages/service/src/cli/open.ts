@@ -62,6 +62,7 @@ export async function openService(
     rootKeys: rootKeysOf(config),
     settings: {
       publicOrigin: config.publicOrigin,
+      rpId: new URL(config.publicOrigin).hostname,
       appScheme: config.appScheme,
       qrContent: config.qrContent,
       appLinks: config.appLinks,

@@ -52,7 +52,18 @@ export function acceptedIndex(
   nonce: string,
   at: { now: Instant; nonces: Nonces },
 ): number | undefined {
-  if (stateAt(session, at.now) !== 'pending') return undefined
+  return stateAt(session, at.now) === 'pending' ? lastAcceptedIndex(session, nonce, at) : undefined
+}
+
+/**
+ * The index of the nonce, if any phone may use it now or could when the session left `pending`: a
+ * phone that comes too late may know that the session has ended.
+ */
+export function lastAcceptedIndex(
+  session: Session,
+  nonce: string,
+  at: { now: Instant; nonces: Nonces },
+): number | undefined {
   const { index } = shownChallenge(session, at.now)
   const candidates = index > 0 ? [index, index - 1] : [index]
   return candidates.find((i) => at.nonces.sameText(at.nonces.nonceAt(i), nonce))

@@ -13,6 +13,7 @@ export interface MoveChanges {
   readonly stepUp?: Session['stepUp']
   readonly bondedAt?: Instant
   readonly completedAt?: Instant
+  readonly outcome?: Session['outcome']
   /** The nonce of the phone's assertion, if the phone had not claimed the session. */
   readonly nonce?: string
 }
@@ -54,6 +55,7 @@ export function moved(
     stepUp: set.stepUp ?? null,
     bondedAt: set.bondedAt ?? session.bondedAt,
     completedAt: set.completedAt ?? session.completedAt,
+    outcome: set.outcome ?? session.outcome,
     claimedNonce: session.claimedNonce ?? set.nonce ?? null,
   }
 }

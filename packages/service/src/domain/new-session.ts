@@ -39,6 +39,7 @@ export function newSession(start: SessionStart): Session {
     completedAt: null,
     endedAt: null,
     endedReason: null,
+    outcome: null,
     context: start.context,
     wantedSubjectRef: start.wantedSubjectRef,
     subjectRef: null,

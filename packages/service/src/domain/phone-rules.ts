@@ -105,6 +105,14 @@ export function attestsPhone(
   )
 }
 
+/** Whether the session rejects a new `webauthn` key that has no attestation. */
+export function needsAttestedKey(session: Pick<Session, 'policy' | 'wantedSubjectRef'>): boolean {
+  return !acceptsKey(session, {
+    format: 'webauthn',
+    webauthn: { attested: false, backupEligible: true },
+  })
+}
+
 /** Protocol 6: checks whether the policy accepts this kind of key. */
 export function acceptsKey(
   session: Pick<Session, 'policy' | 'wantedSubjectRef'>,

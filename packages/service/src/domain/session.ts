@@ -1,4 +1,5 @@
 import type {
+  CompletionOutcome,
   DeviceId,
   EndedReason,
   PulseVerification,
@@ -46,6 +47,8 @@ export interface Session {
   readonly completedAt: Instant | null
   readonly endedAt: Instant | null
   readonly endedReason: EndedReason | null
+  /** What the backend said when it completed the session, if anything. */
+  readonly outcome: CompletionOutcome | null
   readonly context: SessionContext | null
   /** The subject that the backend named at creation. */
   readonly wantedSubjectRef: string | null

@@ -77,6 +77,7 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
       ? bucketOf(limit, `${caller.device.id} ${endpointOf(request)}`)
       : undefined,
   public: (call, limit) => takesOfCaller(call, limit, `${endpointOf(call.request)} `),
+  invitation: takesOfCaller,
   challenge: takesOfCaller,
   register: takesOfCaller,
   // A backend reads only sessions of its own tenant, so it cannot search for those of others.

@@ -2,6 +2,7 @@ import type {
   CreatedSession,
   EndedReason,
   FullSession,
+  Invitation,
   PhoneSession,
   PublicSession,
 } from '@bonded/contract'
@@ -13,6 +14,7 @@ import {
   stepNonce,
 } from '../domain/challenge.ts'
 import { iso } from '../domain/iso.ts'
+import { needsAttestedKey } from '../domain/phone-rules.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { type Device, type Instant, type Session } from '../domain/session.ts'
 import type { PhoneReading } from '../operations/read-session.ts'
@@ -35,6 +37,7 @@ export function presentFull(service: Service, session: Session): FullSession {
     step_up: state === 'step_up_required' ? session.stepUp : null,
     hint: state === 'expired' ? null : session.hint,
     ended_reason: state === 'killed' ? session.endedReason : null,
+    outcome: session.outcome,
   }
 }
 
@@ -56,11 +59,29 @@ export function presentPublic(
     qr_svg_url: qrSvgUrl(session, shared.nonce),
     qr_content: service.settings.qrContent,
     tenant_name: tenant.name,
-    tenant_logo_url: tenant.logo === undefined ? null : logoPath(tenant.logo),
+    tenant_logo_url: logoUrl(tenant),
     verification: null,
     watch_token: watchToken(service, session),
     hint: shared.state === 'expired' ? null : session.hint,
     ended_reason: shared.state === 'killed' ? publicReason(session.endedReason) : null,
+    outcome: session.outcome,
+  }
+}
+
+/** Presents what a phone without a key may know of a session. */
+export function presentInvitation(
+  { settings }: Service,
+  { session, tenant }: { session: Session; tenant: Tenant },
+): Invitation {
+  return {
+    state: session.state,
+    tenant_name: tenant.name,
+    tenant_logo_url: logoUrl(tenant),
+    requesting_origin: session.requestingOrigin,
+    registration: {
+      rp_id: settings.rpId,
+      attestation: needsAttestedKey(session) ? 'required' : 'none',
+    },
   }
 }
 
@@ -81,11 +102,33 @@ export function presentPhone(
     verification: proved ? session.verification : null,
     tenant_name: tenant.name,
     requesting_origin: session.requestingOrigin,
+    ...titlesOf(tenant, session),
     context: session.context,
     created_at: iso(session.createdAt),
     step_up: state === 'step_up_required' && pinned ? session.stepUp : null,
+    outcome: session.outcome,
     ...(pinned ? { watch_token: watchToken(service, session) } : {}),
   }
+}
+
+/**
+ * The titles of a session's workflow and action, as the tenant has them now. Null where it has none
+ * or no longer has the workflow.
+ */
+function titlesOf(
+  tenant: Tenant,
+  { workflow, action }: Session,
+): Pick<PhoneSession, 'workflow_title' | 'action_title'> {
+  const { title, action_titles: titles = {} } =
+    tenant.workflows.find(({ name }) => name === workflow) ?? {}
+  return {
+    workflow_title: title ?? null,
+    action_title: Object.hasOwn(titles, action) ? (titles[action] ?? null) : null,
+  }
+}
+
+function logoUrl({ logo }: Tenant): string | null {
+  return logo === undefined ? null : logoPath(logo)
 }
 
 /** Maps an ended reason for browsers: the user's decision, but never which proof failed. */

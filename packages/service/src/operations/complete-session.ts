@@ -1,4 +1,4 @@
-import type { SessionId } from '@bonded/contract'
+import type { CompletionOutcome, SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
@@ -11,12 +11,14 @@ export interface CompleteInput {
   readonly id: SessionId | undefined
   readonly completionSecret: string | undefined
   readonly contextDigest: string | undefined
+  /** What the user sees; undefined if the backend says nothing. */
+  readonly outcome?: CompletionOutcome | undefined
 }
 
 /**
  * Closes the bond once the action has durably succeeded. The checks run in this order: existence
  * and expiry, secret, context, state. Completing a completed session again succeeds, so a retry
- * after a lost answer is safe.
+ * after a lost answer is safe. A repetition does not change the outcome.
  */
 export async function completeSession(
   service: Service,
@@ -54,7 +56,7 @@ export async function completeSession(
       const now = service.clock.now()
       const completed = yield* tables.sessions.move(session, MOVES.complete, {
         now,
-        set: { completedAt: now },
+        set: { completedAt: now, outcome: input.outcome ?? null },
       })
       if (completed !== undefined) return accept(completed)
     }

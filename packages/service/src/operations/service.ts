@@ -51,6 +51,8 @@ export interface Shutdown {
 export interface Settings {
   /** `api_base_url` of every session made here, and the `origin` that phones sign. */
   readonly publicOrigin: string
+  /** The relying party id of new `webauthn` keys. */
+  readonly rpId: string
   readonly appScheme: string
   readonly qrContent: QrContent
   /** The operator's apps that handoff links open. */

@@ -71,7 +71,7 @@ test('sends a user’s decline reason to a browser', async () => {
   await channel.next()
   await h.decline(phone, session, 'user_unexpected')
   const frame = await channel.next()
-  assert.deepEqual(frame.data, { ended_reason: 'user_unexpected' })
+  assert.deepEqual(frame.data, { ended_reason: 'user_unexpected', outcome: null })
 })
 
 test('sends that a session was killed, but not by whom', async () => {
@@ -79,7 +79,7 @@ test('sends that a session was killed, but not by whom', async () => {
   const channel = watch(session)
   await channel.next()
   await h.kill(session)
-  assert.deepEqual((await channel.next()).data, { ended_reason: 'killed' })
+  assert.deepEqual((await channel.next()).data, { ended_reason: 'killed', outcome: null })
 })
 
 test('sends missed events and the current challenge to a client that reconnects with after.<seq>', async () => {

@@ -45,6 +45,7 @@ import {
   evidenceRequest,
   newKey,
   removalRequest,
+  type SeenSession,
   type TestPhone,
 } from './phone.ts'
 import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
@@ -126,6 +127,7 @@ export async function harness(options: HarnessOptions = {}) {
       rootKeys: options.rootKeys ?? [ROOT_KEY],
       settings: {
         publicOrigin,
+        rpId: new URL(publicOrigin).hostname,
         appScheme: 'pulse',
         qrContent: options.qrContent ?? 'app_scheme',
         appLinks: options.appLinks ?? NO_APP_LINKS,
@@ -258,7 +260,7 @@ export async function harness(options: HarnessOptions = {}) {
 
   const evidence = (
     phone: TestPhone,
-    seen: PhoneSession,
+    seen: SeenSession,
     signals: EvidenceSignals = carriedSignals(clock.now()),
   ) =>
     api('POST', '/evidence', {
@@ -268,7 +270,7 @@ export async function harness(options: HarnessOptions = {}) {
 
   const attest = async (
     phone: TestPhone,
-    seen: PhoneSession,
+    seen: SeenSession,
     given: {
       signals?: EvidenceSignals
       tampering?: Parameters<typeof attestation>[4]

@@ -31,6 +31,9 @@ export interface TestPhone {
   readonly attested?: AttestedKey
 }
 
+/** The members of a view that a test phone reads. It shows titles and does not sign them. */
+export type SeenSession = Omit<PhoneSession, 'workflow_title' | 'action_title'>
+
 /** What a test changes in an assertion. */
 export interface Tampering {
   readonly counter?: number
@@ -116,7 +119,7 @@ export function carriedSignals(now: number, seconds = 60): EvidenceSignals {
 /** The body of POST /evidence. */
 export function evidenceRequest(
   phone: TestPhone,
-  view: PhoneSession,
+  view: SeenSession,
   signals: EvidenceSignals,
   issuedAt: string,
 ) {
@@ -198,7 +201,7 @@ export function removalRequest(
 /** The payload that a bond of this view signs. */
 export function payloadOf(
   phone: TestPhone,
-  view: PhoneSession,
+  view: SeenSession,
   evidence: VerifiedEvidence,
   issuedAt: string,
 ): string {
@@ -220,7 +223,7 @@ export function payloadOf(
 /** The body of POST /attestations. */
 export function attestation(
   phone: TestPhone,
-  view: PhoneSession,
+  view: SeenSession,
   evidence: VerifiedEvidence,
   issuedAt: string,
   tampering: Tampering = {},

@@ -114,9 +114,9 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   const endpoint: Endpoint = ENDPOINTS[name]
   const open = endpoint.callers.every((caller) => caller === 'anonymous')
   const ownOrNone = origin === 'none' || origin === 'service'
-  // Anonymous endpoints ignore credentials. Only registrations check the Origin.
+  // Anonymous endpoints ignore credentials. Those of the phone page check the Origin.
   if (open)
-    return ownOrNone || name !== 'challengeDevice' ? ok(endpoint) : [403, 'origin_not_allowed']
+    return ownOrNone || endpoint.ownOriginOnly !== true ? ok(endpoint) : [403, 'origin_not_allowed']
   if (credential === 'none') {
     if (!endpoint.callers.includes('anonymous')) return [401, 'credential_missing']
     return ownOrNone ? ok(endpoint) : [403, 'origin_not_allowed']
@@ -179,6 +179,7 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
         if (from !== undefined) headers.origin = from
         if (['getSession', 'cancelSession', 'reportContainment'].includes(name))
           headers['x-bond-watch'] = session.watch_token
+        if (name === 'readInvitation') headers['x-bond-nonce'] = session.nonce
         if (name === 'completeSession')
           headers['x-bond-completion-secret'] = session.completion_secret ?? ''
         const reply = await h.call(endpoint.method, path + query, {
@@ -239,6 +240,7 @@ test('returns exactly the members of protocol 3 in each of the three views', asy
       'step_up',
       'hint',
       'ended_reason',
+      'outcome',
     ].sort(),
   )
   assert.deepEqual(members(session), [...members(full), 'completion_secret'].sort())
@@ -257,15 +259,19 @@ test('returns exactly the members of protocol 3 in each of the three views', asy
       'watch_token',
       'hint',
       'ended_reason',
+      'outcome',
     ].sort(),
   )
   const unclaimed = [
     ...shared,
     'tenant_name',
     'requesting_origin',
+    'workflow_title',
+    'action_title',
     'context',
     'created_at',
     'step_up',
+    'outcome',
   ]
   assert.deepEqual(members(await h.view(phone, session)), unclaimed.sort())
   await h.claim(phone, session)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { PhoneSession, TimelineEntry, VerifiedEvidence } from '@bonded/contract'
+import type { TimelineEntry, VerifiedEvidence } from '@bonded/contract'
 import fc from 'fast-check'
 import { asTestRoots, ATTESTED_KEYS } from '../harness/attested-phones.ts'
 import { harness, ROOT_KEY, type TenantKeys } from '../harness/harness.ts'
-import { attestation, type TestPhone } from '../harness/phone.ts'
+import { attestation, type SeenSession, type TestPhone } from '../harness/phone.ts'
 
 /** Two evidence keys live, as while a root key is rotated. */
 const NEXT_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
@@ -183,7 +183,7 @@ async function mint(minted: Place) {
     assert.ok(owner && created)
     return { owner, created }
   }
-  const viewAt = async (here: Place): Promise<PhoneSession> => {
+  const viewAt = async (here: Place): Promise<SeenSession> => {
     const { owner, created } = at(here)
     const nonce: string =
       here.nonce === 0 ? created.nonce : (await h.get(created, owner)).body.nonce

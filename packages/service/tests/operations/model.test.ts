@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { CreatedSession, PhoneSession, SessionState } from '@bonded/contract'
+import type { CreatedSession, SessionState } from '@bonded/contract'
 import fc from 'fast-check'
 import { harness, type Reply } from '../harness/harness.ts'
-import { attestation, carriedSignals, type TestPhone } from '../harness/phone.ts'
+import { attestation, carriedSignals, type SeenSession, type TestPhone } from '../harness/phone.ts'
 
 /** Random histories a run. The states table must hold in every one of them. */
 const HISTORIES = 2_000
@@ -61,7 +61,7 @@ function isRefused(reply: Reply, reason: string): void {
 }
 
 /** The phone's view, where it has one; else what it would have kept. */
-async function seen(phone: TestPhone, { session }: Real): Promise<PhoneSession> {
+async function seen(phone: TestPhone, { session }: Real): Promise<SeenSession> {
   const view = await h.view(phone, session)
   return 'id' in view
     ? view

@@ -42,6 +42,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
     rootKeys: [{ id: 'k1', bytes: new Uint8Array(32) }],
     settings: {
       publicOrigin: origin,
+      rpId: new URL(origin).hostname,
       appScheme: 'pulse',
       qrContent: 'app_scheme',
       appLinks: NO_APP_LINKS,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { CreatedSession, PhoneSession, VerifiedEvidence } from '@bonded/contract'
+import type { CreatedSession, VerifiedEvidence } from '@bonded/contract'
 import { harness, type Reply, SHOP_ORIGIN, type State } from '../harness/harness.ts'
-import { attestation, carriedSignals, type TestPhone } from '../harness/phone.ts'
+import { attestation, carriedSignals, type SeenSession, type TestPhone } from '../harness/phone.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
@@ -280,7 +280,7 @@ test('does not count a stale counter as a forgery: six retries end nothing', asy
 
 function forgery(
   phone: TestPhone,
-  view: PhoneSession,
+  view: SeenSession,
   evidence: VerifiedEvidence,
   counter?: number,
 ) {

@@ -235,6 +235,12 @@ export const MIGRATIONS: readonly {
       clustered: '',
     }),
   },
+  {
+    number: 18,
+    name: 'what a backend said at completion',
+    statements: ['alter table session add column outcome text'],
+    expands: true,
+  },
 ]
 
 /**

@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { type CompletionOutcome, ENDPOINTS, parseId } from '@bonded/contract'
 import { accept } from '../../domain/refusal.ts'
 import { completeSession } from '../../operations/complete-session.ts'
 import { serve } from '../serve.ts'
@@ -10,6 +10,8 @@ export const completeSessionRoute = serve(
       id: parseId('sess', params.session_id ?? ''),
       completionSecret: headers['x-bond-completion-secret'],
       contextDigest: headers['x-bond-context-digest'],
+      // The endpoint's schema admits only the words of the list.
+      outcome: headers['x-bond-outcome'] as CompletionOutcome | undefined,
     })
     return completed.ok
       ? accept(['completed', { ok: true, session_id: completed.value.id }])

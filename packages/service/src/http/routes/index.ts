@@ -17,6 +17,7 @@ import {
 } from './devices.ts'
 import { fetchEvidenceRoute } from './fetch-evidence.ts'
 import { getSessionRoute } from './get-session.ts'
+import { readInvitationRoute } from './read-invitation.ts'
 import { readTimelineRoute } from './read-timeline.ts'
 import { reportContainmentRoute } from './report-containment.ts'
 import { aliveRoute, readOpenApiRoute, readyRoute, versionRoute } from './service.ts'
@@ -25,6 +26,7 @@ import { aliveRoute, readOpenApiRoute, readyRoute, versionRoute } from './servic
 export const ROUTES: readonly Route[] = [
   createSessionRoute,
   getSessionRoute,
+  readInvitationRoute,
   deleteSessionRoute,
   cancelSessionRoute,
   completeSessionRoute,

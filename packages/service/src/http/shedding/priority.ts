@@ -29,6 +29,7 @@ const RULES: Readonly<Record<EndpointName, Rule>> = {
   // A phone reads the session before the user decides. A backend reads it before it acts.
   getSession: { backend: 'gate', phone: 'attestation', browser: 'status', none: 'status' },
   createSession: 'create',
+  readInvitation: 'create',
   challengeDevice: 'create',
   registerDevice: 'create',
   readTimeline: 'status',

@@ -1,6 +1,7 @@
 import {
   isDisplayText,
   makeId,
+  MAX_TITLE_LENGTH,
   type SessionId,
   type TenantId,
   type Timeline,
@@ -91,6 +92,24 @@ export function checkTenant({ environment, origins, workflows, demo }: NewTenant
     throw new OperatorError(`the tenant would have two workflows named ${twice}`, {
       code: 'invalid',
     })
+  for (const workflow of workflows) checkTitles(workflow)
+}
+
+/** Rejects a title that a phone could not show as it is, or that belongs to no action. */
+function checkTitles({ name, actions, title = {}, action_titles: titles = {} }: Workflow): void {
+  const other = Object.keys(titles).find((action) => !actions.includes(action))
+  if (other !== undefined)
+    throw new OperatorError(
+      `workflow ${name} has titles for ${JSON.stringify(other)}, which is none of its actions`,
+      { code: 'invalid' },
+    )
+  for (const [language, text] of [title, ...Object.values(titles)].flatMap(Object.entries)) {
+    if (isDisplayText(text) && Array.from(text).length <= MAX_TITLE_LENGTH) continue
+    throw new OperatorError(
+      `workflow ${name}: the title in ${language} must have 1 to ${MAX_TITLE_LENGTH} visible characters, and none that hides or reorders text`,
+      { code: 'invalid' },
+    )
+  }
 }
 
 /** Replaces the rate limits of a tenant. Limits that are not named have the service defaults. */

@@ -32,6 +32,7 @@ async function startNode(): Promise<RunningService> {
     rootKeys: [ROOT_KEY],
     settings: {
       publicOrigin: PUBLIC_ORIGIN,
+      rpId: new URL(PUBLIC_ORIGIN).hostname,
       appScheme: 'pulse',
       qrContent: 'app_scheme',
       appLinks: NO_APP_LINKS,
