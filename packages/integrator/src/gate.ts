@@ -3,7 +3,7 @@ import { type GateClock, type RandomBytes, systemClock, systemRandom } from './c
 import { GateError } from './errors.ts'
 import type { PendingStore } from './pending/pending-store.ts'
 import type { FetchLike } from './service/call.ts'
-import { completeBond } from './verbs/complete.ts'
+import { type Completion, completeBond } from './verbs/complete.ts'
 import { type CreateBond, createBond, type PublicCreatedSession } from './verbs/create.ts'
 import { issuedVerdicts } from './verbs/issued-verdicts.ts'
 import type { GateDependencies, GatePolicy } from './verbs/dependencies.ts'
@@ -40,7 +40,7 @@ export interface Gate<Tx> {
    */
   use<T>(verdict: AcceptVerdict | ReviewVerdict, action: (tx: Tx) => Promise<T>): Promise<Used<T>>
   /** After the commit. Safe to repeat. */
-  complete(session_id: string): Promise<void>
+  complete(session_id: string, completion?: Completion): Promise<void>
   /** Verify, use, complete: the usual choice of an endpoint. */
   protect<T>(submit: ProtectedSubmit<Tx, T>): Promise<ProtectOutcome<T>>
 }
@@ -74,7 +74,7 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
     create: (bond) => createBond(gate, bond),
     verify: (submit) => verifySubmit(gate, submit),
     use: (verdict, action) => useBond(gate, verdict, action),
-    complete: (session_id) => completeBond(gate, session_id),
+    complete: (session_id, completion) => completeBond(gate, session_id, completion),
     protect: (submit) => protectSubmit(gate, submit),
   }
 }

@@ -12,6 +12,7 @@ export {
 } from './pending/pending-store.ts'
 export { type AnswerLike, Secret } from '@bonded/contract'
 export type { FetchLike } from './service/call.ts'
+export type { Completion } from './verbs/complete.ts'
 export { type CreateBond, type PublicCreatedSession, publicSession } from './verbs/create.ts'
 export type { GatePolicy } from './verbs/dependencies.ts'
 export type { ProtectedSubmit, ProtectOutcome } from './verbs/protect.ts'

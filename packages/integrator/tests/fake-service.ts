@@ -113,6 +113,7 @@ export function fakeService(now: () => number) {
       step_up: null,
       hint: 'waiting_for_scan',
       ended_reason: null,
+      outcome: null,
     }
   }
 
@@ -128,7 +129,8 @@ export function fakeService(now: () => number) {
     if (session.state !== 'bonded' && session.state !== 'completed')
       return refuse(400, 'invalid_request', 'session_not_bonded')
     if (session.state === 'bonded') completions++
-    sessions.set(id, { ...session, state: 'completed' })
+    const outcome = (headers['x-bond-outcome'] ?? null) as FullSession['outcome']
+    if (session.state === 'bonded') sessions.set(id, { ...session, state: 'completed', outcome })
     return answer(200, { ok: true, session_id: id })
   }
 

@@ -57,6 +57,37 @@ test('runs no action for a doubtful submit without a review callback', async () 
   assert.deepEqual(taken, { outcome: 'completed', decision: 'review', result: ['low_confidence'] })
 })
 
+test('shows the outcome of a protected submit only where the tenant asks for it', async () => {
+  const h = harness()
+  const outcomeOf = async (given: { confidence?: number; showOutcome?: true }) => {
+    const submit = await h.bonded()
+    if (given.confidence !== undefined)
+      h.service.bond(submit.session_id, { human_presence_confidence: given.confidence })
+    await h.gate.protect({
+      ...submit,
+      ...(given.showOutcome && { showOutcome: given.showOutcome }),
+      accept: async () => 'accepted',
+      review: async () => 'stored',
+    })
+    return h.service.sessions.get(submit.session_id)?.outcome
+  }
+  assert.equal(await outcomeOf({}), null)
+  assert.equal(await outcomeOf({ confidence: 0.2 }), null)
+  assert.equal(await outcomeOf({ showOutcome: true }), 'accepted')
+  assert.equal(await outcomeOf({ showOutcome: true, confidence: 0.2 }), 'in_review')
+})
+
+test('completes with the outcome that the tenant names', async () => {
+  const h = harness()
+  const submit = await h.bonded()
+  const verdict = await h.gate.verify(submit)
+  assert.notEqual(verdict.decision, 'reject')
+  if (verdict.decision !== 'reject') await h.gate.use(verdict, async () => {})
+  await h.gate.complete(submit.session_id, { outcome: 'in_review' })
+  await h.gate.complete(submit.session_id, { outcome: 'accepted' })
+  assert.equal(h.service.sessions.get(submit.session_id)?.outcome, 'in_review')
+})
+
 test('leaves the bond unused when the action throws, so that the user can submit again', async () => {
   const h = harness()
   const submit = await h.bonded()

@@ -1,6 +1,7 @@
 import {
   COMPLETE_SESSION,
   COMPLETION_SECRET,
+  type CompletionOutcome,
   CREATE_SESSION,
   type CreatedSession,
   type CreateSessionRequest,
@@ -55,6 +56,7 @@ export async function completeSession(
     readonly session_id: SessionId
     readonly completion_secret: Secret
     readonly context_digest: string | null
+    readonly outcome: CompletionOutcome | undefined
   },
 ): Promise<void> {
   const answer = await call(service, {
@@ -63,6 +65,7 @@ export async function completeSession(
     headers: {
       'x-bond-completion-secret': bond.completion_secret.reveal(),
       ...(bond.context_digest !== null && { 'x-bond-context-digest': bond.context_digest }),
+      ...(bond.outcome !== undefined && { 'x-bond-outcome': bond.outcome }),
     },
   })
   if (answer['ok'] !== true)

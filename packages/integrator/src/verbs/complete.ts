@@ -1,12 +1,23 @@
-import { parseId } from '@bonded/contract'
+import { type CompletionOutcome, parseId } from '@bonded/contract'
 import { GateError } from '../errors.ts'
 import { completeSession } from '../service/sessions.ts'
 import type { GateDependencies } from './dependencies.ts'
+
+/** The options of a completion. */
+export interface Completion {
+  /**
+   * What the phone and the page show the user: the request is `accepted`, or `in_review`. If
+   * omitted, they show that the request is complete. The first completion counts: a repetition does
+   * not change it.
+   */
+  readonly outcome?: CompletionOutcome | undefined
+}
 
 /** Completes the session once the action is durable. Safe to repeat until it succeeds. */
 export async function completeBond<Tx>(
   gate: GateDependencies<Tx>,
   session_id: string,
+  { outcome }: Completion = {},
 ): Promise<void> {
   const id = parseId('sess', session_id)
   const row = id && (await gate.store.find(id))
@@ -22,5 +33,6 @@ export async function completeBond<Tx>(
     session_id: id,
     completion_secret: row.completion_secret,
     context_digest: row.context_digest,
+    outcome,
   })
 }

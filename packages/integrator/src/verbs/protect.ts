@@ -19,6 +19,11 @@ export interface ProtectedSubmit<Tx, T> extends Submit {
    * its bond stays unused.
    */
   readonly review?: (tx: Tx, verdict: ReviewVerdict) => Promise<T>
+  /**
+   * The phone and the page show the user the decision: `accepted`, or `in_review` after a `review`
+   * action. If omitted, both show that the request is complete.
+   */
+  readonly showOutcome?: true
 }
 
 /** The outcome of a protected submit. */
@@ -68,7 +73,8 @@ export async function protectSubmit<Tx, T>(
   }
   const done = { decision: verdict.decision, result: used.result }
   try {
-    await completeBond(gate, verdict.session_id)
+    const outcome = verdict.decision === 'review' ? 'in_review' : 'accepted'
+    await completeBond(gate, verdict.session_id, submit.showOutcome ? { outcome } : {})
     return { outcome: 'completed', ...done }
   } catch (cause) {
     // The action is durable, so an error from here on must not be reported as its failure.
