@@ -16,8 +16,8 @@ export interface ChangeNotification {
 /** The callers of a session that its change reveals. */
 export interface Callers {
   readonly tenantId: TenantId
-  /** The public id of the token of the phone that holds the session, if any. */
-  readonly tokenId: string | null
+  /** SHA-256 of the token of the phone that holds the session, if any. */
+  readonly tokenHash: Uint8Array | null
 }
 
 /** Events without a gap, in order of `seq`, and the session after the last of them. */

@@ -34,6 +34,12 @@ const UNITS: Readonly<Record<Priority, number>> = {
   status: 1,
 }
 
+/**
+ * Above this much recent work, a phone or the page of a session counts as flooding: three bonds
+ * within seconds, or as many reads as a page makes in a minute.
+ */
+const ALLOWED_UNITS = 45
+
 /** The time of a turn in which no request can start. */
 const SATURATED_TURN_MS = 1
 
@@ -75,8 +81,8 @@ interface Entry extends WaitingRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly endpoint: Classified['endpoint']
-  /** Who is charged for the work; undefined for unknown callers. */
-  readonly account: string | undefined
+  /** Counts admitted work; undefined for unknown callers. */
+  readonly charge: ((units: number) => void) | undefined
 }
 
 /**
@@ -91,7 +97,7 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
   const listeners = server.listeners('request') as Listener[]
   server.removeAllListeners('request')
   const waiting = new WaitingRequests<Entry>()
-  const shares = new FairShare()
+  const shares: Shares = { tenants: new FairShare(), callers: new FairShare() }
   let startedThisTurn = 0
   /** Requests of known callers since the last one of an unknown caller. */
   let startedKnown = 0
@@ -101,12 +107,6 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
   let measure: NodeJS.Immediate | undefined
   const pace = new TurnPace({ least: REQUESTS_PER_TURN, most: KNOWN_REQUESTS_PER_TURN })
 
-  const standingOf = (account: string | undefined, tenant: string | undefined): Standing => {
-    if (account === undefined) return 'unknown'
-    // Otherwise the status reads of a flooding tenant would rank above its completions.
-    const isAbove = shares.isAbove(account) || (tenant !== undefined && shares.isAbove(tenant))
-    return isAbove ? 'above' : 'within'
-  }
   const start: Listener = (request, response) => {
     startedThisTurn += 1
     for (const listener of listeners) listener.call(server, request, response)
@@ -148,12 +148,13 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
       return pace.pause()
     }
     pace.begin(nowMs)
-    shares.decay(nowMs)
+    shares.tenants.decay(nowMs)
+    shares.callers.decay(nowMs)
     const taken = take(nowMs)
     // Before the work of this turn, which would delay the rejections.
     for (const entry of waiting.expired(nowMs, pace.turnMs)) reject(entry, nowMs)
     for (const entry of taken) {
-      if (entry.account !== undefined) shares.charge(entry.account, UNITS[entry.priority])
+      entry.charge?.(UNITS[entry.priority])
       start(entry.request, entry.response)
     }
     schedule()
@@ -184,15 +185,12 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
     const classified = classify(request)
     const { priority, endpoint } = classified
     if (priority === 'exempt') return start(request, response)
-    const { tenant, ...claim } = claimOf(classified, request, options)
-    const standing = standingOf(claim.account, tenant)
     const entry = {
-      ...claim,
+      ...rankOf(classified, request, { ...options, shares }),
       request,
       response,
       priority,
       endpoint,
-      standing,
       arrivedMs: nowMs,
     }
     const dropped = waiting.add(entry)
@@ -213,29 +211,42 @@ export function queueRequests(server: Server, options: AdmissionOptions): Admiss
   }
 }
 
-/**
- * Whom a request counts for, as far as it is known without a read from the store: its tenant, if a
- * secret credential shows it; the tenant's pages and phones, if only a session or a publishable key
- * does, which are public; otherwise no account.
- */
-function claimOf(
-  { presented, id }: Classified,
-  request: IncomingMessage,
-  { known, networkOf }: AdmissionOptions,
-): Claim {
-  const tenant = known.ofCredential(request.headers.authorization)
-  if (presented === 'backend' && tenant !== undefined)
-    return { account: tenant, tenant, flow: tenant }
-  const flow = networkOf(request)
-  if (presented === 'phone' && tenant !== undefined) return { account: tenant, tenant, flow }
-  const named = tenant ?? (id === '' ? undefined : known.ofSession(id))
-  return { account: named === undefined ? undefined : `${named} public`, tenant: named, flow }
+/** The recent work of tenants' backends, and of single phones and pages. */
+interface Shares {
+  readonly tenants: FairShare
+  readonly callers: FairShare
 }
 
-interface Claim {
-  /** Who is charged for the work. */
-  readonly account: string | undefined
-  /** The tenant that the request belongs to. */
-  readonly tenant: string | undefined
-  readonly flow: string
+/**
+ * Ranks a request by what the service knows about its caller without a read from the store.
+ *
+ * Only a verified server credential counts for its tenant. Phones and pages count for themselves:
+ * anybody can have a phone, and a session's id and a publishable key are public, so a stranger could
+ * otherwise raise the tenant's count. A caller with neither is unknown.
+ */
+function rankOf(
+  { presented, id }: Classified,
+  request: IncomingMessage,
+  { known, networkOf, shares }: AdmissionOptions & { readonly shares: Shares },
+): Pick<Entry, 'standing' | 'flow' | 'charge'> {
+  const verified = known.ofCredential(request.headers.authorization)
+  if (presented === 'backend' && verified !== undefined) {
+    const { tenant } = verified
+    return {
+      standing: shares.tenants.isAbove(tenant) ? 'above' : 'within',
+      flow: tenant,
+      charge: (units) => shares.tenants.charge(tenant, units),
+    }
+  }
+  const flow = networkOf(request)
+  const tenant = verified?.tenant ?? (presented === 'backend' ? undefined : known.ofSession(id))
+  if (tenant === undefined) return { standing: 'unknown', flow, charge: undefined }
+  const caller = verified?.holder ?? id
+  // Otherwise the status reads of a flooding tenant would rank above its completions.
+  const isAbove = shares.tenants.isAbove(tenant) || shares.callers.unitsOf(caller) > ALLOWED_UNITS
+  return {
+    standing: isAbove ? 'above' : 'within',
+    flow,
+    charge: (units) => shares.callers.charge(caller, units),
+  }
 }

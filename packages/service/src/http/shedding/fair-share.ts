@@ -4,14 +4,14 @@ const HALF_LIFE_MS = 5_000
 const DECAY_EVERY_MS = 250
 /** Above this multiple of the equal share, an account counts as flooding. Below it is noise. */
 const TOLERANCE = 1.5
-/** Less work than this in total says nothing about anyone's share. */
+/** Less work than this in total does not show how accounts share the service. */
 const MIN_TOTAL_UNITS = 100
 /** An account with less work than this is removed. */
 const MIN_UNITS = 0.5
 
 /**
- * Counts the recently admitted work of each account, in units of CPU time, and tells whose share is
- * above that of the others. An account is a tenant, its pages, or a network.
+ * Counts the recently admitted work of each account, in units of CPU time, and finds those whose
+ * share is above that of the others. An account is a tenant, a phone, or a session.
  */
 export class FairShare {
   readonly #units = new Map<string, number>()
@@ -31,7 +31,12 @@ export class FairShare {
   isAbove(account: string): boolean {
     if (this.#units.size < 2 || this.#total < MIN_TOTAL_UNITS) return false
     const share = this.#total / this.#units.size
-    return (this.#units.get(account) ?? 0) > share * TOLERANCE
+    return this.unitsOf(account) > share * TOLERANCE
+  }
+
+  /** The recent work of an account, in units. */
+  unitsOf(account: string): number {
+    return this.#units.get(account) ?? 0
   }
 
   /** Lets the counts decay. Call it at least once in `DECAY_EVERY_MS`, as often as you like. */

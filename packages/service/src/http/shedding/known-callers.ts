@@ -1,35 +1,32 @@
-import type { SessionId, TenantId } from '@bonded/contract'
+import { DEVICE_TOKEN, SERVER_CREDENTIAL, type SessionId, type TenantId } from '@bonded/contract'
 import type { ChangeNotification } from '../../ports/bus.ts'
 
 /** Enough for the callers and sessions of some minutes, in about 10 MB. */
 export const MAX_ENTRIES = 65_536
 
-/**
- * The public part of each kind of credential: everything but the secret. A server credential and a
- * device token name their id, and a publishable key is public as a whole.
- */
-const PUBLIC_PARTS = [
-  { prefix: 'Bearer sk_beta_', end: 25 },
-  { prefix: 'Bearer dt_', end: 20 },
-  { prefix: 'Bearer pk_beta_', end: 37 },
-] as const
-const TOKEN_PREFIX = 'dt_'
 /** More than the origins that all tenants of a service have together. */
 const MAX_ORIGINS = 4_096
-const BEARER = 'Bearer '.length
+const BEARER = 'Bearer '
 
 /**
  * Remembers which tenant a credential and a session belong to, from requests that succeeded here
- * or, with several nodes, on another one. It answers without a read from the store, so that an
+ * or, with several nodes, on another one. It responds without a read from the store, so that an
  * overloaded service can tell callers apart.
  *
- * It proves nothing: the service still verifies the credential of each request that it admits.
+ * A credential is found by the hash of the whole secret. Its public part would let a stranger who
+ * has seen the id of a key take the places of its tenant.
  */
 export class KnownCallers {
+  readonly #digest: (credential: string) => Uint8Array
   /** The entries of late, and those before them: callers who return stay among the first. */
   #tenants = new Map<string, TenantId>()
-  #earlier: ReadonlyMap<string, TenantId> = new Map()
+  #earlier = new Map<string, TenantId>()
   readonly #origins = new Set<string>()
+
+  /** @param options.digest the hash by which the store knows a credential, `Keyring.digest` */
+  constructor({ digest }: { readonly digest: (credential: string) => Uint8Array }) {
+    this.#digest = digest
+  }
 
   /** Learns from a request that the service has answered with success. */
   learn(request: {
@@ -38,7 +35,7 @@ export class KnownCallers {
     readonly tenantId: TenantId
   }): void {
     const { authorization, sessionId, tenantId } = request
-    const credential = publicPart(authorization)
+    const credential = this.#keyOf(authorization)
     if (credential !== undefined) this.#add(credential, tenantId)
     if (sessionId !== undefined) this.#add(sessionId, tenantId)
   }
@@ -46,15 +43,26 @@ export class KnownCallers {
   /** Learns from the change of a session, which a request on another node has caused. */
   learnChange({ sessionId, callers }: ChangeNotification): void {
     if (callers === undefined) return
-    const { tenantId, tokenId } = callers
+    const { tenantId, tokenHash } = callers
     this.#add(sessionId, tenantId)
-    if (tokenId !== null) this.#add(`${TOKEN_PREFIX}${tokenId}`, tenantId)
+    if (tokenHash !== null) this.#add(keyOfHash(tokenHash), tenantId)
   }
 
-  /** The tenant that this credential last worked for. */
-  ofCredential(authorization: string | undefined): TenantId | undefined {
-    const credential = publicPart(authorization)
-    return credential === undefined ? undefined : this.#find(credential)
+  /** Forgets a credential that the service has rejected, such as a revoked key. */
+  forget(authorization: string | undefined): void {
+    const credential = this.#keyOf(authorization)
+    if (credential === undefined) return
+    this.#tenants.delete(credential)
+    this.#earlier.delete(credential)
+  }
+
+  /** A verified credential: its tenant, and a name for its holder that is not the secret. */
+  ofCredential(
+    authorization: string | undefined,
+  ): { readonly tenant: TenantId; readonly holder: string } | undefined {
+    const holder = this.#keyOf(authorization)
+    const tenant = holder === undefined ? undefined : this.#find(holder)
+    return holder === undefined || tenant === undefined ? undefined : { tenant, holder }
   }
 
   /** The tenant of a session. */
@@ -62,7 +70,7 @@ export class KnownCallers {
     return this.#find(id)
   }
 
-  /** Learns an origin whose pages may read the answers of the service. */
+  /** Learns an origin whose pages may read the responses of the service. */
   learnOrigin(origin: string): void {
     if (this.#origins.has(origin)) return
     this.#origins.add(origin)
@@ -71,9 +79,18 @@ export class KnownCallers {
     if (oldest !== undefined) this.#origins.delete(oldest)
   }
 
-  /** Whether pages of this origin could last read an answer. */
+  /** Whether pages of this origin could last read a response. */
   allowsOrigin(origin: string): boolean {
     return this.#origins.has(origin)
+  }
+
+  /** Undefined for a publishable key, which is no secret, and for what is no credential. */
+  #keyOf(authorization: string | undefined): string | undefined {
+    if (authorization?.startsWith(BEARER) !== true) return undefined
+    const credential = authorization.slice(BEARER.length)
+    return SERVER_CREDENTIAL.test(credential) || DEVICE_TOKEN.test(credential)
+      ? keyOfHash(this.#digest(credential))
+      : undefined
   }
 
   #find(key: string): TenantId | undefined {
@@ -82,7 +99,7 @@ export class KnownCallers {
 
   #add(key: string, tenantId: TenantId): void {
     if (this.#tenants.get(key) === tenantId) return
-    // A part of a string can keep the whole string in memory, here with its secret.
+    // A part of a string can keep the whole string in memory.
     const copy = Buffer.from(key, 'latin1').toString('latin1')
     this.#tenants.set(copy, tenantId)
     if (this.#tenants.size < MAX_ENTRIES / 2) return
@@ -91,9 +108,6 @@ export class KnownCallers {
   }
 }
 
-function publicPart(authorization: string | undefined): string | undefined {
-  if (authorization === undefined) return undefined
-  for (const { prefix, end } of PUBLIC_PARTS)
-    if (authorization.startsWith(prefix)) return authorization.slice(BEARER, end)
-  return undefined
+function keyOfHash(hash: Uint8Array): string {
+  return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('base64')
 }

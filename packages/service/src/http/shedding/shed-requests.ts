@@ -30,8 +30,8 @@ export function shedRequests(
     log,
   }: { readonly service: Service; readonly caps: ConnectionCaps; readonly log: Logger },
 ): AdmissionQueue {
-  const { bus, settings, meter, random } = service
-  const known = new KnownCallers()
+  const { bus, keys, settings, meter, random } = service
+  const known = new KnownCallers(keys)
   const episodes = new OverloadEpisodes(log)
   const fixed = fixedHeaders(service)
   const headersFor = (origin: string | undefined, url = '') => {
@@ -65,6 +65,8 @@ export function shedRequests(
     const { authorization, origin } = headers
     if (reply.statusCode < 400 && tenantId !== undefined)
       known.learn({ authorization, sessionId, tenantId })
+    // Revoked, expired, or removed.
+    else if (reply.statusCode === 401) known.forget(authorization)
     if (origin !== undefined && reply.hasHeader('access-control-allow-origin'))
       known.learnOrigin(origin)
     done()

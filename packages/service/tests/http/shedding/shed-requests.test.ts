@@ -170,12 +170,14 @@ test('rejects requests beyond the most that may wait, counts them, and logs no l
 
 test('knows a phone whose session another node has changed', async () => {
   await using h = await harness()
-  const headers = { authorization: `Bearer dt_0123456789_${'x'.repeat(43)}` }
+  const token = `dt_0123456789_${'x'.repeat(43)}`
+  const headers = { authorization: `Bearer ${token}` }
   const { queue, flood, shed } = flooded(h, { url: '/api/v1/attestations', headers })
   using _ = queue
   const tenantId = 'ten_a' as TenantId
   const sessionId = `sess_${'s'.repeat(22)}` as SessionId
-  h.service.bus.publish({ sessionId, seq: 2, callers: { tenantId, tokenId: '0123456789' } })
+  const tokenHash = h.service.keys.digest(token)
+  h.service.bus.publish({ sessionId, seq: 2, callers: { tenantId, tokenHash } })
   flood()
   assert.deepEqual(new Set(shed), new Set(['attestation within']))
 })

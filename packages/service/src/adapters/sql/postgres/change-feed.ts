@@ -32,7 +32,7 @@ const RELISTEN_MS = 1_000
  */
 const NEWER = `select session_key, session.id as session_id, session_event.seq, session_event.kind,
     session_event.at, session_event.state, session_event.hint, session.tenant_id,
-    (select token_id from device where device.id = session.device_id) as token_id
+    (select token_hash from device where device.id = session.device_id) as token_hash
   from session_event cross join lateral (
     select id, tenant_id, device_id from session
     where session.session_key = session_event.session_key limit 1
@@ -281,7 +281,10 @@ function withoutChange({ sessionId, events, callers }: Newer): ChangeNotificatio
 }
 
 function callersOf(row: Row): Callers {
-  return { tenantId: row.tenant_id as TenantId, tokenId: (row.token_id ?? null) as string | null }
+  return {
+    tenantId: row.tenant_id as TenantId,
+    tokenHash: (row.token_hash ?? null) as Uint8Array | null,
+  }
 }
 
 /** Parses `xmin:xmax:xip,xip,…`. */

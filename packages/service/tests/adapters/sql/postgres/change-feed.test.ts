@@ -94,7 +94,7 @@ test('a session without watchers is named and not read', async () => {
   const found: ChangeNotification[] = []
   while (found.length === 0) found.push(...(await apart.externalChanges()))
   assert.deepEqual(found, [
-    { sessionId: session.id, seq: 1, callers: { tenantId: session.tenantId, tokenId: null } },
+    { sessionId: session.id, seq: 1, callers: { tenantId: session.tenantId, tokenHash: null } },
   ])
   await apart[Symbol.asyncDispose]()
 })
@@ -105,7 +105,7 @@ test('a notification names the token of the phone that another node gave the ses
   await writer.write((tables) => tables.devices.register(device, newToken(0)))
   const seen = Promise.withResolvers<ChangeNotification>()
   const end = bus.subscribeAll((notification) => {
-    if (notification.callers?.tokenId != null) seen.resolve(notification)
+    if (notification.callers?.tokenHash != null) seen.resolve(notification)
   })
   await writer.write((tables) =>
     tables.sessions.claim(session, {
@@ -118,7 +118,8 @@ test('a notification names the token of the phone that another node gave the ses
   const { sessionId, callers } = await seen.promise
   end()
   assert.equal(sessionId, session.id)
-  assert.deepEqual(callers, { tenantId: session.tenantId, tokenId: newToken(0).id })
+  assert.equal(callers?.tenantId, session.tenantId)
+  assert.deepEqual(Buffer.from(callers?.tokenHash ?? []), Buffer.from(newToken(0).hash))
 })
 
 test('a node learns of a change that was committed after a later one', async () => {
