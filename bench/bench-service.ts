@@ -11,7 +11,7 @@ import {
 } from '../packages/service/src/domain/connection-limits.ts'
 import { type Limits, parseLimits, USUAL_LIMITS } from '../packages/service/src/domain/limits.ts'
 import { createTenant } from '../packages/service/src/operations/admin/tenants.ts'
-import { NO_APP_LINKS } from '../packages/service/src/operations/service.ts'
+import { NO_APP_LINKS, type Service } from '../packages/service/src/operations/service.ts'
 import type { ScriptSource } from '../packages/service/src/http/hosted-script.ts'
 import type { Clock } from '../packages/service/src/ports/clock.ts'
 import { startService, composeService } from '../packages/service/src/compose.ts'
@@ -71,8 +71,10 @@ const NEVER_REJECTED: Limits = {
 /**
  * Runs the service itself, durable, with one tenant. Notifies the parent when it listens, and exits
  * with the parent.
+ *
+ * @returns the service, with which the process can act as its operator
  */
-export async function serveBench(bench: BenchService): Promise<void> {
+export async function serveBench(bench: BenchService): Promise<Service> {
   const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...rest } = bench
   const { hosting, tenants = 1, measures, ...parts } = rest
   const folder = workFolder()
@@ -126,4 +128,5 @@ export async function serveBench(bench: BenchService): Promise<void> {
     end: () => rmSync(folder, { recursive: true, force: true }),
     ...(measures && { measures }),
   })
+  return service
 }

@@ -6,15 +6,18 @@ import { type AttackName, ATTACKS } from './flood/attacks.ts'
 import type { BackendTask, Creates } from './flood/backend-process.ts'
 import { Child, type Ready, sharedNowMs } from './process.ts'
 import { PeakMemory } from './flood/peak-memory.ts'
+import { measureShedding, type Shedding } from './flood/shed.ts'
 
 /**
  * Measures how long a backend's creates take while anonymous clients flood the service, compared
  * with the same creates without a flood, and how much memory the service uses. Service, backend and
  * attacker run in their own processes, and each flood has a new service. The flood of junk bodies
  * also runs against a bare Node server, because accepting its connections is most of what it costs.
- * Exits with 1 when the service misses a target.
+ * Exits with 1 when the service misses a target. Finally it measures what a flood that names a
+ * tenant by public ids costs this tenant.
  *
- * `--json` prints one document. `--only "idle sockets"` runs one flood.
+ * `--json` prints one document. `--only "idle sockets"` runs one flood, and `--only "public ids"`
+ * the last part.
  */
 const WARM_UP_MS = 3_000
 const IDLE_MS = Number(process.env.BENCH_IDLE_MS ?? 8_000)
@@ -25,6 +28,7 @@ const MAX_GROWTH_MB = 150
 const BYTES_A_MB = 1e6
 /** The flood whose cost is the operating system's and Node's, and not the service's. */
 const WITH_BARE: AttackName = 'junk bodies'
+const PUBLIC_IDS = 'public ids'
 const SERVERS = { service: 'flood/service-process.ts', bare: 'flood/bare-process.ts' } as const
 
 interface Outcome {
@@ -54,10 +58,15 @@ for (const name of names) {
   outcomes.push(await underAttack(name, 'service'))
   if (name === WITH_BARE) outcomes.push(await underAttack(name, 'bare'))
 }
-if (process.argv.includes('--json')) console.log(JSON.stringify(outcomes))
-else print(outcomes)
+const isWhole = !process.argv.includes('--only')
+const shedding = isWhole || only === PUBLIC_IDS ? await measureShedding() : []
+if (process.argv.includes('--json')) console.log(JSON.stringify({ floods: outcomes, shedding }))
+else {
+  print(outcomes)
+  printShedding(shedding)
+}
 // The children end with this process.
-process.exit(outcomes.every(({ missed }) => missed.length === 0) ? 0 : 1)
+process.exit([...outcomes, ...shedding].every(({ missed }) => missed.length === 0) ? 0 : 1)
 
 async function underAttack(attack: AttackName, server: keyof typeof SERVERS): Promise<Outcome> {
   using service = new Child(SERVERS[server], RUNTIME_FLAGS)
@@ -110,6 +119,23 @@ function percentilesOf({ ms, failed }: Creates): Percentiles {
   const sorted = [...ms.toSorted((a, b) => a - b), ...Array<number>(failed).fill(Infinity)]
   const quantile = (part: number) => sorted[Math.ceil(part * sorted.length) - 1] ?? Infinity
   return { p50_ms: quantile(0.5), p99_ms: quantile(0.99) }
+}
+
+function printShedding(rows: readonly Shedding[]): void {
+  console.table(
+    Object.fromEntries(
+      rows.map(({ credential, responses, success, missed }) => [
+        `credential of the flood: ${credential}`,
+        {
+          ...Object.fromEntries(
+            Object.entries(success).map(([kind, part]) => [kind, `${(part * 100).toFixed(1)} %`]),
+          ),
+          responses,
+          targets: missed.length === 0 ? 'met' : `missed: ${missed.join(', ')}`,
+        },
+      ]),
+    ),
+  )
 }
 
 function print(rows: readonly Outcome[]): void {

@@ -1,0 +1,25 @@
+import { SERVER_CREDENTIAL } from '@bonded/contract'
+import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
+import { createAttestation } from '../../packages/service/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
+import { revokeKey } from '../../packages/service/src/operations/admin/keys.ts'
+import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
+
+/** The message of the parent: a server credential to revoke. */
+export interface Revocation {
+  readonly revoke: string
+}
+
+/**
+ * The service for three tenants: the attacked one, another one, and one whose key is revoked during
+ * the run. Limits reject nothing, so that only shedding protects the attacked tenant.
+ */
+const service = await serveBench({
+  clock: systemClock,
+  attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
+  workflow: { name: 'w', actions: ['a'] },
+  tenants: 3,
+})
+process.on('message', ({ revoke }: Partial<Revocation>) => {
+  if (revoke !== undefined) void revokeKey(service, SERVER_CREDENTIAL.exec(revoke)?.[1] ?? '')
+})
