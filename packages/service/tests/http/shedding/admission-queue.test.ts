@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { test } from 'node:test'
-import type { SessionId, TenantId } from '@bonded/contract'
 import {
   KNOWN_REQUESTS_PER_TURN,
-  queueRequests,
   REQUESTS_PER_TURN,
   type ShedRequest,
 } from '../../../src/http/shedding/admission-queue.ts'
@@ -15,106 +11,7 @@ import {
   OVERLOADED_PLACES,
   OVERLOADED_WAIT_MS,
 } from '../../../src/http/shedding/waiting-requests.ts'
-import { KnownCallers } from '../../../src/http/shedding/known-callers.ts'
-
-/** The part of a request that the queue uses. */
-interface Request {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly socket: { readonly remoteAddress: string; destroyed: boolean }
-}
-
-const BACKEND = '203.0.113.9'
-const session = `sess_${'s'.repeat(22)}`
-const credential = (tenant: string) =>
-  `Bearer sk_beta_${tenant.padEnd(10, '0')}_${'s'.repeat(43)}000000`
-/** The same public part, as a stranger knows it, with another secret. */
-const forged = (tenant: string) => credential(tenant).replaceAll('s'.repeat(43), 'x'.repeat(43))
-const phoneToken = `Bearer dt_${'0'.repeat(10)}_${'p'.repeat(43)}`
-const publishableKey = `Bearer pk_beta_${'k'.repeat(22)}`
-const digest = (secret: string) => hash('sha256', secret, 'buffer')
-
-/** A server on a clock that the test moves. It notes what it starts and rejects, in order. */
-function queuedServer(tenants: readonly string[] = []) {
-  const server = createServer()
-  const started: Request[] = []
-  const shed: ShedRequest[] = []
-  let nowMs = 0
-  let room = Number.POSITIVE_INFINITY
-  let listener = () => {}
-  const known = new KnownCallers({ digest })
-  for (const tenant of tenants)
-    known.learn({
-      authorization: credential(tenant),
-      sessionId: session as SessionId,
-      tenantId: `ten_${tenant}` as TenantId,
-    })
-  server.on('request', (request: IncomingMessage) => started.push(request as unknown as Request))
-  const queue = queueRequests(server, {
-    room: () => room,
-    isBackend: ({ remoteAddress }) => remoteAddress === BACKEND,
-    known,
-    networkOf: ({ socket }) => socket.remoteAddress ?? '',
-    shed: (request) => {
-      shed.push(request)
-      listener()
-    },
-    now: () => nowMs,
-  })
-  const emit = (request: Request) => {
-    server.emit('request', request as unknown as IncomingMessage, {} as ServerResponse)
-    return request
-  }
-  return {
-    started,
-    shed,
-    queue,
-    known,
-    /** Sends requests with a credential from one address, as an attacker does. */
-    present: (authorization: string, path: string, count: number) =>
-      Array.from({ length: count }, () =>
-        emit({
-          method: 'POST',
-          url: `/api/v1${path}`,
-          headers: { authorization },
-          socket: { remoteAddress: '192.0.2.66', destroyed: false },
-        }),
-      ),
-    /** Calls the listener at each rejection. */
-    onShed(given: () => void) {
-      listener = given
-    },
-    setRoom(requests: number) {
-      room = requests
-    },
-    advance(ms: number) {
-      nowMs += ms
-    },
-    /** Sends requests of unknown clients. */
-    send: (remoteAddress: string, count = 1, url = '/bond') =>
-      Array.from({ length: count }, () =>
-        emit({ method: 'GET', url, headers: {}, socket: { remoteAddress, destroyed: false } }),
-      ),
-    /** Sends creates of a backend behind a proxy. */
-    create: (tenant: string, count = 1) =>
-      Array.from({ length: count }, () =>
-        emit({
-          method: 'POST',
-          url: '/api/v1/sessions',
-          headers: { authorization: credential(tenant) },
-          socket: { remoteAddress: '198.51.100.1', destroyed: false },
-        }),
-      ),
-    complete: (tenant: string) =>
-      emit({
-        method: 'POST',
-        url: `/api/v1/sessions/${session}/form-completed`,
-        headers: { authorization: credential(tenant) },
-        socket: { remoteAddress: '198.51.100.1', destroyed: false },
-      }),
-  }
-}
+import { BACKEND, credential, queuedServer, type Request, session } from './admission-scene.ts'
 
 const startedOf = (requests: readonly Request[], tenant: string) =>
   requests.filter(({ headers }) => headers.authorization === credential(tenant)).length
@@ -234,66 +131,6 @@ test('serves the completions of a flooding tenant before the status reads of its
   const at = scene.started.indexOf(completion)
   assert.ok(at >= 0)
   assert.ok(reads.every((read) => !scene.started.slice(0, at).includes(read)))
-})
-
-/** Floods with a credential, beside the calls of a tenant that stays far below its share. */
-async function attack(authorization: string, path: string) {
-  const scene = queuedServer(['quiet', 'shop'])
-  const phone = { authorization: phoneToken, sessionId: undefined }
-  scene.known.learn({ ...phone, tenantId: 'ten_shop' as TenantId })
-  const page = { authorization: publishableKey, sessionId: undefined }
-  scene.known.learn({ ...page, tenantId: 'ten_shop' as TenantId })
-  const own: Request[] = []
-  for (let turn = 0; turn < 200; turn++) {
-    scene.present(authorization, path, 3 * KNOWN_REQUESTS_PER_TURN)
-    own.push(
-      ...scene.create('shop', turn % 8 === 0 ? 1 : 0),
-      ...(turn % 8 ? [] : [scene.complete('shop')]),
-    )
-    scene.create('quiet', turn % 4 === 0 ? 1 : 0)
-    await nextTurn()
-    scene.advance(5)
-  }
-  for (let turn = 0; turn < 3; turn++) await nextTurn()
-  const startedSet = new Set(scene.started)
-  return own.filter((request) => !startedSet.has(request)).length
-}
-
-test('lets no stranger shed the calls of a tenant with the public part of a credential', async () => {
-  const completion = `/sessions/${session}/form-completed`
-  assert.equal(await attack(forged('shop'), completion), 0)
-  assert.equal(await attack(forged('shop'), '/sessions'), 0)
-  assert.equal(await attack(publishableKey, '/sessions/x/cancel'), 0)
-  assert.equal(await attack(phoneToken.replaceAll('p', 'x'), '/attestations'), 0)
-})
-
-test('charges the calls of a phone to the phone, not to the tenant', async () => {
-  assert.equal(await attack(phoneToken, '/attestations'), 0)
-})
-
-test('ranks a flood by one phone below the calls of another', async () => {
-  const scene = queuedServer(['shop'])
-  const tenantId = 'ten_shop' as TenantId
-  const other = phoneToken.replaceAll('p', 'q')
-  for (const authorization of [phoneToken, other])
-    scene.known.learn({ authorization, sessionId: undefined, tenantId })
-  for (let turn = 0; turn < 100; turn++) {
-    scene.present(phoneToken, '/attestations', 2 * KNOWN_REQUESTS_PER_TURN)
-    if (turn % 50 === 0) scene.present(other, '/attestations', 1)
-    await nextTurn()
-    scene.advance(5)
-  }
-  assert.ok(scene.shed.length > 0)
-  assert.ok(scene.shed.every(({ request }) => request.headers.authorization === phoneToken))
-})
-
-test('ranks a credential as unknown after the service has rejected it', async () => {
-  const scene = queuedServer(['shop'])
-  scene.known.forget(credential('shop'))
-  scene.create('shop', 2_000)
-  await nextTurn()
-  assert.ok(scene.shed.length > 0)
-  assert.ok(scene.shed.every(({ standing }) => standing === 'unknown'))
 })
 
 test('serves the arrivals of one turn by priority during an overload', async () => {
