@@ -43,9 +43,7 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
 
     *findByToken(tokenId) {
       // One statement, because a token can move from one column to the other in between.
-      const found = yield* row(`${SELECT_DEVICE} where token_id = $1 or offered_token_id = $1`, [
-        tokenId,
-      ])
+      const found = yield* row(`${SELECT_DEVICE} where id = (${ID_BY_TOKEN})`, [tokenId])
       return found && deviceByToken(found, found.token_id === tokenId ? IN_USE : OFFERED)
     },
 
@@ -289,6 +287,10 @@ export function tokensOf(found: Row): readonly Omit<DeviceByToken, 'device'>[] {
   const inUse = tokenOf(found, IN_USE)
   return found.offered_token_id == null ? [inUse] : [inUse, tokenOf(found, OFFERED)]
 }
+
+/** Each part has an index. With `or`, PostgreSQL reads all devices until it has analyzed them. */
+const ID_BY_TOKEN = `select id from device where token_id = $1
+  union all select id from device where offered_token_id = $1 limit 1`
 
 /**
  * Selects devices with the block of their subject, which applies to all of the subject's devices.

@@ -241,6 +241,13 @@ export const MIGRATIONS: readonly {
     statements: ['alter table session add column outcome text'],
     expands: true,
   },
+  {
+    number: 19,
+    name: 'messages between nodes by their time',
+    statements: [],
+    postgres: ['create index node_message_by_time on node_message (sent_at)'],
+    expands: true,
+  },
 ]
 
 /**

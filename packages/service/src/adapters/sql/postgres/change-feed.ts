@@ -26,21 +26,33 @@ const RELISTEN_MS = 1_000
 /**
  * The events that were committed after the previous snapshot: those of transactions that began
  * after it, and those of transactions that it saw in progress. A number alone, such as a sequence,
- * would miss a transaction that commits later than one with a higher number. `lateral` reads only
- * the sessions of these events. A plain join may read all sessions: the planner does not know how
- * few events are new.
+ * would miss a transaction that commits later than one with a higher number.
+ *
+ * The planner does not know how few events are new, and would read all of them, and all sessions.
+ * For a range with two bounds it assumes few, for an array ten, and `lateral` with `limit` reads
+ * session by session. No visible transaction is after the end of the snapshot.
  */
-const NEWER = `select session_key, session.id as session_id, session_event.seq, session_event.kind,
-    session_event.at, session_event.state, session_event.hint, session.tenant_id,
+const NEWER = `select event.session_key, session.id as session_id, event.seq, event.kind,
+    event.at, event.state, event.hint, session.tenant_id,
     (select token_hash from device where device.id = session.device_id) as token_hash
-  from session_event cross join lateral (
+  from (
+    select $1::text::xid8 as first, pg_snapshot_xmax(pg_current_snapshot()) as last
+    union all select xid, xid from unnest($2::text[]::xid8[]) as in_progress (xid)
+  ) range
+  cross join lateral unnest(array(
+    select session_event from session_event
+    where xid between range.first and range.last and seq is not null
+  )) as event
+  cross join lateral (
     select id, tenant_id, device_id from session
-    where session.session_key = session_event.session_key limit 1
+    where session.session_key = event.session_key limit 1
   ) session
-  where (xid >= $1::text::xid8 or xid = any($2::text[]::xid8[])) and session_event.seq is not null
-  order by session_event.seq`
+  order by event.seq`
 /** One read for all of them: a read for each watched session would cost more than the rest. */
-const SESSIONS = 'select * from session where session_key = any($1::text[]::bigint[])'
+const SESSIONS = `select session.* from unnest($1::text[]::bigint[]) as watched (session_key)
+  cross join lateral (
+    select * from session where session.session_key = watched.session_key limit 1
+  ) session`
 /**
  * A notification needs no flush to the disk, because it only makes others read sooner. Without this
  * it would hold the lock of all notifications for as long.

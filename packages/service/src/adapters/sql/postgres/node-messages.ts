@@ -7,29 +7,35 @@ import type { Connections } from './server/connections.ts'
 const MAX_TEXT = 1_000_000
 
 /**
+ * Messages that no node reads any more. A message of the future is one from before the server's
+ * clock went back. Each range has two bounds, because with one, PostgreSQL reads the whole table
+ * until it has analyzed it.
+ */
+const OLD = `(sent_at between '-infinity' and statement_timestamp() - interval '10 seconds'
+  or sent_at between statement_timestamp() + interval '10 seconds' and 'infinity')`
+
+/**
  * Sends a message, deletes old ones, and reads those of other nodes, in one statement that commits
  * by itself. `for update skip locked` lets nodes that delete at the same time pass each other.
  *
  * Rows that no node writes are not read: an id or a number of another form would break the arrays
- * of all later exchanges. A message of the future is one from before the server's clock went back.
+ * of all later exchanges.
  */
 const EXCHANGE = `with
   sent as (
     insert into node_message (node, number, text) values ($1, $2::bigint, $3)
     on conflict do nothing),
   deleted as (
-    delete from node_message where (node, number) in (
-      select node, number from node_message
-      where sent_at < clock_timestamp() - interval '10 seconds'
-        or sent_at > clock_timestamp() + interval '10 seconds' for update skip locked)),
+    delete from node_message where ${OLD} and (node, number) in (
+      select node, number from node_message where ${OLD} for update skip locked)),
   read as (
     select * from unnest($4::text[], $5::bigint[]) as read (node, number))
   select m.node, m.number, m.text,
     extract(epoch from clock_timestamp() - m.sent_at)::float8 * 1000 as age_ms
   from node_message m left join read on read.node = m.node
   where m.node <> $1 and m.number > coalesce(read.number, 0)
-    and m.sent_at between clock_timestamp() - interval '10 seconds'
-      and clock_timestamp() + interval '10 seconds'
+    and m.sent_at between statement_timestamp() - interval '10 seconds'
+      and statement_timestamp() + interval '10 seconds'
     and m.node ~ '^[0-9a-f-]{36}$' and m.number <= ${Number.MAX_SAFE_INTEGER}
     and length(m.text) <= ${MAX_TEXT}
   order by m.node, m.number`

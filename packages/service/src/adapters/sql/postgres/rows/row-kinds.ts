@@ -72,11 +72,13 @@ const device: RowKind<StoredDevice> = {
   maxRows: 4_096,
 }
 
-/** The device of a token. */
+/** The device of a token. A condition with `or` would read all devices of a new database. */
 const token: RowKind<StoredDevice> = {
   ...device,
   name: 'token',
-  from: 'device r where r.token_id = k.p1 or r.offered_token_id = k.p1',
+  from: `device r where r.id = (
+    select id from device where token_id = k.p1
+    union all select id from device where offered_token_id = k.p1 limit 1)`,
 }
 
 const tenant: RowKind<Tenant> = {

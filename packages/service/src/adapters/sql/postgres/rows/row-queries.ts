@@ -36,6 +36,9 @@ const ORDER = Object.values(KINDS).map(({ name }) => name)
 /**
  * Reads rows of several kinds in one snapshot. Each answer is the group, the place in the group
  * from 1, the version, and the row unless it is the one in memory. A first row names the server.
+ *
+ * `limit 1` keeps the lookup of each key apart. PostgreSQL would otherwise join the keys with all
+ * rows of a table that it has not analyzed yet.
  */
 export function readRows(groups: readonly Group[]): BatchStatement {
   const values: SqlValue[] = []
@@ -44,7 +47,7 @@ export function readRows(groups: readonly Group[]): BatchStatement {
     return `select ${at}, k.n, r.version,
       case when r.version = k.version then null else r.json::text end
       from ${keysOf(group, values)}
-      left join lateral (select ${version} as version, ${json} as json from ${from}) r on true`
+      left join lateral (select ${version} as version, ${json} as json from ${from} limit 1) r on true`
   })
   return { text: [`select -1, 0, ${SERVER}, null`, ...branches].join(' union all '), values }
 }
@@ -61,12 +64,12 @@ export function checkRows(groups: readonly Group[], server: string): BatchStatem
   const branches = groups.map((group) => {
     const keys = keysOf(group, values)
     const { kind } = group
-    let found = `(select ${kind.version} as version from ${kind.from})`
+    let found = `(select ${kind.version} as version from ${kind.from} limit 1)`
     if (kind.name === KINDS.session.name) {
       const first = values.length - 1
-      locked = `with locked as materialized (select r.session_key, ${kind.version} as version
-        from session r where r.session_key = any($${first}::bigint[])
-        for no key update nowait)`
+      locked = `with locked as materialized (select r.* from unnest(${given(first, 'bigint')}) k (p1)
+        cross join lateral (select r.session_key, ${kind.version} as version from ${kind.from}
+          limit 1 for no key update nowait) r)`
       found = '(select l.version from locked l where l.session_key = k.p1)'
     }
     return `select 1 from ${keys} left join lateral ${found} r on true
