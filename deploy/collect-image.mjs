@@ -21,7 +21,8 @@ for (const name of readdirSync(join(root, 'packages')))
 // npm links every workspace, also those that the image does not contain.
 for (const link of globSync('node_modules/@bonded/*', { cwd: target }))
   if (!existsSync(join(target, link))) rmSync(join(target, link))
-cpSync(join(import.meta.dirname, 'healthcheck.mjs'), join(target, 'healthcheck.mjs'))
+for (const name of ['healthcheck.mjs', 'bonded'])
+  cpSync(join(import.meta.dirname, name), join(target, name))
 
 // The user that serves reads everything and writes nothing, whatever umask the clone was made with.
 const EXECUTABLE = 0o100

@@ -12,7 +12,11 @@ import {
   REASONS,
 } from '@bonded/contract'
 import { MIGRATIONS } from '../packages/service/src/adapters/sql/migrations.ts'
-import { describeArgument, describeOption } from '../packages/service/src/cli/help.ts'
+import {
+  argumentTerms,
+  describeArgument,
+  describeOption,
+} from '../packages/service/src/cli/help.ts'
 import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { isSettingFlag } from '../packages/service/src/cli/setting-flags.ts'
 import { SETTINGS } from '../packages/service/src/settings.ts'
@@ -210,16 +214,18 @@ function commandLine(program: Command): string {
   const sections = leavesOf(program).map(({ path, command }) => {
     const own = command.options.filter((option) => !isSettingFlag(option))
     const rows = [
-      ...command.registeredArguments.map((argument): [string, string] => [
-        `<${argument.name()}>`,
-        describeArgument(argument),
-      ]),
+      ...argumentTerms(command).map((term, index): [string, string] => {
+        const argument = command.registeredArguments[index]
+        return [term, argument === undefined ? '' : describeArgument(argument)]
+      }),
       ...own.map((option): [string, string] => [option.flags, describeOption(option)]),
     ].map(([term, about]) => `| \`${term.replaceAll('|', '\\|')}\` | ${cell(about)} |`)
-    const given = command.registeredArguments.map((argument) => ` <${argument.name()}>`).join('')
+    const given = argumentTerms(command)
+      .map((term) => ` ${term}`)
+      .join('')
     return `## bonded ${path}${cell(given)}\n\n${cell(command.description())}.\n\n| argument or option | description |\n|---|---|\n${rows.join('\n')}\n`
   })
-  return `${NOTE}# Command line\n\nThe commands work on the database directly. A running service applies a change within a second.\n\n- **Help.** \`bonded help <command>\` and \`bonded <command> --help\` print the same text.\n- **Settings.** Every [setting](configuration.md) that is not secret is also a flag of every command: \`--port\` for \`BONDED_PORT\`.\n- **Exit codes.** 0 is success, 1 is failure, 2 is wrong usage or configuration.\n- **JSON.** With \`--json\` every command prints one JSON document to stdout. A failure has the member \`error\`, with a \`code\` for scripts and a \`message\` for people: \`{"error":{"code":"not_found","message":"No tenant ten_…."}}\`. Usage errors have the code \`usage\`.\n\n${sections.join('\n')}`
+  return `${NOTE}# Command line\n\nThe commands work on the database directly. A running service applies a change within a second.\n\n- **Names.** Text output and JSON use the same names for the same members. Columns have them in capitals.\n- **Help.** \`bonded help <command>\` and \`bonded <command> --help\` print the same text.\n- **Settings.** Every [setting](configuration.md) that is not secret is also a flag of every command: \`--port\` for \`BONDED_PORT\`. \`bonded help config\` lists them.\n- **Exit codes.** 0 is success, 1 is failure, 2 is wrong usage or configuration.\n- **JSON.** With \`--json\` every command prints one JSON document to stdout. A failure has the member \`error\`, with a \`code\` for scripts and a \`message\` for people: \`{"error":{"code":"not_found","message":"No tenant ten_…."}}\`. Usage errors have the code \`usage\`. The document is the whole output, on failure too.\n\n${sections.join('\n')}`
 }
 
 function leavesOf(

@@ -59,6 +59,9 @@ test('the image copies only what exists, and its last stage has neither shell no
   assert.deepEqual(new Set(only('USER')), new Set([`${USER}:${USER}`]), 'no stage runs as root')
   for (const name of ['ENTRYPOINT', 'CMD'])
     for (const command of only(name)) assert.doesNotThrow(() => JSON.parse(command), command)
+  assert.deepEqual(new Set(only('ENTRYPOINT')), new Set(['["bonded"]']))
+  const entries = only('COPY').filter((copied) => copied.endsWith(' /usr/local/bin/bonded'))
+  assert.equal(entries.length, only('ENTRYPOINT').length, 'each stage with the entry has it')
   const [, check = ''] = /CMD (.*)$/.exec(only('HEALTHCHECK')[0] ?? '') ?? []
   assert.deepEqual(JSON.parse(check), ['/usr/local/bin/node', '/app/healthcheck.mjs'])
 })
@@ -170,7 +173,7 @@ function run(command: string): void {
 
 const NAMESPACES = '--unshare-user --unshare-pid --unshare-ipc --unshare-uts'.split(' ')
 const WITHOUT = '--cap-drop ALL --die-with-parent --clearenv --proc /proc --dev /dev'.split(' ')
-const START = '--remount-ro / --chdir /app -- /usr/local/bin/node'.split(' ')
+const START = '--remount-ro / --chdir /app --'.split(' ')
 
 /** The arguments of setpriv that run the image as its container would, without a shell in reach. */
 function isolated(
@@ -193,6 +196,9 @@ function isolated(
       '--ro-bind',
       realpathSync(process.execPath),
       '/usr/local/bin/node',
+      '--ro-bind',
+      join(image, 'bonded'),
+      '/usr/local/bin/bonded',
     ],
     command === undefined ? [] : ['--bind', data, '/data'],
   ]
@@ -206,8 +212,8 @@ function isolated(
   ])
   const entry =
     command === undefined
-      ? ['/app/healthcheck.mjs']
-      : ['/app/packages/service/bin/bonded.js', ...command]
+      ? ['/usr/local/bin/node', '/app/healthcheck.mjs']
+      : ['/usr/local/bin/bonded', ...command]
   return [
     ...user,
     'bwrap',

@@ -4,7 +4,8 @@ import { LIMITS_SYNTAX } from './domain/limits.ts'
 
 /**
  * Every setting: its name in the environment, its member in the file, what it does (`about`), its
- * default (`fallback`) and the values that it accepts (`expects`).
+ * default (`fallback`) and the values that it accepts (`expects`). `path` says whether the value is
+ * the path of a file or of a folder.
  */
 export const SETTINGS = [
   {
@@ -107,6 +108,7 @@ export const SETTINGS = [
   {
     name: 'BONDED_DATA_DIR',
     key: 'data_dir',
+    path: 'folder',
     about: 'Folder for the database, keys and the process id',
     fallback: '.bonded',
     expects: 'a folder',
@@ -115,6 +117,7 @@ export const SETTINGS = [
   {
     name: 'BONDED_CARRIERS',
     key: 'carriers',
+    path: 'file',
     about: 'Carriers to query about phone numbers',
     fallback: 'no carrier is queried',
     expects: 'a YAML file of carriers',
@@ -123,6 +126,7 @@ export const SETTINGS = [
   {
     name: 'BONDED_CSCA_DIR',
     key: 'csca_dir',
+    path: 'folder',
     about: 'Country certificates that passports are verified against',
     fallback: '<data dir>/csca, if it exists',
     expects:
@@ -224,6 +228,7 @@ export const SETTINGS = [
   {
     name: 'BONDED_PHONES',
     key: 'phones',
+    path: 'file',
     about: 'Phone apps whose keys may register, and the roots to trust',
     fallback: 'browsers only',
     expects: 'a YAML or JSON file, described in docs/reference/configuration.md',
@@ -232,6 +237,7 @@ export const SETTINGS = [
   {
     name: 'BONDED_TEST_ROOTS',
     key: 'test_roots',
+    path: 'file',
     about: 'Test apps and test roots; sandbox only',
     fallback: '<data dir>/test-roots.json, if it exists, in a sandbox',
     expects: 'a YAML or JSON file, described in docs/reference/configuration.md; sandbox only',

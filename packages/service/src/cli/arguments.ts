@@ -17,6 +17,10 @@ const DEFAULT_LISTED = 50
 export const tenantArgument = () =>
   new Argument('<tenant>', 'Tenant id (ten_…)').argParser(parseTenantId)
 
+/** The argument `[tenant]`, which narrows a list to one tenant. */
+export const optionalTenantArgument = () =>
+  new Argument('[tenant]', 'Only of this tenant (ten_…)').argParser(parseTenantId)
+
 /** The argument `<session>`, parsed to a SessionId. */
 export const sessionArgument = () =>
   new Argument('<session>', 'Session id (sess_…)').argParser(parseSessionId)
@@ -40,7 +44,7 @@ export const jsonOption = (description = 'Print one JSON document') =>
   new Option('--json', description)
 
 /** @throws {InvalidArgumentError} where the text is not the id of a tenant */
-export function parseTenantId(text: string): TenantId {
+function parseTenantId(text: string): TenantId {
   return parsed(parseId('ten', text), 'ten')
 }
 

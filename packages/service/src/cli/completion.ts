@@ -1,25 +1,35 @@
-import { Argument, Command } from 'commander'
+import { Argument, Command, type Option } from 'commander'
 import { bashCompletion, fishCompletion, zshCompletion } from './completion-scripts.ts'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print } from './output.ts'
+import { isSettingFlag } from './setting-flags.ts'
 
 const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const
+
+/** What a value is: one of a list, a path, or text that a shell cannot know. */
+export type Value = { readonly choices: readonly string[] } | 'file' | 'folder' | 'text'
 
 /** The words that can follow at one place of the command line. */
 export interface Place {
   /** The commands before it, as typed. */
   readonly path: string
   readonly commands: readonly Word[]
-  readonly options: readonly (Word & {
-    readonly values: readonly string[]
-    readonly takesValue: boolean
-  })[]
+  /** The values of its arguments. */
+  readonly values: readonly Value[]
+  readonly options: readonly CompletedOption[]
+  /** The settings, which a shell offers once a dash is typed. */
+  readonly settings: readonly CompletedOption[]
 }
 
 interface Word {
   readonly word: string
   readonly means: string
+}
+
+/** An option, and its value if it takes one. */
+export interface CompletedOption extends Word {
+  readonly value: Value | undefined
 }
 
 /** `bonded completion`: a script for a shell, generated from the command tree. */
@@ -36,30 +46,35 @@ export function completionCommand(): Command {
     })
 }
 
+/** The kinds of the values that help calls by these names. All others are text. */
+const KINDS: Readonly<Record<string, Value>> = { file: 'file', folder: 'folder', payload: 'file' }
+
 /** Every place of the tree, the root first. */
 function placesOf(command: Command, before: readonly string[] = []): readonly Place[] {
   const commands = command.commands.map((child) => ({
     word: child.name(),
     means: child.description(),
   }))
-  const options = command.options.flatMap(
-    ({ long, hidden, description, argChoices, required, optional }) =>
-      long && !hidden
-        ? [
-            {
-              word: long,
-              means: description,
-              values: argChoices ?? [],
-              takesValue: required || optional,
-            },
-          ]
-        : [],
-  )
-  const choices = command.registeredArguments
-    .flatMap(({ argChoices }) => argChoices ?? [])
-    .map((word) => ({ word, means: '' }))
-  return [
-    { path: before.join(' '), commands: [...commands, ...choices], options },
-    ...command.commands.flatMap((child) => placesOf(child, [...before, child.name()])),
-  ]
+  const place = {
+    path: before.join(' '),
+    commands,
+    values: command.registeredArguments.map((argument) =>
+      valueOf(argument.name(), argument.argChoices),
+    ),
+    options: command.options.filter((option) => !isSettingFlag(option)).flatMap(completed),
+    settings: command.options.filter(isSettingFlag).flatMap(completed),
+  }
+  return [place, ...command.commands.flatMap((child) => placesOf(child, [...before, child.name()]))]
+}
+
+function completed(option: Option): readonly CompletedOption[] {
+  const { long, description, flags, required, optional, argChoices } = option
+  if (!long) return []
+  const [, name = ''] = /[<[]([^>\].]+)/.exec(flags) ?? []
+  const value = required || optional ? valueOf(name, argChoices) : undefined
+  return [{ word: long, means: description, value }]
+}
+
+function valueOf(name: string, choices: readonly string[] | undefined): Value {
+  return choices === undefined ? (KINDS[name] ?? 'text') : { choices }
 }

@@ -33,8 +33,7 @@ export function configCommand(): Command {
         value: shown(setting),
         source: setting.source,
       }))
-      const rows = settings.map(({ name, value, source }) => [name, source, value])
-      print(options, settings, table(['SETTING', 'SOURCE', 'VALUE'], rows, 'No settings.'))
+      print(options, settings, table(['name', 'source', 'value'], settings, 'No settings.'))
     })
   return command
 }

@@ -48,12 +48,6 @@ export function describeKey({ kind, key, name, last4, scope, createdAt, revokedA
   }
 }
 
-/** When a key stops or stopped working; empty where no end is set. */
-export function describeEnd({ revokedAt }: Pick<KeyListing, 'revokedAt'>): string {
-  if (revokedAt === null) return ''
-  return `${revokedAt > Date.now() ? 'works until' : 'revoked'} ${isoTime(revokedAt)}`
-}
-
 /**
  * The configuration that an operator hands to the integrator, in the names of the API description.
  * A credential is named, never shown: it is stored as a hash.

@@ -79,14 +79,9 @@ function listCommand(): Command {
       const { status, subject, limit } = options
       const wanted = { limit, ...(status && { status }), ...(subject && { subjectId: subject }) }
       const devices = await withService(options, (service) => listDevices(service, wanted))
-      const rows = devices.map((device) => [
-        device.id,
-        device.status,
-        device.format,
-        device.environment,
-      ])
-      const heading = ['DEVICE', 'STATUS', 'FORMAT', 'ENVIRONMENT']
-      print(options, devices.map(describe), table(heading, rows, 'No devices.'))
+      const documents = devices.map(describe)
+      const names = ['device_id', 'status', 'format', 'environment'] as const
+      print(options, documents, table(names, documents, 'No devices.'))
     })
 }
 

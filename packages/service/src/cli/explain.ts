@@ -96,7 +96,7 @@ function explainIdKey({ problem, rootKeyIds }: IdKeyError): string {
   return `The database has a key of session ids that is encrypted under the root key ${ids}, which is not listed. List ${ids} after the active key and start once, which encrypts it under every listed key. If ${ids} is lost, run this SQL on the database: delete from session_id_key. All stored sessions then read as not found.`
 }
 
+/** Messages that begin with what the operator typed, such as an origin, repeat it exactly. */
 function asSentence(text: string): string {
-  const capitalized = text.charAt(0).toUpperCase() + text.slice(1)
-  return /[.?!]$/.test(capitalized) ? capitalized : `${capitalized}.`
+  return /[.?!]$/.test(text) ? text : `${text}.`
 }

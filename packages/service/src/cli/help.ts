@@ -48,8 +48,11 @@ export function helpArguments(
   return [...path, '--help']
 }
 
-function argumentTerms(command: Command): readonly string[] {
-  return command.registeredArguments.map((argument) => `<${argument.name()}>`)
+/** The arguments of a command as its usage writes them, such as `<tenant>` or `[tenant]`. */
+export function argumentTerms(command: Command): readonly string[] {
+  return command.registeredArguments.map((argument) =>
+    argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+  )
 }
 
 function withNotes(description: string, notes: readonly string[]): string {

@@ -5,8 +5,8 @@ import { issueKey, listKeys, revokeKey } from '../operations/admin/keys.ts'
 import { rollKey } from '../operations/admin/roll-key.ts'
 import { findTenant } from '../operations/admin/tenants.ts'
 import type { KeyListing } from '../ports/tenant-table.ts'
-import { jsonOption, parseTenantId } from './arguments.ts'
-import { describeEnd, describeKey } from './describe-tenant.ts'
+import { jsonOption, tenantArgument } from './arguments.ts'
+import { describeKey } from './describe-tenant.ts'
 import { parseDuration } from './duration.ts'
 import { type Options, withService } from './open.ts'
 import { fields, isoTime, print, table } from './output.ts'
@@ -19,7 +19,6 @@ const KEY_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/
 type Entry = NonNullable<Scope>[number]
 
 interface IssueOptions extends Options {
-  readonly tenant: TenantId
   readonly kind: KeyListing['kind']
   readonly name?: string
   readonly workflow: readonly Entry[]
@@ -42,23 +41,16 @@ export function keyCommand(): Command {
   command
     .command('list')
     .description('List the keys of a tenant')
-    .addOption(tenantOption())
+    .addArgument(tenantArgument())
     .addOption(jsonOption())
-    .action(async (options: Options & { tenant: TenantId }) => {
+    .action(async (id: TenantId, options: Options) => {
       const keys = await withService(options, async (service) => {
-        await findTenant(service, options.tenant)
-        return listKeys(service, options.tenant)
+        await findTenant(service, id)
+        return listKeys(service, id)
       })
-      const rows = keys.map((key) => [
-        key.kind,
-        key.key,
-        key.name ?? '-',
-        `…${key.last4}`,
-        formatScope(key.scope),
-        describeEnd(key),
-      ])
-      const lines = table(['KIND', 'KEY', 'NAME', 'ENDS IN', 'SCOPE', ''], rows, 'No keys.')
-      print(options, keys.map(describeKey), lines)
+      const rows = keys.map((key) => ({ ...describeKey(key), scope: formatScope(key.scope) }))
+      const names = ['kind', 'key', 'name', 'last4', 'scope', 'revoked_at'] as const
+      print(options, keys.map(describeKey), table(names, rows, 'No keys.'))
     })
   return command
 }
@@ -66,7 +58,7 @@ export function keyCommand(): Command {
 function issueCommand(): Command {
   return new Command('issue')
     .description('Issue a key; a server credential is shown once')
-    .addOption(tenantOption())
+    .addArgument(tenantArgument())
     .addOption(
       new Option('--kind <kind>', 'Credential of the backend, or key of the web page')
         .choices(['server', 'publishable'])
@@ -80,8 +72,8 @@ function issueCommand(): Command {
       [],
     )
     .addOption(jsonOption())
-    .action(async (options: IssueOptions) => {
-      const { tenant: tenantId, kind, name, workflow } = options
+    .action(async (tenantId: TenantId, options: IssueOptions) => {
+      const { kind, name, workflow } = options
       const scope = workflow.length === 0 ? null : workflow
       const { key, secret } = await withService(options, (service) =>
         issueKey(service, { tenantId, kind, name, scope }),
@@ -117,12 +109,6 @@ function rollCommand(): Command {
 }
 
 const KEY_HELP = 'Key id of a server credential, or a publishable key'
-
-function tenantOption(): Option {
-  return new Option('--tenant <tenant>', 'Tenant id (ten_…)')
-    .argParser(parseTenantId)
-    .makeOptionMandatory()
-}
 
 function secretName(kind: KeyListing['kind']): string {
   return kind === 'server' ? 'server_credential' : 'publishable_key'

@@ -9,19 +9,21 @@ const EXIT = { failed: 1, usage: 2 } as const
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 const words = process.argv.slice(2)
+/** With `--json`, an error is one document on stdout, and stderr stays empty. */
+const isJson = words.includes('--json')
 try {
-  const program = await bondedProgram(words[0])
+  const program = await bondedProgram(words[0], { isSilent: isJson })
   await program.parseAsync(helpArguments(program, words) ?? words, { from: 'user' })
 } catch (failure) {
   if (failure instanceof CommanderError) {
     process.exitCode = failure.exitCode === 0 ? 0 : EXIT.usage
-    if (process.exitCode === EXIT.usage)
+    if (isJson && process.exitCode === EXIT.usage)
       printJsonError({ code: 'usage', message: withoutPrefix(failure) })
   } else {
     const { explain } = await import('./explain.ts')
     const { usage, ...error } = explain(failure)
-    printJsonError(error)
-    process.stderr.write(`error: ${error.message}\n`)
+    if (isJson) printJsonError(error)
+    else process.stderr.write(`error: ${error.message}\n`)
     process.exitCode = usage ? EXIT.usage : EXIT.failed
   }
 }
@@ -32,5 +34,5 @@ function withoutPrefix({ code, message }: CommanderError): string {
 }
 
 function printJsonError(error: { readonly code: string; readonly message: string }): void {
-  if (words.includes('--json')) process.stdout.write(`${JSON.stringify({ error })}\n`)
+  process.stdout.write(`${JSON.stringify({ error })}\n`)
 }

@@ -31,19 +31,13 @@ export function migrateCommand(): Command {
     .addOption(jsonOption())
     .action(async (options: Options) => {
       const states = await stepsOf(readConfig(process.env, options))
-      print(
-        options,
-        states.map(({ number, name, appliedAt }) => ({ number, name, applied_at: appliedAt })),
-        table(
-          ['STEP', 'APPLIED', 'NAME'],
-          states.map(({ number, name, appliedAt }) => [
-            String(number),
-            appliedAt ?? 'pending',
-            name,
-          ]),
-          'No migrations.',
-        ),
-      )
+      const steps = states.map(({ number, name, appliedAt }) => ({
+        number,
+        name,
+        applied_at: appliedAt,
+      }))
+      const rows = steps.map((step) => ({ ...step, applied_at: step.applied_at ?? 'pending' }))
+      print(options, steps, table(['number', 'applied_at', 'name'], rows, 'No migrations.'))
     })
   return command
 }

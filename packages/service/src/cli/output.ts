@@ -16,14 +16,18 @@ export function print(
   )
 }
 
-/** Rows with aligned columns under a heading. Without rows, the sentence that says so. */
-export function table(
-  heading: readonly string[],
-  rows: readonly (readonly string[])[],
+/**
+ * Members of documents as aligned columns, under the names that they have in JSON, in capitals.
+ * Without documents, the sentence that says so.
+ */
+export function table<Name extends string>(
+  names: readonly Name[],
+  documents: readonly Readonly<Record<Name, unknown>>[],
   empty: string,
 ): readonly string[] {
-  if (rows.length === 0) return [empty]
-  const all = [heading, ...rows]
+  if (documents.length === 0) return [empty]
+  const heading = names.map((name) => name.toUpperCase())
+  const all = [heading, ...documents.map((document) => names.map((name) => text(document[name])))]
   const widths = heading.map((_, column) =>
     Math.max(...all.map((cells) => cells[column]?.length ?? 0)),
   )

@@ -25,15 +25,8 @@ export function keyCommands(openPhone: OpenPhone): readonly Command[] {
     .addOption(jsonOption())
     .action(async (options: PhoneOptions) => {
       const keys = await (await openPhone(options).library()).listKeys()
-      const rows = keys.map(({ device_id, status, format, created_at, own }) => [
-        device_id,
-        status,
-        format,
-        created_at,
-        own ? 'this phone' : '-',
-      ])
-      const heading = ['DEVICE', 'STATUS', 'FORMAT', 'CREATED', 'OWN']
-      print(options, keys, table(heading, rows, 'No keys.'))
+      const names = ['device_id', 'status', 'format', 'created_at', 'own'] as const
+      print(options, keys, table(names, keys, 'No keys.'))
     })
   const add = new Command('add-key')
     .description('Add the key of a second simulated phone for the same user')
@@ -76,7 +69,7 @@ async function addKey(
 ) {
   const folder = resolve(newPhone)
   if (folder === resolve(readConfig(process.env, options).dataDir))
-    throw new OperatorError('the second phone must have a data folder of its own', {
+    throw new OperatorError('The second phone must have a data folder of its own', {
       code: 'invalid',
     })
   const phone = await openPhone(options).library()

@@ -28,13 +28,17 @@ const EPILOGUE = `
 Exit codes: 0 success, 1 failure, 2 wrong usage or configuration.
 With --json, a command prints one JSON document. A failure is {"error":{"code","message"}}.
 
-Run "bonded help <command>" for the options of a command.`
+Run "bonded help <command>" for the options of a command, and "bonded help config" for the settings,
+which are options of every command.`
 
 /**
  * The tree of all commands, or of the one that is named. Help, completion and the reference page
  * are generated from this tree.
+ *
+ * @param name of one command, to load only that one
+ * @param isSilent whether a usage error is thrown without printing it
  */
-export async function bondedProgram(name = ''): Promise<Command> {
+export async function bondedProgram(name = '', { isSilent = false } = {}): Promise<Command> {
   const program = new Command('bonded')
     .description('Protects a high-risk web action with proof from the user’s own phone.')
     .version(VERSION, '-V, --version', 'Print the version')
@@ -48,7 +52,14 @@ export async function bondedProgram(name = ''): Promise<Command> {
   }
   addSettingFlags(program)
   configure(program)
+  if (isSilent) silence(program)
   return program
+}
+
+/** Keeps commander from printing a usage error and the help that belongs to it. */
+function silence(command: Command): void {
+  command.configureOutput({ writeErr: () => {} })
+  for (const child of command.commands) silence(child)
 }
 
 /** Applies to the command and all below it; commander would end the process itself otherwise. */

@@ -48,8 +48,8 @@ async function endSessions({ config, keepLiveSessions }: Restoring): Promise<num
 function refusal(shown: string, why: 'busy' | 'not_empty'): OperatorError {
   return new OperatorError(
     why === 'busy'
-      ? `another command restores into the ${shown}. Wait until it ends`
-      : `the ${shown} is not empty, and a restore replaces nothing. Create another one (create database … encoding 'UTF8' template template0) and set BONDED_DATABASE_URL to it`,
+      ? `Another command restores into the ${shown}. Wait until it ends`
+      : `The ${shown} is not empty, and a restore replaces nothing. Create another one (create database … encoding 'UTF8' template template0) and set BONDED_DATABASE_URL to it`,
     { code: 'conflict' },
   )
 }

@@ -13,15 +13,14 @@ import { inspectSession } from '../operations/admin/tenants.ts'
 import {
   jsonOption,
   limitOption,
+  optionalTenantArgument,
   parseSessionId,
-  parseTenantId,
   sessionArgument,
 } from './arguments.ts'
 import { type Options, withService } from './open.ts'
 import { fields, isoTime, print, table } from './output.ts'
 
 interface ListOptions extends Options {
-  readonly tenant?: TenantId
   readonly state?: SessionState
   readonly limit: number
   readonly after?: SessionCursor
@@ -67,42 +66,30 @@ export function sessionCommand(): Command {
   return command
 }
 
+/** What the list shows of each session. */
+const LISTED = ['session_id', 'state', 'created_at', 'tenant_id', 'workflow', 'action'] as const
+
 function listCommand(): Command {
   return new Command('list')
     .description('List sessions, newest first')
-    .addOption(
-      new Option('--tenant <tenant>', 'Only sessions of this tenant').argParser(parseTenantId),
-    )
+    .addArgument(optionalTenantArgument())
     .addOption(
       new Option('--state <state>', 'Only sessions in this state').choices([...SESSION_STATES]),
     )
     .addOption(limitOption())
     .option('--after <cursor>', 'Continue after the previous page', parseCursor)
     .addOption(jsonOption())
-    .action(async (options: ListOptions) => {
-      const { tenant: tenantId, state, limit, after } = options
+    .action(async (tenantId: TenantId | undefined, options: ListOptions) => {
+      const { state, limit, after } = options
       const { sessions, next } = await withService(options, (service) =>
         listSessions(service, { tenantId, state, limit, after }),
       )
-      const rows = sessions.map((entry) => [
-        entry.session.id,
-        entry.state,
-        isoTime(entry.session.createdAt) ?? '',
-        entry.session.tenantId,
-        `${entry.session.workflow}:${entry.session.action}`,
-      ])
+      const documents = sessions.map(({ session, state: now }) => describeSession(session, now))
       const cursor = next && formatCursor(next)
-      print(
-        options,
-        {
-          sessions: sessions.map((entry) => describeSession(entry.session, entry.state)),
-          next: cursor ?? null,
-        },
-        [
-          ...table(['SESSION', 'STATE', 'CREATED', 'TENANT', 'ACTION'], rows, 'No sessions.'),
-          ...(cursor === undefined ? [] : ['', `More sessions: repeat with --after ${cursor}`]),
-        ],
-      )
+      print(options, { sessions: documents, next: cursor ?? null }, [
+        ...table(LISTED, documents, 'No sessions.'),
+        ...(cursor === undefined ? [] : ['', `More sessions: repeat with --after ${cursor}`]),
+      ])
     })
 }
 

@@ -1,15 +1,10 @@
-import { type Command, Option } from 'commander'
+import { type Command, Help, Option } from 'commander'
 import type { SettingFlags } from '../config.ts'
 import { SETTINGS } from '../settings.ts'
+import { describeOption } from './help.ts'
 
-/** The help of these commands lists every setting. */
-const LIST_ALL_SETTINGS = ['dev', 'serve', 'doctor', 'check', 'print']
-/** The help of the other commands lists the settings that usually matter to them. */
-const USUAL_SETTINGS: readonly (keyof SettingFlags)[] = [
-  'BONDED_DATA_DIR',
-  'BONDED_DATABASE_URL',
-  'BONDED_CONFIG',
-]
+/** The help of this command lists the settings, so that no other help repeats them. */
+const LISTS_SETTINGS = 'config'
 const READ_NO_SETTINGS = ['completion', 'durability']
 
 /** Stores the value under the setting's name, so that no other option can be mistaken for it. */
@@ -38,21 +33,34 @@ export function isSettingFlag(option: Option): boolean {
  */
 export function addSettingFlags(command: Command): void {
   for (const child of command.commands) addSettingFlags(child)
+  if (command.name() === LISTS_SETTINGS) command.addHelpText('after', listOfSettings)
   if (command.commands.length > 0 || READ_NO_SETTINGS.includes(command.name())) return
-  const showsAll = LIST_ALL_SETTINGS.includes(command.name())
-  const heading = showsAll
-    ? 'Settings (a flag overrides the environment and the file):'
-    : 'Settings (run "bonded config print" for all of them):'
   for (const flag of settingFlags()) {
     if (command.options.some(({ long }) => long === flag.long)) continue
-    flag.helpGroup(heading).hideHelp(!showsAll && !USUAL_SETTINGS.includes(flag.setting))
-    command.addOption(flag)
+    command.addOption(flag.hideHelp())
   }
+  command.addHelpText(
+    'after',
+    '\nSettings, such as --data-dir, are options too: "bonded help config" lists them.',
+  )
+}
+
+function listOfSettings(): string {
+  const flags = settingFlags()
+  const width = Math.max(...flags.map(({ flags: { length } }) => length))
+  const help = new Help()
+  help.prepareContext({ helpWidth: process.stdout.columns ?? 100 })
+  return [
+    '\nSettings, as options of every command (an option overrides the environment and the file):',
+    ...flags.map((flag) => help.formatItem(flag.flags, width, describeOption(flag), help)),
+  ].join('\n')
 }
 
 function settingFlags(): readonly SettingFlag[] {
-  const flags = SETTINGS.filter(({ secret }) => !secret).map(({ name, key, about, fallback }) => {
-    const flag = new SettingFlag(name, { flags: `--${key.replaceAll('_', '-')} <value>`, about })
+  const flags = SETTINGS.filter(({ secret }) => !secret).map((setting) => {
+    const { name, key, about, fallback } = setting
+    const value = 'path' in setting ? setting.path : 'value'
+    const flag = new SettingFlag(name, { flags: `--${key.replaceAll('_', '-')} <${value}>`, about })
     flag.default(undefined, fallback)
     return flag
   })

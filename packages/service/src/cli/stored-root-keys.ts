@@ -14,7 +14,7 @@ import { OperatorError } from '../operations/admin/operator-error.ts'
 export function storedRootKeys(config: Config): readonly RootKey[] {
   if (config.rootKeys === undefined && !existsSync(join(config.dataDir, 'root.key')))
     throw new OperatorError(
-      `there is no root key: BONDED_ROOT_KEYS is not set, and ${config.dataDir} has no root.key. A backup contains no root keys. Restore them from where you store secrets, and try again`,
+      `There is no root key: BONDED_ROOT_KEYS is not set, and ${config.dataDir} has no root.key. A backup contains no root keys. Restore them from where you store secrets, and try again`,
       { code: 'not_found' },
     )
   return rootKeysOf(config)

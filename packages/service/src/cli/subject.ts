@@ -50,17 +50,9 @@ function printSubject(options: Options, { subjectId, blockedAt, keys }: SubjectR
     created_at: isoTime(createdAt),
     added_by: addedBy ?? null,
   }))
-  const rows = devices.map((device) => [
-    device.device_id,
-    device.status,
-    device.format,
-    device.environment,
-    device.created_at ?? '-',
-    device.added_by ?? '-',
-  ])
-  const heading = ['DEVICE', 'STATUS', 'FORMAT', 'ENVIRONMENT', 'CREATED', 'ADDED BY']
+  const names = ['device_id', 'status', 'format', 'environment', 'created_at', 'added_by'] as const
   print(options, { subject_id: subjectId, blocked_at, devices }, [
     `${subjectId}  ${blocked_at === null ? 'not blocked' : `blocked since ${blocked_at}`}`,
-    ...table(heading, rows, 'No devices.'),
+    ...table(names, devices, 'No devices.'),
   ])
 }

@@ -11,7 +11,7 @@ import type { Tenant } from '../domain/tenant.ts'
 import { listKeys } from '../operations/admin/keys.ts'
 import { createTenant, findTenant, limitTenant, listTenants } from '../operations/admin/tenants.ts'
 import { jsonOption, tenantArgument } from './arguments.ts'
-import { describeEnd, describeKey, describeTenant, integrationOf } from './describe-tenant.ts'
+import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print, table } from './output.ts'
 import { tenantUpdateCommand } from './tenant-update.ts'
@@ -39,9 +39,9 @@ export function tenantCommand(): Command {
     .addOption(jsonOption())
     .action(async (options: Options) => {
       const tenants = await withService(options, listTenants)
-      const rows = tenants.map(({ id, environment, name }) => [id, environment, name])
-      const lines = table(['TENANT', 'ENVIRONMENT', 'NAME'], rows, 'No tenants.')
-      print(options, tenants.map(describeTenant), lines)
+      const documents = tenants.map(describeTenant)
+      const lines = table(['tenant_id', 'environment', 'name'], documents, 'No tenants.')
+      print(options, documents, lines)
     })
   command
     .command('show')
@@ -104,34 +104,30 @@ async function showTenant(id: TenantId, options: Options): Promise<void> {
     keys: await listKeys(service, id),
     origin: service.settings.publicOrigin,
   }))
-  const integration = integrationOf(tenant, { keys, origin, now: Date.now() })
-  const { workflows, allowedOrigins, ...single } = integration
-  const rows = keys.map((key) => [
-    key.kind,
-    key.key,
-    key.name ?? '-',
-    `…${key.last4}`,
-    describeEnd(key),
+  const described = describeTenant(tenant)
+  const keyDocuments = keys.map(describeKey)
+  const configuration = integrationOf(tenant, { keys, origin, now: Date.now() })
+  const workflows = configuration.workflows
+    .map(({ name, actions, passport }) => `${name}:${actions.join(',')}:passport=${passport}`)
+    .join(' ')
+  print(options, { ...described, keys: keyDocuments, configuration }, [
+    ...fields({
+      ...described,
+      origins: tenant.origins.join(' ') || null,
+      workflows,
+      limits: formatLimits(tenant.limits ?? {}) || 'service defaults',
+    }),
+    '',
+    'keys',
+    ...table(['kind', 'key', 'name', 'last4', 'revoked_at'], keyDocuments, 'No keys.'),
+    '',
+    'configuration, for the integrator',
+    ...fields({
+      ...configuration,
+      allowedOrigins: configuration.allowedOrigins.join(' ') || null,
+      workflows,
+    }),
   ])
-  print(
-    options,
-    { ...describeTenant(tenant), keys: keys.map(describeKey), configuration: integration },
-    [
-      ...fields({
-        ...single,
-        allowedOrigins: allowedOrigins.join(' ') || null,
-        workflows:
-          workflows
-            .map(
-              ({ name, actions, passport }) => `${name}:${actions.join(',')}:passport=${passport}`,
-            )
-            .join(' ') || null,
-        limits: formatLimits(tenant.limits ?? {}) || 'service defaults',
-      }),
-      '',
-      ...table(['KIND', 'KEY', 'NAME', 'ENDS IN', ''], rows, 'No keys.'),
-    ],
-  )
 }
 
 function limitsCommand(): Command {

@@ -120,23 +120,11 @@ test('issues a key for a scope and revokes it once', () => {
     '--workflow',
     'w:a,b',
   )
-  const issued = json(
-    'key',
-    'issue',
-    '--tenant',
-    tenant_id,
-    '--kind',
-    'server',
-    '--workflow',
-    'w:a',
-  )
+  const issued = json('key', 'issue', tenant_id, '--kind', 'server', '--workflow', 'w:a')
   assert.ok(isServerCredential(issued.server_credential))
   assert.equal(json('key', 'revoke', issued.key).revoked, issued.key)
   assert.equal(run('key', 'revoke', issued.key).status, 1)
-  assert.equal(
-    run('key', 'issue', '--tenant', tenant_id, '--kind', 'server', '--workflow', 'w:z').status,
-    1,
-  )
+  assert.equal(run('key', 'issue', tenant_id, '--kind', 'server', '--workflow', 'w:z').status, 1)
 })
 
 test('sets, replaces and restores the rate limits of a tenant', () => {
@@ -170,7 +158,7 @@ test('sets, replaces and restores the rate limits of a tenant', () => {
   const notTheirs = run('tenant', 'limits', tenant_id, '--limit', 'device=10')
   assert.deepEqual(
     [notTheirs.status, notTheirs.stderr.trim()],
-    [1, 'error: Device cannot be set for a tenant. Use create, create_address, get, backend.'],
+    [1, 'error: device cannot be set for a tenant. Use create, create_address, get, backend.'],
   )
   assert.equal(run('tenant', 'limits', `ten_${'0'.repeat(22)}`, '--limit', 'get=1').status, 1)
   assert.equal(run(...create, '--limit', 'create=fast').status, 2)

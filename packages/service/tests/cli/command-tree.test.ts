@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Command } from 'commander'
 import { bondedProgram } from '../../src/cli/program.ts'
-import { machine } from '../harness/process.ts'
+import { CREATE_TENANT, type Machine, machine } from '../harness/process.ts'
 
 const RELIED_ON = [
   'dev|serve|doctor|completion|migrate up|migrate status|config check|config print',
@@ -14,6 +14,7 @@ const RELIED_ON = [
   'session show|session timeline|session kill|phone register|phone approve|phone decline|phone list-keys|phone add-key|phone remove-key',
 ].flatMap((line) => line.split('|'))
 const SHELLS = ['bash', 'zsh', 'fish'] as const
+const noBash = spawnSync('bash', ['-c', 'true']).status !== 0 && 'no bash'
 
 function leavesOf(
   command: Command,
@@ -96,11 +97,14 @@ test('prints a usage error as one JSON document with --json, and exits with 2', 
     ['key', 'roll', 'x', '--grace', 'soon'],
     ['tenant', 'fly'],
     ['device', 'list', '--limit', '0'],
+    ['tenant'],
+    ['serve', '--port', 'x'],
   ]) {
-    const { status, stdout } = m.run(...args, '--json')
-    assert.equal(status, 2, args.join(' '))
+    const { status, stdout, stderr } = m.run(...args, '--json')
+    assert.deepEqual([status, stderr], [2, ''], args.join(' '))
     const { error } = JSON.parse(stdout) as { error: { code: string; message: string } }
-    assert.deepEqual([error.code, typeof error.message], ['usage', 'string'])
+    assert.equal(error.code, args[0] === 'serve' ? 'configuration_invalid' : 'usage')
+    assert.equal(typeof error.message, 'string')
   }
 })
 
@@ -122,17 +126,82 @@ for (const shell of SHELLS) {
   })
 }
 
-test('bash completes commands, options and the values of an option', {
-  skip: spawnSync('bash', ['-c', 'true']).status !== 0 && 'no bash',
-}, () => {
+test('prints no text beside the document of a rejection with --json', () => {
   using m = machine()
-  const script = join(m.folder, 'completion.bash')
-  writeFileSync(script, m.run('completion', 'bash').stdout)
-  const complete = (...words: string[]) => {
-    const typed = words.map((word) => `'${word}'`).join(' ')
-    const asked = `source '${script}'; COMP_WORDS=(bonded ${typed}); COMP_CWORD=${words.length}; _bonded; echo "\${COMPREPLY[*]}"`
-    return spawnSync('bash', ['-c', asked], { encoding: 'utf8' }).stdout.trim().split(' ')
+  const { status, stdout, stderr } = m.run('tenant', 'show', `ten_${'0'.repeat(22)}`, '--json')
+  assert.deepEqual([status, stderr], [1, ''])
+  assert.equal(JSON.parse(stdout).error.code, 'not_found')
+})
+
+test('repeats what the operator typed as typed', () => {
+  using m = machine()
+  const create = 'tenant create --name A --environment sandbox --workflow w:a --origin'.split(' ')
+  for (const origin of ['localhost:3000', 'https://Shop.example', 'shop.example/pay']) {
+    const { stderr } = m.run(...create, origin)
+    assert.ok(stderr.startsWith(`error: ${origin} is not an origin.`), stderr)
   }
+  const file = join(m.folder, 'none.json')
+  const { stderr } = m.run(...CREATE_TENANT, '--workflow-file', file)
+  assert.ok(stderr.startsWith(`error: ${file} is not a readable JSON file.`), stderr)
+})
+
+test('names a tenant by an argument in every command', () => {
+  const named = leaves.filter(({ command }) =>
+    command.registeredArguments.some((argument) => argument.name() === 'tenant'),
+  )
+  assert.deepEqual(named.map(({ path }) => path).toSorted(), [
+    'key issue',
+    'key list',
+    'session list',
+    'tenant limits',
+    'tenant show',
+    'tenant update',
+  ])
+  for (const { path, command } of leaves)
+    assert.ok(!command.options.some(({ long }) => long === '--tenant'), path)
+})
+
+test('names the members of a list in text as in JSON', () => {
+  using m = machine()
+  const { tenant_id } = m.json(...CREATE_TENANT)
+  for (const words of [
+    ['tenant', 'list'],
+    ['key', 'list', tenant_id],
+    ['migrate', 'status'],
+    ['config', 'print'],
+  ]) {
+    const [heading = ''] = m.run(...words).stdout.split('\n')
+    const [document = {}] = m.json(...words) as object[]
+    for (const name of heading.toLowerCase().split(/ +/))
+      assert.ok(name in document, `${words.join(' ')}: ${name}`)
+  }
+  const shown = m.run('tenant', 'show', tenant_id).stdout
+  const { keys, configuration, ...tenant } = m.json('tenant', 'show', tenant_id)
+  for (const name of [...Object.keys(tenant), ...Object.keys(configuration)])
+    assert.match(shown, new RegExp(`^${name} `, 'm'), name)
+  for (const { key, last4 } of keys) assert.match(shown, new RegExp(`${key} .*${last4}`))
+})
+
+test('bash completes each value by its kind', { skip: noBash }, () => {
+  using m = machine()
+  const complete = bashCompleter(m)
+  mkdirSync(join(m.folder, 'a folder'))
+  writeFileSync(join(m.folder, 'a file'), '')
+  const both = [join(m.folder, 'a file'), join(m.folder, 'a folder')]
+  const start = join(m.folder, 'a')
+  assert.deepEqual(complete('backup', start).toSorted(), both)
+  assert.deepEqual(complete('tenant', 'update', '--logo', start).toSorted(), both)
+  assert.deepEqual(complete('serve', '--data-dir', start), [join(m.folder, 'a folder')])
+  assert.deepEqual(complete('serve', '--port', start), [])
+  assert.deepEqual(complete('tenant', 'create', '--name', ''), [])
+  assert.deepEqual(complete('key', 'list', start), [], 'an id is no file')
+  assert.deepEqual(complete('session', 'kill', '--data-d'), ['--data-dir'])
+  assert.ok(!complete('session', 'kill', '').includes('--data-dir'), 'settings only after a dash')
+})
+
+test('bash completes commands, options and the values of an option', { skip: noBash }, () => {
+  using m = machine()
+  const complete = bashCompleter(m)
   assert.deepEqual(complete('dev'), ['dev', 'device'])
   assert.deepEqual(complete('key', 'r'), ['roll', 'revoke'])
   assert.deepEqual(complete('key', 'issue', '--kind', ''), ['server', 'publishable'])
@@ -140,3 +209,16 @@ test('bash completes commands, options and the values of an option', {
   assert.deepEqual(complete('session', 'kill', '--js'), ['--json'])
   assert.deepEqual(complete('completion', 'f'), ['fish'])
 })
+
+/** Completes words with the script of bash. The last word is the one being typed. */
+function bashCompleter({ folder, run }: Machine): (...words: string[]) => readonly string[] {
+  const script = join(folder, 'completion.bash')
+  writeFileSync(script, run('completion', 'bash').stdout)
+  return (...words) => {
+    const typed = words.map((word) => `'${word}'`).join(' ')
+    const asked = `source '${script}'; COMP_WORDS=(bonded ${typed}); COMP_CWORD=${words.length}; _bonded; printf '%s\\n' "\${COMPREPLY[@]}"`
+    return spawnSync('bash', ['-c', asked], { encoding: 'utf8' })
+      .stdout.split('\n')
+      .filter((word) => word !== '')
+  }
+}

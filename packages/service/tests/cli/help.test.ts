@@ -43,6 +43,14 @@ test('help shows defaults with units and leaves out empty ones and references to
   assert.match(roll, /default:\s+24 h/)
 })
 
+test('lists the settings once, in the help of config', () => {
+  using m = machine()
+  assert.match(m.run('help', 'config').stdout, /--data-dir <folder>/)
+  for (const words of [[], ['serve'], ['config', 'print'], ['tenant', 'show']])
+    assert.doesNotMatch(m.run('help', ...words).stdout, /--(port|database-url|config) </)
+  assert.match(m.run('help', 'serve').stdout, /"bonded help config"/)
+})
+
 test('every command and option has a description', () => {
   const visit = (command: typeof program) => {
     assert.notEqual(command.description(), '', command.name())
@@ -62,7 +70,7 @@ test('rejects an id of the wrong form as a usage error, and an unknown one as no
     [['session', 'show', `sess_${zeros}`], 1, 'not_found'],
     [['session', 'kill', `sess_${zeros}`], 1, 'not_found'],
     [['tenant', 'show', `ten_${zeros}`], 1, 'not_found'],
-    [['key', 'list', '--tenant', `ten_${zeros}`], 1, 'not_found'],
+    [['key', 'list', `ten_${zeros}`], 1, 'not_found'],
     [['key', 'revoke', 'unknown'], 1, 'not_found'],
     [['device', 'block', `dev_${zeros}`], 1, 'not_found'],
     [['phone', 'decline', '--qr', 'x', '--as', 'approve'], 2, 'usage'],

@@ -16,14 +16,14 @@ test('bonded prove durability finds nothing lost or invented on SQLite, cleans u
   using operator = machine({
     env: { BONDED_DATABASE_URL: `sqlite:${named}`, BONDED_ENVIRONMENT: 'production' },
   })
-  const { rounds, nodeKills, sessions, acknowledged, delivered, ok, lost, invented } =
+  const { rounds, node_kills, sessions, acknowledged, delivered, ok, lost, invented } =
     operator.json(...PROVE, '--folder', operator.folder)
   assert.deepEqual(
-    { ok, rounds, nodeKills, lost, invented },
+    { ok, rounds, node_kills, lost, invented },
     {
       ok: true,
       rounds: 2,
-      nodeKills: 2,
+      node_kills: 2,
       lost: [],
       invented: [],
     },

@@ -83,7 +83,7 @@ test('rejects an update that removes the unknown, repeats a workflow, or leaves 
 test('replaces a workflow and the name, and names the keys that lose their workflow', () => {
   using m = machine()
   const { tenant_id } = m.json(...CREATE_TENANT)
-  const issue = ['key', 'issue', '--tenant', tenant_id, '--kind', 'server', '--name', 'batch job']
+  const issue = ['key', 'issue', tenant_id, '--kind', 'server', '--name', 'batch job']
   const { key } = m.json(...issue, '--workflow', 'w')
   const updated = m.json(
     ...`tenant update ${tenant_id} --name B`.split(' '),
@@ -112,15 +112,15 @@ test('tenant show prints the configuration for the integrator, and names keys wi
     allowedOrigins: ['https://a.example'],
     workflows: [{ name: 'w', actions: ['a'], passport: 'none' }],
   })
-  const issue = ['key', 'issue', '--tenant', tenant_id, '--kind', 'server']
+  const issue = ['key', 'issue', tenant_id, '--kind', 'server']
   const issued = m.json(...issue, '--name', 'production')
   assert.equal(m.json('tenant', 'show', tenant_id).configuration.serverCredential, 'production')
   const rolled = m.json('key', 'roll', issued.key)
-  const names = (m.json('key', 'list', '--tenant', tenant_id) as { key: string; name: string }[])
+  const names = (m.json('key', 'list', tenant_id) as { key: string; name: string }[])
     .filter(({ key }) => key === issued.key || key === rolled.key)
     .map(({ name }) => name)
   assert.deepEqual(names, ['production', 'production'], 'a rolled key keeps its name')
-  assert.match(m.run('key', 'list', '--tenant', tenant_id).stdout, /production/)
+  assert.match(m.run('key', 'list', tenant_id).stdout, /production/)
   assert.equal(m.run(...issue, '--name', 'two\nlines').status, 2)
   const shown = m.run('tenant', 'show', tenant_id).stdout
   for (const member of ['scriptUrl', 'sessionEndpoint', 'allowedOrigins', 'passport=none'])

@@ -104,12 +104,12 @@ function appliedSteps(database: DatabaseSync): ReadonlyMap<number, number> {
     const known = MIGRATIONS.find(({ number }) => number === row.number)
     if (known === undefined) {
       throw new MigrationError(
-        `the database has step ${String(row.number)} (${String(row.name)}), which this version does not know: a newer version created it`,
+        `The database has step ${String(row.number)} (${String(row.name)}), which this version does not know: a newer version created it`,
       )
     }
     if (checksum(known.statements) !== row.checksum) {
       throw new MigrationError(
-        `step ${known.number} (${known.name}) differs from the one that was applied to the database`,
+        `Step ${known.number} (${known.name}) differs from the one that was applied to the database`,
       )
     }
     applied.set(known.number, Number(row.applied_at))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { jsonOption } from '../arguments.ts'
-import { print } from '../output.ts'
+import { fields, print } from '../output.ts'
 import { type DurabilityFigures, newRootKeys, proveDurability } from './durability.ts'
 import { createScratch } from './scratch.ts'
 
@@ -96,29 +96,27 @@ async function proveOnScratch(options: DurabilityFlags, command: Command): Promi
   })
   const ok = figures.lost.length === 0 && figures.invented.length === 0
   const error = { code: 'durability_violated', message: 'The store lost or invented a change.' }
-  const document = { ok, ...figures, ...(ok ? {} : { error, folder }) }
-  print({ json }, document, [...describe(figures), ...verdict(ok, folder)])
+  const { nodeKills: node_kills, serverStops: server_stops, ...others } = figures
+  const counts = { ...others, node_kills, server_stops }
+  const document = { ok, ...counts, ...(ok ? {} : { error, folder }) }
+  print({ json }, document, [...describe(counts), ...verdict(ok, folder)])
   if (ok) rmSync(folder, { recursive: true, force: true })
   else process.exitCode = 1
 }
 
-function describe(figures: DurabilityFigures): readonly string[] {
-  const { lost, invented } = figures
-  const rows: readonly (readonly [string, number])[] = [
-    ['rounds', figures.rounds],
-    ['nodes killed', figures.nodeKills],
-    ['database stops', figures.serverStops],
-    ['sessions', figures.sessions],
-    ['unanswered requests', figures.unanswered],
-    ['acknowledged changes', figures.acknowledged],
-    ['  of them lost', lost.length],
-    ['events delivered', figures.delivered],
-    ['events and states that did not happen', invented.length],
-  ]
-  const width = Math.max(...rows.map(([name]) => name.length))
+/** The counts of a run, under the names that they have in JSON. */
+type Counts = Omit<DurabilityFigures, 'nodeKills' | 'serverStops'> & {
+  readonly node_kills: number
+  readonly server_stops: number
+}
+
+function describe({ lost, invented, ...counts }: Counts): readonly string[] {
+  const shown = Object.entries({ ...counts, lost: lost.length, invented: invented.length })
   return [
     '',
-    ...rows.map(([name, count]) => `${name.padEnd(width)}  ${count.toLocaleString('en-US')}`),
+    ...fields(
+      Object.fromEntries(shown.map(([name, count]) => [name, count.toLocaleString('en-US')])),
+    ),
     ...[...lost, ...invented].slice(0, SHOWN_FINDINGS).map((line) => `  ${line}`),
   ]
 }

@@ -60,7 +60,7 @@ export async function moveDevice(
     if (device === undefined) throw deviceNotFound(id)
     const move = DEVICE_MOVES[verb]
     if (!(yield* tables.devices.move(id, move)))
-      throw new OperatorError(`the device is already ${device.status}`, { code: 'conflict' })
+      throw new OperatorError(`The device is already ${device.status}`, { code: 'conflict' })
     const holds = yield* recordDeviceChange(tables, id, {
       at: service.clock.now(),
       kind: DEVICE_VERBS[verb],

@@ -28,10 +28,10 @@ export async function issueKey(
   for (const entry of scope ?? []) {
     const workflow = tenant.workflows.find((candidate) => candidate.name === entry.workflow)
     if (workflow === undefined)
-      throw new OperatorError(`the tenant has no workflow ${entry.workflow}`, { code: 'not_found' })
+      throw new OperatorError(`The tenant has no workflow ${entry.workflow}`, { code: 'not_found' })
     const unknown = entry.actions?.find((action) => !workflow.actions.includes(action))
     if (unknown !== undefined)
-      throw new OperatorError(`the workflow ${entry.workflow} has no action ${unknown}`, {
+      throw new OperatorError(`The workflow ${entry.workflow} has no action ${unknown}`, {
         code: 'not_found',
       })
   }
@@ -63,7 +63,7 @@ export async function revokeKey(service: Service, key: string): Promise<void> {
   })
   if (known === 'unknown') throw keyNotFound()
   if (known === 'before')
-    throw new OperatorError('the key is already revoked', { code: 'conflict' })
+    throw new OperatorError('The key is already revoked', { code: 'conflict' })
 }
 
 /** The keys of a tenant, server credentials first, each kind oldest first. */

@@ -28,7 +28,7 @@ export async function killSessionAsOperator(service: Service, id: SessionId): Pr
   })
   if (session === undefined) throw sessionNotFound(id)
   if (session.state !== MOVES.killByOperator.to)
-    throw new OperatorError(`the session has already ended: it is ${session.state}`, {
+    throw new OperatorError(`The session has already ended: it is ${session.state}`, {
       code: 'conflict',
     })
   return session

@@ -19,24 +19,24 @@ export class OperatorError extends Error {
 
 /** The error for a tenant that does not exist. */
 export function tenantNotFound(id: TenantId): OperatorError {
-  return new OperatorError(`no tenant ${id}`, { code: 'not_found' })
+  return new OperatorError(`No tenant ${id}`, { code: 'not_found' })
 }
 
 /** The error for a session that does not exist. */
 export function sessionNotFound(id: SessionId): OperatorError {
-  return new OperatorError(`no session ${id}. Sessions are deleted 24 hours after they end`, {
+  return new OperatorError(`No session ${id}. Sessions are deleted 24 hours after they end`, {
     code: 'not_found',
   })
 }
 
 /** The error for a device that does not exist. */
 export function deviceNotFound(id: DeviceId): OperatorError {
-  return new OperatorError(`no device ${id}`, { code: 'not_found' })
+  return new OperatorError(`No device ${id}`, { code: 'not_found' })
 }
 
 /** The error for a key that does not exist. */
 export function keyNotFound(): OperatorError {
-  return new OperatorError('no such key. List the keys with bonded key list --tenant <tenant>', {
+  return new OperatorError('No such key. List the keys with bonded key list <tenant>', {
     code: 'not_found',
   })
 }
@@ -45,5 +45,5 @@ export function keyNotFound(): OperatorError {
  * The error for a subject that does not exist: no device of it is stored, and it is not blocked.
  */
 export function subjectNotFound(id: SubjectId): OperatorError {
-  return new OperatorError(`no subject ${id}`, { code: 'not_found' })
+  return new OperatorError(`No subject ${id}`, { code: 'not_found' })
 }

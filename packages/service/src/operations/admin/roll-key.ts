@@ -30,13 +30,13 @@ export async function rollKey(
     const old = yield* tables.tenants.findKey(key)
     if (old === undefined) throw keyNotFound()
     if (isRevoked(old, now))
-      throw new OperatorError('the key is already revoked. Issue a new one with bonded key issue', {
+      throw new OperatorError('The key is already revoked. Issue a new one with bonded key issue', {
         code: 'conflict',
       })
     // A second roll would leave two successors, and the operator could not tell which is in use.
     if (old.revokedAt !== null || !(yield* tables.tenants.revoke(key, endsAt)))
       throw new OperatorError(
-        'the key is already being rolled. See bonded key list --tenant <tenant> for its end, or end it now with bonded key revoke',
+        'The key is already being rolled. See bonded key list <tenant> for its end, or end it now with bonded key revoke',
         { code: 'conflict' },
       )
     const { tenantId, scope, kind } = old

@@ -43,7 +43,7 @@ export async function changeSubject(
     const done =
       verb === 'block' ? yield* tables.subjects.block(id, at) : yield* tables.subjects.unblock(id)
     if (!done)
-      throw new OperatorError(`the subject is ${verb === 'block' ? 'already' : 'not'} blocked`, {
+      throw new OperatorError(`The subject is ${verb === 'block' ? 'already' : 'not'} blocked`, {
         code: 'conflict',
       })
     yield* recordSubjectChange(tables, id, { at, kind: SUBJECT_VERBS[verb], step: 'operator' })

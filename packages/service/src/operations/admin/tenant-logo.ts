@@ -22,6 +22,7 @@ export async function setLogo(
 /** A new name for each file, so that browsers may cache each file without a limit. */
 function storedLogo({ random }: Service, file: Uint8Array): { name: string; bytes: Uint8Array } {
   const logo = readLogo(file)
-  if ('problem' in logo) throw new OperatorError(logo.problem, { code: 'invalid' })
+  if ('problem' in logo)
+    throw new OperatorError(`The logo was rejected: ${logo.problem}`, { code: 'invalid' })
   return { name: `${random.base62(22)}.${logo.type}`, bytes: logo.bytes }
 }

@@ -69,7 +69,7 @@ const MAX_NAME_LENGTH = 64
 function checkName(name: string): void {
   if (!isDisplayText(name) || Array.from(name).length > MAX_NAME_LENGTH)
     throw new OperatorError(
-      `the name must have 1 to ${MAX_NAME_LENGTH} visible characters, and none that hides or reorders text`,
+      `The name must have 1 to ${MAX_NAME_LENGTH} visible characters, and none that hides or reorders text`,
       { code: 'invalid' },
     )
 }
@@ -79,17 +79,17 @@ function checkName(name: string): void {
  */
 export function checkTenant({ environment, origins, workflows, demo }: NewTenant): void {
   if (demo && environment !== 'sandbox')
-    throw new OperatorError('only a sandbox tenant can be a demo tenant', { code: 'invalid' })
+    throw new OperatorError('Only a sandbox tenant can be a demo tenant', { code: 'invalid' })
   for (const origin of origins) {
     const problem = checkOrigin(origin, { environment, demo })
     if (problem !== undefined) throw new OperatorError(problem, { code: 'invalid' })
   }
   if (workflows.length === 0)
-    throw new OperatorError('a tenant needs at least one workflow', { code: 'invalid' })
+    throw new OperatorError('A tenant needs at least one workflow', { code: 'invalid' })
   const names = workflows.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined)
-    throw new OperatorError(`the tenant would have two workflows named ${twice}`, {
+    throw new OperatorError(`The tenant would have two workflows named ${twice}`, {
       code: 'invalid',
     })
   for (const workflow of workflows) checkTitles(workflow)

@@ -42,7 +42,7 @@ export async function updateTenant(
       if (yield* tables.tenants.update(before, after)) return after
     }
     throw new OperatorError(
-      'the tenant was changed by another command at the same time: try again',
+      'The tenant was changed by another command at the same time: try again',
       {
         code: 'conflict',
       },
@@ -54,11 +54,11 @@ function changed(before: Tenant, change: TenantChange): TenantSettings {
   const { removeOrigins, addOrigins, removeWorkflows, addWorkflows } = change
   const unknownOrigin = removeOrigins.find((origin) => !before.origins.includes(origin))
   if (unknownOrigin !== undefined)
-    throw new OperatorError(`the tenant has no origin ${unknownOrigin}`, { code: 'not_found' })
+    throw new OperatorError(`The tenant has no origin ${unknownOrigin}`, { code: 'not_found' })
   const names = before.workflows.map(({ name }) => name)
   const unknownWorkflow = removeWorkflows.find((name) => !names.includes(name))
   if (unknownWorkflow !== undefined)
-    throw new OperatorError(`the tenant has no workflow ${unknownWorkflow}`, { code: 'not_found' })
+    throw new OperatorError(`The tenant has no workflow ${unknownWorkflow}`, { code: 'not_found' })
   const origins = before.origins.filter((origin) => !removeOrigins.includes(origin))
   return {
     name: change.name ?? before.name,

@@ -39,7 +39,7 @@ test('commands work on PostgreSQL, and a running node applies a revoked key', as
 
   const killed = await m.jsonMeanwhile('session', 'kill', id)
   assert.equal(killed.ended_reason, 'killed_by_operator')
-  const keys = await m.jsonMeanwhile('key', 'list', '--tenant', tenant.tenant_id)
+  const keys = await m.jsonMeanwhile('key', 'list', tenant.tenant_id)
   const [, , keyId] = String(token).split('_')
   assert.match(JSON.stringify(keys), new RegExp(String(keyId)))
   await m.jsonMeanwhile('key', 'revoke', String(keyId))
