@@ -192,7 +192,7 @@ An IPv4 address that is written as IPv6 (\`::ffff:10.0.0.1\`, \`::ffff:a00:1\`) 
 
 ## Units kept for new networks
 
-${kept} of each \`create\` burst is kept for networks that the tenant has not seen lately, so that one network cannot use up the quota of all users. A network is new to a tenant for ${NEWCOMER_CREATES} creates within ${NEWCOMER_PERIOD_MINUTES} minutes, and wider networks for as many times more as in the table above. The service knows a user's network only where the backend sends \`end_user_address\`. A create without it can use the whole quota.
+${kept} of each \`create\` burst is kept for networks that the tenant has not seen lately, so that one network cannot use up the quota of all users. A network is new to a tenant until it has made ${NEWCOMER_CREATES} creates within ${NEWCOMER_PERIOD_MINUTES} minutes. For an IPv6 /56 or /48, that number is multiplied as in the table above. The service knows a user's network only where the backend sends \`end_user_address\`. A create without it can use the whole quota.
 
 ## Connections
 

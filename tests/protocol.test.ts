@@ -51,14 +51,22 @@ test('every cited section of the protocol exists', () => {
 })
 
 test('every number in the protocol that links to code equals its value in the code', async () => {
-  const linked = [...protocol.matchAll(/\[`([\w.]+) = ([^`]+)`\]\(([^)]+)\)/g)]
-  assert.ok(linked.length > 25, 'the test finds the numbers')
+  const named = [...protocol.matchAll(/\[`([\w.]+) = ([^`]+)`\]\(([^)]+)\)/g)].map(
+    ([, name = '', value = '', place = '']) => ({ name, value, place }),
+  )
+  // A number for readers, with its unit. The title of the link names its source.
+  const shown = [...protocol.matchAll(/\[([^\]]+)\]\((\S+) "([\w.]+) = ([^"]+)"\)/g)].map(
+    ([, text = '', place = '', name = '', value = '']) => ({ name, value, place, text }),
+  )
+  assert.ok(named.length + shown.length > 25, 'the test finds the numbers')
   assert.equal(
-    [...protocol.matchAll(/`[A-Z][\w.]+ = /g)].length,
-    linked.length,
+    [...protocol.matchAll(/[`"][A-Z][\w.]+ = /g)].length,
+    named.length + shown.length,
     'every number links to its source',
   )
-  for (const [, name = '', value = '', place = ''] of linked) {
+  for (const { name, value, text } of shown)
+    assert.equal(numberIn(text, name), Number(value), `${text} for ${name}`)
+  for (const { name, value, place } of [...named, ...shown]) {
     const module: unknown = await import(pathToFileURL(resolve(ROOT, dirname(PAGE), place)).href)
     const found = name
       .split('.')
@@ -180,6 +188,17 @@ test('the service accepts the assertions of the example, and only with the signe
     )
   }
 })
+
+const MS_IN: Readonly<Record<string, number>> = { s: 1_000, hour: 3_600_000, hours: 3_600_000 }
+
+/** The number that a text shows, in the unit of the constant's name. */
+function numberIn(text: string, name: string): number {
+  const [, digits = '', unit] = /^([\d.,]+)(?: ([a-z]+))?$/.exec(text) ?? []
+  const number = Number(digits.replaceAll(',', ''))
+  if (unit === undefined) return number
+  const ms = number * (MS_IN[unit] ?? Number.NaN)
+  return name.endsWith('_MS') ? ms : /_SECONDS$|_seconds\b/.test(name) ? ms / 1_000 : Number.NaN
+}
 
 function numbersIn(words: string): number[] {
   return (words.match(/\d+/g) ?? []).map(Number)
