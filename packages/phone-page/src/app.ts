@@ -14,12 +14,14 @@ import type { MotionRecorder } from './motion.ts'
 import { needOf, problemOf } from './problem.ts'
 import type { Choice, End, Notice, Screen, Task } from './screen.ts'
 import { stepFor } from './step-up.ts'
+import type { TabMemory } from './tab.ts'
 import { createPause } from './pause.ts'
 
 export interface AppDependencies {
   readonly phone: Phone
   readonly store: DeviceStore
   readonly motion: MotionRecorder
+  readonly tab: TabMemory
   readonly handoff: Handoff
   /** Opens the operator's app with this session; null where none is configured. */
   readonly appLink: string | null
@@ -44,7 +46,7 @@ export interface App {
  * screen; every choice that does not fit the screen is ignored, so a double tap has no effect.
  */
 export function startApp(dependencies: AppDependencies): App {
-  const { phone, store, motion, handoff, appLink, show, alone } = dependencies
+  const { phone, store, motion, tab, handoff, appLink, show, alone } = dependencies
   const untilContinued = createPause()
   let screen: Screen = { name: 'loading' }
   let claimed: ClaimedSession | undefined
@@ -65,7 +67,9 @@ export function startApp(dependencies: AppDependencies): App {
   }
   const presentRequest = (notice: Notice | null) => {
     const request = shown()
-    if (request !== null) present({ name: 'request', request, notice })
+    if (request === null) return
+    const isAnother = tab.isAnotherRequest(handoff.session_id)
+    present({ name: 'request', request, notice, isAnother })
   }
   const busyWith = (task: Task) => present({ name: 'working', task, request: shown() })
   const fail = (failure: unknown) => {

@@ -7,6 +7,8 @@ import { createMotionRecorder } from './motion.ts'
 import type { ProblemKind } from './problem.ts'
 import type { ProblemScreen } from './screen.ts'
 import { observeSigner } from './passkey.ts'
+import { createTabMemory } from './tab.ts'
+import { createTapGuard, watchAttention } from './tap-guard.ts'
 import { createView } from './view/view.ts'
 
 /** The longest a poll is held, and a little: a request without an answer must end. */
@@ -21,10 +23,16 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
   document.documentElement.dir = dir
   let app: App | undefined
   const motion = createMotionRecorder(window)
+  const guard = createTapGuard({
+    now: () => performance.now(),
+    schedule: (delayMs, act) => setTimeout(act, delayMs),
+  })
+  watchAttention(window, guard)
   const view = createView(root, {
     messages,
     onChoice: (choice) => app?.choose(choice),
     motion,
+    guard,
   })
   const handoff = handoffIn(location)
   if (handoff === undefined) return view.show(problem('link_incomplete'))
@@ -66,6 +74,7 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
     phone,
     store,
     motion,
+    tab: createTabMemory(window),
     handoff,
     appLink: appScheme === undefined ? null : `${appScheme}://bond${location.search}`,
     show: (screen) => view.show(screen),

@@ -9,13 +9,22 @@ export type Screen =
   | { readonly name: 'desktop'; readonly link: string }
   | { readonly name: 'setup'; readonly appLink: string | null }
   | { readonly name: 'renew' }
-  | { readonly name: 'request'; readonly request: ShownRequest; readonly notice: Notice | null }
+  | RequestScreen
   | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
   | { readonly name: 'approved'; readonly request: ShownRequest; readonly isSynced: boolean }
   | { readonly name: 'completed'; readonly request: ShownRequest }
   | { readonly name: 'ended'; readonly end: End; readonly tenant: string }
   | ProblemScreen
+
+/** The request, on which the user decides. */
+export interface RequestScreen {
+  readonly name: 'request'
+  readonly request: ShownRequest
+  readonly notice: Notice | null
+  /** Whether this tab showed another request before, so that the user reads this one. */
+  readonly isAnother: boolean
+}
 
 export interface ProblemScreen {
   readonly name: 'problem'

@@ -93,24 +93,62 @@ for (const [button, reason, end] of [
     assert.deepEqual([state, ended_reason], ['killed', reason])
   })
 
-test('“Approve” and “This wasn’t me” have the same size and weight', browserTest, async () => {
-  const { page } = await sandbox.phone()
-  await page.goto((await sandbox.create()).universal_link)
-  await press(page, 'Set up this phone')
-  await screen(page, 'request')
-  const look = (name: string) =>
-    page.getByRole('button', { name }).evaluate((element) => {
-      const { width, height } = element.getBoundingClientRect()
-      const { fontWeight, fontSize } = element.computedStyleMap
-        ? {
-            fontWeight: String(element.computedStyleMap().get('font-weight')),
-            fontSize: String(element.computedStyleMap().get('font-size')),
-          }
-        : {}
-      return { width, height, fontWeight, fontSize }
-    })
-  assert.deepEqual(await look('This wasn’t me'), await look('Approve'))
-})
+/** The rows of the bar at the bottom: names and places of its buttons, and how each is filled. */
+const BAR = `Array.from(document.querySelectorAll('.bar .button'), (button) => {
+  const { top, bottom, height } = button.getBoundingClientRect()
+  return {
+    isVisible: top >= 0 && bottom <= innerHeight && height >= 44,
+    isFilled: getComputedStyle(button).backgroundColor !== 'rgba(0, 0, 0, 0)',
+  }
+})`
+
+for (const viewport of [
+  { width: 320, height: 568 },
+  { width: 390, height: 664 },
+])
+  test(
+    `all choices are in view, and one is primary: ${viewport.width} px`,
+    browserTest,
+    async () => {
+      const phone = await sandbox.phone({}, { viewport })
+      const { page } = phone
+      await phone.open(await sandbox.create())
+      const inView = [
+        { isVisible: true, isFilled: true },
+        { isVisible: true, isFilled: false },
+        { isVisible: true, isFilled: false },
+      ]
+      assert.deepEqual(await page.evaluate(BAR), inView)
+      await phone.setUserVerified(false)
+      await press(page, 'Approve')
+      await page.getByRole('alert').waitFor()
+      assert.deepEqual(await page.evaluate(BAR), inView)
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+      assert.deepEqual(await page.evaluate(BAR), inView)
+      await phone.context.close()
+    },
+  )
+
+test(
+  'Approve ignores taps for a second after the page comes back to the front',
+  browserTest,
+  async () => {
+    const phone = await sandbox.phone()
+    const { page } = phone
+    await phone.open(await sandbox.create())
+    const approve = page.getByRole('button', { name: 'Approve' })
+    for (const event of ['focus', 'blur', 'pageshow']) {
+      await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor()
+      await page.evaluate(`dispatchEvent(new Event('${event}'))`)
+      assert.equal(await approve.getAttribute('aria-disabled'), 'true', event)
+      await approve.dispatchEvent('click')
+      await screen(page, 'request')
+    }
+    await press(page, 'Approve')
+    await screen(page, 'approved')
+    await phone.context.close()
+  },
+)
 
 test(
   'returns to the request when the user does not verify, and approves on the next try',

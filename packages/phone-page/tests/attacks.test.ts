@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
 import { browserMissing } from '../../../tests/browser.ts'
-import { heading, press, screen, shownScreen } from './phone-browser.ts'
+import { addAuthenticator, heading, press, screen, shownScreen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
 const browserTest = { skip: browserMissing, timeout: 120_000 }
@@ -12,6 +12,14 @@ before(async () => {
   if (!browserMissing) sandbox = await Sandbox.start()
 })
 after(async () => sandbox?.[Symbol.asyncDispose]())
+
+/** A phone that shows a request with these pairs, at the width of a small phone. */
+async function showing(display: readonly { label: string; value: string }[]) {
+  const session = await sandbox.create({ context: { display } })
+  const phone = await sandbox.phone({}, { viewport: { width: 320, height: 568 } })
+  await phone.open(session)
+  return { session, phone, page: phone.page }
+}
 
 const nonceOf = (link: string) => new URL(link).searchParams.get('nonce') ?? ''
 
@@ -31,6 +39,92 @@ test('is not shown in a frame of another page', browserTest, async () => {
   assert.match(frame?.url() ?? '', /^chrome-error:/)
   await context.close()
   attacker.close()
+})
+
+/** Taps Approve as soon as a page shows the request for € 9,500, and again 66 ms later. */
+const TAP_AT_ONCE = `new MutationObserver(() => {
+  if (!document.body?.textContent.includes('€9,500.00') || globalThis.isSeen) return
+  globalThis.isSeen = true
+  const tap = () => {
+    for (const button of document.querySelectorAll('button'))
+      if (button.textContent === 'Approve') button.click()
+  }
+  tap()
+  setTimeout(() => { tap(); globalThis.isTapped = true }, 66)
+}).observe(document, { subtree: true, childList: true })`
+
+test('an opener cannot put another request under a tap on “Approve”', browserTest, async (t) => {
+  const attacker = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html').end('<title>attacker</title>'),
+  ).listen(0, '127.0.0.1')
+  t.after(() => attacker.close())
+  await once(attacker, 'listening')
+  const { port } = attacker.address() as { port: number }
+  const small = await sandbox.create({
+    context: { display: [{ label: 'Amount', value: '€12.00' }] },
+  })
+  const large = await sandbox.create({
+    context: { display: [{ label: 'Amount', value: '€9,500.00' }] },
+  })
+  const { page: opener, context } = await sandbox.phone()
+  await context.addInitScript(TAP_AT_ONCE)
+  await opener.goto(`http://127.0.0.1:${port}/`)
+  const [victim] = await Promise.all([
+    context.waitForEvent('page'),
+    opener.evaluate(`globalThis.victim = open(${JSON.stringify(small.universal_link)})`),
+  ])
+  await addAuthenticator(context, victim)
+  await press(victim, 'Set up this phone')
+  await screen(victim, 'request')
+
+  // A page that the attacker cannot reach any more is closed to it.
+  await opener.evaluate(
+    `try { victim.location = ${JSON.stringify(large.universal_link)} } catch {}`,
+  )
+  assert.equal(await opener.evaluate('victim.closed'), true)
+  await victim.getByRole('button', { name: 'Approve', disabled: false }).waitFor()
+  assert.ok((await victim.locator('main').innerText()).includes('€12.00'))
+
+  // In whatever way another request reaches the tab.
+  await victim.goto(large.universal_link)
+  await screen(victim, 'request')
+  await victim.getByRole('alert').filter({ hasText: 'not the request' }).waitFor()
+  await victim.getByRole('button', { name: 'Approve', disabled: false }).waitFor()
+  assert.equal(await victim.evaluate('isTapped'), true)
+  await screen(victim, 'request')
+  assert.equal((await sandbox.stateOf(large)).state, 'pending')
+  await victim.reload()
+  await victim.getByRole('alert').filter({ hasText: 'not the request' }).waitFor()
+  await press(victim, 'Approve')
+  await screen(victim, 'approved')
+  await context.close()
+})
+
+test('a value cannot draw a row of its own', browserTest, async () => {
+  const value = `Acme Ltd${' '.repeat(60)}Amount${'\u2800'.repeat(60)}€12.00`
+  const { phone, page } = await showing([
+    { label: 'Payee', value },
+    { label: 'Amount', value: '€ 9,500.00' },
+  ])
+  const shown = await page.locator('dd').first().textContent()
+  assert.equal(shown, value)
+  // Each blank of the runs is visible, and a single space is not marked.
+  assert.equal(await page.locator('dd').first().locator('.blank').count(), 120)
+  assert.equal(await page.locator('dd').nth(1).locator('.blank').count(), 0)
+  const boxes = await page.evaluate<{ inside: boolean; edge: number }[]>(
+    `Array.from(document.querySelectorAll('dl > div'), (box) => {
+      const outer = box.getBoundingClientRect()
+      const parts = Array.from(box.querySelectorAll('*'), (part) => part.getBoundingClientRect())
+      return {
+        inside: parts.every(({ top, bottom, left, right }) =>
+          top >= outer.top && bottom <= outer.bottom && left >= outer.left && right <= outer.right),
+        edge: parseFloat(getComputedStyle(box).borderTopWidth),
+      }
+    })`,
+  )
+  assert.ok(boxes.length >= 3)
+  for (const { inside, edge } of boxes) assert.deepEqual([inside, edge], [true, 1])
+  await phone.context.close()
 })
 
 test(
@@ -138,6 +232,7 @@ test('a double tap on “Approve” signs once', browserTest, async () => {
   const phone = await sandbox.phone()
   const { page, context } = phone
   await phone.open(session)
+  await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor()
   let assertions = 0
   page.on('request', (request) => {
     if (request.url().endsWith('/attestations')) assertions++

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
+import { installSensors } from './motion-driver.ts'
 import { screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
@@ -31,6 +32,7 @@ async function isAtHeading(page: Page, name: string): Promise<void> {
 
 test('works by keyboard only, and shows the focus', browserTest, async () => {
   const { page } = await sandbox.phone({}, { hasTouch: true })
+  await installSensors(page, 'granted')
   await page.goto((await sandbox.create()).universal_link)
   await isAtHeading(page, 'setup')
   await tab(page, 'Set up this phone')
@@ -45,6 +47,7 @@ test('works by keyboard only, and shows the focus', browserTest, async () => {
   await page.goto((await sandbox.create()).universal_link)
   await isAtHeading(page, 'request')
   await tab(page, 'Approve')
+  await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor()
   await page.keyboard.press('Enter')
   await isAtHeading(page, 'approved')
 })

@@ -22,6 +22,13 @@ export async function installSensors(page: Page, sensors: Sensors): Promise<void
     let skippedMs = 0
     const now = performance.now.bind(performance)
     performance.now = () => now() + skippedMs
+    // Events carry the time of the same clock.
+    const time = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp')
+    Object.defineProperty(Event.prototype, 'timeStamp', {
+      get(this: Event) {
+        return Number(time?.get?.call(this)) + skippedMs
+      },
+    })
     const noise = randomFrom(7)
     const page = globalThis as unknown as SensorPage
     Object.assign(globalThis, {

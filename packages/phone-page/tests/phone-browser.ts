@@ -59,10 +59,11 @@ export async function openPhone(
   }
 }
 
-async function addAuthenticator(
+/** Adds a virtual authenticator to one tab. Tabs do not share them. */
+export async function addAuthenticator(
   context: BrowserContext,
   page: Page,
-  options: AuthenticatorOptions,
+  options: AuthenticatorOptions = {},
 ): Promise<{ devtools: CDPSession; authenticatorId: string }> {
   const devtools = await context.newCDPSession(page)
   await devtools.send('WebAuthn.enable')

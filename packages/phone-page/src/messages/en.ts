@@ -25,6 +25,7 @@ export const en = {
   'request.page.unknown': 'Not known',
   'request.page.note': 'Reported by the browser that shows the QR code.',
   'request.question': 'Approve only if you started this request yourself, just now, on that page.',
+  'request.question.no_page': 'Approve only if you started this request yourself, just now.',
   'request.time': '{time} left',
   'action.approve': 'Approve',
   'action.report': 'This wasn’t me',
@@ -33,6 +34,7 @@ export const en = {
   'action.retry': 'Try again',
   'motion.allow': 'Allow motion',
   'motion.note': 'Optional. Motion shows that a person is carrying this phone.',
+  'notice.another_request': 'This is not the request that this tab showed before. Read it again.',
   'notice.not_verified_by_user':
     'Your phone did not confirm it was you. Nothing was approved. Try again.',
   'notice.connection_lost': 'No connection. Nothing was approved. Try again.',

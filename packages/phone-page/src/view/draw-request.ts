@@ -1,84 +1,103 @@
-import type { Screen } from '../screen.ts'
+import type { Messages } from '../messages/en.ts'
+import type { RequestScreen } from '../screen.ts'
 import { element } from './dom.ts'
 import {
   button,
+  decisionBar,
   type DrawingContext,
   type DrawnScreen,
-  footer,
   headingOf,
   pairs,
 } from './draw-screen.ts'
 import { fill, fillNodes } from './fill.ts'
 
-type RequestScreen = Extract<Screen, { name: 'request' }>
-
 /**
- * The request: who asks, from which page, what exactly. "Approve" and "This wasn't me" have the
- * same size and weight, so that a tired user does not approve by habit.
+ * The request: who asks, from which page, what exactly. Approve is the one primary action, and
+ * ignores a tap that may have been meant for what was there before.
  */
 export function drawRequest(screen: RequestScreen, context: DrawingContext): DrawnScreen {
-  const { messages, onChoice, motion } = context
-  const { request, notice } = screen
+  const { messages } = context
+  const { request } = screen
   const tenant = request.tenant_name
   const title = fill(messages['request.title'], { tenant })
   const heading = headingOf(fillNodes(messages['request.title'], { tenant }))
-  const endsAt = performance.now() + request.expires_in_ms
-  const timer = element('p', { class: 'note', role: 'timer' })
-  const tick = () => {
-    const time = minutesAndSeconds(endsAt - performance.now())
-    timer.replaceChildren(...fillNodes(messages['request.time'], { time }))
-  }
-  tick()
-  const origin = element(
-    'div',
-    { class: 'origin' },
-    element('span', { class: 'label' }, messages['request.page']),
-    element(
-      'bdi',
-      { class: 'value' },
-      request.requesting_origin ?? messages['request.page.unknown'],
-    ),
-    ...(request.requesting_origin === null
-      ? []
-      : [element('span', { class: 'note' }, messages['request.page.note'])]),
-  )
+  const timer = drawTimer(request.expires_in_ms, messages)
   const details = element(
     'section',
     { 'aria-label': messages['request.details'] },
     pairs(rowsOf(screen, context)),
   )
-  const offer =
-    motion.access() === 'needs_permission'
-      ? [
-          element(
-            'div',
-            { class: 'optional' },
-            button(messages['motion.allow'], () => onChoice('allow_motion'), { plain: true }),
-            element('p', { class: 'note' }, messages['motion.note']),
-          ),
-        ]
-      : []
+  const question =
+    request.requesting_origin === null ? 'request.question.no_page' : 'request.question'
   return {
     title,
     heading,
-    tick,
+    tick: timer.tick,
     content: [
       heading,
-      ...(notice === null
-        ? []
-        : [element('p', { class: 'notice', role: 'alert' }, messages[`notice.${notice}`])]),
+      timer.content,
+      ...noticesOf(screen, messages),
       details,
-      origin,
-      element('p', { class: 'question' }, messages['request.question']),
-      footer(
-        button(messages['action.approve'], () => onChoice('approve')),
-        button(messages['action.report'], () => onChoice('report'), { tone: 'stop' }),
-        button(messages['action.decline'], () => onChoice('decline'), { plain: true }),
-        timer,
-      ),
-      ...offer,
+      drawPage(request.requesting_origin, messages),
+      element('p', { class: 'question' }, messages[question]),
+      ...offerMotion(context),
+      decisionBar([approveButton(context)], context),
     ],
   }
+}
+
+/** Approve, which a screen reader calls dimmed while it ignores taps. */
+function approveButton({ messages, onChoice, guard }: DrawingContext): HTMLButtonElement {
+  const approve = button(messages['action.approve'], (event) => {
+    if (guard.permits(event)) onChoice('approve')
+  })
+  guard.follow((isInert) => {
+    if (isInert) approve.setAttribute('aria-disabled', 'true')
+    else approve.removeAttribute('aria-disabled')
+  })
+  return approve
+}
+
+function drawTimer(expiresInMs: number, messages: Messages) {
+  const endsAt = performance.now() + expiresInMs
+  const content = element('p', { class: 'note', role: 'timer' })
+  const tick = () => {
+    const time = minutesAndSeconds(endsAt - performance.now())
+    content.replaceChildren(...fillNodes(messages['request.time'], { time }))
+  }
+  tick()
+  return { content, tick }
+}
+
+function noticesOf({ notice, isAnother }: RequestScreen, messages: Messages): HTMLElement[] {
+  const texts = [
+    ...(isAnother ? [messages['notice.another_request']] : []),
+    ...(notice === null ? [] : [messages[`notice.${notice}`]]),
+  ]
+  return texts.map((text) => element('p', { class: 'notice', role: 'alert' }, text))
+}
+
+/** The page as the browser reported it, in a box like the values. */
+function drawPage(origin: string | null, messages: Messages): HTMLElement {
+  const note = element('dd', { class: 'note' }, messages['request.page.note'])
+  return element(
+    'dl',
+    { class: 'origin' },
+    element(
+      'div',
+      {},
+      element('dt', {}, messages['request.page']),
+      element('dd', { dir: 'auto' }, origin ?? messages['request.page.unknown']),
+      ...(origin === null ? [] : [note]),
+    ),
+  )
+}
+
+function offerMotion({ messages, onChoice, motion }: DrawingContext): HTMLElement[] {
+  if (motion.access() !== 'needs_permission') return []
+  const allow = button(messages['motion.allow'], () => onChoice('allow_motion'), { plain: true })
+  const note = element('p', { class: 'note' }, messages['motion.note'])
+  return [element('div', { class: 'optional' }, allow, note)]
 }
 
 function rowsOf({ request }: RequestScreen, { messages }: DrawingContext) {

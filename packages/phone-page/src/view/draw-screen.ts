@@ -2,6 +2,7 @@ import type { ShownRequest } from '@bonded/phone'
 import type { Messages } from '../messages/en.ts'
 import type { MotionRecorder } from '../motion.ts'
 import type { Choice, End, Screen } from '../screen.ts'
+import type { TapGuard } from '../tap-guard.ts'
 import { element } from './dom.ts'
 import { icon, type IconName, type Tone } from './icon.ts'
 import { drawProblem } from './draw-problem.ts'
@@ -9,6 +10,7 @@ import { fillNodes } from './fill.ts'
 import { qrCode } from './qr.ts'
 import { drawRequest } from './draw-request.ts'
 import { drawStepUp } from './draw-step-up.ts'
+import { verbatim } from './verbatim.ts'
 
 /** A screen as it is in the document. */
 export interface DrawnScreen {
@@ -26,6 +28,7 @@ export interface DrawingContext {
   readonly messages: Messages
   readonly onChoice: (choice: Choice) => void
   readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
+  readonly guard: TapGuard
 }
 
 export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen {
@@ -143,7 +146,7 @@ export function headingOf(text: readonly (Node | string)[]): HTMLElement {
 
 export function button(
   text: string,
-  onClick: () => void,
+  onClick: (event: MouseEvent) => void,
   { plain = false, tone }: { plain?: boolean; tone?: 'stop' } = {},
 ): HTMLButtonElement {
   const look = ['button', plain ? 'plain' : '', tone ?? ''].filter(Boolean).join(' ')
@@ -156,12 +159,27 @@ export function footer(...actions: Node[]): HTMLElement {
   return element('div', { class: 'actions' }, ...actions)
 }
 
+/**
+ * The bar at the bottom of the screen, always in view: one primary action, and below it the two
+ * ways to refuse.
+ */
+export function decisionBar(
+  primary: readonly Node[],
+  { messages, onChoice }: Pick<DrawingContext, 'messages' | 'onChoice'>,
+): HTMLElement {
+  const report = button(messages['action.report'], () => onChoice('report'), { tone: 'stop' })
+  const decline = button(messages['action.decline'], () => onChoice('decline'), { plain: true })
+  const refusals = element('div', { class: 'refusals' }, report, decline)
+  return element('div', { class: 'actions bar' }, ...primary, refusals)
+}
+
 /** The request in short, so that the user still sees what the page is working on. */
 export function summaryOf(request: ShownRequest | null): Node[] {
   if (request === null || request.display.length === 0) return []
   return [pairs(request.display)]
 }
 
+/** Labels and values, each pair in a box of its own that its content cannot leave. */
 export function pairs(rows: readonly { label: string; value: string }[]): HTMLElement {
   return element(
     'dl',
@@ -170,8 +188,8 @@ export function pairs(rows: readonly { label: string; value: string }[]): HTMLEl
       element(
         'div',
         {},
-        element('dt', { dir: 'auto' }, label),
-        element('dd', { dir: 'auto' }, value),
+        element('dt', { dir: 'auto' }, ...verbatim(label)),
+        element('dd', { dir: 'auto' }, ...verbatim(value)),
       ),
     ),
   )

@@ -3,9 +3,9 @@ import { NEEDED_MOTION_SECONDS } from '../motion.ts'
 import { element } from './dom.ts'
 import {
   button,
+  decisionBar,
   type DrawingContext,
   type DrawnScreen,
-  footer,
   headingOf,
   summaryOf,
 } from './draw-screen.ts'
@@ -40,17 +40,12 @@ export function drawStepUp(first: StepUpScreen, context: DrawingContext): DrawnS
       element('p', { class: 'lead' }, messages[`step_up.${kind}.body`]),
       ...(measure?.content ?? []),
       ...summaryOf(first.request),
-      footer(
-        ...(measure?.actions ?? []),
-        next,
-        button(messages['action.report'], () => onChoice('report'), { tone: 'stop' }),
-        button(messages['action.decline'], () => onChoice('decline'), { plain: true }),
-        element(
-          'p',
-          { class: 'note' },
-          fill(messages['step_up.attempts'], { count: String(attemptsLeft) }),
-        ),
+      element(
+        'p',
+        { class: 'note' },
+        fill(messages['step_up.attempts'], { count: String(attemptsLeft) }),
       ),
+      decisionBar([...(measure?.actions ?? []), next], context),
     ],
   }
 }

@@ -1,7 +1,5 @@
-import type { Messages } from '../messages/en.ts'
-import type { MotionRecorder } from '../motion.ts'
-import type { Choice, Screen } from '../screen.ts'
-import { type DrawnScreen, drawScreen } from './draw-screen.ts'
+import type { Screen } from '../screen.ts'
+import { type DrawingContext, type DrawnScreen, drawScreen } from './draw-screen.ts'
 import { element } from './dom.ts'
 
 /** The page's view: draws screens and reports choices. */
@@ -13,18 +11,7 @@ export interface View {
  * Draws into an element of the document. A new screen moves the focus to its heading, so that a
  * screen reader announces it; a redraw of the same screen leaves the focus alone.
  */
-export function createView(
-  root: HTMLElement,
-  {
-    messages,
-    onChoice,
-    motion,
-  }: {
-    readonly messages: Messages
-    readonly onChoice: (choice: Choice) => void
-    readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
-  },
-): View {
+export function createView(root: HTMLElement, context: DrawingContext): View {
   let drawn: DrawnScreen | undefined
   let drawnName: Screen['name'] | undefined
   let ticking: ReturnType<typeof setInterval> | undefined
@@ -33,7 +20,8 @@ export function createView(
       if (drawn?.update?.(screen) === true) return
       clearInterval(ticking)
       const isFirst = drawn === undefined
-      drawn = drawScreen(screen, { messages, onChoice, motion })
+      context.guard.restart()
+      drawn = drawScreen(screen, context)
       const article = element('article', { 'data-screen': screen.name }, ...drawn.content)
       root.replaceChildren(article)
       document.title = drawn.title

@@ -2,7 +2,7 @@ import type { ShownRequest } from '@bonded/phone'
 import { en, type MessageKey, type Messages } from '../../src/messages/en.ts'
 import type { MotionAccess } from '../../src/motion.ts'
 import type { Need, ProblemKind } from '../../src/problem.ts'
-import type { End, Screen } from '../../src/screen.ts'
+import type { End, RequestScreen, Screen } from '../../src/screen.ts'
 import { createView } from '../../src/view/view.ts'
 
 const REQUEST: ShownRequest = {
@@ -27,9 +27,11 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   },
   setup: { screen: { name: 'setup', appLink: 'pulse://bond' } },
   renew: { screen: { name: 'renew' } },
-  request: { screen: { name: 'request', request: REQUEST, notice: null } },
-  'request-notice': {
-    screen: { name: 'request', request: REQUEST, notice: 'not_verified_by_user' },
+  request: { screen: requestScreen() },
+  'request-notice': { screen: requestScreen({ notice: 'not_verified_by_user' }) },
+  'request-another': { screen: requestScreen({ isAnother: true }), access: 'recording' },
+  'request-no-page': {
+    screen: requestScreen({ request: { ...REQUEST, requesting_origin: null } }),
   },
   ...Object.fromEntries(
     (['recording', 'needs_permission', 'denied'] as const).map((access) => [
@@ -62,6 +64,10 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   ...Object.fromEntries(
     NEEDS.map((need) => [`need-${need}`, { screen: problemOf('app_required', need) }]),
   ),
+}
+
+function requestScreen(members: Partial<RequestScreen> = {}): Screen {
+  return { name: 'request', request: REQUEST, notice: null, isAnother: false, ...members }
 }
 
 function problemOf(problem: ProblemKind, need: Need | null): Screen {
@@ -107,6 +113,8 @@ Object.assign(globalThis, {
       const view = createView(root, {
         messages: language?.words ?? en,
         onChoice: () => {},
+        // Drawn as it is after the first second.
+        guard: { restart: () => {}, permits: () => true, follow: (listener) => listener(false) },
         motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 12 },
       })
       view.show(drawn.screen)

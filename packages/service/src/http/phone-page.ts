@@ -54,6 +54,8 @@ export function servePhonePage(
     reply
       .header('content-security-policy', contentSecurityPolicy)
       .header('permissions-policy', PERMISSIONS_POLICY)
+      // A page that opened this one cannot navigate it to another request under the user's finger.
+      .header('cross-origin-opener-policy', 'same-origin')
     return sendStaticFile(request, reply, { file: html, cacheControl: 'no-cache' })
   })
   app.get<{ Params: { hash: string } }>(

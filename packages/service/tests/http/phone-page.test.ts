@@ -30,6 +30,7 @@ test('changes no state when a handoff link is fetched', async () => {
 test('allows only its own script and style, and forbids framing', async () => {
   const { headers, text } = await h.call('GET', '/bond')
   const policy = String(headers['content-security-policy'])
+  assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
   const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? ''
   const styleHash = createHash('sha256').update(style).digest('base64')
   assert.match(policy, /^default-src 'none'; script-src 'self'; /)
