@@ -87,7 +87,11 @@ export function startApp(dependencies: AppDependencies): App {
     busyWith(task)
     try {
       // Two tabs would otherwise create two passkeys, and only one of them could approve.
-      await alone(() => phone.register())
+      await alone(async () =>
+        phone.register(
+          (await store.device()) === undefined ? await phone.readInvitation(handoff) : undefined,
+        ),
+      )
       claimed = await phone.claim(handoff)
       presentClaimed(claimed)
     } catch (failure) {

@@ -45,8 +45,10 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
   const signer = createWebAuthnSigner({
     credentials: navigator.credentials,
     rpId: location.hostname,
+    signalUnknownCredential: PublicKeyCredential.signalUnknownCredential?.bind(PublicKeyCredential),
     rpName: location.hostname,
-    keyName: messages['page.title'],
+    // A user may have several, of other browsers or of earlier times.
+    keyName: `${messages['page.title']} · ${new Date().toLocaleDateString(tag, { dateStyle: 'medium' })}`,
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
   })
   const phone = createPhone({

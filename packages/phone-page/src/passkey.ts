@@ -22,9 +22,9 @@ export function observeSigner(
 ): WebAuthnSigner {
   return {
     ...signer,
-    async assert(challenge, keyId) {
+    async assert(challenge, key) {
       await beforeSigning()
-      const signed = await signer.assert(challenge, keyId)
+      const signed = await signer.assert(challenge, key)
       onSigned({ isSynced: ((signed.authenticatorData[FLAGS_AT] ?? 0) & BACKUP_ELIGIBLE) !== 0 })
       return signed
     },

@@ -139,3 +139,30 @@ test('a key is refused while it is younger than the workflow allows', browserTes
   await press(page, 'Approve')
   await screen(page, 'approved')
 })
+
+test('a passkey is discoverable where the workflow needs no attestation', browserTest, async () => {
+  const { context, open, passkeys } = await bank.phone()
+  await open(await bank.create({ workflow: 'first_visit' }))
+  const [passkey, ...others] = await passkeys()
+  assert.deepEqual(
+    [passkey?.isResidentCredential, passkey?.rpId, others.length],
+    [true, new URL(bank.origin).hostname, 0],
+  )
+  await context.close()
+})
+
+test(
+  'an authenticator whose attestation does not suffice costs one prompt and leaves no passkey',
+  browserTest,
+  async () => {
+    const { page, context, passkeys } = await bank.phone()
+    const before = (await bank.devices()).length
+    await page.goto((await bank.create()).universal_link)
+    await press(page, 'Set up this phone')
+    await screen(page, 'problem')
+    assert.equal(await heading(page), 'This phone cannot approve this request')
+    assert.deepEqual(await passkeys(), [])
+    assert.equal((await bank.devices()).length, before)
+    await context.close()
+  },
+)

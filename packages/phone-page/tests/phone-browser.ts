@@ -23,6 +23,10 @@ export interface PhoneBrowser {
   /** Opens a link, and where the phone is new, sets it up. */
   readonly open: (link: { readonly universal_link: string }) => Promise<void>
   setUserVerified(isUserVerified: boolean): Promise<void>
+  /** The passkeys that the authenticator holds. */
+  readonly passkeys: () => Promise<
+    readonly { readonly isResidentCredential: boolean; readonly rpId?: string }[]
+  >
   /** Deletes every passkey, as a user does in the phone's settings. */
   clearPasskeys(): Promise<void>
 }
@@ -52,6 +56,10 @@ export async function openPhone(
     },
     setUserVerified: async (isUserVerified) => {
       await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
+    },
+    passkeys: async () => {
+      const found = await devtools.send('WebAuthn.getCredentials', { authenticatorId })
+      return found.credentials
     },
     clearPasskeys: async () => {
       await devtools.send('WebAuthn.clearCredentials', { authenticatorId })

@@ -2,6 +2,7 @@ import { type AppAttest, encodeBase64url } from '@bonded/contract'
 import { concat, utf8 } from './bytes.ts'
 import { PhoneError } from './errors.ts'
 import type { PhoneStore, Sha256, Signer, SoftwareSigner } from './ports.ts'
+import type { WebAuthnKey } from './signers/webauthn.ts'
 
 /** The app id of a software key (protocol 5). */
 const SOFTWARE_APP_ID = 'software'
@@ -47,12 +48,13 @@ export function authenticatorData(appIdHash: Uint8Array, counter: number): Uint8
  */
 export async function signPayload(
   asserter: Asserter,
-  { payload, key_id }: { payload: string; key_id: string },
+  { payload, key }: { payload: string; key: WebAuthnKey },
 ): Promise<AppAttest> {
   const { signer, sha256, store } = asserter
+  const { key_id } = key
   const clientDataHash = await sha256(utf8(payload))
   if (signer.format === 'webauthn') {
-    const signed = await signer.assert(clientDataHash, key_id)
+    const signed = await signer.assert(clientDataHash, key)
     return {
       key_id,
       client_data_hash: encodeBase64url(await sha256(signed.clientDataJson)),

@@ -5,11 +5,12 @@ import {
   type DeviceRegistration,
   encodeBase64url,
   REGISTER_DEVICE,
+  type RegisteredDevice,
   Secret,
 } from '@bonded/contract'
 import { isRefusal, PhoneError } from './errors.ts'
 import type { FetchLike, PhoneClock, PhoneStore, Signer } from './ports.ts'
-import type { AttestationConveyance } from './signers/webauthn.ts'
+import type { KeyRequirement } from './signers/webauthn.ts'
 import { call } from './service/call.ts'
 import { readChallenge, readRegistered } from './service/read-answer.ts'
 
@@ -23,6 +24,8 @@ export interface PhoneDevice {
   readonly token_renew_at?: string | undefined
   /** As the service returned it. Every assertion carries it. */
   readonly key_id: string
+  /** The relying party id of a `webauthn` key. A key works with this one only. */
+  readonly rp_id?: string | undefined
   readonly format: DeviceFormat
 }
 
@@ -40,24 +43,27 @@ export interface RegistrationDependencies {
  * is lost leaves a key that the service knows and the phone does not. The service then rejects the
  * repetition with `key_already_registered`, and the phone needs a new key.
  *
+ * @param requirement returns which key the session needs; called only if a key is made
  * @throws {PhoneError} `unreachable`, `refused`, `answer_unreadable`
  */
-export async function registerDevice(phone: RegistrationDependencies): Promise<PhoneDevice> {
+export async function registerDevice(
+  phone: RegistrationDependencies,
+  requirement: () => Promise<KeyRequirement | undefined>,
+): Promise<PhoneDevice> {
   const { origin, signer, store } = phone
   const stored = await store.device()
   if (stored !== undefined) return stored
-  const registered = await submitKey(phone, 'direct').catch((failure: unknown) => {
-    // An authenticator of an unknown manufacturer registers without its attestation. Its key serves
-    // the tenants that permit such keys.
-    if (signer.format !== 'webauthn' || !isRefusal(failure, 'attestation_invalid')) throw failure
-    return submitKey(phone, 'none')
-  })
+  // Before the prompt: the authenticator decides about the attestation when it makes the key.
+  const wanted = signer.format === 'webauthn' ? await requirement() : undefined
+  const rp_id = signer.format === 'webauthn' ? (wanted?.rp_id ?? signer.rpId) : undefined
+  const registered = await submitKey(phone, wanted)
   const { device_id, subject_id, key_id, device_token_renew_at } = registered
   const device: PhoneDevice = {
     origin,
     device_id,
     subject_id,
     key_id,
+    ...(rp_id === undefined ? {} : { rp_id }),
     format: signer.format ?? 'software',
     device_token: new Secret(registered.device_token),
     token_renew_at: device_token_renew_at,
@@ -66,23 +72,35 @@ export async function registerDevice(phone: RegistrationDependencies): Promise<P
   return device
 }
 
-function submitKey(phone: RegistrationDependencies, conveyance: AttestationConveyance) {
-  return call(phone, REGISTER_DEVICE, {
-    parameters: {},
-    body: () => registrationOf(phone, conveyance),
-    read: readRegistered,
-  })
+async function submitKey(
+  phone: RegistrationDependencies,
+  wanted: KeyRequirement | undefined,
+): Promise<RegisteredDevice> {
+  let made: DeviceRegistration | undefined
+  try {
+    return await call(phone, REGISTER_DEVICE, {
+      parameters: {},
+      body: async () => (made = await registrationOf(phone, wanted)),
+      read: readRegistered,
+    })
+  } catch (failure) {
+    // The service does not know the key, and a second prompt would not change that.
+    if (phone.signer.format === 'webauthn' && isRefusal(failure, 'attestation_invalid'))
+      if (made?.format === 'webauthn')
+        await phone.signer.discard({ key_id: made.registration.id, rp_id: wanted?.rp_id })
+    throw failure
+  }
 }
 
 /**
  * The registration of the signer's key over a new challenge of the service. A challenge is valid
  * for one registration, so each attempt needs a new one.
  *
- * @param conveyance whether a browser key requests its authenticator's attestation
+ * @param wanted the kind of browser key; by default a discoverable one without an attestation
  */
 export async function registrationOf(
   phone: RegistrationDependencies,
-  conveyance: AttestationConveyance = 'direct',
+  wanted?: KeyRequirement,
 ): Promise<DeviceRegistration> {
   // A single attempt: the caller repeats the challenge together with the registration.
   const challenge = await call(phone, CHALLENGE_DEVICE, {
@@ -91,20 +109,21 @@ export async function registrationOf(
     read: readChallenge,
     retry: false,
   })
-  const proof = await proofOf(phone.signer, { challenge, conveyance })
-  return { challenge, ...proof } as DeviceRegistration
+  return { challenge, ...(await proofOf(phone.signer, challenge, wanted)) } as DeviceRegistration
 }
 
 /** The public key or the platform's attestation over the challenge, by the key's format. */
 async function proofOf(
   signer: Signer,
-  { challenge, conveyance }: { challenge: string; conveyance: AttestationConveyance },
+  challenge: string,
+  wanted: KeyRequirement | undefined,
 ): Promise<object> {
   if ('publicKey' in signer)
     return { format: 'software', public_key: encodeBase64url(await signer.publicKey()) }
   const bytes = decodeBase64url(challenge)
   if (bytes === undefined) throw new PhoneError('answer_unreadable', { reason: 'challenge' })
-  if (signer.format === 'webauthn')
-    return { format: signer.format, registration: await signer.register(bytes, conveyance) }
-  return { format: signer.format, ...(await signer.attest(bytes)) }
+  if (signer.format !== 'webauthn')
+    return { format: signer.format, ...(await signer.attest(bytes)) }
+  const requirement = wanted ?? { rp_id: signer.rpId, attestation: 'none' }
+  return { format: signer.format, registration: await signer.register(bytes, requirement) }
 }

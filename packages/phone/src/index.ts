@@ -20,6 +20,7 @@ export type {
 } from './ports.ts'
 export {
   type AnswerLike,
+  type Invitation,
   Secret,
   type WebSocketConstructor,
   type WebSocketLike,
@@ -30,10 +31,11 @@ export {
   type MotionSample,
 } from './sensors/motion-features.ts'
 export {
-  type AttestationConveyance,
   createWebAuthnSigner,
   type CredentialsLike,
+  type KeyRequirement,
   type WebAuthnAssertion,
+  type WebAuthnKey,
   type WebAuthnRegistration,
   type WebAuthnSigner,
   type WebAuthnSignerOptions,

@@ -1,4 +1,9 @@
-import { type DeviceRegistration, type Handoff, parseHandoff } from '@bonded/contract'
+import {
+  type DeviceRegistration,
+  type Handoff,
+  type Invitation,
+  parseHandoff,
+} from '@bonded/contract'
 import { type PhoneDevice, registerDevice } from './device.ts'
 import { PhoneError } from './errors.ts'
 import { renewIfDue, renewToken, withFreshToken } from './keys/renew-token.ts'
@@ -22,6 +27,8 @@ import {
 } from './session/claimed-session.ts'
 import { waitForEnd } from './session/completion.ts'
 import { type DeclineReason, decline } from './session/decline.ts'
+import { readInvitation } from './session/invitation.ts'
+import type { KeyRequirement } from './signers/webauthn.ts'
 
 /**
  * The options of a phone. A phone serves one origin with one key, so no other service accepts its
@@ -36,13 +43,25 @@ interface Waiting {
 /** A phone towards one service. */
 export interface Phone {
   /**
+   * Reads who requests approval, and which key the phone needs: for a phone that has none yet, to
+   * show before it creates one. It claims nothing.
+   *
+   * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `refused`, `unreachable`,
+   * `answer_unreadable`, `cancelled`
+   */
+  readInvitation(handoff: string | Handoff, options?: Waiting): Promise<Invitation>
+  /**
    * Returns the stored device, or registers a new one.
    *
-   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`
+   * @param invitation of the session that the key is for. A browser key needs it: it cannot gain an
+   * attestation later. Without it, the key is discoverable and has no attestation
+   * @throws {PhoneError} `refused` (`key_not_attested` and `attestation_invalid`: the authenticator
+   * cannot make the key that the session needs), `unreachable`, `answer_unreadable`
    */
-  register(): Promise<PhoneDevice>
+  register(invitation?: Pick<Invitation, 'registration'>): Promise<PhoneDevice>
   /**
-   * Claims the session of a scanned text. The phone registers first if it has no device.
+   * Claims the session of a scanned text. If the phone has no device, it registers one first, which
+   * fits the session.
    *
    * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `refused`, `unreachable`,
    * `answer_unreadable`, `cancelled`
@@ -137,20 +156,31 @@ export function createPhone(options: PhoneOptions): Phone {
   const oneAtATime = queue()
   // Two registrations at once would leave a device without a stored key.
   const registering = queue()
-  const register = () => registering(() => registerDevice(phone))
-  const withToken = async <T>(act: (device: PhoneDevice) => Promise<T>, renew = renewToken) =>
-    withFreshToken(phone, await register(), { act, renew })
+  const register = (
+    requirement: () => Promise<KeyRequirement | undefined> = async () => undefined,
+  ) => registering(() => registerDevice(phone, requirement))
+  const withToken = async <T>(act: (device: PhoneDevice) => Promise<T>) =>
+    withFreshToken(phone, await register(), { act, renew: renewToken })
+  const readHandoff = (text: string | Handoff) => {
+    const handoff = typeof text === 'string' ? parseHandoff(text) : text
+    if (handoff === undefined) throw new PhoneError('handoff_unreadable')
+    if (originOf(handoff, phone.origin) !== phone.origin)
+      throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
+    return handoff
+  }
   return {
-    register,
+    readInvitation: async (text, waiting) =>
+      readInvitation(phone, { ...waiting, handoff: readHandoff(text) }),
+    register: (invitation) => register(async () => invitation?.registration),
     async claim(text, { signal } = {}) {
-      const handoff = typeof text === 'string' ? parseHandoff(text) : text
-      if (handoff === undefined) throw new PhoneError('handoff_unreadable')
-      if (originOf(handoff, phone.origin) !== phone.origin)
-        throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
-      const claimed = await withToken(
-        (device) => claim(phone, device, { handoff, signal }),
-        (...renewal) => oneAtATime(() => renewToken(...renewal)),
+      const handoff = readHandoff(text)
+      const device = await register(
+        async () => (await readInvitation(phone, { handoff, signal })).registration,
       )
+      const claimed = await withFreshToken(phone, device, {
+        act: (current) => claim(phone, current, { handoff, signal }),
+        renew: (...renewal) => oneAtATime(() => renewToken(...renewal)),
+      })
       return oneAtATime(() => renewIfDue(phone, claimed, { signal }))
     },
     getSession: (claimed, waiting) => getSession(phone, claimed, { ...waiting }),

@@ -41,7 +41,7 @@ test('reproduces the worked example of an assertion byte for byte', { skip }, as
       },
       store: { device: async () => undefined, keep: async () => {}, nextCounter: async () => 1 },
     },
-    { payload, key_id: 'k' },
+    { payload, key: { key_id: 'k' } },
   )
   assert.equal(attest.client_data_hash, assertion.client_data_hash)
   assert.equal(attest.authenticator_data, assertion.authenticator_data)

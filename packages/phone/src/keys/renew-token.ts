@@ -110,8 +110,8 @@ async function signedRequest(
   phone: PhoneDependencies,
   { device, server_time }: { device: PhoneDevice; server_time: ServerTime },
 ): Promise<RotateTokenRequest> {
-  const { device_id, subject_id, key_id } = device
+  const { device_id, subject_id } = device
   const issued_at = timestampAt(server_time, phone.clock.now())
   const payload = deviceTokenPayload({ device_id, subject_id, issued_at, origin: phone.origin })
-  return { issued_at, app_attest: await signPayload(phone, { payload, key_id }) }
+  return { issued_at, app_attest: await signPayload(phone, { payload, key: device }) }
 }

@@ -111,7 +111,11 @@ export async function acceptKey(
   added: AddedKey,
 ): Promise<PhoneDevice> {
   if (added.origin !== origin) throw new PhoneError('origin_not_usable', { reason: 'origin_other' })
-  const device: PhoneDevice = { ...added, format: signer.format ?? 'software' }
+  const device: PhoneDevice = {
+    ...added,
+    ...(signer.format === 'webauthn' ? { rp_id: added.rp_id ?? signer.rpId } : {}),
+    format: signer.format ?? 'software',
+  }
   await store.keep(device)
   return device
 }
@@ -172,7 +176,7 @@ async function approvalOf(
     issued_at,
     origin: phone.origin,
   })
-  return { issued_at, app_attest: await signPayload(phone, { payload, key_id: device.key_id }) }
+  return { issued_at, app_attest: await signPayload(phone, { payload, key: device }) }
 }
 
 async function removalOf(
@@ -188,5 +192,5 @@ async function removalOf(
     issued_at,
     origin: phone.origin,
   })
-  return { issued_at, app_attest: await signPayload(phone, { payload, key_id: device.key_id }) }
+  return { issued_at, app_attest: await signPayload(phone, { payload, key: device }) }
 }

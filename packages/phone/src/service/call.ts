@@ -27,6 +27,7 @@ export interface CallDependencies {
 export interface Call<R extends Route, T> {
   readonly parameters: PathParameters<R>
   readonly query?: Query
+  readonly headers?: Record<string, string>
   /** The device whose token authenticates the call. */
   readonly device?: PhoneDevice
   /**
@@ -82,7 +83,7 @@ export async function call<const R extends Route, T>(
 async function send<R extends Route>(
   phone: CallDependencies,
   route: R,
-  { parameters, query, device, signal }: Call<R, unknown>,
+  { parameters, query, headers, device, signal }: Call<R, unknown>,
   body: string | undefined,
 ): Promise<unknown> {
   if (signal?.aborted) throw new PhoneError('cancelled')
@@ -93,6 +94,7 @@ async function send<R extends Route>(
     fetch: (url, request: RequestParts & { redirect: 'error'; signal?: AbortSignalLike }) =>
       phone.fetch(url, request),
     bearer: token?.reveal(),
+    ...(headers && { headers }),
     body,
     // A token must not follow a redirect.
     init: { redirect: 'error' as const, ...(signal ? { signal } : {}) },

@@ -1,6 +1,7 @@
 import {
   ENDPOINTS,
   firstMismatch,
+  type Invitation,
   type PhoneSession,
   type RegisteredDevice,
   type RotatedToken,
@@ -19,6 +20,11 @@ export function readSession(body: unknown): PhoneSession {
   if (!SESSION_STATES.includes(session.state))
     throw new PhoneError('answer_unreadable', { reason: 'state' })
   return session
+}
+
+/** Reads an invitation. @throws {PhoneError} `answer_unreadable` */
+export function readInvited(body: unknown): Invitation {
+  return read(ENDPOINTS.readInvitation.answers.invitation, body)
 }
 
 /** Reads the answer to a registration. @throws {PhoneError} `answer_unreadable` */

@@ -85,7 +85,7 @@ async function assertionOver(
   { claimed, evidence }: Gathered,
 ): Promise<BondedPairAssertion> {
   const { device, session, server_time } = claimed
-  const { device_id, subject_id, key_id } = device
+  const { device_id, subject_id } = device
   const fields = {
     session_id: session.id,
     nonce: session.nonce,
@@ -104,7 +104,7 @@ async function assertionOver(
   })
   return {
     ...fields,
-    app_attest: await signPayload(phone, { payload, key_id }),
+    app_attest: await signPayload(phone, { payload, key: device }),
     verified_evidence: evidence,
   }
 }

@@ -76,7 +76,7 @@ async function signedRequest(
   { signals, passport }: GatheredSignals,
 ): Promise<EvidenceRequest> {
   const { device, session, server_time } = known
-  const { device_id, subject_id, key_id } = device
+  const { device_id, subject_id } = device
   const wire = toWire(signals, { time: server_time, passport })
   const fields = {
     session_id: session.id,
@@ -89,5 +89,9 @@ async function signedRequest(
   // request.
   if (phone.signer.format === 'webauthn') return { ...fields, signals: wire }
   const payload = evidenceRequestPayload({ ...fields, signals: await hashOf(phone.sha256, wire) })
-  return { ...fields, signals: wire, app_attest: await signPayload(phone, { payload, key_id }) }
+  return {
+    ...fields,
+    signals: wire,
+    app_attest: await signPayload(phone, { payload, key: device }),
+  }
 }

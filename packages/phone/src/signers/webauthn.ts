@@ -1,31 +1,50 @@
-import { decodeBase64url, encodeBase64url, type RegistrationOf } from '@bonded/contract'
+import {
+  decodeBase64url,
+  encodeBase64url,
+  type Invitation,
+  type RegistrationOf,
+} from '@bonded/contract'
 import { PhoneError } from '../errors.ts'
 
 /** The registration of a browser key, as `POST /devices` takes it. */
 export type WebAuthnRegistration = RegistrationOf<'webauthn'>['registration']
 
-/** The attestation conveyance of a registration, as WebAuthn names it. */
-export type AttestationConveyance = 'direct' | 'none'
+/** Which key a phone needs, as the invitation to a session says (protocol 3). */
+export type KeyRequirement = Invitation['registration']
 
 /** A key behind WebAuthn: the browser verifies the user for each signature. */
 export interface WebAuthnSigner {
   readonly format: 'webauthn'
+  /** The relying party id of a key for which no other one is named. */
+  readonly rpId: string
   /**
-   * Creates a key and returns its registration.
+   * Creates a key with one prompt, and returns its registration. With `attestation: 'none'` the key
+   * is discoverable: the authenticator finds it again if the phone loses its record. With
+   * `required` the authenticator attests it, and keeps it in its hardware.
    *
    * @param challenge the 32 bytes from the service
-   * @param conveyance `direct` requests the authenticator's attestation, `none` requests none
-   * @throws {PhoneError} `user_verification_failed`, `authenticator_unusable`
+   * @throws {PhoneError} `user_verification_failed`, `authenticator_unusable`, and `refused` with
+   * reason `key_not_attested` where an attestation is required and the authenticator gives none
    */
-  register(challenge: Uint8Array, conveyance: AttestationConveyance): Promise<WebAuthnRegistration>
+  register(challenge: Uint8Array, requirement: KeyRequirement): Promise<WebAuthnRegistration>
   /**
    * Signs a challenge with the registered key.
    *
    * @param challenge SHA-256 of the payload, 32 bytes
-   * @param keyId the credential id, base64url, as the service returned it
+   * @param key its credential id, base64url, as the service returned it, and the relying party id
+   * that it was created with
    * @throws {PhoneError} `user_verification_failed`, `authenticator_unusable`
    */
-  assert(challenge: Uint8Array, keyId: string): Promise<WebAuthnAssertion>
+  assert(challenge: Uint8Array, key: WebAuthnKey): Promise<WebAuthnAssertion>
+  /** Asks the authenticator to remove a key that the service does not know. Never fails. */
+  discard(key: WebAuthnKey): Promise<void>
+}
+
+/** A key of an authenticator. */
+export interface WebAuthnKey {
+  readonly key_id: string
+  /** Undefined for a key that was registered before phones stored it: the signer's own. */
+  readonly rp_id?: string | undefined
 }
 
 /** The authenticator's assertion, as bytes. */
@@ -52,9 +71,11 @@ interface CreationOptions {
   authenticatorSelection: {
     authenticatorAttachment: 'platform'
     userVerification: 'required'
-    residentKey: 'discouraged'
+    residentKey: 'required' | 'discouraged'
+    /** For authenticators that know WebAuthn Level 1 only. */
+    requireResidentKey: boolean
   }
-  attestation: AttestationConveyance
+  attestation: 'direct' | 'none'
   timeout: number
 }
 
@@ -69,11 +90,18 @@ interface RequestOptions {
 export interface WebAuthnSignerOptions {
   /** `navigator.credentials` of the page. */
   readonly credentials: CredentialsLike
-  /** The host of the service's origin. The service accepts no other relying party id. */
+  /** The part of `PublicKeyCredential` that is used; optional, because some browsers lack it. */
+  readonly signalUnknownCredential?:
+    | ((key: { rpId: string; credentialId: string }) => Promise<unknown>)
+    | undefined
+  /** The relying party id where neither the invitation nor the key names one: the page's host. */
   readonly rpId: string
   /** The relying party's name in the browser's prompt. */
   readonly rpName: string
-  /** The name of the key in the user's password manager, for example "Approvals on this phone". */
+  /**
+   * The name of the key in the user's password manager, for example "Approvals, Nov 23, 2026". A
+   * user may have several, so a date helps to tell them apart.
+   */
   readonly keyName: string
   /** Random bytes from a cryptographic source: `crypto.getRandomValues(new Uint8Array(length))`. */
   readonly random: (length: number) => Uint8Array<ArrayBuffer>
@@ -86,58 +114,56 @@ const TIMEOUT_MS = 60_000
 const USER_HANDLE_BYTES = 16
 
 /**
- * A signer on WebAuthn. It requires user verification and requests the authenticator's attestation:
- * production tenants accept keys without one only if their workflow permits it.
+ * A signer on WebAuthn. It requires user verification, and requests the authenticator's attestation
+ * only where the workflow needs it: an authenticator that attests a key binds it to one phone.
  *
  * @example
  * const signer = createWebAuthnSigner({
  *   credentials: navigator.credentials,
+ *   signalUnknownCredential: PublicKeyCredential.signalUnknownCredential?.bind(PublicKeyCredential),
  *   rpId: location.hostname,
  *   rpName: 'Example Bank approvals',
- *   keyName: 'Approvals on this phone',
+ *   keyName: 'Approvals, Nov 23, 2026',
  *   random: (length) => crypto.getRandomValues(new Uint8Array(length)),
  * })
  */
 export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSigner {
-  const { credentials, rpId, rpName, keyName, random } = options
+  const { credentials } = options
+  const discard = async ({ key_id, rp_id = options.rpId }: WebAuthnKey) => {
+    // A passkey that no service knows would only confuse its user. Where the browser cannot remove
+    // it, the user can.
+    await options.signalUnknownCredential?.({ rpId: rp_id, credentialId: key_id }).catch(() => {})
+  }
   return {
     format: 'webauthn',
-    async register(challenge, conveyance) {
-      const created = await request(() =>
-        credentials.create({
-          publicKey: {
-            challenge: Uint8Array.from(challenge),
-            rp: { id: rpId, name: rpName },
-            user: { id: random(USER_HANDLE_BYTES), name: keyName, displayName: keyName },
-            pubKeyCredParams: [{ type: 'public-key', alg: ES256 }],
-            authenticatorSelection: {
-              authenticatorAttachment: 'platform',
-              userVerification: 'required',
-              residentKey: 'discouraged',
-            },
-            attestation: conveyance,
-            timeout: TIMEOUT_MS,
-          },
-        }),
-      )
+    rpId: options.rpId,
+    discard,
+    async register(challenge, requirement) {
+      const publicKey = creationOf(challenge, requirement, options)
+      const created = await request(() => credentials.create({ publicKey }))
       const { id, response } = created as CreatedCredential
+      const attestationObject = bytesOf(response.attestationObject)
+      if (requirement.attestation === 'required' && hasNoAttestation(attestationObject)) {
+        await discard({ key_id: id, rp_id: requirement.rp_id })
+        throw new PhoneError('refused', { reason: 'key_not_attested' })
+      }
       return {
         id,
         type: 'public-key',
         response: {
           clientDataJSON: encodeBase64url(bytesOf(response.clientDataJSON)),
-          attestationObject: encodeBase64url(bytesOf(response.attestationObject)),
+          attestationObject: encodeBase64url(attestationObject),
         },
       }
     },
-    async assert(challenge, keyId) {
-      const id = decodeBase64url(keyId)
+    async assert(challenge, { key_id, rp_id = options.rpId }) {
+      const id = decodeBase64url(key_id)
       if (id === undefined) throw new PhoneError('answer_unreadable', { reason: 'key_id' })
       const signed = await request(() =>
         credentials.get({
           publicKey: {
             challenge: Uint8Array.from(challenge),
-            rpId,
+            rpId: rp_id,
             allowCredentials: [{ type: 'public-key', id: Uint8Array.from(id) }],
             userVerification: 'required',
             timeout: TIMEOUT_MS,
@@ -152,6 +178,39 @@ export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSi
       }
     },
   }
+}
+
+/** The options of a new key. Its user handle is random: no two keys replace each other. */
+function creationOf(
+  challenge: Uint8Array,
+  { rp_id, attestation }: KeyRequirement,
+  { rpName, keyName, random }: WebAuthnSignerOptions,
+): CreationOptions {
+  // An attested key is one that cannot be copied to another phone. Authenticators make those only
+  // where the key is not discoverable.
+  const isDiscoverable = attestation === 'none'
+  return {
+    challenge: Uint8Array.from(challenge),
+    rp: { id: rp_id, name: rpName },
+    user: { id: random(USER_HANDLE_BYTES), name: keyName, displayName: keyName },
+    pubKeyCredParams: [{ type: 'public-key', alg: ES256 }],
+    authenticatorSelection: {
+      authenticatorAttachment: 'platform',
+      userVerification: 'required',
+      residentKey: isDiscoverable ? 'required' : 'discouraged',
+      requireResidentKey: isDiscoverable,
+    },
+    attestation: isDiscoverable ? 'none' : 'direct',
+    timeout: TIMEOUT_MS,
+  }
+}
+
+/** `{"fmt": "none", …}` in CBOR. Authenticators write the shortest name first, which is `fmt`. */
+const NO_ATTESTATION = Uint8Array.of(0xa3, 0x63, 0x66, 0x6d, 0x74, 0x64, 0x6e, 0x6f, 0x6e, 0x65)
+
+/** Whether the authenticator gave no attestation. The service judges those that it gave. */
+function hasNoAttestation(attestationObject: Uint8Array): boolean {
+  return NO_ATTESTATION.every((byte, at) => attestationObject[at] === byte)
 }
 
 interface CreatedCredential {

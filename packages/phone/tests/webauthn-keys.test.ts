@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeBase64url, type Invitation } from '@bonded/contract'
+import { createPhone, createWebAuthnSigner, isRefusal, type PhoneDevice } from '../src/index.ts'
+import { sha256 } from '../../simulator/src/software-key.ts'
+import { jumpingClock } from './clocks.ts'
+
+const ORIGIN = 'https://bond.bank.example'
+const SESSION_ID = `sess_${'1'.repeat(22)}`
+const NONCE = 'n'.repeat(43)
+const LINK = `${ORIGIN}/bond?session_id=${SESSION_ID}&nonce=${NONCE}`
+const KEY_ID = encodeBase64url(Uint8Array.of(1, 2, 3))
+/** `{"fmt": "none"` and `{"fmt": "packed"`, as CBOR begins them. */
+const NONE = Buffer.concat([Buffer.of(0xa3, 0x63), Buffer.from('fmtdnone')])
+const PACKED = Buffer.concat([Buffer.of(0xa3, 0x63), Buffer.from('fmtfpacked')])
+
+type Creation = Parameters<
+  Parameters<typeof createWebAuthnSigner>[0]['credentials']['create']
+>[0]['publicKey']
+type Request = Parameters<
+  Parameters<typeof createWebAuthnSigner>[0]['credentials']['get']
+>[0]['publicKey']
+
+/** A browser with an authenticator that gives this attestation, and a service. */
+function scene({
+  attestation = NONE,
+  registration = { rp_id: 'bank.example', attestation: 'none' },
+  answers = {},
+}: {
+  attestation?: Buffer
+  registration?: Invitation['registration']
+  /** The reason of a rejection, by the end of the path. */
+  answers?: Readonly<Record<string, readonly [status: number, reason: string]>>
+} = {}) {
+  const created: Creation[] = []
+  const signed: Request[] = []
+  const discarded: object[] = []
+  const sent: { path: string; nonce: string | undefined }[] = []
+  let stored: PhoneDevice | undefined
+  let random = 0
+  const signer = createWebAuthnSigner({
+    credentials: {
+      async create({ publicKey }) {
+        created.push(publicKey)
+        const response = { clientDataJSON: Buffer.from('{}'), attestationObject: attestation }
+        return { id: KEY_ID, response }
+      },
+      async get({ publicKey }) {
+        signed.push(publicKey)
+        const bytes = new ArrayBuffer(1)
+        return {
+          response: { authenticatorData: bytes, clientDataJSON: bytes, signature: bytes },
+        }
+      },
+    },
+    signalUnknownCredential: async (key) => void discarded.push(key),
+    rpId: 'bond.bank.example',
+    rpName: 'Bank',
+    keyName: 'Approvals',
+    random: (length) => new Uint8Array(length).fill(++random),
+  })
+  const bodies: Readonly<Record<string, object>> = {
+    '/invitation': {
+      state: 'pending',
+      tenant_name: 'Bank',
+      tenant_logo_url: null,
+      requesting_origin: null,
+      registration,
+    },
+    '/challenges': { challenge: 'A'.repeat(43), expires_at: '2026-11-23T09:00:00.000Z' },
+    '/devices': {
+      device_id: `dev_${'1'.repeat(22)}`,
+      subject_id: `sub_${'1'.repeat(22)}`,
+      key_id: KEY_ID,
+      format: 'webauthn',
+      environment: 'production',
+      device_token: `dt_${'1'.repeat(10)}_${'a'.repeat(43)}`,
+      device_token_renew_at: '2026-11-23T09:00:00.000Z',
+      device_token_expires_at: '2026-11-23T09:00:00.000Z',
+    },
+  }
+  const phone = createPhone({
+    origin: ORIGIN,
+    signer,
+    sha256,
+    clock: jumpingClock(0),
+    store: {
+      device: async () => stored,
+      keep: async (device) => void (stored = device),
+      nextCounter: () => Promise.reject(new Error('a WebAuthn key counts itself')),
+    },
+    async fetch(url, { headers }) {
+      const path = new URL(url).pathname
+      sent.push({ path, nonce: headers['x-bond-nonce'] })
+      assert.ok(!url.includes(NONCE), 'a nonce must not be in a URL that proxies log')
+      const end = /\/\w+$/.exec(path)?.[0] ?? ''
+      const [status, reason] = answers[end] ?? []
+      const body =
+        reason === undefined
+          ? bodies[end]
+          : { error: { code: 'x', message: '', requestId: 'req', reason } }
+      return {
+        status: status ?? (end === '/invitation' ? 200 : 201),
+        headers: { get: () => null },
+        text: async () => JSON.stringify(body),
+      }
+    },
+  })
+  return { phone, signer, created, signed, discarded, sent, stored: () => stored }
+}
+
+test('creates a discoverable key without an attestation where the workflow needs none', async () => {
+  const { phone, created, stored } = scene()
+  await phone.register(await phone.readInvitation(LINK))
+  assert.equal(created.length, 1)
+  const [options] = created
+  assert.deepEqual(
+    [options?.rp.id, options?.attestation, options?.authenticatorSelection],
+    [
+      'bank.example',
+      'none',
+      {
+        authenticatorAttachment: 'platform',
+        userVerification: 'required',
+        residentKey: 'required',
+        requireResidentKey: true,
+      },
+    ],
+  )
+  assert.equal(stored()?.rp_id, 'bank.example')
+})
+
+test('gives each key a user handle of its own, so that no key replaces another', async () => {
+  const { signer, created } = scene()
+  const requirement = { rp_id: 'bank.example', attestation: 'none' } as const
+  await signer.register(new Uint8Array(32), requirement)
+  await signer.register(new Uint8Array(32), requirement)
+  const [first, second] = created.map(({ user }) => Buffer.from(user.id).toString('hex'))
+  assert.notEqual(first, second)
+})
+
+test('asks for the attestation in the first prompt where the workflow needs one', async () => {
+  const registration = { rp_id: 'bank.example', attestation: 'required' } as const
+  const { phone, created } = scene({ registration, attestation: PACKED })
+  await phone.register(await phone.readInvitation(LINK))
+  assert.equal(created.length, 1)
+  assert.equal(created[0]?.attestation, 'direct')
+  assert.equal(created[0]?.authenticatorSelection.residentKey, 'discouraged')
+})
+
+test('an authenticator without an attestation costs one prompt and leaves no key', async () => {
+  const registration = { rp_id: 'bank.example', attestation: 'required' } as const
+  const { phone, created, discarded, sent, stored } = scene({ registration })
+  const invitation = await phone.readInvitation(LINK)
+  await assert.rejects(phone.register(invitation), (failure) =>
+    isRefusal(failure, 'key_not_attested'),
+  )
+  assert.equal(created.length, 1)
+  assert.deepEqual(discarded, [{ rpId: 'bank.example', credentialId: KEY_ID }])
+  assert.ok(!sent.some(({ path }) => path.endsWith('/devices')), 'the service got no key')
+  assert.equal(stored(), undefined)
+})
+
+test('an attestation that the service rejects costs one prompt and leaves no key', async () => {
+  const registration = { rp_id: 'bank.example', attestation: 'required' } as const
+  const { phone, created, discarded, stored } = scene({
+    registration,
+    attestation: PACKED,
+    answers: { '/devices': [400, 'attestation_invalid'] },
+  })
+  const invitation = await phone.readInvitation(LINK)
+  await assert.rejects(phone.register(invitation), (failure) =>
+    isRefusal(failure, 'attestation_invalid'),
+  )
+  assert.equal(created.length, 1)
+  assert.deepEqual(discarded, [{ rpId: 'bank.example', credentialId: KEY_ID }])
+  assert.equal(stored(), undefined)
+})
+
+test('a claim reads the invitation before it prompts, and prompts for no unknown session', async () => {
+  const { phone, created, sent } = scene({ answers: { '/invitation': [404, 'session_not_found'] } })
+  await assert.rejects(phone.claim(LINK), (failure) => isRefusal(failure, 'session_not_found'))
+  assert.equal(created.length, 0)
+  assert.deepEqual(sent, [{ path: `/api/v1/sessions/${SESSION_ID}/invitation`, nonce: NONCE }])
+})
+
+test('signs with the relying party id that the key was created with', async () => {
+  const { signer, signed } = scene()
+  await signer.assert(new Uint8Array(32), { key_id: KEY_ID, rp_id: 'bank.example' })
+  // A key from before phones stored it was created with the page's host.
+  await signer.assert(new Uint8Array(32), { key_id: KEY_ID })
+  assert.deepEqual(
+    signed.map(({ rpId }) => rpId),
+    ['bank.example', 'bond.bank.example'],
+  )
+})
+
+test('a failure to discard a key is not reported', async () => {
+  const { credentials, ...options } = {
+    credentials: { create: async () => null, get: async () => null },
+    rpId: 'bond.bank.example',
+    rpName: 'Bank',
+    keyName: 'Approvals',
+    random: (length: number) => new Uint8Array(length),
+  }
+  const rejecting = createWebAuthnSigner({
+    ...options,
+    credentials,
+    signalUnknownCredential: () => Promise.reject(new Error('not allowed')),
+  })
+  await rejecting.discard({ key_id: KEY_ID })
+  // A browser without the method.
+  await createWebAuthnSigner({ ...options, credentials }).discard({ key_id: KEY_ID })
+})
