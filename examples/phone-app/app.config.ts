@@ -64,7 +64,10 @@ const config: ExpoConfig = {
     ['expo-secure-store', { faceIDPermission: false }],
     [
       'expo-sensors',
-      { motionPermission: 'Motion shows that a person is carrying this phone. It stays on it.' },
+      {
+        motionPermission:
+          'Motion shows that this phone is held, not lying still. The readings stay on it.',
+      },
     ],
   ],
   extra: { bondedOrigin: BONDED_ORIGIN },

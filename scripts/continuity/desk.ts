@@ -8,40 +8,39 @@ import {
   wander,
   wander3,
 } from './body.ts'
-import { inHand, seatedPocket, takingOut, together, vehicle } from './carried.ts'
+import { inHand, seatedPocket, takingOut, together, vehicle, WINDOW_S } from './carried.ts'
 import type { Chance } from './chance.ts'
 
 /** Phones that lie on a surface, not held by a user. */
 export const DESK: Readonly<Record<string, (luck: Chance) => readonly Stretch[]>> = {
-  'lying still': (luck) => lying(luck, resting),
-  'typing beside it': (luck) => lying(luck, typing(luck)),
-  'a machine runs on the desk': (luck) => lying(luck, machine(luck)),
-  'on the table of a train': (luck) => lying(luck, trainTable(luck)),
-  'buzzing from time to time': (luck) => lying(luck, buzzing(luck)),
+  'lying still': () => lying(resting),
+  'typing beside it': (luck) => lying(typing(luck)),
+  'a machine runs on the desk': (luck) => lying(machine(luck)),
+  'buzzing from time to time': (luck) => lying(buzzing(luck)),
   'typing beside it, knocks, one tap as it lies': (luck) =>
-    lying(luck, together(typing(luck), knocks(luck), tapped(luck))),
+    lying(together(typing(luck), knocks(luck), tapped(luck))),
 }
 
 /** Phones that are not held, but are moved or touched. */
 export const NEARLY_DESK: typeof DESK = {
-  'on the desk, scrolled as it lies': (luck) => lying(luck, scrolled(luck)),
-  'on a sofa beside the user, tapped once': (luck) =>
-    lying(luck, together(cushion(luck), tapped(luck))),
+  'on the desk, scrolled as it lies': (luck) => lying(scrolled(luck)),
+  'on the table of a train': (luck) => lying(trainTable(luck)),
+  'on a sofa beside the user, tapped once': (luck) => lying(together(cushion(luck), tapped(luck))),
   'in a holder in a moving car, tapped once': (luck) =>
-    lying(luck, together(vehicle(luck, { shakesMs2: [0.1, 0.5] }), tapped(luck))),
+    lying(together(vehicle(luck, { shakesMs2: [0.1, 0.5] }), tapped(luck))),
 }
 
 /** A phone that lies still until a user picks it up for the last seconds. */
 export function takenUp(luck: Chance, inHandS: number): readonly Stretch[] {
   return [
-    { seconds: 62 - inHandS - 1.5, movement: resting },
-    { seconds: 1.5, movement: takingOut(luck) },
-    { seconds: inHandS, movement: inHand(luck) },
+    { seconds: WINDOW_S - inHandS, movement: resting },
+    { seconds: 1, movement: takingOut(luck) },
+    { seconds: inHandS - 1, movement: inHand(luck) },
   ]
 }
 
-function lying(luck: Chance, movement: Movement): readonly Stretch[] {
-  return [{ seconds: luck.uniform(61, 66), movement }]
+function lying(movement: Movement): readonly Stretch[] {
+  return [{ seconds: WINDOW_S, movement }]
 }
 
 const NONE: Vector = [0, 0, 0]
@@ -109,9 +108,9 @@ function trainTable(luck: Chance): Movement {
   }
 }
 
-/** The phone's own motor, for a second, a few times a minute. */
+/** The phone's own motor, for a second, every few seconds. */
 function buzzing(luck: Chance): Movement {
-  const everyS = luck.uniform(8, 30)
+  const everyS = luck.uniform(3, 8)
   const [pushMs2, turnRad] = [luck.uniform(1, 4), luck.logUniform(0.0001, 0.001)]
   const [up, axis] = [direction(luck), direction(luck)]
   const phase = luck.uniform(0, everyS)
@@ -153,7 +152,7 @@ function cushion(luck: Chance): Movement {
 
 /** The single touch that approves, on a phone that stays where it is. */
 function tapped(luck: Chance): Movement {
-  const atS = luck.uniform(55, 60)
+  const atS = luck.uniform(WINDOW_S - 2, WINDOW_S)
   const way = direction(luck)
   let done = false
   return (sinceS, touch) => {

@@ -19,7 +19,7 @@ export interface Recording {
   /** The data set, and the number of the recording in it. */
   readonly set: string
   readonly number: number
-  /** The person; the phone model where the data set names no person. */
+  /** The user; the phone model where the data set does not name users. */
   readonly group: string
   readonly carried: 'hand' | 'pocket'
   readonly activity: string

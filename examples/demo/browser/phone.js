@@ -48,7 +48,7 @@ const TEXTS = {
 }
 const STEP_UPS = {
   local_auth: 'Confirm with your screen lock.',
-  sensor_continuity: 'Show that you carry the phone.',
+  sensor_continuity: 'Show that the phone is held, not lying still.',
   passport_chip: 'Hold your passport to the phone.',
 }
 const BUTTONS = {

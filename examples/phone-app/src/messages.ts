@@ -124,7 +124,7 @@ export const en: Messages = {
     },
     motion: {
       title: 'Keep your phone in your hand',
-      body: 'This request needs proof that a person is carrying the phone. Hold it or walk with it.',
+      body: 'This request needs proof that the phone is held, not lying still. Hold it or walk with it.',
     },
     recorded: (seconds, needed) => `${Math.min(seconds, needed)} of ${needed} seconds`,
     attemptsLeft: (count) => `Attempts left: ${count}`,

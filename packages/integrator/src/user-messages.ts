@@ -40,7 +40,7 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
   sim_swap_recent:
     'Our staff will review your request, because the SIM of your phone changed recently.',
   low_continuity:
-    'Our staff will review your request, because your phone had been carried too little to be sure.',
+    'Our staff will review your request, because your phone was not held long enough to be sure.',
 }
 
 /**

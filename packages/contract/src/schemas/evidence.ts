@@ -59,6 +59,10 @@ export const SensorSignal = closed({
 })
 export type SensorSignal = Static<typeof SensorSignal>
 
+/** Why the phone has no motion to report, or not enough of it. */
+export const SensorContinuityMissing = word(['denied', 'missing', 'too_short'])
+export type SensorContinuityMissing = Static<typeof SensorContinuityMissing>
+
 /**
  * The files of a passport's chip, tag and length included, without pictures and fingerprints.
  * `active_authentication` is the chip's signature over the first 8 bytes of
@@ -81,6 +85,7 @@ export const EvidenceSignals = closed({
     verified_at: Timestamp,
   }),
   sensor_continuity: Type.Optional(SensorSignal),
+  sensor_continuity_missing: Type.Optional(SensorContinuityMissing),
   carrier: Type.Optional(
     closed({ operator_token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) }),
   ),

@@ -2,6 +2,7 @@ import type {
   EvidenceSignals,
   LocalAuthMethod,
   PassportSignal,
+  SensorContinuityMissing,
   SensorSignal,
 } from '@bonded/contract'
 import { type ServerTime, timestampAt } from '../server-time.ts'
@@ -23,6 +24,8 @@ export interface PhoneSignals {
     readonly at_ms: number
   }
   readonly sensor_continuity?: SensorSignal
+  /** Why there is no motion, or not enough. It appears in the session's timeline. */
+  readonly sensor_continuity_missing?: SensorContinuityMissing
   readonly carrier?: NonNullable<EvidenceSignals['carrier']>
   /**
    * Reads the passport, if the user has one at hand. Called when a step-up requires
@@ -51,10 +54,11 @@ export function toWire(
   { time, passport }: { time: ServerTime; passport: PassportSignal | undefined },
 ): EvidenceSignals {
   const { result, method, at_ms } = signals.local_auth
-  const { sensor_continuity, carrier } = signals
+  const { sensor_continuity, sensor_continuity_missing, carrier } = signals
   return {
     local_auth: { result, method, verified_at: timestampAt(time, at_ms) },
     ...(sensor_continuity === undefined ? {} : { sensor_continuity }),
+    ...(sensor_continuity_missing === undefined ? {} : { sensor_continuity_missing }),
     ...(carrier === undefined ? {} : { carrier }),
     ...(passport === undefined ? {} : { passport }),
   }

@@ -1,15 +1,17 @@
-import { MIN_CONTINUITY_SCORE, type SensorFeature, type SensorSignal } from '@bonded/contract'
-import type { Continuity } from './continuity.ts'
+import { MIN_CONTINUITY_SCORE, type SensorSignal } from '@bonded/contract'
+import { type Continuity, isCarried } from './continuity.ts'
 import { LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
 import type { Instant } from './session.ts'
 
 /** How many windows of a phone are stored: the newest that were worth storing. */
 export const MAX_STORED_WINDOWS = 8
 /** How many consecutive seconds one fingerprint covers. */
-export const SECONDS_PER_FINGERPRINT = 6
-/**
- * Two users share one fingerprint in thirty by chance. A recording with 2 % of jitter keeps half.
- */
+export const SECONDS_PER_FINGERPRINT = 3
+/** Variances within one step count as equal, in natural logarithm: a step is 35 %. */
+export const FINGERPRINT_STEP = 0.3
+/** One match of a short window happens by chance. */
+export const MIN_REPEATED_FINGERPRINTS = 2
+/** The share of a window's fingerprints that match the window that it repeats. */
 export const REPETITION_THRESHOLD = 0.2
 /** A signal may wait on the phone for as long as a local authentication counts. */
 const MAX_SIGNAL_AGE_MS = LOCAL_AUTH_MAX_AGE_MS
@@ -31,47 +33,29 @@ export interface StoredWindow {
 }
 
 /**
- * Returns the rank patterns that the fingerprints of a window hash. A pattern has 30 bits: for each
- * pair of six consecutive seconds, which one was calmer, for both sensors. A louder, quieter, cut
- * or slightly changed recording keeps most of its patterns.
+ * Returns what the fingerprints of a window hash: for each three consecutive carried seconds, the
+ * steps of both variances, five bits each. A cut or slightly changed recording keeps most of them.
+ * Seconds in which the phone lay still are alike in all windows, so they have none.
  */
-export function rankPatternsOf({ features }: SensorSignal): readonly number[] {
-  const count = features.length
-  if (comparisons.length < count) comparisons = new Int32Array(count)
-  // Each second is compared once with the five after it. A pattern combines the comparisons within
-  // its six seconds.
-  for (let index = 0; index < count; index++) comparisons[index] = compareWithNext(features, index)
+export function motionPatternsOf({ features }: SensorSignal): readonly number[] {
   const patterns: number[] = []
-  for (let first = 0; first + SECONDS_PER_FINGERPRINT <= count; first++) {
-    let pattern = 0
-    for (let index = 0; index < COMPARED; index++)
-      pattern =
-        (pattern << (2 * (COMPARED - index))) |
-        ((comparisons[first + index] as number) >> (2 * index))
-    patterns.push(pattern)
+  let pattern = 0
+  let carried = 0
+  for (const feature of features) {
+    carried = isCarried(feature) ? carried + 1 : 0
+    const levels = (levelOf(feature.acc_var) << LEVEL_BITS) | levelOf(feature.gyro_var)
+    pattern = ((pattern << (2 * LEVEL_BITS)) | levels) & PATTERN_MASK
+    if (carried >= SECONDS_PER_FINGERPRINT) patterns.push(pattern)
   }
   return patterns
 }
 
-const COMPARED = SECONDS_PER_FINGERPRINT - 1
-/** Used again for every window. The usual one has one feature a second and lasts a minute. */
-let comparisons = new Int32Array(64)
+const LEVEL_BITS = 5
+const PATTERN_MASK = 2 ** (2 * LEVEL_BITS * SECONDS_PER_FINGERPRINT) - 1
 
-/**
- * Two bits for each of the next five seconds, nearest first: whether either sensor was livelier in
- * it.
- */
-function compareWithNext(features: SensorSignal['features'], index: number): number {
-  const { acc_var, gyro_var } = features[index] as SensorFeature
-  let bits = 0
-  for (let later = index + 1; later <= index + COMPARED; later++) {
-    const other = later < features.length ? features[later] : undefined
-    bits =
-      (bits << 2) |
-      (acc_var < (other?.acc_var ?? 0) ? 2 : 0) |
-      (gyro_var < (other?.gyro_var ?? 0) ? 1 : 0)
-  }
-  return bits
+/** The step of a variance. The steps begin again after 32, which is a factor of 15,000. */
+function levelOf(variance: number): number {
+  return Math.floor(Math.log(variance) / FINGERPRINT_STEP) & (2 ** LEVEL_BITS - 1)
 }
 
 /**
@@ -85,7 +69,7 @@ export function isWorthStoring({ score }: Continuity): boolean {
 /**
  * Compares a window with those stored. It repeats a motion if it is similar to an old window.
  * Honest windows overlap with recent ones, so recent windows do not count; replaying one still
- * requires that the user carried the phone just now.
+ * requires that the phone was held or worn just now.
  *
  * @returns the memory with this window added; the same memory if a similar window is stored, because
  * replaying one window must not displace the others; or `repetition`
@@ -113,5 +97,5 @@ export function repeated(continuity: Continuity): Continuity {
 function isAlike(shown: ReadonlySet<number>, known: readonly number[]): boolean {
   let again = 0
   for (const fingerprint of known) if (shown.has(fingerprint)) again++
-  return shown.size > 0 && again >= REPETITION_THRESHOLD * shown.size
+  return again >= Math.max(MIN_REPEATED_FINGERPRINTS, REPETITION_THRESHOLD * shown.size)
 }

@@ -79,7 +79,7 @@ export async function fetchEvidence(
       continuity: yield* updateContinuity(service, tables, {
         id,
         device,
-        signal: signals.sensor_continuity,
+        signals,
         now,
       }),
     })

@@ -39,13 +39,13 @@ export interface Keyring {
    */
   documentRef(issuingState: string, documentNumber: string): string
   /**
-   * Short keyed hashes of a device's motion, from rank patterns of 32 bits. They suffice to
+   * Short keyed hashes of a device's motion, from patterns of up to 32 bits. They suffice to
    * recognize the motion, not to reveal it.
    */
   motionFingerprints(
     keyId: string,
     deviceId: string,
-    rankPatterns: readonly number[],
+    patterns: readonly number[],
   ): readonly number[]
   /** The `signature` of an evidence summary. */
   evidenceMac(keyId: string, context: EvidenceContext, evidence: object): string

@@ -26,11 +26,11 @@ test('the long-lived score is the decayed mean over all bonds of a phone with a 
   const phone = await h.register()
   const first = await bond(phone, 120)
   assert.equal(first.longLived, first.latest)
-  const second = await bond(phone, 12)
+  const second = await bond(phone, 6)
   assert.ok(second.latest < first.latest)
   const afterTwo = fourDecimals(first.latest + LONG_LIVED_DECAY * (second.latest - first.latest))
   assert.equal(second.longLived, afterTwo)
-  const third = await bond(phone, 12)
+  const third = await bond(phone, 6)
   assert.equal(
     third.longLived,
     fourDecimals(afterTwo + LONG_LIVED_DECAY * (third.latest - afterTwo)),
@@ -42,11 +42,11 @@ test('does not share continuity or pseudonyms between tenants', async () => {
   const phone = await h.register()
   await bond(phone, 120)
   const known = await bond(phone, 120)
-  const there = await bond(phone, 12, other)
+  const there = await bond(phone, 6, other)
   assert.equal(there.longLived, there.latest)
   assert.notEqual(there.subjectRef, known.subjectRef)
-  const here = await bond(phone, 12)
+  const here = await bond(phone, 6)
   assert.ok(here.longLived > here.latest)
   assert.equal(here.subjectRef, known.subjectRef)
-  assert.equal((await bond(phone, 12, other)).subjectRef, there.subjectRef)
+  assert.equal((await bond(phone, 6, other)).subjectRef, there.subjectRef)
 })

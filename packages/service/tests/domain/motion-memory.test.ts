@@ -7,7 +7,8 @@ import { scoreContinuity } from '../../src/domain/continuity.ts'
 import {
   compareWindow,
   type MotionMemory,
-  rankPatternsOf,
+  motionPatternsOf,
+  MIN_REPEATED_FINGERPRINTS,
   REPETITION_THRESHOLD,
   MAX_STORED_WINDOWS,
 } from '../../src/domain/motion-memory.ts'
@@ -56,22 +57,33 @@ test('rejects a repeated window days later, and notes it in the timeline', async
   assert.deepEqual(await shows(phone, carried(2)), FRESH)
 })
 
-test('recognizes a window that is louder, shorter or slightly changed', async () => {
+test('notes why a phone has no motion, and evaluates the rest of its signals', async () => {
+  for (const missing of ['denied', 'missing', 'too_short'] as const) {
+    const phone = await h.register()
+    const session = await h.create({ workflow: 'credit_application' })
+    await h.claim(phone, session)
+    const { local_auth } = carriedSignals(h.clock.now())
+    const answer = await h.evidence(phone, await h.view(phone, session), {
+      local_auth,
+      sensor_continuity_missing: missing,
+    })
+    assert.equal(answer.body.verified_evidence.local_auth.result, 'verified')
+    assert.equal(answer.body.verified_evidence.sensor_continuity.continuity_score, 0)
+    const { entries } = (
+      await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
+    ).body
+    const noted = entries.find(({ step }: { step?: string }) => step === 'sensor_continuity')
+    assert.deepEqual([noted?.kind, noted?.reason], ['note', `motion_${missing}`])
+  }
+})
+
+test('recognizes a window that is shorter or slightly changed', async () => {
   const phone = await h.register()
   const { window_ms, features } = carried(3)
   await shows(phone, { window_ms, features })
   h.clock.advance(DAY_MS)
   const next = seeded(3)
   const changes: SensorSignal[] = [
-    {
-      window_ms,
-      features: features.map((feature) => ({
-        ...feature,
-        acc_var: feature.acc_var * 1.4,
-        gyro_var: feature.gyro_var * 0.8,
-        handling: 1,
-      })),
-    },
     {
       window_ms: 40_000,
       features: features
@@ -83,7 +95,14 @@ test('recognizes a window that is louder, shorter or slightly changed', async ()
       features: features.map((feature) => ({
         ...feature,
         acc_var: feature.acc_var * (1 + next(100) / 5_000),
+        handling: 1,
       })),
+    },
+    {
+      window_ms: 10_000,
+      features: features
+        .slice(20, 30)
+        .map((feature) => ({ ...feature, t_ms: feature.t_ms - 20_000 })),
     },
   ]
   for (const changed of changes) {
@@ -137,7 +156,7 @@ test('stores motion per phone, and deletes it with the device', async () => {
 test('stores only windows that would pass, the newest eight, and a repetition displaces none', async () => {
   const phone = await h.register()
   await shows(phone, undefined)
-  await shows(phone, { ...carried(7), features: carried(7).features.slice(0, 20) })
+  await shows(phone, { ...carried(7), features: carried(7).features.slice(0, 15) })
   assert.equal(await memoryOf(phone), undefined)
   for (let of = 10; of < 10 + MAX_STORED_WINDOWS; of++) await shows(phone, carried(of))
   h.clock.advance(DAY_MS)
@@ -162,7 +181,7 @@ test('keeps the stored motion over a root key rotation while the older key is li
       const { score } = yield* updateContinuity(service, tables, {
         id: session.id as SessionId,
         device,
-        signal: carried(of),
+        signals: carriedSignals(of),
         now,
       })
       return score
@@ -178,7 +197,7 @@ test('keeps the stored motion over a root key rotation while the older key is li
 })
 
 test('never confuses two users', () => {
-  const fingerprintsOf = (of: number) => new Set(rankPatternsOf(carried(of)))
+  const fingerprintsOf = (of: number) => new Set(motionPatternsOf(carried(of)))
   let memory: MotionMemory = { keyId: 'k1', windows: [] }
   for (let of = 100; of < 100 + MAX_STORED_WINDOWS; of++)
     memory = stored(compareWindow(fingerprintsOf(of), { memory, windowMs: MINUTE_MS, now: 0 }))
@@ -209,32 +228,47 @@ test('reports a repetition from a fifth of the fingerprints, and not from one le
   stored(compareWindow(new Set(), { memory: empty, windowMs: MINUTE_MS, now: DAY_MS }))
 })
 
-test('rank patterns do not depend on loudness, and differ when one second differs', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 1_000 }),
-      fc.double({ min: 0.1, max: 10, noNaN: true }),
-      (of, by) => {
-        const signal = carried(of)
-        const scaled = {
-          ...signal,
-          features: signal.features.map((feature) => ({
-            ...feature,
-            acc_var: feature.acc_var * by,
-          })),
-        }
-        assert.deepEqual(rankPatternsOf(scaled), rankPatternsOf(signal))
-        for (const pattern of rankPatternsOf(signal))
-          assert.ok(Number.isInteger(pattern) && pattern >= 0 && pattern < 2 ** 30)
-      },
+test('one match of a short window is chance, two are a repetition', () => {
+  const memory: MotionMemory = { keyId: 'k1', windows: [{ at: 0, fingerprints: [1, 2, 3, 4] }] }
+  const judge = (...fingerprints: number[]) =>
+    compareWindow(new Set(fingerprints), { memory, windowMs: 8_000, now: DAY_MS }) === 'repetition'
+  assert.equal(MIN_REPEATED_FINGERPRINTS, 2)
+  assert.deepEqual([judge(1, 5, 6, 7), judge(1), judge(1, 2, 6, 7)], [false, false, true])
+})
+
+test('a pattern covers three carried seconds, and no second in which the phone lay still', () => {
+  const { window_ms, features } = carried(1)
+  const lying = (from: number, until: number) => ({
+    window_ms,
+    features: features.map((feature, at) =>
+      at >= from && at < until ? { ...feature, acc_var: 0, gyro_var: 0 } : feature,
     ),
+  })
+  assert.equal(motionPatternsOf(carried(1)).length, 58)
+  assert.equal(motionPatternsOf(lying(0, 60)).length, 0)
+  assert.equal(motionPatternsOf(lying(0, 57)).length, 1)
+  assert.equal(motionPatternsOf(lying(2, 58)).length, 0)
+  assert.equal(motionPatternsOf(lying(20, 21)).length, 18 + 37)
+})
+
+test('a pattern is a number of 30 bits that another second changes', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1_000 }), fc.nat(59), (of, at) => {
+      const signal = carried(of)
+      const patterns = motionPatternsOf(signal)
+      for (const pattern of patterns)
+        assert.ok(Number.isInteger(pattern) && pattern >= 0 && pattern < 2 ** 30)
+      const changed = motionPatternsOf({
+        ...signal,
+        features: signal.features.map((feature, index) =>
+          index === at ? { ...feature, gyro_var: feature.gyro_var * 1.5 } : feature,
+        ),
+      })
+      changed.forEach((pattern, first) => {
+        assert.equal(pattern !== patterns[first], at >= first && at <= first + 2)
+      })
+    }),
   )
-  const signal = carried(1)
-  const turned = {
-    ...signal,
-    features: signal.features.map((feature) => ({ ...feature, gyro_var: 1 / feature.gyro_var })),
-  }
-  assert.ok(rankPatternsOf(turned).every((pattern, at) => pattern !== rankPatternsOf(signal)[at]))
 })
 
 /** Fails if the window was a repetition. */

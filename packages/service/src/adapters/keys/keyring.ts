@@ -36,7 +36,7 @@ const EXPIRY_BYTES = 6
 const SALT_BYTES = 10
 const CHALLENGE_MAC_BYTES = 16
 const BLOCK_BYTES = 16
-const ORDER_BYTES = 4
+const PATTERN_BYTES = 4
 /**
  * Short enough that many movements share each fingerprint, so that it reveals none. Long enough
  * that the few hundred fingerprints of a phone rarely collide by chance.
@@ -136,19 +136,19 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
         return undefined
       }
     },
-    motionFingerprints(keyId, deviceId, rankPatterns) {
-      // Each block is the device id and one rank pattern. Blocks of two devices differ, so their
+    motionFingerprints(keyId, deviceId, patterns) {
+      // Each block is the device id and one pattern. Blocks of two devices differ, so their
       // fingerprints are unrelated.
       const block = Buffer.alloc(BLOCK_BYTES)
-      block.write(deviceId.slice(ORDER_BYTES - BLOCK_BYTES), 'latin1')
-      const blocks = Buffer.alloc(rankPatterns.length * BLOCK_BYTES, block)
-      let at = BLOCK_BYTES - ORDER_BYTES
-      for (const order of rankPatterns) {
-        blocks.writeUInt32BE(order, at)
+      block.write(deviceId.slice(PATTERN_BYTES - BLOCK_BYTES), 'latin1')
+      const blocks = Buffer.alloc(patterns.length * BLOCK_BYTES, block)
+      let at = BLOCK_BYTES - PATTERN_BYTES
+      for (const pattern of patterns) {
+        blocks.writeUInt32BE(pattern, at)
         at += BLOCK_BYTES
       }
       const hashed = markCipher(keyId).update(blocks)
-      return rankPatterns.map((_, index) => hashed.readUIntBE(index * BLOCK_BYTES, MARK_BYTES))
+      return patterns.map((_, index) => hashed.readUIntBE(index * BLOCK_BYTES, MARK_BYTES))
     },
     idKeys: sessionIdKeys(new Map([...derived].map(([id, keys]) => [id, keys['session-ids']]))),
     deviceChallenge(expiresAt) {
