@@ -32,7 +32,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/service/tests/operations/attested-lifecycle.test.ts',
     'packages/widget/tests/{accessibility,appearance,bond,every-language}.test.ts',
     'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page}.test.ts',
-    'tests/{batch,browser-key,npm-start}.test.ts',
+    'tests/{batch,browser-key,npm-start,quickstart}.test.ts',
     'tests/widget/*/*.test.ts',
     'packages/widget/tests/containment/*.test.ts',
     'tests/pack/*.test.ts',

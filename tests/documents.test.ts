@@ -5,6 +5,7 @@ import { dirname, join, normalize, resolve } from 'node:path'
 import { test } from 'node:test'
 import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { SETTINGS } from '../packages/service/src/settings.ts'
+import { FUZZ_SECONDS, TIERS } from '../scripts/tiers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -123,9 +124,49 @@ test('every npm script in a manual exists', () => {
   )
 })
 
+test('CONTRIBUTING.md lists the scripts of all tests and benchmarks', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  // .ci/run alone calls the sum of the totals.
+  const listed = Object.keys(scripts).filter(
+    (name) => /^(?:test|bench)\b/.test(name) && name !== 'test:totals',
+  )
+  const manual = read('CONTRIBUTING.md')
+  const missing = listed.filter((name) => !new RegExp(`npm (?:run )?${name}\``).test(manual))
+  assert.deepEqual(missing, [])
+})
+
+test('every count of tiers and the fuzzing time in a document are those of scripts/tiers.ts', () => {
+  const NUMBERS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven']
+  const counts = documents.flatMap((path) =>
+    [...read(path).matchAll(/\b(\w+) tiers\b/g)].flatMap(([, word = '']) =>
+      NUMBERS.includes(word) ? [[path, NUMBERS.indexOf(word)]] : [],
+    ),
+  )
+  assert.ok(counts.length > 1, 'the counts were found')
+  for (const [path, count] of counts) assert.equal(count, TIERS.length, String(path))
+  const [, seconds] = /time per verifier \((\d+)\)/.exec(read('CONTRIBUTING.md')) ?? []
+  assert.equal(Number(seconds), FUZZ_SECONDS.soak)
+})
+
+test('.ci/run runs every check and every tier, and installs the programs that tests skip without', () => {
+  const script = read('.ci/run')
+  for (const tier of TIERS)
+    assert.match(script, new RegExp(`^check test${tier === 'test' ? '' : `:${tier}`}$`, 'm'))
+  const sources = globSync('{tests,packages/*/tests,examples/*/tests}/**/*.ts', { cwd: ROOT })
+  // Messages of skipped tests name the package to install. scripts/test.ts installs Chromium.
+  const named = sources.flatMap((path) =>
+    [...read(path).matchAll(/apt-get install ([a-z][a-z-]+[a-z])/g)].map(([, name = '']) => name),
+  )
+  assert.ok(named.includes('firefox-esr'), 'the messages were found')
+  const missing = named.filter(
+    (name) => name !== 'chromium' && !script.includes(name.replace(/-client$/, '')),
+  )
+  assert.deepEqual(missing, [])
+})
+
 test('every bonded command in a manual exists, with its options', () => {
-  const commands = commandsOfManuals(/(?:^|npx )bonded((?: +[^\s#|&;]+)+)/gm).map(([, rest = '']) =>
-    rest.trim().split(/ +/),
+  const commands = commandsOfManuals(/(?:^|npx )bonded((?: +[^\s#|&;)]+)+)/gm).map(
+    ([, rest = '']) => rest.trim().split(/ +/),
   )
   assert.ok(commands.length > 3, 'the test finds the commands')
   for (const words of commands) {

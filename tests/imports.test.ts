@@ -29,6 +29,28 @@ test('the table of the fence allows every import of the repository', () => {
   assert.deepEqual(found, [])
 })
 
+test('the table of the fence names only packages that the importing package depends on', () => {
+  for (const [folder, names] of Object.entries(ALLOWED)) {
+    const own = /^(?:packages|examples)\/[\w-]+/.exec(folder)?.[0]
+    // The example app has a lockfile of its own.
+    if (own === undefined || own === 'examples/phone-app') continue
+    const {
+      name: ownName,
+      dependencies,
+      devDependencies,
+    } = manifest(own) as Manifest & {
+      readonly name?: string
+      readonly devDependencies?: Record<string, string>
+    }
+    const known = { ...dependencies, ...devDependencies }
+    const strangers = names
+      .filter((name) => !/^node:|^\(computed\)$|^(?:packages|examples|tests|scripts)\//.test(name))
+      .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
+      .filter((name) => name !== ownName && !(name in known))
+    assert.deepEqual(strangers, [], folder)
+  }
+})
+
 test('the arrows in ARCHITECTURE.md are the imports between packages that the table allows', () => {
   const drawing = /^packages\/contract +imports no[^]*?^```$/m.exec(textOf('ARCHITECTURE.md'))?.[0]
   const drawn: Record<string, string[]> = {}

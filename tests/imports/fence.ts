@@ -79,7 +79,6 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'node:perf_hooks',
     'node:sqlite',
     'node:worker_threads',
-    'openid-client',
     'pg',
     'prom-client',
   ],
