@@ -11,8 +11,8 @@ export interface Revocation {
 }
 
 /**
- * The service for three tenants: the attacked one, another one, and one whose key is revoked during
- * the run. Limits reject nothing, so that only shedding protects the attacked tenant.
+ * The service for three tenants: the attacked one, another one, and one with a revoked key. Limits
+ * reject nothing, so that only shedding protects the attacked tenant.
  */
 const service = await serveBench({
   clock: systemClock,

@@ -105,7 +105,7 @@ async function revoked(service: Child, { port }: BenchReady, { credential }: Key
   await service.ask({ revoke: credential })
 }
 
-/** Registers a phone, as anybody can, and claims a session of the tenant with it. */
+/** Registers a phone, as any client can, and claims a session of the tenant with it. */
 async function ownPhone({ port }: BenchReady, { credential }: Keys): Promise<string> {
   const call = async <T>(path: string, body: object, token?: string): Promise<T> => {
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }

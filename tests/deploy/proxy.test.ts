@@ -1,114 +1,35 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { request } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { after, test } from 'node:test'
+import type { AddressInfo, Socket } from 'node:net'
+import { test } from 'node:test'
+import { connect, type TLSSocket } from 'node:tls'
 import { WebSocket } from 'ws'
-import { CREATE_TENANT, machine, until } from '../../packages/service/tests/harness/process.ts'
+import { CREATE_TENANT, machine } from '../../packages/service/tests/harness/process.ts'
+import { call, skipWithoutNginx as skip, startNginx } from './nginx.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
-const NGINX = ['/usr/sbin/nginx', '/usr/local/bin/nginx'].find((path) => existsSync(path))
-// A worker of nginx writes to the folder of its master, so both are root.
-const canProxy =
-  process.getuid?.() === 0 && NGINX !== undefined && spawnSync('openssl', ['version']).status === 0
-const skip = !canProxy && 'not root, or no nginx or openssl (apt-get install nginx-light openssl)'
+const SESSION = `sess_${'s'.repeat(22)}`
+const NONCE = 'n'.repeat(43)
 
-const folder = mkdtempSync(join(tmpdir(), 'bonded-nginx-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
-
-/** The shipped configuration, with the ports and the certificate of the test. */
-async function proxyTo(upstreamPort: number): Promise<{ port: number } & AsyncDisposable> {
-  const [http, https] = [await freePort(), await freePort()]
-  const home = mkdtempSync(join(folder, 'nginx-'))
-  mkdirSync(join(home, 'logs'))
-  const certificate = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=bond.example.com']
-  const files = ['-keyout', join(home, 'key.pem'), '-out', join(home, 'cert.pem')]
-  assert.equal(spawnSync('openssl', ['req', ...certificate, ...files]).status, 0)
-  const shipped = readFileSync(join(ROOT, 'deploy/nginx/bonded.conf'), 'utf8')
-    .replaceAll(/^\s*listen \[::\].*\n/gm, '')
-    .replace('listen 80;', `listen 127.0.0.1:${http};`)
-    .replace('listen 443 ssl', `listen 127.0.0.1:${https} ssl`)
-    .replace('server 127.0.0.1:8787', `server 127.0.0.1:${upstreamPort}`)
-    .replace('/etc/nginx/bonded.crt', join(home, 'cert.pem'))
-    .replace('/etc/nginx/bonded.key', join(home, 'key.pem'))
-  const file = join(home, 'nginx.conf')
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    .map((name) => `${name}_temp_path ${home}/${name};`)
-    .join(' ')
-  writeFileSync(
-    file,
-    `user root; daemon off; pid ${home}/nginx.pid; error_log ${home}/error.log; events {} http { ${temporary} ${shipped} }`,
-  )
-  const child = spawn(NGINX ?? '', ['-p', home, '-c', file], { stdio: 'ignore' })
-  const exited = once(child, 'exit')
-  await until(async () => {
-    const reply = await call(https, '/health/alive').catch(() => undefined)
-    return reply === undefined ? undefined : true
-  }, 20_000)
+/** An upstream that repeats the headers it got, and counts its requests. */
+async function startEcho() {
+  const server = createServer((received, response) =>
+    response.end(JSON.stringify(received.headers)),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
   return {
-    port: https,
+    port: (server.address() as AddressInfo).port,
     async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM')
-      await exited
+      server.close().closeAllConnections()
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createTcpServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
-interface Call {
-  readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: Buffer
-}
-
-function call(
-  port: number,
-  path: string,
-  { method = 'GET', headers = {}, body }: Call = {},
-): Promise<{ status: number | undefined; text: string }> {
-  const {
-    promise,
-    resolve: done,
-    reject,
-  } = Promise.withResolvers<{
-    status: number | undefined
-    text: string
-  }>()
-  // The certificate of the test is its own authority.
-  const options = { host: '127.0.0.1', port, path, method, headers, rejectUnauthorized: false }
-  const sent = request({ ...options, agent: false }, (reply) => {
-    let text = ''
-    reply.on('data', (chunk) => (text += String(chunk)))
-    reply.on('end', () => done({ status: reply.statusCode, text }))
-  })
-  sent.on('error', reject)
-  sent.end(body)
-  return promise
 }
 
 test('the proxy replaces X-Forwarded-For, passes the host, and rejects large bodies', {
   skip,
 }, async () => {
-  const upstream = createServer((received, response) =>
-    response.end(JSON.stringify(received.headers)),
-  ).listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
-  using closing = new DisposableStack()
-  closing.defer(() => upstream.close().closeAllConnections())
-  await using proxy = await proxyTo((upstream.address() as AddressInfo).port)
+  await using upstream = await startEcho()
+  await using proxy = await startNginx([upstream.port])
   const headers = { 'x-forwarded-for': '203.0.113.9', host: 'bond.example.com' }
   const { text } = await call(proxy.port, '/any', { headers })
   const passed = JSON.parse(text) as Record<string, string>
@@ -126,7 +47,7 @@ test('a page follows its session through the proxy over a WebSocket', { skip }, 
   using m = machine({ env: { BONDED_TRUST_PROXY: '1' } })
   await using service = await m.serve()
   const { server_credential } = await m.jsonMeanwhile(...CREATE_TENANT)
-  await using proxy = await proxyTo(Number(new URL(service.origin).port))
+  await using proxy = await startNginx([Number(new URL(service.origin).port)])
   const headers = { authorization: `Bearer ${server_credential}` }
   const created = await call(proxy.port, '/api/v1/sessions', { method: 'POST', headers })
   assert.equal(created.status, 201, created.text)
@@ -143,4 +64,115 @@ test('a page follows its session through the proxy over a WebSocket', { skip }, 
   assert.equal(killed.status, 204)
   const [code] = (await closed) as [number]
   assert.equal(code, 1000)
+})
+
+const ATTACKER = '127.66.6.6'
+const HALF_SENT = [
+  'GET /health/alive HTTP/1.1\r\nhost: bond.example.com\r\n',
+  'POST /api/v1/sessions HTTP/1.1\r\nhost: bond.example.com\r\ncontent-length: 900\r\n\r\n{',
+]
+
+/** Opens connections of one client, and sends each the beginning of a request. */
+async function openMany(count: number, open: () => Socket) {
+  const sockets: Socket[] = []
+  while (sockets.length < count) {
+    const batch = Array.from({ length: Math.min(100, count - sockets.length) }, open)
+    for (const socket of batch) socket.on('error', () => {})
+    sockets.push(...batch)
+    await Promise.all(batch.map((socket) => closedOr(socket, 'secureConnect')))
+  }
+  return {
+    [Symbol.dispose]() {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** Resolves at the event, or when the socket has closed, whether or not by an error. */
+function closedOr(socket: Socket, event: string): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once(event, () => resolve())
+    socket.once('close', () => resolve())
+  })
+}
+
+function openTls(port: number, localAddress: string): TLSSocket {
+  return connect({ host: '127.0.0.1', port, localAddress, rejectUnauthorized: false } as object)
+}
+
+test('half-sent requests of one client leave no other client unanswered', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  await using upstream = await startEcho()
+  // Longer than the test, so that no connection of the attacker ends before the others' calls.
+  await using proxy = await startNginx([upstream.port], { timeouts: '120s' })
+  let sent = 0
+  using _ = await openMany(1_700, () => {
+    const socket = openTls(proxy.port, ATTACKER)
+    socket.write(HALF_SENT[sent++ % HALF_SENT.length] ?? '')
+    return socket
+  })
+  const others = await Promise.all(
+    Array.from({ length: 12 }, (_unused, index) =>
+      call(proxy.port, '/health/alive', { localAddress: `127.1.1.${index + 1}` }),
+    ),
+  )
+  assert.deepEqual(
+    others.map(({ status }) => status),
+    others.map(() => 200),
+  )
+})
+
+test('rejects more requests of one client at a time than the service permits', {
+  skip,
+}, async () => {
+  await using upstream = await startEcho()
+  await using proxy = await startNginx([upstream.port], { timeouts: '120s' })
+  const sockets: TLSSocket[] = []
+  using _ = await openMany(300, () => {
+    const socket = openTls(proxy.port, ATTACKER)
+    socket.write(HALF_SENT[1] ?? '')
+    sockets.push(socket)
+    return socket
+  })
+  // The first rejections arrive when as many bodies as permitted are under way.
+  await Promise.race(sockets.map((socket) => closedOr(socket, 'data')))
+  const own = { localAddress: ATTACKER }
+  assert.equal((await call(proxy.port, '/health/alive', own)).status, 429)
+  assert.equal((await call(proxy.port, '/health/alive')).status, 200)
+})
+
+test('cuts off headers that do not arrive within five seconds', { skip }, async () => {
+  await using upstream = await startEcho()
+  await using proxy = await startNginx([upstream.port])
+  const socket = openTls(proxy.port, ATTACKER)
+  socket.on('error', () => {})
+  socket.write('GET / HTTP/1.1\r\nhost: bond.example.com\r\n')
+  socket.resume()
+  // The test ends at its time-out if nginx keeps the connection.
+  await closedOr(socket, 'close')
+})
+
+test('logs no session id and no nonce, also when the service fails', { skip }, async () => {
+  const paths = [
+    `/bond?session_id=${SESSION}&nonce=${NONCE}`,
+    `/api/v1/sessions/${SESSION}?nonce=${NONCE}`,
+    `/v1/sessions/${SESSION}/qr.svg?nonce=${NONCE}`,
+  ]
+  await using proxy = await (async () => {
+    await using upstream = await startEcho()
+    const running = await startNginx([upstream.port])
+    for (const path of paths) assert.equal((await call(running.port, path)).status, 200)
+    return running
+  })()
+  // The upstream has ended.
+  for (const path of paths) {
+    assert.equal((await call(proxy.port, path)).status, 502)
+    const large = { method: 'POST', body: Buffer.alloc(1_100_000) }
+    assert.equal((await call(proxy.port, path, large)).status, 413)
+  }
+  const logs = proxy.logs()
+  assert.match(logs, / 502 /)
+  assert.ok(!logs.includes(SESSION) && !logs.includes(NONCE), logs)
 })

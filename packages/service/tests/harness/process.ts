@@ -91,7 +91,7 @@ export function machine(given: MachineOptions = {}): Machine {
     },
     async serve() {
       const child = spawn(process.execPath, [...program, 'serve', '--json'], {
-        env: { ...env, BONDED_PORT: '0', BONDED_PUBLIC_ORIGIN: 'http://localhost:1' },
+        env: { BONDED_PORT: '0', ...env, BONDED_PUBLIC_ORIGIN: 'http://localhost:1' },
         stdio: ['ignore', 'pipe', 'pipe'],
         ...user,
       })

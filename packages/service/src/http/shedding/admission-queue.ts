@@ -221,8 +221,8 @@ interface Shares {
  * Ranks a request by what the service knows about its caller without a read from the store.
  *
  * Only a verified server credential counts for its tenant. Phones and pages count for themselves:
- * anybody can have a phone, and a session's id and a publishable key are public, so a stranger could
- * otherwise raise the tenant's count. A caller with neither is unknown.
+ * a stranger can have a phone, and a session's id and a publishable key are public, so a stranger
+ * could otherwise raise the tenant's count. A caller with neither is unknown.
  */
 function rankOf(
   { presented, id }: Classified,

@@ -48,8 +48,8 @@ export class KnownCallers {
     if (tokenHash !== null) this.#add(keyOfHash(tokenHash), tenantId)
   }
 
-  /** Forgets a credential that the service has rejected, such as a revoked key. */
-  forget(authorization: string | undefined): void {
+  /** Removes a credential that the service has rejected, such as a revoked key. */
+  remove(authorization: string | undefined): void {
     const credential = this.#keyOf(authorization)
     if (credential === undefined) return
     this.#tenants.delete(credential)
@@ -84,7 +84,7 @@ export class KnownCallers {
     return this.#origins.has(origin)
   }
 
-  /** Undefined for a publishable key, which is no secret, and for what is no credential. */
+  /** Undefined for a publishable key, which is public, and without a credential. */
   #keyOf(authorization: string | undefined): string | undefined {
     if (authorization?.startsWith(BEARER) !== true) return undefined
     const credential = authorization.slice(BEARER.length)

@@ -66,7 +66,7 @@ export function shedRequests(
     if (reply.statusCode < 400 && tenantId !== undefined)
       known.learn({ authorization, sessionId, tenantId })
     // Revoked, expired, or removed.
-    else if (reply.statusCode === 401) known.forget(authorization)
+    else if (reply.statusCode === 401) known.remove(authorization)
     if (origin !== undefined && reply.hasHeader('access-control-allow-origin'))
       known.learnOrigin(origin)
     done()

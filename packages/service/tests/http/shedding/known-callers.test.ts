@@ -39,12 +39,12 @@ test('does not recognize a publishable key, which every visitor has', () => {
   assert.equal(tenantOf(known, key), undefined)
 })
 
-test('forgets a credential that the service has rejected', () => {
+test('removes a credential that the service has rejected', () => {
   const known = knownCallers()
   const other = `dt_0123456789_${'y'.repeat(43)}`
   for (const credential of [TOKEN, other])
     known.learn({ authorization: `Bearer ${credential}`, sessionId: undefined, tenantId })
-  known.forget(`Bearer ${TOKEN}`)
+  known.remove(`Bearer ${TOKEN}`)
   assert.equal(tenantOf(known, TOKEN), undefined)
   assert.equal(tenantOf(known, other), tenantId)
 })

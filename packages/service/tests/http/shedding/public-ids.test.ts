@@ -66,7 +66,7 @@ test('ranks a flood by one phone below the calls of another', async () => {
 
 test('ranks a credential as unknown after the service has rejected it', async () => {
   const scene = queuedServer(['shop'])
-  scene.known.forget(credential('shop'))
+  scene.known.remove(credential('shop'))
   scene.create('shop', 2_000)
   await nextTurn()
   assert.ok(scene.shed.length > 0)
