@@ -34,19 +34,12 @@ test('the table of the fence names only packages that the importing package depe
     const own = /^(?:packages|examples)\/[\w-]+/.exec(folder)?.[0]
     // The example app has a lockfile of its own.
     if (own === undefined || own === 'examples/phone-app') continue
-    const {
-      name: ownName,
-      dependencies,
-      devDependencies,
-    } = manifest(own) as Manifest & {
-      readonly name?: string
-      readonly devDependencies?: Record<string, string>
-    }
-    const known = { ...dependencies, ...devDependencies }
+    const { dependencies, devDependencies, peerDependencies } = manifest(own)
+    const known = { ...dependencies, ...devDependencies, ...peerDependencies }
     const strangers = names
       .filter((name) => !/^node:|^\(computed\)$|^(?:packages|examples|tests|scripts)\//.test(name))
       .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
-      .filter((name) => name !== ownName && !(name in known))
+      .filter((name) => !(name in known))
     assert.deepEqual(strangers, [], folder)
   }
 })
