@@ -1,12 +1,20 @@
-import { createPhone, createWebAuthnSigner } from '@bonded/phone'
+import type { Handoff } from '@bonded/contract'
+import {
+  createPhone,
+  createWebAuthnSigner,
+  type Phone,
+  type PhoneStore,
+  type WebAuthnSigner,
+} from '@bonded/phone'
 import { startApp, type App } from './app.ts'
 import { createDeviceStore } from './device-store.ts'
 import { handoffIn } from './link.ts'
 import { chooseLanguage, type Language, loadLanguage } from './messages/language.ts'
 import { createMotionRecorder } from './motion.ts'
-import type { ProblemKind } from './problem.ts'
+import { type ProblemKind, problemOf } from './problem.ts'
+import { createRecovery } from './recovery.ts'
 import type { ProblemScreen } from './screen.ts'
-import { observeSigner } from './passkey.ts'
+import { canAttest, observeSigner } from './passkey.ts'
 import { createTabMemory } from './tab.ts'
 import { createTapGuard, watchAttention } from './tap-guard.ts'
 import { createView } from './view/view.ts'
@@ -30,6 +38,7 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
   watchAttention(window, guard)
   const view = createView(root, {
     messages,
+    languages: [tag, ...navigator.languages],
     onChoice: (choice) => app?.choose(choice),
     motion,
     guard,
@@ -39,7 +48,7 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
   // A device with only a fine pointer is a computer. The page is for a phone that the user carries.
   if (!matchMedia('(any-pointer: coarse)').matches)
     return view.show({ name: 'desktop', link: location.href })
-  if (typeof PublicKeyCredential === 'undefined') return view.show(problem('passkey_unsupported'))
+  if (typeof PublicKeyCredential === 'undefined') return view.show(problem('open_in_browser'))
 
   const store = createDeviceStore(location.origin)
   const signer = createWebAuthnSigner({
@@ -51,40 +60,76 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
     keyName: `${messages['page.title']} · ${new Date().toLocaleDateString(tag, { dateStyle: 'medium' })}`,
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
   })
-  const phone = createPhone({
-    origin: location.origin,
-    signer: observeSigner(signer, {
-      beforeSigning: async () => app?.beforeSigning(),
-      onSigned: (key) => app?.onSigned(key),
+  const observed = observeSigner(signer, {
+    beforeSigning: async () => app?.beforeSigning(),
+    onSigned: (key) => app?.onSigned(key),
+  })
+  const phoneOn = (storage: PhoneStore) => createBrowserPhone(observed, storage)
+  const phone = phoneOn(store)
+  app = startApp({
+    phone,
+    phoneWithNewKey: phoneOn({ ...store, device: () => Promise.resolve(undefined) }),
+    store,
+    motion,
+    tab: createTabMemory(window),
+    recovery: createRecovery({
+      probe: () => answers(phone, handoff),
+      schedule,
+      random: Math.random,
     }),
+    handoff,
+    origin: location.origin,
+    link: location.href,
+    appLink: appLinkOf(location),
+    canAttest: canAttest(navigator),
+    show: (screen) => view.show(screen),
+    close: () => window.close(),
+    alone: (act) => navigator.locks.request('bonded-phone', act),
+  })
+  for (const type of ['online', 'focus', 'pageshow'])
+    window.addEventListener(type, () => app?.reconnect())
+}
+
+/** A phone on the browser's network and clock. */
+function createBrowserPhone(signer: WebAuthnSigner, store: PhoneStore): Phone {
+  return createPhone({
+    origin: location.origin,
+    signer,
     store,
     sha256: async (bytes) =>
       new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)),
     fetch: (url, { signal: _signal, ...request }) =>
       fetch(url, { ...request, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }),
-    clock: {
-      now: () => performance.now(),
-      schedule(delayMs, act) {
-        const timer = setTimeout(act, delayMs)
-        return () => clearTimeout(timer)
-      },
-    },
+    clock: { now: () => performance.now(), schedule },
     WebSocket,
   })
-  const appScheme = document.querySelector<HTMLMetaElement>('meta[name=bonded-app-scheme]')?.content
-  app = startApp({
-    phone,
-    store,
-    motion,
-    tab: createTabMemory(window),
-    handoff,
-    appLink: appScheme === undefined ? null : `${appScheme}://bond${location.search}`,
-    show: (screen) => view.show(screen),
-    alone: (act) => navigator.locks.request('bonded-phone', act),
-  })
-  window.addEventListener('online', () => app?.reconnect())
+}
+
+function schedule(delayMs: number, act: () => void): () => void {
+  const timer = setTimeout(act, delayMs)
+  return () => clearTimeout(timer)
+}
+
+/** Whether the service answers at all. A rejection of this session is an answer. */
+function answers(phone: Phone, handoff: Handoff): Promise<boolean> {
+  return phone.readInvitation(handoff).then(
+    () => true,
+    (failure: unknown) => !['offline', 'busy'].includes(problemOf(failure)),
+  )
+}
+
+function appLinkOf({ search }: Location): string | null {
+  const scheme = document.querySelector<HTMLMetaElement>('meta[name=bonded-app-scheme]')?.content
+  return scheme === undefined ? null : `${scheme}://bond${search}`
 }
 
 function problem(problem: ProblemKind): ProblemScreen {
-  return { name: 'problem', problem, need: null, requestId: null }
+  return {
+    name: 'problem',
+    problem,
+    need: null,
+    requestId: null,
+    link: location.href,
+    appLink: appLinkOf(location),
+  }
 }

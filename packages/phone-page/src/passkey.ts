@@ -30,3 +30,18 @@ export function observeSigner(
     },
   }
 }
+
+/**
+ * Whether the phone's browser can attest a passkey. Those of iPhones and iPads never do. An iPad
+ * calls itself a Mac, which has no touch screen.
+ */
+export function canAttest({
+  userAgent,
+  maxTouchPoints,
+}: {
+  readonly userAgent: string
+  readonly maxTouchPoints: number
+}): boolean {
+  const isApple = /iPhone|iPad|iPod/.test(userAgent)
+  return !isApple && !(userAgent.includes('Macintosh') && maxTouchPoints > 1)
+}

@@ -7,10 +7,13 @@ export type ProblemKind =
   | 'claimed_by_other_phone'
   | 'session_over'
   | 'phone_not_accepted'
+  | 'cannot_attest'
   | 'phone_too_new'
   | 'phone_unknown'
   | 'passkey_missing'
   | 'passkey_unsupported'
+  | 'open_in_browser'
+  | 'start_again'
   | 'storage_unavailable'
   | 'app_required'
   | 'offline'
@@ -30,7 +33,7 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   device_not_usable: 'phone_not_accepted',
   format_not_enabled: 'phone_not_accepted',
   attestation_invalid: 'phone_not_accepted',
-  key_not_attested: 'phone_not_accepted',
+  key_not_attested: 'cannot_attest',
   key_too_new: 'phone_too_new',
   policy_not_met: 'session_over',
   credential_invalid: 'phone_unknown',

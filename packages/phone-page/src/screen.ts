@@ -1,4 +1,6 @@
+import type { CompletionOutcome } from '@bonded/contract'
 import type { ShownRequest } from '@bonded/phone'
+import type { ShownInvitation } from './invitation.ts'
 import type { Need, ProblemKind } from './problem.ts'
 
 /**
@@ -7,15 +9,31 @@ import type { Need, ProblemKind } from './problem.ts'
 export type Screen =
   | { readonly name: 'loading' }
   | { readonly name: 'desktop'; readonly link: string }
-  | { readonly name: 'setup'; readonly appLink: string | null }
+  | SetupScreen
+  | { readonly name: 'new_key'; readonly tenant: string }
   | { readonly name: 'renew' }
   | RequestScreen
   | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
   | { readonly name: 'approved'; readonly request: ShownRequest; readonly isSynced: boolean }
-  | { readonly name: 'completed'; readonly request: ShownRequest }
+  | CompletedScreen
   | { readonly name: 'ended'; readonly end: End; readonly tenant: string }
   | ProblemScreen
+
+/** Who asks, before this phone has a key. */
+export interface SetupScreen {
+  readonly name: 'setup'
+  readonly invitation: ShownInvitation
+  readonly appLink: string | null
+}
+
+/** The end of an approved request. */
+export interface CompletedScreen {
+  readonly name: 'completed'
+  readonly request: ShownRequest
+  /** What the tenant's backend said; null where it said nothing. */
+  readonly outcome: CompletionOutcome | null
+}
 
 /** The request, on which the user decides. */
 export interface RequestScreen {
@@ -33,6 +51,10 @@ export interface ProblemScreen {
   readonly need: Need | null
   /** The id by which the operator finds the rejected request. */
   readonly requestId: string | null
+  /** The page's own address, to be opened in another browser. */
+  readonly link: string
+  /** Opens the operator's app with this session; null where none is configured. */
+  readonly appLink: string | null
 }
 
 /** What the page is busy with. */
@@ -60,3 +82,4 @@ export type Choice =
   | 'allow_motion'
   | 'retry'
   | 'set_up_again'
+  | 'close'

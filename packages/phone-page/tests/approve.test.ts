@@ -29,7 +29,7 @@ test('sets up a new phone, shows the request, and approves it', browserTest, asy
   await screen(page, 'request')
   assert.equal(await page.getByRole('heading').textContent(), 'Harbour Bank asks for your approval')
   const shown = await page.locator('main').innerText()
-  for (const text of ['€12,500.00', '36 months', 'Ada Lovelace', 'credit application'])
+  for (const text of ['€12,500.00', '36 months', 'Ada Lovelace'])
     assert.ok(shown.includes(text), text)
 
   await press(page, 'Approve')
@@ -89,6 +89,7 @@ for (const [button, reason, end] of [
     await press(page, button)
     await screen(page, 'ended')
     assert.equal(await page.getByRole('heading').textContent(), end)
+    assert.deepEqual(await page.getByRole('button').allTextContents(), ['Close'])
     const { state, ended_reason } = await sandbox.stateOf(session)
     assert.deepEqual([state, ended_reason], ['killed', reason])
   })

@@ -34,16 +34,19 @@ interface Answer {
  */
 export async function installAuthenticator(
   context: BrowserContext,
-  { origin, kind }: { readonly origin: string; readonly kind: KeyKind },
+  authenticator: { readonly origin: string; readonly kind: KeyKind },
 ): Promise<void> {
-  const isAttested = kind.startsWith('attested')
-  const make = () =>
-    createAuthenticator({
+  const make = () => {
+    // A test may change the kind between two keys.
+    const { origin, kind } = authenticator
+    const isAttested = kind.startsWith('attested')
+    return createAuthenticator({
       origin,
       aaguid: isAttested ? MODEL : Buffer.alloc(16),
       attestation: isAttested ? authority.attestation : noAttestation,
       ...(kind.endsWith('synced') ? { flags: SYNCED, counts: false } : {}),
     })
+  }
   let own = make()
   await context.exposeBinding('createKey', (_source, challenge: string): Answer => {
     own = make()

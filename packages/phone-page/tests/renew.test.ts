@@ -100,7 +100,7 @@ test('reports a key that is removed while the request is open', browserTest, asy
   await press(page, 'Set up this phone')
   await screen(page, 'problem')
   // The removed key still holds this session, so no other key can approve it.
-  assert.equal(await heading(page), 'Another phone opened this request')
+  assert.equal(await heading(page), 'Start again on the page')
   await context.close()
 })
 
@@ -162,3 +162,66 @@ test('shows the state of a session that this phone reopens', browserTest, async 
   assert.equal(await heading(page), 'The request was canceled')
   await context.close()
 })
+
+test(
+  'offers a new setup after two prompts that the passkey did not answer',
+  browserTest,
+  async () => {
+    const phone = await ownPhone()
+    const { page, context } = phone
+    const session = await sandbox.create()
+    await page.goto(session.universal_link)
+    await screen(page, 'request')
+    await phone.clearPasskeys()
+    await press(page, 'Approve')
+    await page.getByRole('alert').filter({ hasText: 'did not confirm' }).waitFor()
+    await press(page, 'Approve')
+    await screen(page, 'problem')
+    await press(page, 'Set up this phone again')
+    await press(page, 'Set up this phone')
+    await page.getByRole('heading', { name: 'Start again on the page' }).waitFor()
+    await page.goto((await sandbox.create()).universal_link)
+    await press(page, 'Approve')
+    await screen(page, 'approved')
+    assert.equal((await sandbox.stateOf(session)).state, 'pending')
+    await context.close()
+  },
+)
+
+test('recovers by itself after the service was down', browserTest, async () => {
+  const { page, context } = await ownPhone()
+  await context.route('**/api/v1/**', (route) => route.abort())
+  const session = await sandbox.create()
+  await page.goto(session.universal_link)
+  await screen(page, 'problem')
+  assert.equal(await heading(page), 'No connection')
+  await context.unroute('**/api/v1/**')
+  await screen(page, 'request')
+
+  await context.route('**/api/v1/**', (route) => route.fulfill({ status: 503, body: '' }))
+  await page.reload()
+  await page.getByRole('heading', { name: 'The service is busy' }).waitFor()
+  await context.unroute('**/api/v1/**')
+  await screen(page, 'request')
+  await context.close()
+})
+
+test(
+  'shows an approval whose answer was lost as soon as the service answers again',
+  browserTest,
+  async () => {
+    const { page, context } = await ownPhone()
+    const session = await sandbox.create()
+    await page.goto(session.universal_link)
+    await screen(page, 'request')
+    await context.route('**/api/v1/attestations', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await press(page, 'Approve')
+    await page.getByRole('alert').filter({ hasText: 'No connection' }).waitFor()
+    await screen(page, 'approved')
+    assert.equal((await sandbox.stateOf(session)).state, 'bonded')
+    await context.close()
+  },
+)

@@ -3,7 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CreatedSession, type FullSession, makeId, type Workflow } from '@bonded/contract'
+import {
+  type CompletionOutcome,
+  type CreatedSession,
+  type FullSession,
+  makeId,
+  type Workflow,
+} from '@bonded/contract'
 import pino from 'pino'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from '../../../tests/browser.ts'
@@ -139,9 +145,13 @@ export class Sandbox implements AsyncDisposable {
     return (await answer.json()) as FullSession
   }
 
-  async complete({ id, completion_secret }: CreatedSession): Promise<void> {
+  async complete(
+    { id, completion_secret }: CreatedSession,
+    outcome?: CompletionOutcome,
+  ): Promise<void> {
     await this.#backend('POST', `/sessions/${id}/form-completed`, undefined, {
       'x-bond-completion-secret': completion_secret ?? '',
+      ...(outcome === undefined ? {} : { 'x-bond-outcome': outcome }),
     })
   }
 

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { describeRequest, requestOf } from '../src/index.ts'
+import { describeRequest, purposeOf, requestOf } from '../src/index.ts'
 import { fakeService } from './fake-service.ts'
 
 const session = fakeService().session
 
-test('describes the tenant, the page that the browser reports, and the purpose', () => {
+test('describes the tenant, the page that the browser reports, and the context', () => {
   assert.equal(
     describeRequest(session),
     [
       'Example Bank asks for your approval.',
-      '  Page:     https://bank.example (reported by the browser)',
-      '  Purpose:  wire transfer (approve wire)',
-      '  Amount:   € 12,500.00',
-      '  To:       Café Ünïcode ✓',
+      '  Page:    https://bank.example (reported by the browser)',
+      '  Amount:  € 12,500.00',
+      '  To:      Café Ünïcode ✓',
       'Approve only if you started this yourself, just now, on that page.',
     ].join('\n'),
   )
@@ -45,4 +44,26 @@ test('replaces characters of a request that move the cursor, break lines or reor
       assert.doesNotMatch(all, /\p{Default_Ignorable_Code_Point}/u)
     }),
   )
+})
+
+test('names the purpose by titles, and by machine names only without any other words', () => {
+  const request = {
+    workflow: 'wire-transfer',
+    action: 'approve_wire',
+    workflow_title: { de: 'Überweisung', en: 'Wire transfer', 'pt-BR': 'Transferência' },
+    action_title: { fr: 'Approuver' },
+    display: [{ label: 'Amount', value: '€ 1.00' }],
+  }
+  for (const [languages, expected] of [
+    [['de-AT', 'en'], 'Überweisung · Approuver'],
+    [['pt'], 'Transferência · Approuver'],
+    [['ja'], 'Wire transfer · Approuver'],
+    [[], 'Wire transfer · Approuver'],
+  ] as const)
+    assert.equal(purposeOf(request, languages), expected)
+  const untitled = { ...request, workflow_title: null, action_title: null }
+  assert.equal(purposeOf(untitled, ['en']), null)
+  assert.equal(purposeOf({ ...untitled, display: [] }, ['en']), 'wire transfer · approve wire')
+  const nothing = { ...untitled, display: [], workflow: null, action: null }
+  assert.equal(purposeOf(nothing, ['en']), null)
 })

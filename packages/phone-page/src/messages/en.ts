@@ -9,12 +9,13 @@ export const en = {
     'This page approves requests with a phone. Scan the QR code with your phone’s camera.',
   'desktop.code': 'QR code that opens this page on a phone',
   'setup.title': 'Set up this phone',
-  'setup.body': 'You do this once. Your phone then approves requests with its screen lock.',
-  'setup.passkey': 'Your phone creates a passkey for this service.',
-  'setup.confirm': 'Each approval asks for your fingerprint, face, or PIN.',
-  'setup.private': 'Your fingerprint and face stay on this phone.',
+  'setup.passkey':
+    'First, your phone creates a passkey, which you unlock with your fingerprint, face, or PIN. Then you see the request.',
   'setup.app': 'Open the app instead',
   'setup.again': 'Set up this phone again',
+  'new_key.title': 'This request needs a new passkey',
+  'new_key.body':
+    '{tenant} accepts only a passkey that proves the model of its phone. Continue to create one.',
   'renew.title': 'Confirm this phone',
   'renew.body':
     'The registration of this phone is due for renewal. Confirm it with your screen lock. This approves nothing.',
@@ -32,12 +33,14 @@ export const en = {
   'action.decline': 'Decline',
   'action.continue': 'Continue',
   'action.retry': 'Try again',
+  'action.copy': 'Copy link',
+  'action.close': 'Close',
   'motion.allow': 'Allow motion',
   'motion.note': 'Optional. Motion shows that a person is carrying this phone.',
   'notice.another_request': 'This is not the request that this tab showed before. Read it again.',
   'notice.not_verified_by_user':
     'Your phone did not confirm it was you. Nothing was approved. Try again.',
-  'notice.connection_lost': 'No connection. Nothing was approved. Try again.',
+  'notice.connection_lost': 'No connection. The page continues by itself when it is back.',
   'step_up.verify.title': 'Confirm once more',
   'step_up.verify.body': 'This request needs another confirmation with your screen lock.',
   'step_up.motion.title': 'Keep your phone in your hand',
@@ -55,6 +58,9 @@ export const en = {
     'Your passkey is synced with your other devices. It proves less about this phone than a key that cannot be copied.',
   'completed.title': 'Your request is complete',
   'completed.body': '{tenant} has completed it. You can close this page.',
+  'completed.received.title': 'Your request was received',
+  'completed.received.body': '{tenant} has received it. You can close this page.',
+  'completed.in_review.body': '{tenant} is reviewing it. You can close this page.',
   'end.declined.title': 'Declined',
   'end.declined.body': 'Nothing was approved.',
   'end.reported.title': 'Request stopped',
@@ -75,12 +81,18 @@ export const en = {
   'problem.claimed_by_other_phone.title': 'Another phone opened this request',
   'problem.claimed_by_other_phone.body':
     'Only the phone or browser that opened it first can approve it. To use this one, start again on the page.',
+  'problem.start_again.title': 'Start again on the page',
+  'problem.start_again.body':
+    'This phone is set up. The open request belongs to the former passkey. Start again on the page and scan its QR code.',
   'problem.session_over.title': 'This request has ended',
   'problem.session_over.body':
     'It was approved or declined, or it expired. Return to the page to see the result.',
   'problem.phone_not_accepted.title': 'This phone cannot approve this request',
   'problem.phone_not_accepted.body':
-    'The organization accepts only certain phones or its own app. Contact the organization.',
+    'If you have approved for this organization before, use the same phone and browser. Otherwise, contact the organization.',
+  'problem.cannot_attest.title': 'This browser cannot approve this request',
+  'problem.cannot_attest.body':
+    'The organization accepts only a passkey that proves the model of its phone. Use Chrome on an Android phone, or the organization’s app.',
   'problem.phone_too_new.title': 'This phone was set up too recently',
   'problem.phone_too_new.body':
     'The organization accepts a phone only some time after its setup. Use a phone that you set up earlier, or contact the organization.',
@@ -93,6 +105,9 @@ export const en = {
   'problem.passkey_unsupported.title': 'This browser cannot create a passkey',
   'problem.passkey_unsupported.body':
     'Turn on a screen lock, or open the link in your phone’s main browser.',
+  'problem.open_in_browser.title': 'Open this link in Safari or Chrome',
+  'problem.open_in_browser.body':
+    'This browser cannot use passkeys, like many browsers inside other apps. Copy the link and open it there, or scan the QR code with your phone’s camera.',
   'problem.storage_unavailable.title': 'This browser cannot store your setup',
   'problem.storage_unavailable.body': 'Close private browsing, then open the link again.',
   'problem.app_required.title': 'This request needs the app',

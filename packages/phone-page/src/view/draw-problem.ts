@@ -12,11 +12,35 @@ const CAN_RETRY: ReadonlySet<ProblemKind> = new Set([
 ])
 const CAN_SET_UP_AGAIN: ReadonlySet<ProblemKind> = new Set(['phone_unknown', 'passkey_missing'])
 
+/** What another browser may be able to do. */
+const NEEDS_OTHER_BROWSER: ReadonlySet<ProblemKind> = new Set([
+  'open_in_browser',
+  'passkey_unsupported',
+])
+
 /** What went wrong, and the way on. */
-export function drawProblem(
-  { problem, need, requestId }: ProblemScreen,
+export function drawProblem(screen: ProblemScreen, context: DrawingContext): DrawnScreen {
+  const { problem, need, requestId, link } = screen
+  const { messages } = context
+  const body = messages[`problem.${problem}.body`]
+  const reference = fillNodes(messages['problem.reference'], { id: requestId ?? '' })
+  return statement(
+    {
+      symbol: ['mark', 'warn'],
+      title: messages[`problem.${problem}.title`],
+      body: [need === null ? body : messages[`need.${need}`]],
+    },
+    ...(need === null ? [] : [element('p', { class: 'lead' }, body)]),
+    ...(NEEDS_OTHER_BROWSER.has(problem) ? [drawLink(link)] : []),
+    ...(requestId === null ? [] : [element('p', { class: 'note' }, ...reference)]),
+    footer(...actionsOf(screen, context)),
+  )
+}
+
+function actionsOf(
+  { problem, link, appLink }: ProblemScreen,
   { messages, onChoice }: DrawingContext,
-): DrawnScreen {
+): Node[] {
   const actions: Node[] = []
   const act = (text: string, choose: () => void) =>
     actions.push(button(text, choose, { plain: actions.length > 0 }))
@@ -26,25 +50,34 @@ export function drawProblem(
     act(messages['action.decline'], () => onChoice('decline'))
     act(messages['action.report'], () => onChoice('report'))
   }
-  const reference =
-    requestId === null
-      ? []
-      : [
-          element(
-            'p',
-            { class: 'note' },
-            ...fillNodes(messages['problem.reference'], { id: requestId }),
-          ),
-        ]
-  const title = messages[`problem.${problem}.title`]
-  const body = messages[`problem.${problem}.body`]
-  const symbol = ['mark', 'warn'] as const
-  return need === null
-    ? statement({ symbol, title, body: [body] }, ...reference, footer(...actions))
-    : statement(
-        { symbol, title, body: [messages[`need.${need}`]] },
-        element('p', { class: 'lead' }, body),
-        ...reference,
-        footer(...actions),
+  if (problem === 'cannot_attest' && appLink !== null)
+    actions.push(element('a', { class: 'button', href: appLink }, messages['setup.app']))
+  if (NEEDS_OTHER_BROWSER.has(problem)) actions.push(copyButton(link, messages['action.copy']))
+  return actions
+}
+
+/** The page's address. A browser inside an app often shows none. */
+function drawLink(link: string): HTMLElement {
+  return element('p', { class: 'link', dir: 'ltr' }, link)
+}
+
+/** Copies a link, also where a browser inside an app has no Clipboard API. */
+function copyButton(link: string, text: string): HTMLButtonElement {
+  const copy = button(text, () => {
+    const shown = copy.closest('article')?.querySelector('.link')
+    const isCopied = shown instanceof HTMLElement && copySelected(shown)
+    if (isCopied) copy.textContent = `✓ ${text}`
+    else
+      navigator.clipboard?.writeText(link).then(
+        () => (copy.textContent = `✓ ${text}`),
+        // The user can still copy the selected link.
+        () => {},
       )
+  })
+  return copy
+}
+
+function copySelected(shown: HTMLElement): boolean {
+  getSelection()?.selectAllChildren(shown)
+  return document.execCommand('copy')
 }

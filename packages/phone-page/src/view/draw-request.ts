@@ -1,3 +1,4 @@
+import { purposeOf } from '@bonded/phone'
 import type { Messages } from '../messages/en.ts'
 import type { RequestScreen } from '../screen.ts'
 import { element } from './dom.ts'
@@ -78,7 +79,7 @@ function noticesOf({ notice, isAnother }: RequestScreen, messages: Messages): HT
 }
 
 /** The page as the browser reported it, in a box like the values. */
-function drawPage(origin: string | null, messages: Messages): HTMLElement {
+export function drawPage(origin: string | null, messages: Messages): HTMLElement {
   const note = element('dd', { class: 'note' }, messages['request.page.note'])
   return element(
     'dl',
@@ -100,16 +101,11 @@ function offerMotion({ messages, onChoice, motion }: DrawingContext): HTMLElemen
   return [element('div', { class: 'optional' }, allow, note)]
 }
 
-function rowsOf({ request }: RequestScreen, { messages }: DrawingContext) {
-  const { workflow, action, display } = request
-  // Names of workflows and actions are identifiers of the tenant; spaces make them readable.
-  const purpose = [workflow, action]
-    .filter((name) => name !== null)
-    .map((name) => name.replaceAll('_', ' '))
-    .join(', ')
+function rowsOf({ request }: RequestScreen, { messages, languages }: DrawingContext) {
+  const purpose = purposeOf(request, languages)
   return [
-    ...display,
-    ...(purpose === '' ? [] : [{ label: messages['request.purpose'], value: purpose }]),
+    ...request.display,
+    ...(purpose === null ? [] : [{ label: messages['request.purpose'], value: purpose }]),
   ]
 }
 

@@ -1,7 +1,7 @@
 import type { ShownRequest } from '@bonded/phone'
 import type { Messages } from '../messages/en.ts'
 import type { MotionRecorder } from '../motion.ts'
-import type { Choice, End, Screen } from '../screen.ts'
+import type { Choice, CompletedScreen, End, Screen } from '../screen.ts'
 import type { TapGuard } from '../tap-guard.ts'
 import { element } from './dom.ts'
 import { icon, type IconName, type Tone } from './icon.ts'
@@ -9,6 +9,7 @@ import { drawProblem } from './draw-problem.ts'
 import { fillNodes } from './fill.ts'
 import { qrCode } from './qr.ts'
 import { drawRequest } from './draw-request.ts'
+import { drawSetup } from './draw-setup.ts'
 import { drawStepUp } from './draw-step-up.ts'
 import { verbatim } from './verbatim.ts'
 
@@ -26,6 +27,8 @@ export interface DrawnScreen {
 
 export interface DrawingContext {
   readonly messages: Messages
+  /** The page's language, and then those that the user reads. */
+  readonly languages: readonly string[]
   readonly onChoice: (choice: Choice) => void
   readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
   readonly guard: TapGuard
@@ -53,6 +56,15 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
       )
     case 'setup':
       return drawSetup(screen, context)
+    case 'new_key':
+      return statement(
+        {
+          symbol: ['phone', 'busy'],
+          title: messages['new_key.title'],
+          body: fillNodes(messages['new_key.body'], { tenant: screen.tenant }),
+        },
+        footer(button(messages['action.continue'], () => onChoice('continue'))),
+      )
     case 'renew':
       return statement(
         {
@@ -76,43 +88,62 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
       }
     }
     case 'approved':
-    case 'completed': {
-      const { tenant_name: tenant } = screen.request
-      const title = messages[`${screen.name}.title`]
-      const body = fillNodes(messages[`${screen.name}.body`], { tenant })
-      const isSynced = screen.name === 'approved' && screen.isSynced
-      return statement(
-        { symbol: ['check', 'good'], title, body },
-        ...summaryOf(screen.request),
-        ...(isSynced ? [element('p', { class: 'note' }, messages['approved.synced'])] : []),
-      )
-    }
+      return drawApproved(screen, messages)
+    case 'completed':
+      return drawCompleted(screen, context)
     case 'ended': {
       const { end, tenant } = screen
       const body = fillNodes(messages[`end.${end}.body`], { tenant })
-      return statement({ symbol: SYMBOL_OF_END[end], title: messages[`end.${end}.title`], body })
+      const title = messages[`end.${end}.title`]
+      return statement({ symbol: SYMBOL_OF_END[end], title, body }, footer(closeButton(context)))
     }
     case 'problem':
       return drawProblem(screen, context)
   }
 }
 
-function drawSetup(
-  { appLink }: Extract<Screen, { name: 'setup' }>,
-  { messages, onChoice }: DrawingContext,
+function drawApproved(
+  { request, isSynced }: Extract<Screen, { name: 'approved' }>,
+  messages: Messages,
 ): DrawnScreen {
-  const title = messages['setup.title']
-  const points = (['setup.passkey', 'setup.confirm', 'setup.private'] as const).map((key) =>
-    element('li', {}, messages[key]),
-  )
-  const actions: Node[] = [button(title, () => onChoice('set_up'))]
-  if (appLink !== null)
-    actions.push(element('a', { class: 'button plain', href: appLink }, messages['setup.app']))
+  const body = fillNodes(messages['approved.body'], { tenant: request.tenant_name })
   return statement(
-    { symbol: ['phone', 'busy'], title, body: [messages['setup.body']] },
-    element('ul', {}, ...points),
-    footer(...actions),
+    { symbol: ['check', 'good'], title: messages['approved.title'], body },
+    ...summaryOf(request),
+    ...(isSynced ? [element('p', { class: 'note' }, messages['approved.synced'])] : []),
   )
+}
+
+/** The words by what the tenant's backend said. An unknown outcome claims nothing. */
+function drawCompleted(
+  { request, outcome }: CompletedScreen,
+  context: DrawingContext,
+): DrawnScreen {
+  const { messages } = context
+  const [symbol, title, body] =
+    outcome === 'accepted'
+      ? (['check', 'completed.title', 'completed.body'] as const)
+      : outcome === 'in_review'
+        ? (['clock', 'completed.received.title', 'completed.in_review.body'] as const)
+        : (['check', 'completed.received.title', 'completed.received.body'] as const)
+  return statement(
+    {
+      symbol: [symbol, 'good'],
+      title: messages[title],
+      body: fillNodes(messages[body], { tenant: request.tenant_name }),
+    },
+    ...summaryOf(request),
+    footer(closeButton(context)),
+  )
+}
+
+/** Closes the page. Some browsers do not permit it; the user then closes the tab. */
+function closeButton({ messages, onChoice }: DrawingContext): HTMLButtonElement {
+  const close = button(messages['action.close'], () => {
+    onChoice('close')
+    close.hidden = true
+  })
+  return close
 }
 
 const SYMBOL_OF_END: Readonly<Record<End, [IconName, Tone]>> = {

@@ -2,7 +2,8 @@ import type { ShownRequest } from '@bonded/phone'
 import { en, type MessageKey, type Messages } from '../../src/messages/en.ts'
 import type { MotionAccess } from '../../src/motion.ts'
 import type { Need, ProblemKind } from '../../src/problem.ts'
-import type { End, RequestScreen, Screen } from '../../src/screen.ts'
+import type { ShownInvitation } from '../../src/invitation.ts'
+import type { End, RequestScreen, Screen, SetupScreen } from '../../src/screen.ts'
 import { createView } from '../../src/view/view.ts'
 
 const REQUEST: ShownRequest = {
@@ -10,12 +11,21 @@ const REQUEST: ShownRequest = {
   requesting_origin: 'https://www.harbour-bank.example',
   workflow: 'credit_application',
   action: 'submit_application',
+  workflow_title: { en: 'Credit application', de: 'Kreditantrag', ar: 'طلب قرض' },
+  action_title: null,
   display: [
     { label: 'Amount', value: '€12,500.00' },
     { label: 'Applicant', value: 'Ada Lovelace' },
     { label: 'Reference', value: 'DE89370400440532013000DE89370400440532013000' },
   ],
   expires_in_ms: 272_000,
+}
+/** A drawn logo, because the gallery reaches no network. */
+const LOGO = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><rect width="32" height="32" rx="8" fill="#0b57d0"/><path d="M6 22q5-8 10 0t10 0" stroke="#fff" stroke-width="3" fill="none"/><rect x="40" y="10" width="80" height="12" rx="6" fill="#76838f"/></svg>')}`
+const INVITATION: ShownInvitation = {
+  tenant_name: REQUEST.tenant_name,
+  logo: LOGO,
+  requesting_origin: REQUEST.requesting_origin,
 }
 const NEEDS: readonly Need[] = ['passport', 'carrier', 'motion', 'other']
 
@@ -25,7 +35,11 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   desktop: {
     screen: { name: 'desktop', link: 'https://bond.example/bond?session_id=sess_1&nonce=2' },
   },
-  setup: { screen: { name: 'setup', appLink: 'pulse://bond' } },
+  setup: { screen: setupScreen({ appLink: 'pulse://bond' }) },
+  'setup-no-page': {
+    screen: setupScreen({ invitation: { ...INVITATION, logo: null, requesting_origin: null } }),
+  },
+  'new-key': { screen: { name: 'new_key', tenant: REQUEST.tenant_name } },
   renew: { screen: { name: 'renew' } },
   request: { screen: requestScreen() },
   'request-notice': { screen: requestScreen({ notice: 'not_verified_by_user' }) },
@@ -48,7 +62,12 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   working: { screen: { name: 'working', task: 'signing', request: REQUEST } },
   approved: { screen: { name: 'approved', request: REQUEST, isSynced: false } },
   'approved-synced': { screen: { name: 'approved', request: REQUEST, isSynced: true } },
-  completed: { screen: { name: 'completed', request: REQUEST } },
+  ...Object.fromEntries(
+    (['accepted', 'in_review', null] as const).map((outcome) => [
+      `completed-${outcome}`,
+      { screen: { name: 'completed', request: REQUEST, outcome } } as const,
+    ]),
+  ),
   ...Object.fromEntries(
     kindsOf<End>('end').map((end) => [
       `ended-${end}`,
@@ -66,12 +85,23 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   ),
 }
 
+function setupScreen(members: Partial<SetupScreen> = {}): Screen {
+  return { name: 'setup', invitation: INVITATION, appLink: null, ...members }
+}
+
 function requestScreen(members: Partial<RequestScreen> = {}): Screen {
   return { name: 'request', request: REQUEST, notice: null, isAnother: false, ...members }
 }
 
 function problemOf(problem: ProblemKind, need: Need | null): Screen {
-  return { name: 'problem', problem, need, requestId: 'req_4sB0f2mWJ1f8gGk1qXw0aB' }
+  return {
+    name: 'problem',
+    problem,
+    need,
+    requestId: 'req_4sB0f2mWJ1f8gGk1qXw0aB',
+    link: 'https://bond.example/bond?session_id=sess_8PF5MPVSS2XfjjRRfzIuMZ&nonce=rEJwjWnPm3nQ8TCl0f8DiPRjJy3W9BCnQ1Ra3sWYv2E',
+    appLink: 'pulse://bond',
+  }
 }
 
 /** The middle parts of the keys `{group}.….title`. */
@@ -112,6 +142,7 @@ Object.assign(globalThis, {
       document.documentElement.dir = language?.dir ?? 'ltr'
       const view = createView(root, {
         messages: language?.words ?? en,
+        languages: [language?.tag ?? 'en'],
         onChoice: () => {},
         // Drawn as it is after the first second.
         guard: { restart: () => {}, permits: () => true, follow: (listener) => listener(false) },

@@ -1,4 +1,4 @@
-import { type PhoneSession, sanitizeDisplayText } from '@bonded/contract'
+import { type PhoneSession, sanitizeDisplayText, type Titles } from '@bonded/contract'
 
 /**
  * The request that the user decides on: tenant, page and purpose. It is safe to show: each hidden
@@ -12,6 +12,9 @@ export interface ShownRequest {
   readonly requesting_origin: string | null
   readonly workflow: string | null
   readonly action: string | null
+  /** Titles by language, from the tenant's configuration. */
+  readonly workflow_title: Titles | null
+  readonly action_title: Titles | null
   readonly display: readonly { readonly label: string; readonly value: string }[]
   /** How long the user has left to decide, in milliseconds. */
   readonly expires_in_ms: number
@@ -28,12 +31,60 @@ export function requestOf(session: PhoneSession): ShownRequest {
     requesting_origin: requesting_origin === null ? null : sanitizeDisplayText(requesting_origin),
     workflow: workflow === null ? null : sanitizeDisplayText(workflow),
     action: action === null ? null : sanitizeDisplayText(action),
+    workflow_title: sanitizeTitles(session.workflow_title),
+    action_title: sanitizeTitles(session.action_title),
     display: (context?.display ?? []).map(({ label, value }) => ({
       label: sanitizeDisplayText(label),
       value: sanitizeDisplayText(value),
     })),
     expires_in_ms,
   }
+}
+
+function sanitizeTitles(titles: Titles | null): Titles | null {
+  return (
+    titles &&
+    Object.fromEntries(
+      Object.entries(titles).map(([language, title]) => [language, sanitizeDisplayText(title)]),
+    )
+  )
+}
+
+/**
+ * What the request is for, in the first of the user's languages that has a title. Without titles it
+ * is the readable form of the machine names, and null where `display` says what the request is.
+ *
+ * @param languages the user's languages, such as `navigator.languages`
+ * @example purposeOf(request, ['de-AT', 'en']) // 'Kreditantrag · Antrag einreichen'
+ */
+export function purposeOf(
+  {
+    workflow,
+    action,
+    workflow_title,
+    action_title,
+    display,
+  }: Pick<ShownRequest, 'workflow' | 'action' | 'workflow_title' | 'action_title' | 'display'>,
+  languages: readonly string[],
+): string | null {
+  const titles = [workflow_title, action_title].flatMap((each) => titleIn(each, languages) ?? [])
+  if (titles.length > 0) return titles.join(' · ')
+  if (display.length > 0) return null
+  const names = [workflow, action].filter((name) => name !== null)
+  return names.map((name) => name.replaceAll(/[._-]+/g, ' ')).join(' · ') || null
+}
+
+/** The title in the first language that has one: exactly, then without its region, then any. */
+function titleIn(titles: Titles | null, languages: readonly string[]): string | undefined {
+  const found = Object.entries(titles ?? {})
+  const base = (tag: string) => tag.split('-', 1)[0]?.toLowerCase()
+  for (const wanted of [...languages, 'en']) {
+    const match =
+      found.find(([tag]) => tag.toLowerCase() === wanted.toLowerCase()) ??
+      found.find(([tag]) => base(tag) === base(wanted))
+    if (match !== undefined) return match[1]
+  }
+  return found[0]?.[1]
 }
 
 /**
@@ -43,19 +94,19 @@ export function requestOf(session: PhoneSession): ShownRequest {
  * describeRequest(session)
  * // Example Bank asks for your approval.
  * //   Page:     https://bank.example (reported by the browser)
- * //   Purpose:  wire transfer (approve wire)
  * //   Amount:   € 12,500.00
  * // Approve only if you started this yourself, just now, on that page.
  */
 export function describeRequest(session: PhoneSession): string {
-  const { tenant_name, requesting_origin, workflow, action, display } = requestOf(session)
-  const purpose = [workflow, action && `(${action})`].filter(Boolean).join(' ').replaceAll('_', ' ')
+  const request = requestOf(session)
+  const { tenant_name, requesting_origin, display } = request
+  const purpose = purposeOf(request, ['en'])
   const rows: [string, string][] = [
     [
       'Page',
       requesting_origin === null ? 'not known' : `${requesting_origin} (reported by the browser)`,
     ],
-    ...(purpose === '' ? [] : [['Purpose', purpose] as [string, string]]),
+    ...(purpose === null ? [] : [['Purpose', purpose] as [string, string]]),
     ...display.map(({ label, value }): [string, string] => [label, value]),
   ]
   const width = Math.max(...rows.map(([label]) => label.length)) + 1

@@ -118,6 +118,8 @@ async function assemble(
       "script-src 'self'",
       `style-src '${styleHash}'`,
       `connect-src 'self' ${socketOrigin}`,
+      // The logos of tenants, which the service serves.
+      "img-src 'self'",
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",

@@ -1,0 +1,92 @@
+import {
+  type ClaimedSession,
+  isRefusal,
+  type Phone,
+  PhoneError,
+  type PhoneSignals,
+  type RequiredSignals,
+} from '@bonded/phone'
+import type { MotionRecorder } from './motion.ts'
+import { problemOf } from './problem.ts'
+import type { Stage } from './stage.ts'
+import { stepFor } from './step-up.ts'
+
+/** A deleted passkey fails like a canceled prompt. After this many the page offers a new setup. */
+const MAX_UNVERIFIED = 2
+
+/** Carries out what the user decides about the request. */
+export interface Deciding {
+  approve(from: ClaimedSession): Promise<void>
+  decline(from: ClaimedSession, reason: 'user_declined' | 'user_unexpected'): Promise<void>
+}
+
+export function createDeciding(
+  stage: Stage,
+  { phone, motion }: { readonly phone: Phone; readonly motion: MotionRecorder },
+): Deciding {
+  /** Whether the user has carried the phone for a step-up of this session. */
+  let hasCarried = false
+  let unverified = 0
+
+  const gather = async (asked: RequiredSignals): Promise<PhoneSignals> => {
+    if (asked.attempts_left !== undefined) {
+      const step = stepFor(asked.required, { attemptsLeft: asked.attempts_left, hasCarried })
+      const request = stage.request()
+      if (request !== null) stage.present({ name: 'step_up', step, request })
+      await stage.untilContinued()
+      hasCarried ||= step.kind === 'motion'
+    }
+    stage.busyWith('signing')
+    const sensor_continuity = motion.signal()
+    return {
+      // The assertion's user verification flag is the proof; a page's own word counts for nothing.
+      local_auth: { result: 'failed', method: 'none', at_ms: performance.now() },
+      ...(sensor_continuity === undefined ? {} : { sensor_continuity }),
+    }
+  }
+
+  const explain = (failure: unknown) => {
+    const problem = problemOf(failure)
+    const isOpen = stage.claimed !== undefined && OPEN_STATES.has(stage.claimed.session.state)
+    if (problem === 'passkey_missing' && isOpen && ++unverified < MAX_UNVERIFIED)
+      stage.presentRequest('not_verified_by_user')
+    else if (problem === 'offline' && isOpen) stage.presentRequest('connection_lost')
+    else if (isRefusal(failure, 'policy_not_met')) stage.end('not_verified')
+    else stage.fail(failure)
+  }
+
+  return {
+    async approve(from) {
+      stage.busyWith('signing')
+      try {
+        stage.claimed = await phone.approve(from, {
+          gather,
+          onAnswer: (known) => (stage.claimed = known),
+        })
+        stage.presentClaimed(stage.claimed)
+      } catch (failure) {
+        // The user declined during a step-up, or the session ended meanwhile: the screen says so.
+        if (!isCancelled(failure) && !OVER.has(stage.screen.name)) explain(failure)
+      }
+    },
+    async decline(from, reason) {
+      stage.busyWith('declining')
+      stage.untilContinued.cancel()
+      try {
+        stage.claimed = await phone.decline(from, { reason })
+        stage.end(reason === 'user_unexpected' ? 'reported' : 'declined')
+      } catch (failure) {
+        if (OVER.has(stage.screen.name)) return
+        if (problemOf(failure) === 'offline') stage.presentRequest('connection_lost')
+        else stage.fail(failure)
+      }
+    },
+  }
+}
+
+const OPEN_STATES: ReadonlySet<string> = new Set(['pending', 'step_up_required'])
+const OVER: ReadonlySet<string> = new Set(['ended', 'completed'])
+
+function isCancelled(failure: unknown): boolean {
+  return failure instanceof PhoneError && failure.code === 'cancelled'
+}

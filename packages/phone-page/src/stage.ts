@@ -1,0 +1,146 @@
+import type { Handoff } from '@bonded/contract'
+import {
+  type ClaimedSession,
+  type Phone,
+  PhoneError,
+  requestOf,
+  type ShownRequest,
+} from '@bonded/phone'
+import { createPause } from './pause.ts'
+import { needOf, type ProblemKind, problemOf } from './problem.ts'
+import type { Recovery } from './recovery.ts'
+import type { End, Notice, ProblemScreen, Screen, Task } from './screen.ts'
+import type { TabMemory } from './tab.ts'
+
+export interface StageDependencies {
+  readonly phone: Phone
+  readonly tab: TabMemory
+  readonly recovery: Recovery
+  readonly handoff: Handoff
+  /** The page's own address, for a browser that cannot use passkeys. */
+  readonly link: string
+  /** Opens the operator's app with this session; null where none is configured. */
+  readonly appLink: string | null
+  readonly show: (screen: Screen) => void
+}
+
+/** The one session and the one screen of the page. All tasks share it. */
+export class Stage {
+  screen: Screen = { name: 'loading' }
+  claimed: ClaimedSession | undefined
+  /** Whether the key that signed last is synced to other devices. */
+  isSynced = false
+  /** The point at which a task waits for its user. */
+  readonly untilContinued = createPause()
+  /** Opens the link anew, after an outage. */
+  onBack: () => void = () => {}
+  readonly #dependencies: StageDependencies
+  #watching = new AbortController()
+
+  constructor(dependencies: StageDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  present(next: Screen): void {
+    const { show, recovery } = this.#dependencies
+    this.screen = next
+    show(next)
+    if (next.name === 'problem' && PASSING.has(next.problem)) recovery.await(() => this.onBack())
+    else if (next.name === 'request' && next.notice === 'connection_lost')
+      recovery.await(() => void this.#refresh())
+    else recovery.stop()
+  }
+
+  /** The request, with the time that is left now. */
+  request(): ShownRequest | null {
+    const { claimed } = this
+    if (claimed === undefined) return null
+    const request = requestOf(claimed.session)
+    const elapsedMs = performance.now() - claimed.server_time.read_at_ms
+    return { ...request, expires_in_ms: Math.max(0, request.expires_in_ms - elapsedMs) }
+  }
+
+  presentRequest(notice: Notice | null): void {
+    const request = this.request()
+    if (request === null) return
+    const { tab, handoff } = this.#dependencies
+    const isAnother = tab.isAnotherRequest(handoff.session_id)
+    this.present({ name: 'request', request, notice, isAnother })
+  }
+
+  busyWith(task: Task): void {
+    this.present({ name: 'working', task, request: this.request() })
+  }
+
+  presentProblem(problem: ProblemKind, facts: Partial<ProblemScreen> = {}): void {
+    const { link, appLink } = this.#dependencies
+    this.present({ name: 'problem', problem, need: null, requestId: null, link, appLink, ...facts })
+  }
+
+  fail(failure: unknown): void {
+    const requestId = failure instanceof PhoneError ? (failure.request_id ?? null) : null
+    this.presentProblem(problemOf(failure), { need: needOf(failure), requestId })
+  }
+
+  end(kind: End): void {
+    this.#watching.abort()
+    this.present({ name: 'ended', end: kind, tenant: this.request()?.tenant_name ?? '' })
+    this.untilContinued.cancel()
+  }
+
+  /** Shows a session in the state that the service returned. A reopened link may find any state. */
+  presentClaimed(known: ClaimedSession): void {
+    const { state, outcome } = known.session
+    if (state === 'killed' || state === 'expired') return this.end(endOf(known))
+    const request = requestOf(known.session)
+    if (state === 'completed') return this.present({ name: 'completed', request, outcome })
+    this.#watchForEnd(known)
+    if (state === 'bonded') this.present({ name: 'approved', request, isSynced: this.isSynced })
+    else this.presentRequest(null)
+  }
+
+  /** Follows the session to its end, whether the phone or the backend ends it. */
+  #watchForEnd(from: ClaimedSession): void {
+    this.#watching.abort()
+    this.#watching = new AbortController()
+    const { signal } = this.#watching
+    this.#dependencies.phone.waitForEnd(from, { signal }).then(
+      (ended) => {
+        if (signal.aborted) return
+        this.claimed = ended
+        this.presentClaimed(ended)
+        this.untilContinued.cancel()
+      },
+      // The service has purged the session, or contact is lost for longer than it lives.
+      () => {
+        if (!signal.aborted && STILL_OPEN.has(this.screen.name)) this.end('expired')
+      },
+    )
+  }
+
+  /**
+   * Shows the session as it is after an outage: the service may have received an approval whose
+   * answer was lost.
+   */
+  async #refresh(): Promise<void> {
+    if (this.claimed === undefined) return
+    const outcome = await this.#dependencies.phone.getSession(this.claimed).then(
+      (known) => () => {
+        this.claimed = known
+        this.presentClaimed(known)
+      },
+      (failure: unknown) => () => this.fail(failure),
+    )
+    // The user may have decided meanwhile.
+    if (this.screen.name === 'request') outcome()
+  }
+}
+
+/** Problems that end without the user. */
+const PASSING: ReadonlySet<ProblemKind> = new Set(['offline', 'busy'])
+const STILL_OPEN: ReadonlySet<string> = new Set(['request', 'step_up', 'approved'])
+
+/** How a session ended that this page did not end itself. */
+function endOf({ session }: ClaimedSession): End {
+  return session.state === 'expired' ? 'expired' : 'canceled'
+}

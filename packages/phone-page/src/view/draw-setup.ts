@@ -1,0 +1,35 @@
+import type { SetupScreen } from '../screen.ts'
+import { element } from './dom.ts'
+import { drawPage } from './draw-request.ts'
+import { button, type DrawingContext, type DrawnScreen, footer, headingOf } from './draw-screen.ts'
+import { fill, fillNodes } from './fill.ts'
+
+/** Who asks, and for what the phone creates a passkey. The request follows. */
+export function drawSetup(
+  { invitation, appLink }: SetupScreen,
+  { messages, onChoice }: DrawingContext,
+): DrawnScreen {
+  const { tenant_name: tenant, logo, requesting_origin } = invitation
+  const heading = headingOf(fillNodes(messages['request.title'], { tenant }))
+  const actions: Node[] = [button(messages['setup.title'], () => onChoice('set_up'))]
+  if (appLink !== null)
+    actions.push(element('a', { class: 'button plain', href: appLink }, messages['setup.app']))
+  return {
+    title: fill(messages['request.title'], { tenant }),
+    heading,
+    content: [
+      ...(logo === null ? [] : [drawLogo(logo)]),
+      heading,
+      ...(requesting_origin === null ? [] : [drawPage(requesting_origin, messages)]),
+      element('p', {}, messages['setup.passkey']),
+      footer(...actions),
+    ],
+  }
+}
+
+/** The tenant's logo. Its name is in the heading. */
+function drawLogo(address: string): HTMLImageElement {
+  const logo = element('img', { class: 'logo', src: address, alt: '' })
+  logo.addEventListener('error', () => logo.remove())
+  return logo
+}
