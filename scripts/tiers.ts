@@ -30,7 +30,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/service/tests/cli/{help,phone-keys,prove-durability,restore,tenant-update}.test.ts',
     'packages/service/tests/cli/serve-*.test.ts',
     'packages/service/tests/operations/attested-lifecycle.test.ts',
-    'packages/widget/tests/{accessibility,appearance,bond,every-language}.test.ts',
+    'packages/widget/tests/{accessibility,appearance,bond,cold-load,every-language}.test.ts',
     'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page}.test.ts',
     'tests/{batch,browser-key,npm-start,quickstart}.test.ts',
     'tests/widget/*/*.test.ts',

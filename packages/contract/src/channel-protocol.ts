@@ -2,6 +2,12 @@
 export const CHANNEL_PROTOCOL = 'bonded.v1'
 /** Every client offers `watch.<watch token>`. */
 export const WATCH_PREFIX = 'watch.'
+/**
+ * The parameter of `websocket_url` that carries the watch token to a page whose backend passes on
+ * the described members only. A client sends it as a subprotocol: the service rejects a request
+ * that has it in its query.
+ */
+export const WATCH_PARAMETER = 'watch_token'
 /** A browser also offers `key.<publishable key>`. */
 export const KEY_PREFIX = 'key.'
 /** A client that reconnects also offers `after.<seq>` of the last event that it received. */

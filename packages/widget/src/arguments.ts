@@ -1,6 +1,6 @@
 import { type Members, NO_MEMBERS, ownMembers } from '@bonded/contract'
 import { PulseError } from './pulse-error.ts'
-import { isWebAddress } from './session/snapshot.ts'
+import { isWebAddress, readAddress, sessionIn } from './session/snapshot.ts'
 import { type Appearance, checkAppearance, type Look } from './view/appearance.ts'
 
 /** The options of `Pulse.init`. */
@@ -152,18 +152,23 @@ export function checkRequest(setup: Setup | undefined, request: BondRequest): Ch
   }
 }
 
-function checkSession(given: unknown, expected: { workflow: string; action: string }): Members {
-  const session = ownMembers(given)
-  if (
-    session === undefined ||
-    typeof session['id'] !== 'string' ||
-    typeof session['watch_token'] !== 'string'
-  )
+/**
+ * Returns the members of a session that the page's backend created.
+ *
+ * @throws PulseError for anything else, and for a session of another workflow or action
+ */
+export function checkSession(
+  given: unknown,
+  expected: { workflow: string; action: string },
+): Members {
+  const answer = ownMembers(given) ?? NO_MEMBERS
+  const session = sessionIn(answer)
+  if (!readAddress(session))
     throw new PulseError(
       'session_invalid',
-      'Pass `session`: the create answer of your backend without completion_secret (publicSession() of @bonded/integrator).',
+      'Pass `session`: the create answer of your backend, with websocket_url, without completion_secret.',
     )
-  if (session['completion_secret'])
+  if (answer['completion_secret'] || session['completion_secret'])
     throw new PulseError(
       'completion_secret_exposed',
       'Your backend sent completion_secret to the browser. Send publicSession(session) instead.',

@@ -50,10 +50,10 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     isSettled = true
     resolveOutcome(result)
   }
-  const close = (reason: UnavailableReason) => {
+  const close = (reason: UnavailableReason, screen = UNAVAILABLE_SCREENS[reason]) => {
     stop()
     // The widget keeps showing an outcome, so a page may hide the container afterwards.
-    if (!isSettled) view?.show(plain(UNAVAILABLE_SCREENS[reason]))
+    if (!isSettled) view?.show(plain(screen))
     settle(unavailable(reason))
   }
 
@@ -62,12 +62,17 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
 
   const run = async (on: HTMLElement, shown: View) => {
     const wanted = wantedLanguages(setup.locale, on)
-    void loadMessages(wanted, setup.origin).then(shown.speak)
+    const spoken = loadMessages(wanted, setup.origin).then(shown.speak)
     // The user has just pressed a button of the page, and the work continues in the widget.
     if (navigator.userActivation?.isActive) shown.focus()
-    const checks = await loadChecks(setup.origin).catch(() => undefined)
+    // Without its styles, the card has another size than the one to check.
+    const [checks, isStyled] = await Promise.all([
+      loadChecks(setup.origin).catch(() => undefined),
+      loadStyles(setup.origin),
+    ])
     if (isSettled) return
-    if (!checks) return close('network')
+    if (!checks || !isStyled) return close('network')
+    shown.fitBy(checks.fitIn)
     let containment: Containment | undefined
     let report: ReturnType<typeof createReporter> | undefined
     const containerWatch = checks.watchContainer(
@@ -76,10 +81,11 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
         onContainment(changed) {
           containment = changed
           shown.veil(changed.verdict === 'breached')
-          report?.(changed)
+          if (!isTooSmall(changed)) report?.(changed)
           if (changed.verdict === 'breached') logBreach(changed.breaches)
         },
-        onLastingBreach: () => close('container_hidden'),
+        onLastingBreach: () =>
+          close('container_hidden', containment && isTooSmall(containment) ? 'no_room' : undefined),
         onFailure: fail,
       },
     )
@@ -95,12 +101,13 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
       return
     }
     if (found.kind === 'none') return close(found.reason)
-    if (!(await loadStyles(setup.origin))) return close('network')
+    // A text in another language would move what is drawn.
+    await spoken
     if (isSettled) return void cancelSession({ address: found.address, publishableKey })
     stored.save(found.address)
     shown.compare(found.pairs.length > 0 ? found.pairs : readPairs(request.context))
     report = createReporter({ address: found.address, publishableKey: setup.publishableKey })
-    if (containment) report(containment)
+    if (containment && !isTooSmall(containment)) report(containment)
     // The widget draws no QR code from data of the page or its backend. It draws one once the
     // service has shown this session to this page's key.
     let snapshot = found.confirmed ? found.snapshot : undefined
@@ -157,6 +164,11 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     close('container_hidden')
   }
   return { outcome, supersede: () => close('superseded') }
+}
+
+/** Whether the only fault is a small box, as on a small screen. It accuses nobody. */
+function isTooSmall({ breaches }: Containment): boolean {
+  return breaches.join() === 'too_small'
 }
 
 function logBreach(breaches: readonly string[]): void {

@@ -10,6 +10,7 @@ export type ScreenName =
   | 'step_up'
   | 'bonded'
   | 'completed'
+  | 'in_review'
   | 'declined'
   | 'unexpected'
   | 'not_verified'
@@ -19,6 +20,7 @@ export type ScreenName =
   | 'not_set_up'
   | 'unreachable'
   | 'obstructed'
+  | 'no_room'
 
 /**
  * What to draw. `code` is null when no QR code may be shown, and `expiresAt` when no time is
@@ -60,8 +62,9 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
       return { ...plain('step_up'), expiresAt }
     case 'killed':
       return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
-    case 'bonded':
     case 'completed':
+      return plain(snapshot.isInReview ? 'in_review' : state)
+    case 'bonded':
     case 'expired':
       return plain(state)
   }

@@ -107,5 +107,5 @@ test('shows no animation with reduced motion', browserTest, async () => {
   const page = await h.waiting({ reducedMotion: 'reduce' })
   h.session.hinted('scanned')
   await screen(page, 'scanned')
-  assert.equal(await computed(page.locator('.badge'), 'animation-name'), 'none')
+  assert.equal(await computed(page.locator('.stage .badge'), 'animation-name'), 'none')
 })

@@ -47,6 +47,7 @@ const GALLERY = `
 import { plain } from './src/screen.ts'
 import { sharedStyles } from './src/view/sheet.ts'
 import { STYLES } from './src/view/styles/styles.ts'
+import { fitIn } from './src/container/fit.ts'
 import { openView } from './src/view/view.ts'
 
 sharedStyles().replaceSync(STYLES)
@@ -55,8 +56,11 @@ const views = new WeakMap()
 const PAYLOAD = 'https://service.example/bond?session_id=sess_' + 'a'.repeat(22) + '&nonce=' + 'b'.repeat(43)
 
 /** Draws a screen and reports what sticks out of its box. */
-globalThis.draw = (container, { tag, messages, name, pairs = [] }) => {
-  if (!views.has(container)) views.set(container, openView(container, { look: [], handlers: { cancel() {}, retry() {} } }))
+globalThis.draw = (container, { tag, messages, name, pairs = [], hasContact = true, hasCode = true }) => {
+  if (!views.has(container)) {
+    views.set(container, openView(container, { look: [], handlers: { cancel() {}, retry() {} } }))
+    views.get(container).fitBy(fitIn)
+  }
   const view = views.get(container)
   const until = performance.now() + 299_000
   const code = { payload: PAYLOAD, link: 'https://service.example/', rotatesAt: until, expiresAt: until }
@@ -64,7 +68,7 @@ globalThis.draw = (container, { tag, messages, name, pairs = [] }) => {
   view.speak({ tag, messages })
   view.identify({ name: 'Kestrel Bank', logo: null })
   view.compare(pairs)
-  view.show({ ...plain(name), code: name === 'waiting' ? code : null, expiresAt: busy ? until : null })
+  view.show({ ...plain(name), code: name === 'waiting' && hasCode ? code : null, expiresAt: busy ? until : null, hasContact })
   const card = container.shadowRoot.querySelector('.card')
   const outer = card.getBoundingClientRect()
   const out = [...card.querySelectorAll('*')].filter((part) => {

@@ -107,6 +107,11 @@ export class Harness implements AsyncDisposable {
     return page
   }
 
+  /** Changes what the site serves. */
+  serve(script: PageScript): void {
+    this.#page = script
+  }
+
   /** Opens a page that has requested a bond and shows its first QR code. */
   async waiting(script: PageScript = {}): Promise<Page> {
     const page = await this.open(script)

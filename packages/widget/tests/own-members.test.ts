@@ -45,6 +45,7 @@ const POLLUTION: Readonly<Record<string, unknown>> = {
   hint: 'scanned',
   ended_reason: 'user_declined',
   endedReason: 'user_declined',
+  outcome: 'in_review',
   expires_in_ms: 1,
   expiresAt: 1,
   qr_payload: 'https://evil.example/phish',

@@ -7,7 +7,7 @@ import { timeLeft } from '../src/countdown.ts'
 
 /** The size of the script as the service sends it. */
 const BUDGET_BYTES = 15_000
-const CHECKS_BUDGET_BYTES = 3_300
+const CHECKS_BUDGET_BYTES = 3_700
 
 test('bundles the same bytes from the same sources, with their hash', async () => {
   const [first, second] = [await loadPulseScript(), await loadPulseScript()]
@@ -26,7 +26,7 @@ test('stays within 15 kB gzip', async (t) => {
   assert.ok(bytes <= BUDGET_BYTES, `${bytes} B`)
 })
 
-test('loads checks of the container that stay within 3.3 kB gzip', async (t) => {
+test('loads layout and checks of the container that stay within 3.7 kB gzip', async (t) => {
   const { files } = await loadPulseScript()
   const { path, source } = files.find((file) => file.path.endsWith('.js'))!
   const bytes = gzipSync(source, { level: 9 }).length

@@ -42,6 +42,8 @@ export class ScriptedWorker implements AsyncDisposable {
   readonly loaded: string[] = []
   /** The hosted files, by path. */
   readonly files = new Map<string, string>()
+  /** How long the styles take, in milliseconds. */
+  stylesDelayMs = 0
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #channel = new WebSocketServer({ noServer: true, handleProtocols: () => 'bonded.v1' })
 
@@ -138,6 +140,7 @@ export class ScriptedWorker implements AsyncDisposable {
     const file = this.files.get(request.url ?? '')
     if (file !== undefined) {
       this.loaded.push(request.url ?? '')
+      if (request.url?.startsWith('/v1/style/')) await elapsed(this.stylesDelayMs)
       return void response.setHeader('Content-Type', contentType(request.url ?? '')).end(file)
     }
     if (request.method === 'POST') {
@@ -174,6 +177,10 @@ export class ScriptedWorker implements AsyncDisposable {
     await changed(session, this.calls.at(-1)!.query, request)
     sendJson(response, 200, session.view())
   }
+}
+
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 /** Waits as `wait_ms` and `after` request. */

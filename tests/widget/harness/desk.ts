@@ -48,6 +48,8 @@ export class Desk implements AsyncDisposable {
   service!: Harness
   #browser: Browser | undefined
   bank!: TenantKeys
+  /** What the bank's endpoint returns of a session to the page. */
+  publish: (session: Omit<CreatedSession, 'completion_secret'>) => object = (session) => session
   /** The workflow of the next session. */
   workflow = 'credit_application'
   readonly #site: Server
@@ -161,7 +163,11 @@ export class Desk implements AsyncDisposable {
     const session = await this.service.create({ workflow: this.workflow }, this.bank)
     this.sessions.push(session)
     const { completion_secret: _secret, ...shown } = session
-    return { ...shown, workflow: 'credit_application', action: 'submit_application' }
+    return this.publish({
+      ...shown,
+      workflow: 'credit_application',
+      action: 'submit_application',
+    })
   }
 
   #page(): string {

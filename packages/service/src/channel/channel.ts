@@ -13,6 +13,7 @@ import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
 import { isAmbiguous } from '../http/ambiguous-headers.ts'
 import type { ConnectionCaps } from '../http/connection-caps.ts'
+import { refuseWatchInQuery } from '../http/watch-in-query.ts'
 import { rejectOnSocket } from '../http/raw-response.ts'
 import { type RequestLine, requestIdOf, type LogRequest, traceIdOf } from '../http/request-line.ts'
 import { alignResponse } from '../http/response-timing.ts'
@@ -228,6 +229,8 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
 
   async #admit(request: IncomingMessage): Promise<Result<Admitted>> {
     if (isAmbiguous(request)) return refuse('malformed_request')
+    const inQuery = refuseWatchInQuery(request.url)
+    if (inQuery !== undefined) return { ok: false, refusal: inQuery }
     const offer = parseOffer(request.headers['sec-websocket-protocol'])
     if (offer === undefined) return refuse('credential_missing')
     const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')

@@ -6,7 +6,7 @@ export function explainPhone({ code, reason }: PhoneError): string {
     case 'handoff_unreadable':
       return reason === 'no_code'
         ? 'No QR code was found in this picture. Use a sharper or larger picture.'
-        : 'This is not the QR code or the link of a session. Copy the link behind “Can’t scan?”, or take a screenshot of the QR code.'
+        : 'This is not the QR code or the link of a session. Copy the link behind “Help”, or take a screenshot of the QR code.'
     case 'unreachable':
       return 'The service did not answer. Check that it is running, and name its address with --origin.'
     default:

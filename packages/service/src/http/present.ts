@@ -6,6 +6,7 @@ import type {
   PhoneSession,
   PublicSession,
 } from '@bonded/contract'
+import { WATCH_PARAMETER } from '@bonded/contract'
 import {
   acceptedIndex,
   challengeOf,
@@ -26,14 +27,17 @@ export function presentFull(service: Service, session: Session): FullSession {
   const shared = sharedMembers(service, session, { now })
   const state = shared.state
   const proved = state === 'bonded' || state === 'completed'
+  const token = watchToken(service, session)
   return {
     ...shared,
+    // A backend that passes only the described members to its page still passes the watch token.
+    websocket_url: `${shared.websocket_url}?${WATCH_PARAMETER}=${token}`,
     qr_svg_url: qrSvgUrl(session, shared.nonce),
     qr_content: service.settings.qrContent,
     verification: proved ? session.verification : null,
     context: session.context,
     subject_ref: proved ? session.subjectRef : null,
-    watch_token: watchToken(service, session),
+    watch_token: token,
     step_up: state === 'step_up_required' ? session.stepUp : null,
     hint: state === 'expired' ? null : session.hint,
     ended_reason: state === 'killed' ? session.endedReason : null,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Service } from '../operations/service.ts'
 import { queueConnections } from './accept-queue.ts'
 import { isAmbiguous } from './ambiguous-headers.ts'
+import { refuseWatchInQuery } from './watch-in-query.ts'
 import { answerBrokenRequests } from './broken-requests.ts'
 import type { ConnectionCaps } from './connection-caps.ts'
 import { guardConnections } from './connection-guard.ts'
@@ -16,6 +17,7 @@ import { serveAppLinks } from './app-links.ts'
 import { serveLogos } from './logos.ts'
 import { serveQrImage } from './pages.ts'
 import { type LoadPhonePage, servePhonePage } from './phone-page.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import { Refused } from './refused.ts'
 import { requestIdOf, type LogRequest, logRequests } from './request-line.ts'
 import { requestValidator } from './request-validator.ts'
@@ -96,9 +98,12 @@ export function buildServer(
   app.decorate('connectionCaps', caps)
   setHeaders(app, service)
   logRequests(app, logRequest)
-  app.addHook('onRequest', (request, _reply, done) =>
-    done(isAmbiguous(request.raw) ? new Refused({ reason: 'malformed_request' }) : undefined),
-  )
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const refusal: Refusal | undefined = isAmbiguous(raw)
+      ? { reason: 'malformed_request' }
+      : refuseWatchInQuery(raw.url)
+    done(refusal && new Refused(refusal))
+  })
   acceptStrictJson(app, {
     trustedProxies: service.settings.trustedProxies,
     budgetBytes: bodyBudgetBytes,

@@ -24,12 +24,14 @@ export function judge(parts: Parts, memory: Memory): Containment {
   else if (!container.checkVisibility()) broken.add('not_displayed')
   else {
     const { visibility, pointerEvents } = getComputedStyle(container)
-    const target = code.isConnected ? code : card
+    // A QR code that has no room is not drawn.
+    const isDrawn = code.getClientRects().length > 0
+    const target = isDrawn ? code : card
     if (visibility !== 'visible') broken.add('not_visible')
     if (pointerEvents === 'none') broken.add('not_interactive')
     checkAppearance(target, findings)
-    checkSize(parts, findings)
-    const reach = checkReach(target, target === code, findings)
+    checkSize(parts, isDrawn, findings)
+    const reach = checkReach(target, isDrawn, findings)
     // A rule that is already broken explains what a search by point does not find.
     if (broken.size === 0) checkCovers(target, { reach, memory, findings })
   }

@@ -1,12 +1,6 @@
 import type { Findings } from './containment.ts'
 import type { Parts } from './judge.ts'
 
-/**
- * The smallest box in which a phone can scan the QR code and a user can read the text. The contract
- * reserves 168 px.
- */
-export const LEAST_WIDTH_PX = 180
-export const LEAST_HEIGHT_PX = 150
 /** The smallest CSS zoom at which a phone can scan the smallest QR code. */
 const LEAST_ZOOM = 0.8
 /** Tolerates the rounding of layout. A transform exceeds it. */
@@ -15,12 +9,13 @@ const TOLERANCE = 0.02
 /** Checks the box of the container, and how transforms change the QR code that is drawn in it. */
 export function checkSize(
   { container, code, isCut }: Pick<Parts, 'container' | 'code' | 'isCut'>,
+  isDrawn: boolean,
   { broken }: Findings,
 ): void {
   const { width, height } = container.getBoundingClientRect()
   const zoom = (container as { currentCSSZoom?: number }).currentCSSZoom ?? 1
   // The matrix multiplies the transforms of all ancestors.
-  const { a, b, c, d } = (code.isConnected && code.getScreenCTM()) || new DOMMatrix()
+  const { a, b, c, d } = (isDrawn && code.getScreenCTM()) || new DOMMatrix()
   const limit = TOLERANCE * Math.abs(a)
   if (a <= 0 || d <= 0 || Math.abs(b) > limit || Math.abs(c) > limit || Math.abs(a - d) > limit)
     broken.add('distorted')
@@ -30,7 +25,7 @@ export function checkSize(
     isScaled(height, container.offsetHeight * zoom)
   )
     broken.add('scaled')
-  if (width < LEAST_WIDTH_PX || height < LEAST_HEIGHT_PX || isCut()) broken.add('too_small')
+  if (isCut()) broken.add('too_small')
 }
 
 /** Transforms of the element or an ancestor change the rendered box, but not the layout box. */

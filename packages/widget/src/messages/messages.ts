@@ -24,18 +24,19 @@ export interface Messages {
   readonly cancel: string
   readonly again: string
   readonly newCode: string
-  readonly back: string
+  readonly help: string
+  readonly close: string
   readonly copyLink: string
   readonly linkCopied: string
   readonly openHere: string
   /** While the connection to the service is lost. */
   readonly reconnecting: string
-  /** The help of “Can’t scan?”: two questions with their answers. */
+  /** The help of “Can’t scan?”, its title: two questions with their answers. */
   readonly whatTitle: string
   readonly whatBody: string
   readonly noAppTitle: string
   readonly noAppBody: string
-  /** Above the pairs of the context. The phone's words are the ones that count. */
+  /** Above the pairs of the context, which the page vouches for. The phone's words count. */
   readonly same: string
   readonly timeLeft: string
 }

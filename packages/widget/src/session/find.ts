@@ -1,13 +1,26 @@
-import { bare, hasEnded, type Members, ownMembers } from '@bonded/contract'
-import { isFor, type CheckedRequest, type CheckedSetup, type Setup } from '../arguments.ts'
+import { bare, hasEnded, type Members } from '@bonded/contract'
+import {
+  checkSession,
+  type CheckedRequest,
+  type CheckedSetup,
+  isFor,
+  type Setup,
+} from '../arguments.ts'
 import type { UnavailableReason } from '../outcome.ts'
+import { PulseError, type PulseErrorCode } from '../pulse-error.ts'
 import { getSession } from './get-session.ts'
 import type { Resumption } from './resume.ts'
 import { type Pair, readPairs } from '../view/pairs.ts'
-import { readAddress, readSnapshot, type SessionAddress, type Snapshot } from './snapshot.ts'
+import { readAddress, type SessionAddress, type Snapshot, unseen } from './snapshot.ts'
 
 /** A backend that takes longer to create a session counts as failed. */
 const ENDPOINT_LIMIT_MS = 15_000
+
+/** The faults of a session that have a reason of their own. */
+const SESSION_REASONS = new Map<PulseErrorCode, UnavailableReason>([
+  ['completion_secret_exposed', 'completion_secret_exposed'],
+  ['session_mismatch', 'session_mismatch'],
+])
 
 /** The session to watch, or why there is none. */
 export type Found = FoundSession | { readonly kind: 'none'; readonly reason: UnavailableReason }
@@ -75,26 +88,16 @@ async function fromEndpoint(
     )
     if (!response.ok)
       return failed('session_endpoint_failed', `sessionEndpoint answered ${response.status}.`)
-    const view = ownMembers(await response.json())
-    if (view === undefined)
-      return failed('session_endpoint_failed', 'sessionEndpoint returned no session.')
-    if (view['completion_secret'])
-      return failed(
-        'completion_secret_exposed',
-        'sessionEndpoint sent completion_secret to the browser. Send publicSession(session).',
-      )
-    if (!isFor(view, { workflow, action }))
-      return failed(
-        'session_mismatch',
-        'sessionEndpoint returned a session of another workflow or action.',
-      )
-    return parseSession(view)
+    return parseSession(checkSession(await response.json(), { workflow, action }))
   } catch (cause) {
-    // A missing answer is a network failure. An answer that is not JSON is a failure of the
-    // backend.
+    // A missing answer is a network failure. Any other answer is a failure of the backend.
+    const reason =
+      cause instanceof PulseError
+        ? SESSION_REASONS.get(cause.code)
+        : cause instanceof SyntaxError || 'network'
     return failed(
-      cause instanceof SyntaxError ? 'session_endpoint_failed' : 'network',
-      'sessionEndpoint could not be read.',
+      typeof reason === 'string' ? reason : 'session_endpoint_failed',
+      'sessionEndpoint returned no session of this request.',
       cause,
     )
   } finally {
@@ -102,15 +105,10 @@ async function fromEndpoint(
   }
 }
 
-function parseSession(view: Members): Found {
-  const address = readAddress(view)
-  const snapshot = readSnapshot(view, performance.now())
-  return address && snapshot
-    ? { kind: 'session', address, snapshot, confirmed: false, pairs: readPairs(view['context']) }
-    : failed(
-        'unknown_answer',
-        'The session lacks members. Send the create answer without completion_secret.',
-      )
+function parseSession(view: Members): FoundSession {
+  const snapshot = unseen(performance.now())
+  const pairs = readPairs(view['context'])
+  return { kind: 'session', address: readAddress(view)!, snapshot, confirmed: false, pairs }
 }
 
 /** Reports the cause to the page's developer. The user reads a calm sentence in the widget. */

@@ -8,6 +8,7 @@ import {
   SESSION_STATES,
   type SessionHint,
   type SessionState,
+  WATCH_PARAMETER,
 } from '@bonded/contract'
 
 /** A point of `performance.now()`, in milliseconds. The wall clock of a PC can be anything. */
@@ -40,12 +41,22 @@ export interface Snapshot {
   /** When the page first saw the hint of this `seq`. */
   readonly hintedAt: Instant
   readonly endedReason: PublicEndedReason | null
+  /** Whether the backend has completed the session for a review, rather than accepted it. */
+  readonly isInReview: boolean
   readonly expiresAt: Instant
   readonly code: Code | null
   /** The interval of the channel's heartbeat frames, in milliseconds; only its `hello` names it. */
   readonly heartbeatMs: number | null
   /** As its record describes it; null in a frame that does not repeat it. */
   readonly tenant: Tenant | null
+}
+
+/** Longer than any session lasts. */
+const LONGEST_SESSION_MS = 900_000
+
+/** A session of which only the address is known. */
+export function unseen(now: Instant): Snapshot {
+  return readSnapshot({ seq: 0, state: 'pending', expires_in_ms: LONGEST_SESSION_MS }, now)!
 }
 
 /** The tenant as its record describes it. */
@@ -56,27 +67,36 @@ export interface Tenant {
 }
 
 /**
+ * The members of a session as a backend gives it to its page: on their own, or as the member
+ * `session`.
+ */
+export function sessionIn(answer: Members): Members {
+  return ownMembers(answer['session']) ?? answer
+}
+
+/**
  * How to watch the session that a backend or the service returned; undefined if it lacks members.
+ * The watch token is a member, or a parameter of the channel's address, which the address that is
+ * used does not have: an address appears in logs.
  */
 export function readAddress(view: unknown): SessionAddress | undefined {
   const {
     id,
     api_base_url: apiBaseUrl,
     websocket_url: websocketUrl,
-    watch_token: watchToken,
+    watch_token: given,
     tenant_id: tenantId,
   } = ownMembers(view) ?? NO_MEMBERS
-  if (
-    typeof id !== 'string' ||
-    typeof watchToken !== 'string' ||
-    !isWebAddress(apiBaseUrl) ||
-    !isSocketAddress(websocketUrl)
-  )
+  if (typeof id !== 'string' || !isWebAddress(apiBaseUrl) || !isSocketAddress(websocketUrl))
     return undefined
+  const channel = new URL(websocketUrl)
+  const watchToken = given ?? channel.searchParams.get(WATCH_PARAMETER)
+  if (typeof watchToken !== 'string') return undefined
+  channel.search = ''
   return {
     id,
     apiBaseUrl,
-    websocketUrl,
+    websocketUrl: channel.href,
     watchToken,
     tenantId: typeof tenantId === 'string' ? tenantId : null,
   }
@@ -99,6 +119,7 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
     hint: isWord(SESSION_HINTS, hint) ? hint : null,
     hintedAt: now,
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
+    isInReview: members['outcome'] === 'in_review',
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
     tenant: readTenant(members),

@@ -19,7 +19,7 @@ export interface ActionButtons {
 }
 
 /** The screens on which another attempt would end the same way. */
-const FINAL = /^(unexpected|not_set_up)$/
+const FINAL = /^(unexpected|not_set_up|in_review)$/
 
 /** Creates the buttons. */
 export function actionButtons(handlers: Handlers): ActionButtons {

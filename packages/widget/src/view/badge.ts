@@ -26,6 +26,7 @@ const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
   step_up: ['busy', 'phone'],
   bonded: ['good', 'check'],
   completed: ['good', 'check'],
+  in_review: ['calm', 'clock'],
   declined: ['calm', 'cross'],
   unexpected: ['stop', 'shield'],
   not_verified: ['warn', 'mark'],
@@ -35,6 +36,7 @@ const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
   not_set_up: ['warn', 'mark'],
   unreachable: ['warn', 'mark'],
   obstructed: ['stop', 'shield'],
+  no_room: ['calm', 'mark'],
 }
 
 /** The tone of a screen. */

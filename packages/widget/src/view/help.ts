@@ -17,12 +17,12 @@ export interface Help {
 export function helpPanel(): Help {
   const title = element('h2', { class: 'title', id: 'help' })
   const copy = element('button', { class: 'button' })
-  const open = element('a', { class: 'button', target: '_blank', rel: 'noopener noreferrer' })
+  const open = element('a', { class: 'link', target: '_blank', rel: 'noopener noreferrer' })
   const note = element('p', { class: 'note', role: 'status' })
   const [whatTitle, noAppTitle] = [element('h3'), element('h3')]
   const [what, noApp] = [element('p'), element('p')]
-  const back = element('button', { class: 'link' })
-  const parts = [title, copy, open, note, whatTitle, what, noAppTitle, noApp, back]
+  const close = element('button', { class: 'button plain' })
+  const parts = [title, copy, note, whatTitle, what, noAppTitle, noApp, open, close]
   const node = element('dialog', { class: 'help', 'aria-labelledby': 'help' }, ...parts)
   let copied = ''
   const copyLink = async () => {
@@ -35,7 +35,7 @@ export function helpPanel(): Help {
     }
   }
   copy.addEventListener('click', () => void copyLink())
-  back.addEventListener('click', () => node.close())
+  close.addEventListener('click', () => node.close())
   // A click on the backdrop has the dialog itself as its target.
   node.addEventListener('click', ({ target }) => target === node && node.close())
   return {
@@ -53,7 +53,7 @@ export function helpPanel(): Help {
       what.textContent = messages.whatBody
       noAppTitle.textContent = messages.noAppTitle
       noApp.textContent = messages.noAppBody
-      back.textContent = messages.back
+      close.textContent = messages.close
     },
     setLink(link) {
       if (link === null) return node.close()

@@ -8,16 +8,19 @@ declare const PULSE_STYLES_INTEGRITY: string
 let styles: CSSStyleSheet | undefined
 let loading: Promise<boolean> | undefined
 
-/** A constructed sheet, so that no style-src is needed. */
-export function sheet(css = ''): CSSStyleSheet {
-  const made = new CSSStyleSheet()
-  made.replaceSync(css)
-  return made
-}
-
-/** The styles of all widgets of the page. The card is invisible until they are loaded. */
+/**
+ * The styles of all widgets of the page. Until they are loaded, the card is invisible and has no
+ * height, and the box has the one that the page reserves.
+ */
 export function sharedStyles(): CSSStyleSheet {
-  return (styles ??= sheet('.card{opacity:0}'))
+  if (!styles) {
+    // A constructed sheet, so that no style-src is needed.
+    styles = new CSSStyleSheet()
+    styles.replaceSync(
+      ':host{display:block;contain:size;contain-intrinsic-size:360px 168px}.card{height:0;overflow:hidden;opacity:0}',
+    )
+  }
+  return styles
 }
 
 /**

@@ -1,19 +1,19 @@
 import { bare } from '@bonded/contract'
+import type { fitIn } from '../container/fit.ts'
 import { timeLeft } from '../countdown.ts'
 import { directionOf } from '../messages/language.ts'
 import type { LoadedMessages } from '../messages/load.ts'
 import { en } from '../messages/messages.ts'
-import { plain, type Screen } from '../screen.ts'
+import { plain, type Screen, type ScreenName } from '../screen.ts'
 import { actionButtons, type Handlers } from './actions.ts'
 import type { Look } from './appearance.ts'
 import { badge, toneOf } from './badge.ts'
 import { element } from './dom.ts'
-import { fitIn } from './fit.ts'
 import { helpPanel } from './help.ts'
 import type { Tenant } from '../session/snapshot.ts'
 import { type Pair, pairRows } from './pairs.ts'
 import { qrCode } from './qr.ts'
-import { sharedStyles, sheet } from './sheet.ts'
+import { sharedStyles } from './sheet.ts'
 
 /** The widget on the page. */
 export interface View {
@@ -30,6 +30,8 @@ export interface View {
   readonly compare: (pairs: readonly Pair[]) => void
   /** Moves the focus to the widget: the user's work continues there. */
   readonly focus: () => void
+  /** Shows the card and fits it into its box, from now on: its styles have been loaded. */
+  readonly fitBy: (fitter: typeof fitIn) => void
   /** Whether the reserved box is too small for the widget. */
   readonly isCut: () => boolean
   /** What the page could hide: all that is drawn, and the QR code. */
@@ -39,6 +41,9 @@ export interface View {
   readonly veil: (isVeiled: boolean) => void
 }
 
+/** The screens between which nothing moves. */
+const BUSY: readonly ScreenName[] = ['waiting', 'scanned', 'evaluating', 'step_up']
+
 /** Draws in the container's shadow root; undefined when the container cannot have one. */
 export function openView(
   container: HTMLElement,
@@ -46,15 +51,21 @@ export function openView(
 ): View | undefined {
   try {
     const root = container.shadowRoot ?? container.attachShadow(bare({ mode: 'open' }))
-    const sizing = sheet()
-    root.adoptedStyleSheets = [sharedStyles(), sizing]
+    root.adoptedStyleSheets = [sharedStyles()]
     const { card, redraw, ...view } = drawCard(handlers)
     for (const [name, value] of look) card.style.setProperty(`--${name}`, value)
     root.replaceChildren(card)
-    const { fit, isCut } = fitIn(container, card, sizing)
-    redraw(fit)
-    new ResizeObserver(fit).observe(container)
-    return { ...view, card, isCut }
+    let isCut = () => false
+    return {
+      ...view,
+      card,
+      isCut: () => isCut(),
+      fitBy(fitter) {
+        const fitted = fitter(container, card)
+        isCut = fitted.isCut
+        redraw(fitted.fit)
+      },
+    }
   } catch (cause) {
     console.error('Pulse: the container cannot carry the widget. Use a plain <div>.', cause)
     return undefined
@@ -75,6 +86,9 @@ function drawCard(handlers: Handlers) {
   const body = text('p', 'body')
   // Empty when it enters the page, so that screen readers announce only changes of the screen.
   const message = element('div', { class: 'message', role: 'status' }, title, body)
+  // The texts of the other screens, invisible, so that no text moves what is below it.
+  const rest = element('div', { class: 'rest', 'aria-hidden': 'true' })
+  const room = element('div', { class: 'room' }, message, rest)
   const handoff = link('button')
   const or = text('p', 'or')
   const touchFirst = element('div', { class: 'touch' }, handoff, or)
@@ -83,24 +97,33 @@ function drawCard(handlers: Handlers) {
   const same = element('div', { class: 'same' }, compare, pairs)
   const qr = qrCode('')
   const stage = element('div', { class: 'stage' })
-  const timer = element('span', { role: 'timer' })
-  const cannotScan = element('button', { class: 'link' })
+  const [timeLong, timeShort] = [element('span'), element('span', { class: 'short' })]
+  const timer = element('span', { role: 'timer' }, timeLong, timeShort)
+  const helpLink = element('button', { class: 'link help-link' })
   const help = helpPanel()
   const { cancel, retry, ...actions } = actionButtons(handlers)
-  const foot = element('div', { class: 'foot' }, timer, cannotScan, cancel)
-  const side = element('div', { class: 'side' }, brand, message, touchFirst, same, retry, foot)
-  const card = element('section', { class: 'card', tabindex: '-1' }, side, stage, help.node)
+  const foot = element('div', { class: 'foot' }, cancel, helpLink, timer)
+  const side = element('div', { class: 'side' }, brand, room, touchFirst, same, retry, foot)
+  // In the place of everything else: while there is nothing to show, and where nothing fits.
+  const note = element('p', { class: 'note', 'aria-hidden': 'true' })
+  const lack = element('p', { class: 'lack' })
+  const over = element('div', { class: 'over', role: 'status' }, badge('starting'), note, lack)
+  const card = element('section', { class: 'card', tabindex: '-1' }, side, stage, over, help.node)
   brand.hidden = true
-  cannotScan.addEventListener('click', help.open)
+  helpLink.addEventListener('click', help.open)
 
   let shown: Screen | undefined
+  const textOf = (name: ScreenName) => {
+    const text = messages.screens[name]
+    return touch && name === 'waiting' ? { ...text, body: messages.touchBody } : text
+  }
   const write = ({ name, code, hasContact }: Screen) => {
-    const { screens, touchBody, renewing, reconnecting } = messages
+    const { renewing, reconnecting } = messages
+    const text = textOf(name)
     card.dataset['screen'] = name
     card.dataset['tone'] = toneOf(name)
-    title.textContent = screens[name].title
-    const usual = name === 'waiting' && touch ? touchBody : screens[name].body
-    body.textContent = hasContact ? usual : reconnecting
+    title.textContent = hasContact ? text.title : reconnecting
+    body.textContent = text.body
     stage.replaceChildren(
       ...(code
         ? [qr.node]
@@ -112,9 +135,10 @@ function drawCard(handlers: Handlers) {
   }
   const hideRest = (screen: Screen) => {
     const { name, code } = screen
-    touchFirst.hidden = !(touch && code)
-    cannotScan.hidden = !code
     actions.update(screen, messages)
+    // What belongs to a QR code keeps its place without one, so that nothing else moves.
+    card.toggleAttribute('data-code', code !== null)
+    touchFirst.hidden = !touch || cancel.hidden
     foot.hidden = cancel.hidden
     same.hidden = !pairs.firstChild || toneOf(name) !== 'busy'
   }
@@ -133,13 +157,9 @@ function drawCard(handlers: Handlers) {
       qr.draw(code.payload)
       if (handoff.getAttribute('href') !== code.link) handoff.href = code.link
     }
-    timer.textContent =
-      expiresAt === null
-        ? ''
-        : messages.timeLeft.replace(
-            '{time}',
-            timeLeft({ until: expiresAt, now: performance.now() }),
-          )
+    const time = expiresAt === null ? '' : timeLeft({ until: expiresAt, now: performance.now() })
+    timeShort.textContent = time
+    timeLong.textContent = time && messages.timeLeft.replace('{time}', time)
     const isSame = name === shown?.name && !code === !shown.code && hasContact === shown.hasContact
     shown = screen
     if (isSame) return
@@ -157,8 +177,18 @@ function drawCard(handlers: Handlers) {
     qr.node.setAttribute('aria-label', messages.codeLabel)
     handoff.textContent = messages.handoff
     or.textContent = messages.otherPhone
-    cannotScan.textContent = messages.cannotScan
+    helpLink.textContent = messages.help
     compare.textContent = messages.same
+    note.textContent = messages.screens.starting.title
+    lack.textContent = messages.screens.no_room.body
+    const { reconnecting } = messages
+    rest.replaceChildren(
+      ...BUSY.map(textOf).flatMap((text) =>
+        [text.title, reconnecting].map((first) =>
+          element('i', { 'data-title': first, 'data-body': text.body }),
+        ),
+      ),
+    )
     help.write(messages)
   }
   const speak = (language: LoadedMessages) => {
@@ -181,6 +211,7 @@ function drawCard(handlers: Handlers) {
     identify({ name, logo }: Tenant) {
       if (!brand.hidden) return
       const image = element('img', { class: 'logo', alt: '', ...(logo ? { src: logo } : {}) })
+      image.addEventListener('load', () => (image.dataset['loaded'] = ''))
       image.addEventListener('error', () => image.remove())
       brand.replaceChildren(...(logo ? [image] : []), element('bdi', {}, name))
       brand.hidden = false

@@ -64,7 +64,6 @@ const BREACHES: Readonly<Record<string, readonly [rule: string, Scene]>> = {
   'tilted in perspective': ['distorted', box('transform:perspective(400px) rotateX(40deg)')],
   'shrunk by a transform': ['scaled', box('transform:scale(.4)')],
   'shrunk by zoom': ['scaled', box('zoom:.5')],
-  'too narrow': ['too_small', widget('width:90px')],
   'cut by a small box': ['clipped', box('height:90px;overflow:hidden')],
   'cut by a box of no height': ['clipped', box('height:0;overflow:hidden')],
   'cut by a box that it is shifted in': [

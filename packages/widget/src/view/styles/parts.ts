@@ -6,27 +6,39 @@ export const PARTS = `
 *{box-sizing:border-box}
 [hidden]{display:none!important}
 h2,h3,p,dl,dd{margin:0;font:inherit}
-.brand{display:flex;gap:.5em;align-items:center;font-size:.875em;color:var(--muted)}
+.brand{display:flex;gap:.5em;align-items:center;min-height:1.5em;overflow:clip;font-size:.875em;
+  color:var(--muted)}
+.brand:has(.logo:not([data-loaded])){visibility:hidden}
 .logo{height:1.5em;max-width:6em;object-fit:contain}
-.title{font-size:1.1875em;font-weight:650;line-height:1.25}
-.body{margin-top:.25em;font-size:.9375em;color:var(--muted);text-wrap:pretty}
-.same,.or,.note,.foot{font-size:.875em;color:var(--muted)}
+bdi{overflow-wrap:anywhere}
+.title,.rest i::before{display:block;font-size:var(--title,1.1875em);font-weight:650;
+  line-height:1.25}
+.body,.rest i::after{display:block;margin-top:var(--space,.25em);font-size:var(--body,.9375em);
+  color:var(--muted);text-wrap:pretty}
+.rest i::after{display:var(--rest,block)}
+.rest i{font-style:normal}
+.same,.or,.note,.lack,.foot{font-size:.875em;color:var(--muted)}
 .same{text-align:start}
-.pairs div{display:flex;flex-wrap:wrap;gap:0 .75em;justify-content:space-between}
+.pairs div{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,2fr);gap:0 .75em;
+  border-top:1px solid var(--line)}
+dt,dd{overflow:clip;text-align:match-parent;white-space:pre-wrap;overflow-wrap:anywhere}
 dd{font-weight:600;color:var(--ink)}
 .button{display:block;width:100%;padding:.7em 1em;border:0;border-radius:calc(var(--round)*.7);
   background:var(--link);color:var(--surface);font:inherit;font-weight:600;text-align:center;
   text-decoration:none;cursor:pointer}
 .button:hover{box-shadow:0 0 0 3px var(--tint)}
+.plain{border:1px solid var(--line);background:none;color:var(--link)}
 .or{margin-top:1em}
-.stage{display:flex;flex-direction:column;gap:12px;align-items:center;justify-content:center}
-.qr{display:block;width:100%;background:#fff;forced-color-adjust:none}
+.qr{display:block;background:#fff;forced-color-adjust:none}
 .badge{display:grid;place-items:center;width:5.5em;height:5.5em;border-radius:50%;
   background:var(--tint);color:var(--tone)}
 .badge svg{width:50%;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;
   stroke-linejoin:round}
-.foot{display:flex;flex-wrap:wrap;gap:0 16px;justify-content:space-between;align-items:center;
+.foot{display:flex;gap:16px;align-items:center;white-space:nowrap;
   font-variant-numeric:tabular-nums}
+[role=timer]{margin-inline-start:auto}
+.card:not(.small) .short,.small span:has(+.short){display:none}
+.card:not([data-code]) :is(.help-link,.touch){visibility:hidden}
 .link{padding:.25em 0;border:0;background:none;color:var(--link);font:inherit;
   text-decoration:underline;text-underline-offset:.2em;cursor:pointer}
 .help{width:min(22em,calc(100% - 32px));padding:20px;border:1px solid var(--line);
@@ -34,6 +46,7 @@ dd{font-weight:600;color:var(--ink)}
   text-align:start}
 .help h3{font-weight:650}
 .help p{margin-top:-8px;color:var(--muted)}
+.help .link{justify-self:start;margin-top:-8px}
 .help[open]{display:grid;gap:12px}
 .help::backdrop{background:#0006}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:6px}

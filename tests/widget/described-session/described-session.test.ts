@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { CreatedSession } from '@bonded/contract'
+import { browserMissing } from '../../browser.ts'
+import { Desk, realBrowser } from '../harness/desk.ts'
+
+let desk: Desk
+before(async () => {
+  if (!browserMissing) desk = await Desk.start()
+})
+after(async () => desk?.[Symbol.asyncDispose]())
+
+/** The members of the described session object, without the completion secret. */
+const DESCRIBED = [
+  'id',
+  'state',
+  'nonce',
+  'qr_payload',
+  'qr_svg_url',
+  'api_base_url',
+  'universal_link',
+  'websocket_url',
+  'challenge_expires_at',
+  'expires_at',
+  'workflow',
+  'action',
+  'tenant_id',
+  'verification',
+] as const satisfies (keyof CreatedSession)[]
+
+function described(session: Omit<CreatedSession, 'completion_secret'>): object {
+  return Object.fromEntries(DESCRIBED.map((name) => [name, session[name]]))
+}
+
+for (const [name, publish] of Object.entries({
+  'the described members only': described,
+  'them in a member `session`': (session: Omit<CreatedSession, 'completion_secret'>) => ({
+    session: described(session),
+  }),
+}))
+  test(`bonds when the backend gives its page ${name}`, realBrowser, async () => {
+    desk.publish = publish
+    const requested: string[] = []
+    const page = await desk.visit()
+    page.on('request', (request) => requested.push(request.url()))
+    page.on('websocket', (socket) => requested.push(socket.url()))
+    await desk.apply(page)
+    await page.locator('.qr').waitFor()
+    await desk.reach('bonded')
+    assert.deepEqual(await desk.outcome(page), { state: 'bonded', sessionId: desk.session.id })
+    assert.ok(requested.some((url) => url.startsWith('ws://')))
+    assert.ok(
+      requested.every((url) => !url.includes('bwt_')),
+      requested.join('\n'),
+    )
+    desk.publish = (session) => session
+  })
