@@ -36,7 +36,7 @@ export interface Messages {
   readonly whatBody: string
   readonly noAppTitle: string
   readonly noAppBody: string
-  /** Above the pairs of the context, which the page vouches for. The phone's words count. */
+  /** Above the pairs of the context, which come from the page. The phone's words count. */
   readonly same: string
   readonly timeLeft: string
 }

@@ -104,7 +104,7 @@ function drawCard(handlers: Handlers) {
   const { cancel, retry, ...actions } = actionButtons(handlers)
   const foot = element('div', { class: 'foot' }, cancel, helpLink, timer)
   const side = element('div', { class: 'side' }, brand, room, touchFirst, same, retry, foot)
-  // In the place of everything else: while there is nothing to show, and where nothing fits.
+  // Replaces everything else while there is nothing to show, and where nothing fits.
   const note = element('p', { class: 'note', 'aria-hidden': 'true' })
   const lack = element('p', { class: 'lack' })
   const over = element('div', { class: 'over', role: 'status' }, badge('starting'), note, lack)
@@ -136,7 +136,7 @@ function drawCard(handlers: Handlers) {
   const hideRest = (screen: Screen) => {
     const { name, code } = screen
     actions.update(screen, messages)
-    // What belongs to a QR code keeps its place without one, so that nothing else moves.
+    // What belongs to a QR code keeps its place without one, so that the rest does not move.
     card.toggleAttribute('data-code', code !== null)
     touchFirst.hidden = !touch || cancel.hidden
     foot.hidden = cancel.hidden
