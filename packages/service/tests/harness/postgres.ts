@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   statfsSync,
+  writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer, type AddressInfo } from 'node:net'
@@ -50,6 +51,8 @@ export interface PostgresServer extends AsyncDisposable {
   stop(mode: StopMode): Promise<void>
   /** The id of the server's main process. */
   pid(): number
+  /** Makes it a standby at its next start. */
+  becomeStandby(): void
 }
 
 export interface PostgresOptions {
@@ -138,6 +141,7 @@ export async function startPostgres(
     folder,
     newDatabase: () => createDatabase(url),
     run: (sql, of = url) => runSql(of, sql),
+    becomeStandby: () => writeFileSync(join(data, 'standby.signal'), ''),
     pid: () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]),
     async start() {
       stoppedFolders.delete(folder)

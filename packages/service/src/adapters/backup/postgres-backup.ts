@@ -26,8 +26,8 @@ export interface PostgresSource {
  * @throws {StoreError} if the database cannot be read, or a restore into it did not finish
  */
 export async function dumpPostgres(source: PostgresSource, copy: string): Promise<number> {
-  const { settings, bin } = source
-  const programs = new PostgresPrograms(settings.address, bin)
+  const { settings } = source
+  const programs = await programsFor(source)
   await withConnections(settings, refuseUnfinishedRestore)
   const [server] = await rowsOf(settings, SERVER)
   programs.check('pg_dump', Number(server?.major))
@@ -59,8 +59,8 @@ export async function restorePostgres(
 }
 
 async function restoreCopy(source: PostgresSource, copy: string): Promise<void> {
-  const { settings, bin } = source
-  const programs = new PostgresPrograms(settings.address, bin)
+  const { settings } = source
+  const programs = await programsFor(source)
   const [server] = await rowsOf(settings, SERVER)
   programs.check('pg_restore', Number(server?.major))
   const database = settings.address.database.replaceAll(/[\\']/g, String.raw`\$&`)
@@ -71,6 +71,12 @@ async function restoreCopy(source: PostgresSource, copy: string): Promise<void> 
     `--dbname=dbname='${database}'`,
     copy,
   ])
+}
+
+/** The programs for the one server that the service would use. libpq would take an old primary. */
+async function programsFor({ settings, bin }: PostgresSource): Promise<PostgresPrograms> {
+  const server = await withConnections(settings, async (connections) => connections.server)
+  return new PostgresPrograms({ ...settings.address, hosts: [server] }, bin)
 }
 
 /** The roles of the server differ from those of the server that the copy comes from. */

@@ -1,16 +1,12 @@
-import type { ClientConfig, Pool, PoolClient, QueryResult } from 'pg'
-import type { Row, SqlValue, Statement } from '../../statement.ts'
-import {
-  BatchError,
-  type BatchRows,
-  type BatchStatement,
-  batchClass,
-  type PreparedNames,
-} from './batch.ts'
+import type { ClientConfig, Pool, PoolClient } from 'pg'
+import { batchClass, type PreparedNames } from './batch.ts'
+import { type Client, Connection, REFUSED } from './connection.ts'
 import type { DatabaseAddress, DatabaseHost } from './database-url.ts'
-import { classify } from '../postgres-errors.ts'
 import { type ServerClient, serverClients } from './server-client.ts'
+import { ANSWER_WITHIN_MS, ServerSurvey } from './server-survey.ts'
 import { Servers, StandbyError } from './servers.ts'
+
+export type { Connection } from './connection.ts'
 
 /** The configured database with its pool and time-outs. */
 export interface PostgresSettings {
@@ -37,153 +33,14 @@ const WATCH_MS = 500
 const INT8 = 20
 const BYTEA = 17
 
-/** SQLSTATE of a write on a server that only reads. */
-const READ_ONLY = '25006'
-/** The SQLSTATE of a commit whose outcome is unknown. */
-const UNKNOWN_OUTCOME = '08007'
-
-type Client = ServerClient & PoolClient
 type Driver = Pick<typeof import('pg'), 'Client' | 'Pool' | 'Query' | 'types'>
-
-/** A connection for one transaction or one read. */
-export class Connection {
-  readonly #client: Client
-  readonly #pool: Connections
-  #failed: Error | undefined
-  /** The failure of a statement that was sent ahead. */
-  #aheadFailed: unknown
-  #sentAt = 0
-  #inFlight = 0
-
-  constructor(client: Client, pool: Connections) {
-    this.#client = client
-    this.#pool = pool
-  }
-
-  /** Runs a statement. Its failure can also be that of an earlier one that was sent ahead. */
-  async run(statement: Statement): Promise<readonly Row[] | number> {
-    let result: QueryResult<Row>
-    try {
-      result = await this.#send(statement)
-    } catch (failure) {
-      // After the earlier failure, PostgreSQL rejects this statement with a code of its own.
-      throw this.#aheadFailed ?? failure
-    }
-    if (this.#aheadFailed !== undefined) throw this.#aheadFailed
-    return statement.counts ? (result.rowCount ?? 0) : result.rows
-  }
-
-  /** Sends a statement without waiting. Later ones run after it, and report its failure. */
-  sendAhead(statement: Statement): void {
-    this.#send(statement).catch((failure: unknown) => {
-      this.#aheadFailed ??= failure
-    })
-  }
-
-  /**
-   * Runs statements as one transaction, in one round trip. After a failure nothing is to roll back.
-   *
-   * @throws {BatchError} if the server rejected it, or the connection was lost
-   */
-  async runBatch(statements: readonly BatchStatement[]): Promise<BatchRows> {
-    const { promise, resolve, reject } = Promise.withResolvers<BatchRows>()
-    const names = this.#pool.namesOn(this.#client)
-    this.#begin()
-    try {
-      const { warnings } = this.#client
-      this.#client.query(new this.#pool.batch({ statements, names, resolve, reject }))
-      const rows = await promise
-      if (this.#client.warnings > warnings) throw new BatchError(unconfirmed(), true)
-      return rows
-    } catch (failure) {
-      // The server closes a connection after it has reported that it stops.
-      if (
-        failure instanceof BatchError &&
-        (classify(failure.cause).kind === 'lost' || isReadOnly(failure.cause))
-      )
-        this.#failed = failure
-      throw failure
-    } finally {
-      this.#end()
-    }
-  }
-
-  /** @returns whether the transaction was committed; false if the server rolled it back */
-  async commit(): Promise<boolean> {
-    const { warnings } = this.#client
-    const { command } = await this.#send({ text: 'commit', values: [] })
-    if (this.#aheadFailed !== undefined) throw this.#aheadFailed
-    if (this.#client.warnings > warnings) throw unconfirmed()
-    return command === 'COMMIT'
-  }
-
-  /** Returns the connection. After a failure in a transaction, call `abandon` instead. */
-  release(): void {
-    this.#pool.released(this)
-    this.#client.release(this.#failed)
-  }
-
-  /** Rolls back, then returns the connection. If that fails, the connection is closed. */
-  async abandon(): Promise<void> {
-    try {
-      await this.#send({ text: 'rollback', values: [] })
-    } catch (failure) {
-      this.#failed = failure instanceof Error ? failure : new Error(String(failure))
-    }
-    this.release()
-  }
-
-  /** Closes a connection whose server has not answered since the instant. */
-  closeIfHanging(since: number): void {
-    if (this.#inFlight > 0 && this.#sentAt <= since) this.#close('the connection hangs')
-  }
-
-  /** Closes a connection to a server in whose place another one was promoted. */
-  closeIfOld(servers: Servers): void {
-    if (servers.isOld(this.#client.origin)) this.#close('another server was promoted')
-  }
-
-  #close(why: string): void {
-    this.#failed = new Error(why)
-    this.#client.destroy(this.#failed)
-  }
-
-  async #send({ text, values }: Statement): Promise<QueryResult<Row>> {
-    for (let at = 0; at < values.length; at++)
-      if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
-    this.#begin()
-    try {
-      const name = this.#pool.nameOf(text)
-      return await this.#client.query<Row>({
-        text,
-        values: values as SqlValue[],
-        ...(name === undefined || values.length === 0 ? {} : { name }),
-      })
-    } catch (failure) {
-      // A new connection notices when the server can be written again, or finds another server.
-      if (isReadOnly(failure)) this.#failed = failure
-      throw failure
-    } finally {
-      this.#end()
-    }
-  }
-
-  #begin(): void {
-    if (this.#inFlight === 0) this.#sentAt = performance.now()
-    this.#inFlight++
-  }
-
-  #end(): void {
-    this.#inFlight--
-    this.#sentAt = performance.now()
-  }
-}
 
 /** The connections of one node. Statements of a connection are pipelined. */
 export class Connections implements AsyncDisposable {
   readonly #pool: Pool
   readonly #newClient: () => ServerClient
   readonly #servers: Servers
+  readonly #survey: ServerSurvey
   readonly #settings: PostgresSettings
   readonly #inUse = new Set<Connection>()
   readonly #listening = new Set<ServerClient>()
@@ -197,16 +54,29 @@ export class Connections implements AsyncDisposable {
   private constructor(pg: Driver, settings: PostgresSettings) {
     this.#settings = settings
     this.batch = batchClass(pg.Query)
-    this.#servers = new Servers(settings.address, () => this.#closeOld())
-    const { statementTimeoutMs, lockTimeoutMs, poolSize } = settings
+    const { address, statementTimeoutMs, lockTimeoutMs, poolSize } = settings
+    this.#servers = new Servers(address, {
+      onChange: () => this.#closeRefused(),
+      survey: () => this.#survey.run(),
+    })
+    const configOf = (host: DatabaseHost, config: ClientConfig) => ({
+      ...connectionOf(address, host),
+      statement_timeout: statementTimeoutMs,
+      ...config,
+    })
+    const answerWithin = {
+      connectionTimeoutMillis: ANSWER_WITHIN_MS,
+      query_timeout: ANSWER_WITHIN_MS,
+    }
+    this.#survey = new ServerSurvey({
+      hosts: address.hosts,
+      newClient: (host) => new pg.Client(configOf(host, answerWithin)),
+      found: (servers, askedAt) => this.#servers.found(servers, askedAt),
+    })
     const define = (config: ClientConfig) =>
       serverClients(pg.Client, {
         servers: this.#servers,
-        configOf: (host) => ({
-          ...connectionOf(settings.address, host),
-          statement_timeout: statementTimeoutMs,
-          ...config,
-        }),
+        configOf: (host) => configOf(host, config),
       })
     const Listening = define({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
     this.#newClient = () => new Listening()
@@ -250,6 +120,11 @@ export class Connections implements AsyncDisposable {
 
   get isClosed(): boolean {
     return this.#closed
+  }
+
+  /** The server of the latest connection. */
+  get server(): DatabaseHost {
+    return this.#servers.current
   }
 
   /** How many connections have broken. It rises whenever the server crashed or was replaced. */
@@ -332,26 +207,26 @@ export class Connections implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#survey[Symbol.dispose]()
     await this.#pool.end()
     clearInterval(this.#watch)
   }
 
-  /** Leaves out the idle connections to a server in whose place another one was promoted. */
+  /** Leaves out the idle connections to a server that must no longer be used. */
   async #takeCurrent(): Promise<Client> {
     for (;;) {
       const client = (await this.#pool.connect()) as Client
-      if (!this.#servers.isOld(client.origin)) return client
+      if (!this.#servers.isRefused(client.origin)) return client
       client.release(true)
     }
   }
 
-  /** Nothing more is read from, or acknowledged by, an old primary. */
-  #closeOld(): void {
+  /** Nothing more is read from, or acknowledged by, a server that must no longer be used. */
+  #closeRefused(): void {
     this.#losses++
-    for (const connection of this.#inUse) connection.closeIfOld(this.#servers)
+    for (const connection of this.#inUse) connection.closeIfRefused(this.#servers)
     for (const client of this.#listening)
-      if (this.#servers.isOld(client.origin))
-        client.destroy(new Error('another server was promoted'))
+      if (this.#servers.isRefused(client.origin)) client.destroy(new Error(REFUSED))
   }
 }
 
@@ -367,19 +242,6 @@ function connectionOf(address: DatabaseAddress, { host, port }: DatabaseHost): C
     application_name: 'bonded',
     keepAlive: true,
   }
-}
-
-function isReadOnly(failure: unknown): failure is Error {
-  return failure instanceof Error && 'code' in failure && failure.code === READ_ONLY
-}
-
-/**
- * The failure of a commit with a warning: an administrator who cancels the wait for a synchronous
- * standby makes the server confirm what a failover would lose.
- */
-function unconfirmed(): Error {
-  const failure = new Error('the server committed with a warning')
-  return Object.assign(failure, { code: UNKNOWN_OUTCOME })
 }
 
 /** `\x…`, as PostgreSQL writes bytes. */

@@ -1,6 +1,7 @@
 import type { Client, ClientConfig } from 'pg'
 import type { DatabaseHost } from './database-url.ts'
-import type { Origin, Servers } from './servers.ts'
+import type { Origin } from './server-survey.ts'
+import type { Servers } from './servers.ts'
 
 /** How long a new server may take to say what it is. */
 const ADMIT_WITHIN_MS = 3_000
@@ -25,7 +26,7 @@ export function serverClients(
 ): new () => ServerClient {
   return class extends BaseClient implements ServerClient {
     readonly #host: DatabaseHost
-    #origin: Origin = { cluster: '', timeline: undefined }
+    #origin: Origin = { cluster: '', timeline: undefined, started: '' }
     warnings = 0
 
     constructor() {

@@ -2,27 +2,20 @@ import type { QueryResult } from 'pg'
 import { StoreError } from '../../../../ports/store.ts'
 import type { Row } from '../../statement.ts'
 import { type DatabaseAddress, type DatabaseHost, shownAt } from './database-url.ts'
+import { ORIGIN, type Origin, originFromRow, type SurveyedServer } from './server-survey.ts'
 import { problemOf, SERVER_STATE } from './server-state.ts'
 
 /** Sends SQL without parameters on a new connection. */
 type Query = (text: string) => Promise<QueryResult<Row>>
 
-/** The server behind a connection. A server that was promoted continues on a new timeline. */
-export interface Origin {
-  /** Differs between servers that are not copies of each other. */
-  readonly cluster: string
-  /** Undefined where the server has none: a failover is then its own affair. */
-  readonly timeline: string | undefined
-}
-
-/** The first digits of the name of a log file are its timeline, which a standby cannot tell. */
-const ORIGIN = `select system_identifier::text as cluster,
-  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as timeline from pg_control_system()`
 /** An undefined function, a feature that is not supported, no right to call it. */
 const HAS_NO_LOG: readonly unknown[] = ['42883', '0A000', '42501']
 
 const OLD_PRIMARY =
   'it is an old primary: another server was promoted in its place. Stop it, and rebuild it as a standby of the new primary.'
+
+/** Surveys are a second apart, or two if a server does not answer. */
+const CONFIRMED_FOR_MS = 3_000
 
 /** The server of a connection is a standby. Another server may be the primary. */
 export class StandbyError extends StoreError {}
@@ -34,14 +27,27 @@ export class StandbyError extends StoreError {}
 export class Servers {
   readonly #address: DatabaseAddress
   #at = 0
-  /** The newest timeline of each cluster that a connection has reached. */
+  /** The newest timeline of each cluster that any server has reported. */
   readonly #newest = new Map<string, string>()
-  readonly #onPromotion: () => void
+  /** The server that the last survey found to be the newest one that accepts writes. */
+  #confirmed: { readonly started: string; readonly at: number } | undefined
+  /** Why no server can be used, if two of them accept writes. */
+  #conflict: string | undefined
+  readonly #onChange: () => void
+  readonly #survey: () => Promise<void>
 
-  /** @param onPromotion called when a connection finds that another server was promoted */
-  constructor(address: DatabaseAddress, onPromotion: () => void) {
+  /**
+   * @param given.onChange called when connections may have become unusable: another server was
+   *   promoted, or two servers accept writes
+   * @param given.survey asks all servers, and calls `found` with their answers
+   */
+  constructor(
+    address: DatabaseAddress,
+    given: { readonly onChange: () => void; readonly survey: () => Promise<void> },
+  ) {
     this.#address = address
-    this.#onPromotion = onPromotion
+    this.#onChange = given.onChange
+    this.#survey = given.survey
   }
 
   get count(): number {
@@ -59,8 +65,9 @@ export class Servers {
   }
 
   /**
-   * Checks that a new connection has reached a primary that can be written, and whose commits are
-   * durable. A primary becomes a standby only by a restart, which ends its connections.
+   * Checks that a new connection has reached a primary that can be written, whose commits are
+   * durable, and that no other listed server is newer. A primary becomes a standby only by a
+   * restart, which ends its connections.
    *
    * @throws {StoreError} with the fix
    */
@@ -74,28 +81,75 @@ export class Servers {
     const problem = problemOf(state)
     if (problem !== undefined) refuse(problem)
     const origin = await originOf(query)
-    const { cluster, timeline } = origin
+    const { timeline } = origin
     if (timeline === undefined) return origin
-    const newest = this.#newest.get(cluster)
-    if (newest !== undefined && timeline < newest) refuse(OLD_PRIMARY)
-    this.#newest.set(cluster, timeline)
-    if (newest !== undefined && timeline > newest) this.#onPromotion()
+    if (this.count > 1 && !this.#isConfirmed(origin)) await this.#survey()
+    if (this.#conflict !== undefined) this.#refuseAll(this.#conflict)
+    const isNewer = this.#raise(origin)
+    if (this.isRefused(origin)) refuse(OLD_PRIMARY)
+    if (isNewer) this.#onChange()
     return origin
   }
 
-  /** Whether another server was promoted after the connection was opened. */
-  isOld({ cluster, timeline }: Origin): boolean {
+  /** Takes the answers of a survey. */
+  found(servers: readonly SurveyedServer[], at: number): void {
+    let isNewer = false
+    for (const server of servers) isNewer = this.#raise(server) || isNewer
+    const writable = servers.filter((each) => each.acceptsWrites && !this.#isOld(each))
+    const [first, ...others] = writable
+    const other = others.find(({ started }) => started !== first?.started)
+    const conflict = first && other && conflictOf(first, other)
+    const isConflict = conflict !== undefined && this.#conflict === undefined
+    this.#conflict = conflict
+    this.#confirmed = first && conflict === undefined ? { started: first.started, at } : undefined
+    if (isNewer || isConflict) this.#onChange()
+  }
+
+  /** Whether a connection must not be used: its server is old, or not the only one. */
+  isRefused(origin: Origin): boolean {
+    return origin.timeline !== undefined && (this.#conflict !== undefined || this.#isOld(origin))
+  }
+
+  #isOld({ cluster, timeline }: Origin): boolean {
     return timeline !== undefined && timeline < (this.#newest.get(cluster) ?? '')
   }
+
+  /** @returns whether the timeline is newer than one that was known before */
+  #raise({ cluster, timeline }: Origin): boolean {
+    const newest = this.#newest.get(cluster)
+    if (timeline === undefined || timeline <= (newest ?? '')) return false
+    this.#newest.set(cluster, timeline)
+    return newest !== undefined
+  }
+
+  /** Whether a survey has just named the very server. A server that returns has started anew. */
+  #isConfirmed({ started }: Origin): boolean {
+    if (this.#confirmed?.started !== started) return false
+    return performance.now() - this.#confirmed.at < CONFIRMED_FOR_MS
+  }
+
+  #refuseAll(problem: string): never {
+    const where = this.#address.shown
+    throw new StoreError(`${where} cannot be used: ${problem}`, { kind: 'unsuitable', where })
+  }
+}
+
+function conflictOf(first: SurveyedServer, other: SurveyedServer): string {
+  const [one, two] = [first, other].map(({ host }) => `${host.host}:${host.port}`)
+  const what =
+    first.cluster === other.cluster
+      ? `${one} and ${two} both accept writes on timeline ${Number.parseInt(first.timeline ?? '', 16)}, so neither of them is known to have all sessions.`
+      : `${one} and ${two} both accept writes, and are not copies of each other.`
+  return `${what} Stop the server that must not be the primary, and rebuild it as a standby of the other one. Or remove it from BONDED_DATABASE_URL.`
 }
 
 async function originOf(query: Query): Promise<Origin> {
   try {
-    const [row] = (await query(ORIGIN)).rows
-    return { cluster: String(row?.cluster), timeline: String(row?.timeline) }
+    const [row = {}] = (await query(ORIGIN)).rows
+    return originFromRow(row)
   } catch (failure) {
     if (failure instanceof Error && 'code' in failure && HAS_NO_LOG.includes(failure.code))
-      return { cluster: '', timeline: undefined }
+      return { cluster: '', timeline: undefined, started: '' }
     throw failure
   }
 }

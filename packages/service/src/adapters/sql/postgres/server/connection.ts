@@ -1,0 +1,176 @@
+import type { PoolClient, QueryResult } from 'pg'
+import type { Row, SqlValue, Statement } from '../../statement.ts'
+import { classify } from '../postgres-errors.ts'
+import {
+  BatchError,
+  type BatchRows,
+  type BatchStatement,
+  type batchClass,
+  type PreparedNames,
+} from './batch.ts'
+import type { ServerClient } from './server-client.ts'
+import type { Servers } from './servers.ts'
+
+/** SQLSTATE of a write on a server that only reads. */
+const READ_ONLY = '25006'
+/** The SQLSTATE of a commit whose outcome is unknown. */
+const UNKNOWN_OUTCOME = '08007'
+/** Why connections are closed after a survey of the servers. */
+export const REFUSED = 'another server was promoted, or two servers accept writes'
+
+export type Client = ServerClient & PoolClient
+
+/** What a connection needs of its pool. */
+interface ConnectionPool {
+  readonly batch: ReturnType<typeof batchClass>
+  nameOf(text: string): string | undefined
+  namesOn(client: PoolClient): PreparedNames
+  released(connection: Connection): void
+}
+
+/** A connection for one transaction or one read. */
+export class Connection {
+  readonly #client: Client
+  readonly #pool: ConnectionPool
+  #failed: Error | undefined
+  /** The failure of a statement that was sent ahead. */
+  #aheadFailed: unknown
+  #sentAt = 0
+  #inFlight = 0
+
+  constructor(client: Client, pool: ConnectionPool) {
+    this.#client = client
+    this.#pool = pool
+  }
+
+  /** Runs a statement. Its failure can also be that of an earlier one that was sent ahead. */
+  async run(statement: Statement): Promise<readonly Row[] | number> {
+    let result: QueryResult<Row>
+    try {
+      result = await this.#send(statement)
+    } catch (failure) {
+      // After the earlier failure, PostgreSQL rejects this statement with a code of its own.
+      throw this.#aheadFailed ?? failure
+    }
+    if (this.#aheadFailed !== undefined) throw this.#aheadFailed
+    return statement.counts ? (result.rowCount ?? 0) : result.rows
+  }
+
+  /** Sends a statement without waiting. Later ones run after it, and report its failure. */
+  sendAhead(statement: Statement): void {
+    this.#send(statement).catch((failure: unknown) => {
+      this.#aheadFailed ??= failure
+    })
+  }
+
+  /**
+   * Runs statements as one transaction, in one round trip. After a failure nothing is to roll back.
+   *
+   * @throws {BatchError} if the server rejected it, or the connection was lost
+   */
+  async runBatch(statements: readonly BatchStatement[]): Promise<BatchRows> {
+    const { promise, resolve, reject } = Promise.withResolvers<BatchRows>()
+    const names = this.#pool.namesOn(this.#client)
+    this.#begin()
+    try {
+      const { warnings } = this.#client
+      this.#client.query(new this.#pool.batch({ statements, names, resolve, reject }))
+      const rows = await promise
+      if (this.#client.warnings > warnings) throw new BatchError(unconfirmed(), true)
+      return rows
+    } catch (failure) {
+      // The server closes a connection after it has reported that it stops.
+      if (
+        failure instanceof BatchError &&
+        (classify(failure.cause).kind === 'lost' || isReadOnly(failure.cause))
+      )
+        this.#failed = failure
+      throw failure
+    } finally {
+      this.#end()
+    }
+  }
+
+  /** @returns whether the transaction was committed; false if the server rolled it back */
+  async commit(): Promise<boolean> {
+    const { warnings } = this.#client
+    const { command } = await this.#send({ text: 'commit', values: [] })
+    if (this.#aheadFailed !== undefined) throw this.#aheadFailed
+    if (this.#client.warnings > warnings) throw unconfirmed()
+    return command === 'COMMIT'
+  }
+
+  /** Returns the connection. After a failure in a transaction, call `abandon` instead. */
+  release(): void {
+    this.#pool.released(this)
+    this.#client.release(this.#failed)
+  }
+
+  /** Rolls back, then returns the connection. If that fails, the connection is closed. */
+  async abandon(): Promise<void> {
+    try {
+      await this.#send({ text: 'rollback', values: [] })
+    } catch (failure) {
+      this.#failed = failure instanceof Error ? failure : new Error(String(failure))
+    }
+    this.release()
+  }
+
+  /** Closes a connection whose server has not answered since the instant. */
+  closeIfHanging(since: number): void {
+    if (this.#inFlight > 0 && this.#sentAt <= since) this.#close('the connection hangs')
+  }
+
+  /** Closes a connection to a server that must no longer be used. */
+  closeIfRefused(servers: Servers): void {
+    if (servers.isRefused(this.#client.origin)) this.#close(REFUSED)
+  }
+
+  #close(why: string): void {
+    this.#failed = new Error(why)
+    this.#client.destroy(this.#failed)
+  }
+
+  async #send({ text, values }: Statement): Promise<QueryResult<Row>> {
+    for (let at = 0; at < values.length; at++)
+      if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
+    this.#begin()
+    try {
+      const name = this.#pool.nameOf(text)
+      return await this.#client.query<Row>({
+        text,
+        values: values as SqlValue[],
+        ...(name === undefined || values.length === 0 ? {} : { name }),
+      })
+    } catch (failure) {
+      // A new connection notices when the server can be written again, or finds another server.
+      if (isReadOnly(failure)) this.#failed = failure
+      throw failure
+    } finally {
+      this.#end()
+    }
+  }
+
+  #begin(): void {
+    if (this.#inFlight === 0) this.#sentAt = performance.now()
+    this.#inFlight++
+  }
+
+  #end(): void {
+    this.#inFlight--
+    this.#sentAt = performance.now()
+  }
+}
+
+function isReadOnly(failure: unknown): failure is Error {
+  return failure instanceof Error && 'code' in failure && failure.code === READ_ONLY
+}
+
+/**
+ * The failure of a commit with a warning: an administrator who cancels the wait for a synchronous
+ * standby makes the server confirm what a failover would lose.
+ */
+function unconfirmed(): Error {
+  const failure = new Error('the server committed with a warning')
+  return Object.assign(failure, { code: UNKNOWN_OUTCOME })
+}
