@@ -60,7 +60,7 @@ export const SETTINGS = [
   {
     name: 'BONDED_DATABASE_LOCK_TIMEOUT_MS',
     key: 'database_lock_timeout_ms',
-    about: 'How long a statement may wait for a lock of PostgreSQL',
+    about: 'How long a call may wait for locks of PostgreSQL, in all of its attempts',
     fallback: '2,000 ms',
     expects: 'milliseconds, 100 to 60000',
     secret: false,

@@ -8,7 +8,9 @@ import { checkServer, timeOf } from './server/check-server.ts'
 import { Connections, type PostgresSettings } from './server/connections.ts'
 import { asStoreError } from './postgres-errors.ts'
 import { migratePostgres } from './postgres-migrate.ts'
-import { drive, PostgresStore } from './postgres-store.ts'
+import { PostgresStore } from './postgres-store.ts'
+import { agreeOnSettings, type SharedSettings } from './node-settings.ts'
+import { drive } from './sql-writes.ts'
 import { refuseUnfinishedRestore } from './unfinished-restore.ts'
 
 /** Creates the store once the rest of the service exists. */
@@ -19,8 +21,9 @@ export type OpenStore = (parts: { readonly bus: Bus; readonly meter: Meter }) =>
  *
  * @param parts.clock follows the clock of the server until the store closes
  * @param parts.restores whether this is the command that restores the database
+ * @param parts.shared the settings of a node that will serve; a command has none
  * @throws {StoreError} if the server cannot be reached, or acknowledges what it could lose, or if
- *   a restore did not finish
+ *   a restore did not finish, or if other nodes run with other settings
  * @throws {MigrationError} if the schema does not match this program
  */
 export async function openPostgres(
@@ -30,7 +33,14 @@ export async function openPostgres(
     clock,
     idKeys,
     restores = false,
-  }: { now: number; clock?: DatabaseClock; idKeys: IdKeys; restores?: boolean },
+    shared,
+  }: {
+    now: number
+    clock?: DatabaseClock
+    idKeys: IdKeys
+    restores?: boolean
+    shared?: SharedSettings | undefined
+  },
 ): Promise<OpenStore> {
   const connections = await Connections.open(settings)
   try {
@@ -41,6 +51,7 @@ export async function openPostgres(
       clock.read({ askedAt, databaseTime: await timeOf(connections) })
     }
     await migratePostgres(connections, now)
+    if (shared !== undefined) await agreeOnSettings(connections, shared)
     const connection = await connections.take()
     try {
       const sessionKeys = await drive(connection, openSessionKeys(idKeys))

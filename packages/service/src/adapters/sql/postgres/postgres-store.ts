@@ -10,32 +10,26 @@ import {
   type StoreFailure,
   type Tables,
   type Unit,
-  type Work,
 } from '../../../ports/store.ts'
 import type { SessionKeys } from '../session-keys.ts'
-import type { Row, Statement } from '../statement.ts'
+import type { Statement } from '../statement.ts'
 import { StoreDuringRequest } from '../store-during-request.ts'
-import { POSTGRES, POSTGRES_READING } from '../dialect.ts'
+import { POSTGRES_READING } from '../dialect.ts'
 import { sqlTables } from '../tables.ts'
 import { BatchError, type BatchRows, type BatchStatement } from './server/batch.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { findUnreadiness } from './server/check-server.ts'
 import type { DatabaseClock } from '../../clock/database-clock.ts'
-import type { Connection, Connections } from './server/connections.ts'
+import type { Connections } from './server/connections.ts'
 import { MemoryUnits } from './rows/memory-units.ts'
-import { MemoryWrites, type PendingWrite } from './rows/memory-writes.ts'
+import { MemoryWrites } from './rows/memory-writes.ts'
 import { postgresMessages } from './node-messages.ts'
 import { asStoreError, classify } from './postgres-errors.ts'
 import { KINDS } from './rows/row-kinds.ts'
 import { RowLookups } from './rows/row-lookups.ts'
 import { rowKey, RowMemory } from './rows/row-memory.ts'
+import { drive, type SqlWrite, SqlWrites } from './sql-writes.ts'
 
-/** The most units of one transaction. They run one after another and share one commit. */
-const MAX_UNITS = 8
-/** How often a transaction that lost against another one runs again. */
-const MAX_ATTEMPTS = 6
-/** The longest pause before it does, so that two of them do not meet again. */
-const MAX_PAUSE_MS = 25
 /** After a failure of this kind, the next write probably fails too. */
 const UNWRITABLE: readonly (StoreFailure | undefined)[] = [
   'full',
@@ -45,15 +39,6 @@ const UNWRITABLE: readonly (StoreFailure | undefined)[] = [
 ]
 /** Then requests come again, and the first write shows whether the database works. */
 const UNWRITABLE_MS = 5_000
-/**
- * How long a unit among others waits for a lock. Two groups can wait for each other, and PostgreSQL
- * notices that only after a second. Alone, a unit waits for the configured time.
- */
-const BEGIN_GROUP = `begin; set local lock_timeout = '50ms'`
-
-/** A unit of work that waits for its transaction. */
-type Pending = Omit<PendingWrite, 'answered' | 'attempts' | 'lookups' | 'isAlone'>
-
 interface PostgresStoreParts {
   readonly bus: Bus
   readonly meter?: Meter
@@ -67,9 +52,6 @@ interface PostgresStoreParts {
  * because they do not delay others.
  */
 const MAX_WAITING = 32
-
-/** A transaction whose commit may or may not have taken effect. It must not run again. */
-class OutcomeUnknown extends Error {}
 
 /**
  * The store on a PostgreSQL database, which several nodes share. A unit runs on the rows in memory,
@@ -90,11 +72,7 @@ export class PostgresStore implements Store {
   readonly #memoryUnits: MemoryUnits
   readonly #memoryWrites: MemoryWrites
   readonly messages: NodeMessages
-  /** Half of the connections, so that writes never keep reads waiting for one. */
-  readonly #maxGroups: number
-  #waiting: Pending[] = []
-  #groups = 0
-  #scheduled = false
+  readonly #sqlWrites: SqlWrites
   /** When a write last failed as `UNWRITABLE` lists. A change that was committed resets it. */
   #unwritableAt = Number.NEGATIVE_INFINITY
 
@@ -116,18 +94,22 @@ export class PostgresStore implements Store {
     this.#feed = new ChangeFeed(connections, { bus: others, clock })
     this.#lookups = new RowLookups((statements) => this.#runBatch(statements), this.#memory)
     this.#memoryUnits = new MemoryUnits(this.#memory, this.#lookups, sessionKeys)
+    const committed = (units: number, notifications: readonly ChangeNotification[]) =>
+      this.#committed(units, notifications)
+    this.#sqlWrites = new SqlWrites({
+      connections,
+      sessionKeys,
+      committed,
+      fail: (group, cause) => this.#fail(group, cause),
+    })
     this.#memoryWrites = new MemoryWrites({
       connections,
       units: this.#memoryUnits,
       memory: this.#memory,
-      bySql: (pending) => {
-        this.#waiting.push(pending)
-        this.#schedule()
-      },
-      committed: (units, notifications) => this.#committed(units, notifications),
+      bySql: (pending) => this.#sqlWrites.add(pending),
+      committed,
       unknown: (group, cause) => this.#fail(group, cause),
     })
-    this.#maxGroups = Math.max(1, Math.floor(connections.settings.poolSize / 2))
     this.#reading = sqlTables({
       notify: () => {
         throw new StoreError('a unit that only reads has changed a session')
@@ -157,6 +139,7 @@ export class PostgresStore implements Store {
       lookups: 0,
       isAlone: false,
       hasLostConnection: false,
+      lockUntil: performance.now() + this.#connections.settings.lockTimeoutMs,
     })
     return promise
   }
@@ -202,83 +185,13 @@ export class PostgresStore implements Store {
     await this.#connections[Symbol.asyncDispose]()
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      while (this.#waiting.length > 0 && this.#groups < this.#maxGroups) {
-        this.#groups++
-        void this.#finish(this.#waiting.splice(0, MAX_UNITS)).finally(() => {
-          this.#groups--
-          if (this.#waiting.length > 0) this.#schedule()
-        })
-      }
-    })
-  }
-
-  /** Brings every unit of a group to its end. Never rejects. */
-  async #finish(group: readonly Pending[]): Promise<void> {
-    if (group.length === 1) return this.#finishAlone(group[0] as Pending)
-    try {
-      await this.#transaction(group, BEGIN_GROUP)
-    } catch (failure) {
-      if (failure instanceof OutcomeUnknown) return this.#fail(group, failure.cause)
-      await Promise.all(group.map((pending) => this.#finishAlone(pending)))
-    }
-  }
-
-  async #finishAlone(pending: Pending): Promise<void> {
-    for (let attempt = pending.hasLostConnection ? 2 : 1; ; attempt++) {
-      try {
-        return await this.#transaction([pending], 'begin')
-      } catch (failure) {
-        if (failure instanceof OutcomeUnknown) return this.#fail([pending], failure.cause)
-        const { kind } = classify(failure)
-        // A connection that was lost before the commit was sent has changed nothing.
-        const mayRunAgain =
-          (kind === 'conflict' && attempt < MAX_ATTEMPTS) || (kind === 'lost' && attempt === 1)
-        if (!mayRunAgain || this.#connections.isClosed) return this.#fail([pending], failure)
-        await pause(Math.random() * MAX_PAUSE_MS)
-      }
-    }
-  }
-
-  #fail(group: readonly Pending[], cause: unknown): void {
+  #fail(group: readonly SqlWrite[], cause: unknown): void {
     const error = this.#outage(cause, 'write')
     if (error instanceof StoreError) {
       this.#meter.commitFailed()
       if (UNWRITABLE.includes(error.kind)) this.#unwritableAt = performance.now()
     }
     for (const { reject } of group) reject(error)
-  }
-
-  /** Commits all units or none, and then resolves their callers. */
-  async #transaction(group: readonly Pending[], begin: string): Promise<void> {
-    const connection = await this.#connections.take()
-    const notifications: ChangeNotification[] = []
-    let cause: Cause | undefined
-    const tables = sqlTables({
-      notify: (notification) => notifications.push(notification),
-      cause: () => cause,
-      dialect: POSTGRES,
-      mayWrite: true,
-      sessionKeys: this.#sessionKeys,
-    })
-    const values: unknown[] = []
-    try {
-      connection.sendAhead({ text: begin, values: [] })
-      for (const pending of group) {
-        cause = pending.cause
-        values.push(await drive(connection, pending.unit(tables)))
-      }
-    } catch (failure) {
-      await connection.abandon()
-      throw failure
-    }
-    await commit(connection)
-    for (let at = 0; at < group.length; at++) group[at]?.resolve(values[at])
-    this.#committed(group.length, notifications)
   }
 
   #committed(units: number, notifications: readonly ChangeNotification[]): void {
@@ -351,50 +264,6 @@ export class PostgresStore implements Store {
   }
 }
 
-/** Runs a unit of work to its end. */
-export async function drive<T>(connection: Connection, work: Work<T>): Promise<T> {
-  let step = work.next()
-  while (step.done !== true) {
-    const statement = step.value as Statement
-    if (statement.ahead) {
-      connection.sendAhead(statement)
-      step = work.next(0)
-      continue
-    }
-    let answer: readonly Row[] | number
-    try {
-      answer = await connection.run(statement)
-    } catch (failure) {
-      // After an error the transaction is void, even if the unit catches the error.
-      try {
-        work.throw(failure)
-      } catch {
-        // The caller gets the original failure.
-      }
-      throw failure
-    }
-    step = work.next(answer)
-  }
-  return step.value
-}
-
-async function commit(connection: Connection): Promise<void> {
-  let committed: boolean
-  try {
-    committed = await connection.commit()
-  } catch (failure) {
-    await connection.abandon()
-    // A failed commit is answered with an error. Without a response, the outcome is unknown.
-    throw classify(failure).kind === 'lost' ? new OutcomeUnknown('', { cause: failure }) : failure
-  }
-  connection.release()
-  if (!committed) throw new StoreError('the store refused to write: the server rolled back')
-}
-
 function isLost(failure: unknown): boolean {
   return classify(failure).kind === 'lost'
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -21,3 +21,19 @@ test('reports the lock time-out of a statement that was sent ahead, not its cons
   await waiter.abandon()
   await owner.abandon()
 })
+
+test('reports the lock time-out of one of several statements for all of them', async () => {
+  await using pool = await Connections.open(settingsOf(database.url, { lockTimeoutMs: 100 }))
+  const [owner, waiter] = [await pool.take(), await pool.take()]
+  owner.sendAhead(BEGIN)
+  await owner.run(LOCK)
+  waiter.sendAhead(BEGIN)
+  const failed = await Promise.allSettled([
+    waiter.run(LOCK),
+    waiter.run({ text: 'select 1', values: [] }),
+  ])
+  const codes = failed.map((each) => (each.status === 'rejected' ? each.reason.code : undefined))
+  assert.deepEqual(codes, ['55P03', '55P03'])
+  await waiter.abandon()
+  await owner.abandon()
+})

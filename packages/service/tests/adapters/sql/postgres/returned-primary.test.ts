@@ -129,7 +129,7 @@ test('an old primary is not used while a standby of the new one answers', async 
   await using failover = await Failover.prepare()
   const { primary, standby } = failover.servers
   for (const step of ['kill', 'promote', 'return'] as const) await failover[step]()
-  // A standby on the new timeline, in the place of the new primary.
+  // A standby on the new timeline, instead of the new primary.
   await standby.run('checkpoint')
   await standby.stop('fast')
   standby.becomeStandby()

@@ -37,6 +37,8 @@ export interface PendingWrite extends WritingUnit {
   isAlone: boolean
   /** Whether a connection was lost before its commit was sent. It may run once more. */
   hasLostConnection: boolean
+  /** Until when the call may wait for locks, in all of its attempts, by `performance.now`. */
+  readonly lockUntil: number
 }
 
 interface Prepared {

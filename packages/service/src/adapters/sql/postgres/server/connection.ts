@@ -13,6 +13,8 @@ import type { Servers } from './servers.ts'
 
 /** SQLSTATE of a write on a server that only reads. */
 const READ_ONLY = '25006'
+/** SQLSTATE of a statement after one that has failed, in the same transaction. */
+const TRANSACTION_FAILED = '25P02'
 /** The SQLSTATE of a commit whose outcome is unknown. */
 const UNKNOWN_OUTCOME = '08007'
 /** Why connections are closed after a survey of the servers. */
@@ -35,6 +37,8 @@ export class Connection {
   #failed: Error | undefined
   /** The failure of a statement that was sent ahead. */
   #aheadFailed: unknown
+  /** The latest failure that is not the consequence of another one. */
+  #cause: unknown
   #sentAt = 0
   #inFlight = 0
 
@@ -50,7 +54,10 @@ export class Connection {
       result = await this.#send(statement)
     } catch (failure) {
       // After the earlier failure, PostgreSQL rejects this statement with a code of its own.
-      throw this.#aheadFailed ?? failure
+      throw (
+        this.#aheadFailed ??
+        (hasCode(failure, TRANSACTION_FAILED) ? (this.#cause ?? failure) : failure)
+      )
     }
     if (this.#aheadFailed !== undefined) throw this.#aheadFailed
     return statement.counts ? (result.rowCount ?? 0) : result.rows
@@ -136,15 +143,17 @@ export class Connection {
       if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
     this.#begin()
     try {
-      const name = this.#pool.nameOf(text)
+      // A statement without values can differ each time.
+      const name = values.length === 0 ? undefined : this.#pool.nameOf(text)
       return await this.#client.query<Row>({
         text,
         values: values as SqlValue[],
-        ...(name === undefined || values.length === 0 ? {} : { name }),
+        ...(name === undefined ? {} : { name }),
       })
     } catch (failure) {
       // A new connection notices when the server can be written again, or finds another server.
       if (isReadOnly(failure)) this.#failed = failure
+      if (!hasCode(failure, TRANSACTION_FAILED)) this.#cause = failure
       throw failure
     } finally {
       this.#end()
@@ -163,7 +172,11 @@ export class Connection {
 }
 
 function isReadOnly(failure: unknown): failure is Error {
-  return failure instanceof Error && 'code' in failure && failure.code === READ_ONLY
+  return hasCode(failure, READ_ONLY)
+}
+
+function hasCode(failure: unknown, code: string): failure is Error {
+  return failure instanceof Error && 'code' in failure && failure.code === code
 }
 
 /**
