@@ -6,11 +6,13 @@ import { Command } from 'commander'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { rootKeysOf } from '../adapters/keys/root-key-file.ts'
 import type { MigrationState } from '../adapters/sql/migrate.ts'
+import type { PostgresSettings } from '../adapters/sql/postgres/server/connections.ts'
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing, StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { MIN_FREE_BYTES } from '../adapters/sql/sqlite-store.ts'
 import { type Config, readConfig } from '../config.ts'
 import { OperatorError } from '../operations/admin/operator-error.ts'
+import { sharedSettings } from '../shared-settings.ts'
 import { jsonOption } from './arguments.ts'
 import { explain } from './explain.ts'
 import { stepsOf } from './migrate.ts'
@@ -87,11 +89,26 @@ function checkRootKeys(config: Config): string {
 
 async function checkDatabase(config: Config): Promise<string> {
   const { databaseFile, postgres } = config
-  if (postgres !== undefined)
-    return `${postgres.address.shown} is usable. ${schemaOf(await stepsOf(config))}`
+  if (postgres !== undefined) {
+    const states = await stepsOf(config)
+    await compareSettings(postgres, { config, states })
+    return `${postgres.address.shown} is usable. ${schemaOf(states)}`
+  }
   if (!existsSync(databaseFile)) return `No database yet. The first start creates ${databaseFile}.`
   quickCheck(databaseFile)
   return `Database integrity check passed for ${databaseFile}. ${schemaOf(await stepsOf(config))}`
+}
+
+/** Fails if other nodes run with other settings. */
+async function compareSettings(
+  settings: PostgresSettings,
+  { config, states }: { config: Config; states: readonly MigrationState[] },
+): Promise<void> {
+  if (states.some(({ appliedAt }) => appliedAt === null)) return
+  const { withConnections } = await import('../adapters/sql/postgres/open-postgres.ts')
+  const { refuseOtherSettings } = await import('../adapters/sql/postgres/node-settings.ts')
+  const shared = sharedSettings(config)
+  await withConnections(settings, (connections) => refuseOtherSettings(connections, shared))
 }
 
 function schemaOf(states: readonly MigrationState[]): string {

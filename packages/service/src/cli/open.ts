@@ -16,6 +16,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { Tracer } from '../ports/tracer.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
+import { sharedSettings } from '../shared-settings.ts'
 import { VERSION } from '../version.ts'
 import { closeService, type ComposedService, composeService } from '../compose.ts'
 
@@ -37,6 +38,8 @@ interface ServiceParts {
   readonly log?: Logger
   /** Set by the command that restores the database, which others must not open yet. */
   readonly restores?: boolean
+  /** Whether it will serve, beside other nodes with the same settings. */
+  readonly serves?: boolean
 }
 
 /**
@@ -48,13 +51,13 @@ export async function openService(
   config: Config,
   given: ServiceParts = {},
 ): Promise<ComposedService> {
-  const { log, restores, ...parts } = given
+  const { log, restores, serves, ...parts } = given
   const { postgres, databaseFile } = config
   if (postgres === undefined) {
     mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
     refuseUnfinishedCopy(realName(databaseFile))
   }
-  const database = postgres && (await openDatabase(postgres, { config, log, restores }))
+  const database = postgres && (await openDatabase(postgres, { config, log, restores, serves }))
   const clock = database?.clock ?? systemClock
   return composeService({
     databaseFile,
@@ -95,7 +98,13 @@ async function openDatabase(
     config,
     log,
     restores = false,
-  }: { config: Config; log: Logger | undefined; restores?: boolean | undefined },
+    serves = false,
+  }: {
+    config: Config
+    log: Logger | undefined
+    restores?: boolean | undefined
+    serves?: boolean | undefined
+  },
 ): Promise<{ readonly openStore: OpenStore; readonly clock: Clock }> {
   // Loaded here, because a service on SQLite does not need them.
   const { openPostgres } = await import('../adapters/sql/postgres/open-postgres.ts')
@@ -109,7 +118,8 @@ async function openDatabase(
       ),
   })
   const now = systemClock.now()
-  const openStore = await openPostgres(settings, { now, clock, idKeys, restores })
+  const shared = serves ? sharedSettings(config) : undefined
+  const openStore = await openPostgres(settings, { now, clock, idKeys, restores, shared })
   return { openStore, clock }
 }
 

@@ -101,6 +101,7 @@ export async function serve(
     ...(carrier && { carrier }),
     passportTrust,
     log,
+    serves: true,
   })
   const running = started.use(
     await startService(service, {

@@ -248,6 +248,17 @@ export const MIGRATIONS: readonly {
     postgres: ['create index node_message_by_time on node_message (sent_at)'],
     expands: true,
   },
+  {
+    number: 20,
+    name: 'settings that all nodes share',
+    statements: [],
+    postgres: [
+      `create table node_setting (
+        name text primary key, salt text not null, hash text not null,
+        stored_at timestamptz not null default clock_timestamp())`,
+    ],
+    expands: true,
+  },
 ]
 
 /**
