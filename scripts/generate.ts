@@ -19,6 +19,7 @@ import {
 } from '../packages/service/src/cli/help.ts'
 import { bondedProgram } from '../packages/service/src/cli/program.ts'
 import { isSettingFlag } from '../packages/service/src/cli/setting-flags.ts'
+import { SECRET_FILES } from '../packages/service/src/secret-files.ts'
 import { SETTINGS } from '../packages/service/src/settings.ts'
 import { CARRIER_MEMBERS } from '../packages/service/src/carriers-file.ts'
 import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
@@ -109,7 +110,12 @@ function configuration(): string {
     ({ name, key, about, fallback, expects, secret }) =>
       `| \`${name}\` | \`${key}\` | ${about} | ${expects}${secret ? ' (secret)' : ''} | ${fallback.replaceAll('<', '&lt;')} |`,
   )
-  return `${NOTE}# Configuration\n\nA flag overrides the environment, and the environment overrides the YAML file that \`BONDED_CONFIG\` names. Invalid settings are reported all at once.\n\n| environment | file | description | value | default |\n|---|---|---|---|---|\n${rows.join('\n')}\n\n## Phones file (\`BONDED_PHONES\`)\n\nThe apps whose keys may register. Without an app, the service rejects keys of its format with \`format_not_enabled\`. The roots of Apple and Google are built in.\n\n${sections(PHONES_FILE)}\n## Test roots file (\`BONDED_TEST_ROOTS\`)\n\nSandbox only. The simulated phone writes its own: \`test-roots.json\` in the data folder.\n\n${sections(TEST_ROOTS_FILE)}\n${carriersFile()}`
+  return `${NOTE}# Configuration\n\nA flag overrides the environment, and the environment overrides the YAML file that \`BONDED_CONFIG\` names. Invalid settings are reported all at once.\n\nSecrets can be in files, as Docker, systemd, and Kubernetes mount them: ${secretFiles()} name a file whose content is the setting.\n\n| environment | file | description | value | default |\n|---|---|---|---|---|\n${rows.join('\n')}\n\n## Phones file (\`BONDED_PHONES\`)\n\nThe apps whose keys may register. Without an app, the service rejects keys of its format with \`format_not_enabled\`. The roots of Apple and Google are built in.\n\n${sections(PHONES_FILE)}\n## Test roots file (\`BONDED_TEST_ROOTS\`)\n\nSandbox only. The simulated phone writes its own: \`test-roots.json\` in the data folder.\n\n${sections(TEST_ROOTS_FILE)}\n${carriersFile()}`
+}
+
+function secretFiles(): string {
+  const names = SECRET_FILES.map((name) => `\`${name}_FILE\``)
+  return `${names.slice(0, -1).join(', ')}, and ${names.at(-1)}`
 }
 
 function sections(file: typeof PHONES_FILE | typeof TEST_ROOTS_FILE): string {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment'
@@ -50,11 +51,19 @@ test('the settings of the Deployment are valid for the service', () => {
   const environment = Object.fromEntries(
     literals.map((literal) => literal.split(/=(.*)/).slice(0, 2)),
   )
-  const config = readConfig({
-    ...environment,
+  const mount = container.volumeMounts.find(({ name }: { name: string }) => name === 'secrets')
+  const secrets = {
     BONDED_DATABASE_URL: 'postgres://bonded:secret@db.example.com/bonded',
     BONDED_ROOT_KEYS: 'k1:AbCdEfGhIjKlMnOpQrStUvWxYz012345678-_aBcDeE',
-  })
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-secrets-'))
+  for (const [name, value] of Object.entries(secrets)) {
+    // The path in the pod, with the test's folder in place of the mounted one.
+    assert.equal(environment[`${name}_FILE`], `${mount.mountPath}/${name}`)
+    environment[`${name}_FILE`] = join(folder, name)
+    writeFileSync(join(folder, name), value)
+  }
+  const config = readConfig(environment)
   assert.deepEqual(
     [config.environment, config.metricsPort, config.metricsHost, config.drainMs],
     ['production', 9464, '0.0.0.0', 5_000],
@@ -79,7 +88,7 @@ test('the pods meet the restricted pod security standard and write to their volu
   assert.deepEqual([pod.automountServiceAccountToken, pod.enableServiceLinks], [false, false])
   assert.deepEqual(
     container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath),
-    ['/data'],
+    ['/data', '/run/secrets/bonded'],
   )
   const { labels } = read('namespace.yaml').metadata
   assert.equal(labels['pod-security.kubernetes.io/enforce'], 'restricted')

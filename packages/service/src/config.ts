@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
 import { type BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
 import { QR_CONTENTS, type QrContent } from '@bonded/contract'
@@ -15,13 +14,12 @@ import { DEVICE_TOKEN_TTL_DAYS } from './domain/lifetimes.ts'
 import { type Limits, parseLimits, USUAL_LIMITS } from './domain/limits.ts'
 import { parseAddresses, parseTrustedProxies, type TrustedProxies } from './http/client-address.ts'
 import { passwordOnCommandLine, readDatabaseConfig } from './database-config.ts'
-import { parseCarriers } from './carriers-file.ts'
+import { type ConfigMistake, type Raw, readCarriers, readFile } from './config-file.ts'
 import type { AppLinks } from './operations/service.ts'
+import { withSecretFiles } from './secret-files.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
 import { readTraces, type TraceSettings } from './trace-settings.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
-
-type Raw = Partial<Record<SettingName, string>>
 
 /** Settings given on the command line, by name, and the file to read. Other members are ignored. */
 export type SettingFlags = Raw & { readonly BONDED_CONFIG?: string }
@@ -78,14 +76,6 @@ export interface Config {
   readonly appLinks: AppLinks
 }
 
-/** One thing that is wrong with the configuration. */
-export interface ConfigMistake {
-  readonly setting: string
-  /** What was given, unless it is a secret. */
-  readonly value: string
-  readonly expected: string
-}
-
 /** Everything that is wrong with the configuration, in one error. */
 export class ConfigError extends Error {
   readonly code = 'config_invalid'
@@ -111,8 +101,9 @@ export class ConfigError extends Error {
  *
  * @throws {ConfigError} with every mistake
  */
-export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags = {}): Config {
+export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {}): Config {
   const mistakes: ConfigMistake[] = []
+  const environment = withSecretFiles(variables, mistakes)
   const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, mistakes)
   for (const name of Object.keys(environment)) {
     const known =
@@ -270,9 +261,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, flags: SettingFlags =
  * Every setting with the value that counts and where it comes from, whether or not it can be used.
  */
 export function chosenSettings(
-  environment: NodeJS.ProcessEnv,
+  variables: NodeJS.ProcessEnv,
   flags: SettingFlags = {},
 ): readonly ChosenSetting[] {
+  const environment = withSecretFiles(variables, [])
   const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, [])
   const choose = (name: SettingName): { given: string | undefined; source: SettingSource } => {
     if (flags[name] !== undefined) return { given: flags[name], source: 'flag' }
@@ -303,69 +295,6 @@ function withoutPassword(address: string): string {
  * is valid.
  */
 const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS']
-
-function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
-  if (path === undefined) return {}
-  if (!existsSync(path)) {
-    mistakes.push({
-      setting: 'BONDED_CONFIG',
-      value: JSON.stringify(path),
-      expected: 'a file that exists',
-    })
-    return {}
-  }
-  const members = yamlOf(path)
-  if (typeof members !== 'object' || members === null || Array.isArray(members)) {
-    mistakes.push({
-      setting: 'BONDED_CONFIG',
-      value: JSON.stringify(path),
-      expected: 'a YAML file of settings',
-    })
-    return {}
-  }
-  const raw: Raw = {}
-  for (const [key, value] of Object.entries(members)) {
-    const setting = SETTINGS.find((candidate) => candidate.key === key)
-    if (setting) raw[setting.name] = String(value)
-    else
-      mistakes.push({
-        setting: `${path}: ${key}`,
-        value: 'is set',
-        expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}`,
-      })
-  }
-  return raw
-}
-
-function readCarriers(
-  path: string,
-  { sandbox, mistakes }: { sandbox: boolean; mistakes: ConfigMistake[] },
-): readonly CarrierSettings[] {
-  if (!existsSync(path)) {
-    mistakes.push({
-      setting: 'BONDED_CARRIERS',
-      value: JSON.stringify(path),
-      expected: 'a file that exists',
-    })
-    return []
-  }
-  return parseCarriers(yamlOf(path), {
-    path,
-    sandbox,
-    report: (setting, value, expected) => mistakes.push({ setting, value, expected }),
-  })
-}
-
-/** What a YAML file says; undefined where it says nothing that can be read. */
-function yamlOf(path: string): unknown {
-  // Here, not above: a service without such a file starts without the parser.
-  const { parse: parseYaml } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
-  try {
-    return parseYaml(readFileSync(path, 'utf8'))
-  } catch {
-    return undefined
-  }
-}
 
 /** With the time for open requests, the process ends within 25 seconds. */
 const MAX_DRAIN_SECONDS = 10
