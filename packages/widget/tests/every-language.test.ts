@@ -9,7 +9,7 @@ import { browserTest, Harness, init, noBrowser, require } from './harness.ts'
 const axe = createRequire(import.meta.url).resolve('axe-core')
 const SCREENS = Object.keys(en.screens)
 /** These tests draw some thousand screens. */
-const longTest = { ...browserTest, timeout: 120_000 }
+const longTest = { ...browserTest, timeout: 300_000 }
 const PAIRS = [
   ['Amount', '€ 25,000.00'],
   ['To', 'DE89 3704 0044 0532 0130 00'],
