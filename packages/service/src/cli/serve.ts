@@ -21,6 +21,7 @@ import { VERSION } from '../version.ts'
 import { type RunningService, startService } from '../compose.ts'
 import { jsonOption } from './arguments.ts'
 import { type Options, openService } from './open.ts'
+import { openWhenReachable } from './wait-for-database.ts'
 import { StartedParts } from './started-parts.ts'
 
 /** `bonded serve`: runs the service. */
@@ -95,14 +96,20 @@ export async function serve(
   const traces =
     config.traces === undefined ? undefined : started.use(await openTraces(config.traces, log))
   const carrier = config.carriers.length === 0 ? undefined : await carrierOf(config.carriers)
-  const service = await openService(config, {
+  const serviceParts = {
     ...(figures && { meter: figures.meter }),
     ...(traces && { tracer: traces.tracer }),
     ...(carrier && { carrier }),
     passportTrust,
     log,
     serves: true,
-  })
+  }
+  const open = () => openService(config, serviceParts)
+  const { host, port } = config
+  // A file is opened at once, or never.
+  const service = await (config.postgres === undefined
+    ? open()
+    : openWhenReachable(open, { host, port, log }))
   const running = started.use(
     await startService(service, {
       host: config.host,
