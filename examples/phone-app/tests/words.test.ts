@@ -11,9 +11,6 @@ test('the app uses the words of the phone page where both show the same', () => 
   const same: Record<string, string> = {
     'page.title': en.appTitle,
     'setup.title': en.setup.title,
-    'setup.body': en.setup.body,
-    'setup.confirm': en.setup.points[1] ?? '',
-    'setup.private': en.setup.points[2] ?? '',
     'setup.again': en.setUpAgain,
     'request.title': request.title(TENANT),
     'request.details': request.details,
@@ -34,14 +31,15 @@ test('the app uses the words of the phone page where both show the same', () => 
     'step_up.motion.body': stepUp.motion.body,
     'problem.reference': en.reference('{id}'),
   }
-  for (const [notice, text] of Object.entries(en.notices)) same[`notice.${notice}`] = text
+  same['notice.not_verified_by_user'] = en.notices.not_verified_by_user
   for (const [end, { title, body }] of Object.entries(en.ends)) {
     same[`end.${end}.title`] = title
     same[`end.${end}.body`] = body(TENANT)
   }
   for (const [problem, { title, body }] of Object.entries(en.problems)) {
-    // The others are of the app only.
-    if (words[`problem.${problem}.title`] === undefined) continue
+    // The others are of the app only, or advise its user to do something else.
+    if (words[`problem.${problem}.title`] === undefined || problem === 'phone_not_accepted')
+      continue
     same[`problem.${problem}.title`] = title
     same[`problem.${problem}.body`] = body
   }

@@ -1,5 +1,6 @@
+import { purposeOf } from '@bonded/phone'
 import { useEffect, useState } from 'react'
-import { View } from 'react-native'
+import { AppState, View } from 'react-native'
 import { en } from '../messages.ts'
 import type { Choice, Screen } from '../session/screen.ts'
 import { Button, Heading, Note, Page, Pairs, Strong, Warning } from './ui.tsx'
@@ -10,11 +11,11 @@ const text = en.request
  * A link can replace the request at any moment, also just before a tap that was meant for another
  * one. Longer than a tap takes.
  */
-const APPROVABLE_AFTER_MS = 800
+const APPROVABLE_AFTER_MS = 1_000
 
 /**
- * The request: who asks, from which page, what exactly. "Approve" and "This wasn't me" have the
- * same size and weight, so that a tired user does not approve by habit.
+ * The request: who asks, from which page, what exactly. Approve is the one primary action. It takes
+ * no tap in the first second, nor in the first second after the app comes back.
  */
 export function RequestScreen({
   screen: { request, notice },
@@ -25,17 +26,23 @@ export function RequestScreen({
 }) {
   const [isApprovable, setApprovable] = useState(false)
   useEffect(() => {
-    const timer = setTimeout(() => setApprovable(true), APPROVABLE_AFTER_MS)
-    return () => clearTimeout(timer)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const restart = () => {
+      clearTimeout(timer)
+      setApprovable(false)
+      timer = setTimeout(() => setApprovable(true), APPROVABLE_AFTER_MS)
+    }
+    restart()
+    const watching = AppState.addEventListener('change', restart)
+    return () => {
+      clearTimeout(timer)
+      watching.remove()
+    }
   }, [])
-  // Names of workflows and actions are identifiers of the tenant; spaces make them readable.
-  const purpose = [request.workflow, request.action]
-    .filter((name) => name !== null)
-    .map((name) => name.replaceAll('_', ' '))
-    .join(', ')
+  const purpose = purposeOf(request, ['en'])
   const rows = [
     ...request.display,
-    ...(purpose === '' ? [] : [{ label: text.purpose, value: purpose }]),
+    ...(purpose === null ? [] : [{ label: text.purpose, value: purpose }]),
   ]
   return (
     <Page
@@ -43,7 +50,7 @@ export function RequestScreen({
       actions={
         <>
           <Button label={text.approve} disabled={!isApprovable} onPress={() => choose('approve')} />
-          <Button label={text.report} tone="stop" onPress={() => choose('report')} />
+          <Button label={text.report} tone="plain" onPress={() => choose('report')} />
           <Button label={text.decline} tone="plain" onPress={() => choose('decline')} />
           <TimeLeft milliseconds={request.expires_in_ms} />
         </>
