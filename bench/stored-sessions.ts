@@ -19,7 +19,7 @@ import type { Store, Unit } from '../packages/service/src/ports/store.ts'
 
 const tenantId = makeId('ten', randomBytes(16))
 const DEVICE_ID = makeId('dev', randomBytes(16))
-const policy = policyOf({ name: 'w', actions: ['a'] }, 'production')
+const policy = policyOf({ name: 'w', actions: ['a'] })
 const verification: PulseVerification = {
   device_possession: true,
   local_auth: 'verified',

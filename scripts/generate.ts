@@ -276,7 +276,7 @@ function scores(): string {
           : Object.entries(weight).map(([kind, value]) => `| ${proof}: ${kind} | ${value} |`),
       )
       .join('\n')
-  return `${NOTE}# Scores (model \`${SCORING_MODEL}\`)\n\nEach score is the sum of the weights of what was verified. The weight of \`sensorContinuity\` is multiplied by the [continuity score](continuity.md). Without local authentication both scores stay below 0.55. \`assertion_band\` follows \`human_presence_confidence\`: low below 0.55, medium below ${HIGH_BAND_FROM}, high from there.\n\n## assertion_confidence\n\n| evidence | weight |\n|---|---|\n${rows(ASSERTION_WEIGHTS)}\n\n## human_presence_confidence\n\n| evidence | weight |\n|---|---|\n${rows(PRESENCE_WEIGHTS)}\n`
+  return `${NOTE}# Scores (model \`${SCORING_MODEL}\`)\n\nEach score is the sum of the weights of what was verified. The weight of \`sensorContinuity\` is multiplied by the [continuity score](continuity.md). Without local authentication both scores stay below 0.55. So do they if the key's highest band is low; if it is medium, they stay below ${HIGH_BAND_FROM} ([protocol](protocol.md#6-devices), section 6). \`assertion_band\` follows \`human_presence_confidence\`: low below 0.55, medium below ${HIGH_BAND_FROM}, high from there.\n\n## assertion_confidence\n\n| evidence | weight |\n|---|---|\n${rows(ASSERTION_WEIGHTS)}\n\n## human_presence_confidence\n\n| evidence | weight |\n|---|---|\n${rows(PRESENCE_WEIGHTS)}\n`
 }
 
 function reasonIndex(): string {

@@ -16,10 +16,10 @@ before(async () => {
     environment: 'production',
     phones: { ...NO_APPS, webauthn: { packedRoots: [VENDOR_ROOT], testRoots: [] } },
     workflows: [
-      // The production default: attested keys only.
+      // The production default.
       {},
+      { name: 'attested', webauthn: 'attested' },
       { name: 'known', webauthn: 'known' },
-      { name: 'first_visit', webauthn: 'any' },
       { name: 'strong', require: ['band:high'] },
     ],
   })
@@ -46,7 +46,7 @@ test('a production tenant bonds through an attested key of the phone', browserTe
   await screen(page, 'approved')
   const { state, verification } = await bank.stateOf(session)
   assert.equal(state, 'bonded')
-  assert.equal(verification?.local_auth, 'verified')
+  assert.deepEqual([verification?.local_auth, verification?.key_attested], ['verified', true])
   assert.ok((verification?.assertion_confidence ?? 0) >= 0.6)
   assert.ok(!(await page.locator('main').innerText()).includes(SYNCED_NOTE))
   await context.close()
@@ -68,9 +68,9 @@ test('an attested key and motion reach the highest band', browserTest, async () 
 })
 
 for (const kind of ['unattested', 'synced', 'attested but synced'] as const)
-  test(`a production tenant refuses a first key without proof: ${kind}`, browserTest, async () => {
+  test(`a strict workflow refuses a first key without proof: ${kind}`, browserTest, async () => {
     const { page, context } = await phoneWith(kind)
-    for (const workflow of ['credit_application', 'known']) {
+    for (const workflow of ['attested', 'known', 'strong']) {
       const session = await bank.create({ workflow })
       await page.goto(session.universal_link)
       // The key of a synced passkey is registered at the first session, and offered anew at the next.
@@ -86,24 +86,27 @@ for (const kind of ['unattested', 'synced', 'attested but synced'] as const)
 for (const kind of ['unattested', 'synced'] as const)
   test(`a production tenant accepts a key that it knows: ${kind}`, browserTest, async () => {
     const { page, context, open } = await phoneWith(kind)
-    const first = await bank.create({ workflow: 'first_visit' })
+    const first = await bank.create()
     await open(first)
     await press(page, 'Approve')
     await screen(page, 'approved')
     const { subject_ref, verification } = await bank.stateOf(first)
-    assert.equal(verification?.assertion_band, 'low')
-    assert.ok((verification?.assertion_confidence ?? 1) < 0.55)
+    assert.deepEqual([verification?.assertion_band, verification?.key_attested], ['low', false])
+    assert.ok((verification?.human_presence_confidence ?? 1) < 0.55)
+    await bank.complete(first)
 
-    const session = await bank.create({ workflow: 'known', subject_ref })
-    await page.goto(session.universal_link)
-    await press(page, 'Approve')
-    await screen(page, 'approved')
-    const known = await bank.stateOf(session)
-    assert.deepEqual([known.state, known.subject_ref], ['bonded', subject_ref])
-    assert.ok((known.verification?.assertion_confidence ?? 0) >= 0.6)
+    for (const workflow of ['credit_application', 'known']) {
+      const session = await bank.create({ workflow, subject_ref })
+      await page.goto(session.universal_link)
+      await press(page, 'Approve')
+      await screen(page, 'approved')
+      const known = await bank.stateOf(session)
+      assert.deepEqual([known.state, known.subject_ref], ['bonded', subject_ref])
+      assert.equal(known.verification?.assertion_band, 'medium', workflow)
+    }
 
     const other = await phoneWith(kind)
-    await other.open(await bank.create({ workflow: 'first_visit' }))
+    await other.open(await bank.create())
     const foreign = await bank.create({ workflow: 'known', subject_ref })
     await other.page.goto(foreign.universal_link)
     await screen(other.page, 'problem')
@@ -116,7 +119,7 @@ test(
   'a synced passkey is scored low, and the page says that it is synced',
   browserTest,
   async () => {
-    const session = await bank.create({ workflow: 'first_visit' })
+    const session = await bank.create()
     const { page, context, open } = await bank.phone({
       defaultBackupEligibility: true,
       defaultBackupState: true,
@@ -148,7 +151,7 @@ test('a key is refused while it is younger than the workflow allows', browserTes
 
 test('a passkey is discoverable where the workflow needs no attestation', browserTest, async () => {
   const { context, open, passkeys } = await bank.phone()
-  await open(await bank.create({ workflow: 'first_visit' }))
+  await open(await bank.create())
   const [passkey, ...others] = await passkeys()
   assert.deepEqual(
     [passkey?.isResidentCredential, passkey?.rpId, others.length],
@@ -163,7 +166,7 @@ test(
   async () => {
     const { page, context, passkeys } = await bank.phone()
     const before = (await bank.devices()).length
-    await page.goto((await bank.create()).universal_link)
+    await page.goto((await bank.create({ workflow: 'attested' })).universal_link)
     await press(page, 'Set up this phone')
     await screen(page, 'problem')
     assert.equal(await heading(page), 'This browser cannot approve this request')
@@ -175,10 +178,10 @@ test(
 
 test('a strict workflow offers a new key in place of an unattested one', browserTest, async () => {
   const { phone, page, authenticator } = await changeablePhone('unattested')
-  await phone.open(await bank.create({ workflow: 'first_visit' }))
+  await phone.open(await bank.create())
 
   // The phone cannot attest: one prompt, a screen that names what works, and the old key stays.
-  const strict = await bank.create()
+  const strict = await bank.create({ workflow: 'attested' })
   const { length } = await bank.devices()
   await page.goto(strict.universal_link)
   await screen(page, 'new_key')
@@ -188,7 +191,7 @@ test('a strict workflow offers a new key in place of an unattested one', browser
   assert.equal(await heading(page), 'This browser cannot approve this request')
   assert.ok((await page.locator('main').innerText()).includes('Android'))
   assert.equal((await bank.devices()).length, length)
-  await page.goto((await bank.create({ workflow: 'first_visit' })).universal_link)
+  await page.goto((await bank.create()).universal_link)
   await screen(page, 'request')
 
   authenticator.kind = 'attested'
@@ -205,12 +208,12 @@ test('an iPhone reads what works in a strict workflow, without a prompt', browse
   const userAgent =
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1'
   const { page, context, passkeys } = await bank.phone({}, { userAgent })
-  await page.goto((await bank.create()).universal_link)
+  await page.goto((await bank.create({ workflow: 'attested' })).universal_link)
   await screen(page, 'problem')
   assert.equal(await heading(page), 'This browser cannot approve this request')
   assert.deepEqual(await passkeys(), [])
 
-  await page.goto((await bank.create({ workflow: 'first_visit' })).universal_link)
+  await page.goto((await bank.create()).universal_link)
   await screen(page, 'setup')
   await context.close()
 })

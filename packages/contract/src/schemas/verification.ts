@@ -1,7 +1,7 @@
 import { type Static, Type } from './type.ts'
 import { closed, Score, word } from './primitives.ts'
 
-/** The band of `assertion_confidence`: `low` < 0.55 ≤ `medium` < 0.80 ≤ `high`. */
+/** The band of `human_presence_confidence`: `low` < 0.55 ≤ `medium` < 0.80 ≤ `high`. */
 export const AssertionBand = word(['low', 'medium', 'high'])
 export type AssertionBand = Static<typeof AssertionBand>
 
@@ -15,6 +15,12 @@ export type PassportTier = Static<typeof PassportTier>
 /** The summary of the proofs of a bond. It contains no signals. */
 export const PulseVerification = closed({
   device_possession: Type.Boolean(),
+  key_attested: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the hardware or its vendor attests the key. Absent from bonds of a version that did not report it.',
+    }),
+  ),
   local_auth: word(['verified', 'failed']),
   assertion_confidence: Score,
   human_presence_confidence: Score,

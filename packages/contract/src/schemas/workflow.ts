@@ -40,6 +40,13 @@ export const Titles = Type.Unsafe<{ readonly [language: string]: string }>({
 })
 export type Titles = Static<typeof Titles>
 
+/**
+ * What a `webauthn` key without attestation can prove (protocol 6): `review` keeps its bonds in the
+ * band `low`; `known` lifts those of a known user to `medium`; `accept` starts at `medium`; `named`
+ * limits no bond of a session that names its user.
+ */
+export const UNATTESTED = ['review', 'known', 'accept', 'named'] as const
+
 /** A workflow as an operator defines it: its actions, and the proofs that a bond needs. */
 export const Workflow = closed({
   name: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
@@ -60,6 +67,7 @@ export const Workflow = closed({
   require: Type.Optional(Type.Array(Requirement, { maxItems: 8 })),
   subject: Type.Optional(word(['optional', 'required'])),
   webauthn: Type.Optional(word(['attested', 'known', 'any'])),
+  unattested: Type.Optional(word(UNATTESTED)),
   formats: Type.Optional(Type.Array(DeviceFormat, { minItems: 1, maxItems: 4 })),
   suspect_devices: Type.Optional(word(['refuse', 'allow'])),
   min_key_age_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),

@@ -12,6 +12,7 @@ import { listKeys } from '../operations/admin/keys.ts'
 import { createTenant, findTenant, limitTenant, listTenants } from '../operations/admin/tenants.ts'
 import { jsonOption, tenantArgument } from './arguments.ts'
 import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts'
+import { KEY_TABLE } from './key-table.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print, table } from './output.ts'
 import { tenantUpdateCommand } from './tenant-update.ts'
@@ -94,6 +95,8 @@ function createCommand(): Command {
         ...fields(document),
         '',
         'Store the server credential in the backend’s secret store now. It is not shown again.',
+        '',
+        ...KEY_TABLE,
       ])
     })
 }

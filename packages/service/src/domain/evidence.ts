@@ -86,6 +86,7 @@ export function summarizeVerification(
   const scores = score(input)
   return {
     device_possession: true,
+    key_attested: input.attested,
     local_auth: input.localAuth ? 'verified' : 'failed',
     assertion_confidence: scores.assertionConfidence,
     human_presence_confidence: scores.humanPresenceConfidence,

@@ -14,6 +14,12 @@ export const LOCAL_AUTH_MAX_AGE_MS = 120_000
 /** Protocol 6: a registration takes seconds; a phone on a bad network takes a minute. */
 export const DEVICE_CHALLENGE_TTL_MS = 300_000
 
+/**
+ * Protocol 6: an unattested key of this age is known to a tenant that names its user. A user has a
+ * day to notice a foreign key, and a script must register a day early.
+ */
+export const KNOWN_KEY_AGE_MS = 24 * 60 * 60_000
+
 /** Protocol 6: a phone that has not renewed its token for half a year is probably out of use. */
 export const DEVICE_TOKEN_TTL_DAYS = 180
 

@@ -1,5 +1,6 @@
 import { checkNonce, type Nonces } from './challenge.ts'
 import { ISSUED_AT_MAX_AGE_MS, ISSUED_AT_MAX_AHEAD_MS, MAX_FAILED_ASSERTIONS } from './lifetimes.ts'
+import { acceptsKey } from './key-rules.ts'
 import { accept, type Result, refuse } from './refusal.ts'
 import { awaitsPhone, type Device, type Instant, type Session } from './session.ts'
 import type { Tenant } from './tenant.ts'
@@ -17,6 +18,8 @@ export interface PhoneAttempt {
   readonly knownAs: string | undefined
   /** The decayed continuity of the device's bonds with this tenant, if it has any. */
   readonly continuity: number | undefined
+  /** Whether a bond of the device with this tenant was completed. */
+  readonly hasCompleted: boolean
   /** Invalid assertions of this device on this session. */
   readonly failures: number
   readonly nonce: string
@@ -50,14 +53,8 @@ export function checkPhone(attempt: PhoneAttempt): Result<void> {
  * answer for all of them, except for a key that is not attested or too new: its user can act on
  * those.
  */
-export function checkDevice({
-  session,
-  tenant,
-  device,
-  subjectRef,
-  failures,
-  now,
-}: PhoneAttempt): Result<void> {
+export function checkDevice(attempt: PhoneAttempt): Result<void> {
+  const { session, tenant, device, subjectRef, failures, now } = attempt
   const fail = (step: string) => refuse('device_not_usable', { step })
   if (device.status === 'blocked' || device.status === 'removed')
     return fail(`device_${device.status}`)
@@ -71,8 +68,7 @@ export function checkDevice({
   if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef)
     return fail('subject_ref')
   if (failures >= MAX_FAILED_ASSERTIONS) return fail('too_many_failures')
-  if (!acceptsKey(session, device))
-    return refuse('key_not_attested', { step: 'webauthn_unattested' })
+  if (!acceptsKey(attempt)) return refuse('key_not_attested', { step: 'webauthn_unattested' })
   const { minKeyAgeMs = 0 } = session.policy
   if (now - device.createdAt < minKeyAgeMs) return refuse('key_too_new', { step: 'key_age' })
   return accept(undefined)
@@ -87,44 +83,4 @@ export function checkIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
   return inRange
     ? accept(undefined)
     : refuse('issued_at_out_of_range', { param: 'issued_at', step: 'issued_at', serverTime: now })
-}
-
-/**
- * Whether the key attests a phone. Protocol 6: an unattested or synced `webauthn` key proves only
- * that the same key returned. If the session names its subject, that suffices: this key was
- * registered for that subject.
- */
-export function attestsPhone(
-  session: Pick<Session, 'wantedSubjectRef'>,
-  device: Pick<Device, 'format' | 'webauthn'>,
-): boolean {
-  return (
-    device.format !== 'webauthn' ||
-    device.webauthn?.attested === true ||
-    session.wantedSubjectRef !== null
-  )
-}
-
-/** Whether the session rejects a new `webauthn` key that has no attestation. */
-export function needsAttestedKey(session: Pick<Session, 'policy' | 'wantedSubjectRef'>): boolean {
-  return !acceptsKey(session, {
-    format: 'webauthn',
-    webauthn: { attested: false, backupEligible: true },
-  })
-}
-
-/** Protocol 6: checks whether the policy accepts this kind of key. */
-export function acceptsKey(
-  session: Pick<Session, 'policy' | 'wantedSubjectRef'>,
-  device: Pick<Device, 'format' | 'webauthn'>,
-): boolean {
-  if (device.format !== 'webauthn' || device.webauthn?.attested === true) return true
-  switch (session.policy.webauthn) {
-    case 'any':
-      return true
-    case 'known':
-      return attestsPhone(session, device)
-    case 'attested':
-      return false
-  }
 }

@@ -2,6 +2,7 @@ import type {
   DeviceFormat,
   Requirement,
   StepUpKind,
+  UNATTESTED,
   VerifiedEvidence,
   Workflow,
 } from '@bonded/contract'
@@ -15,6 +16,8 @@ export interface Policy {
   readonly passport: 'none' | 'optional' | 'required'
   readonly subject: 'optional' | 'required'
   readonly webauthn: 'attested' | 'known' | 'any'
+  /** What an unattested `webauthn` key can prove. Absent from sessions of an earlier version. */
+  readonly unattested?: (typeof UNATTESTED)[number]
   readonly formats: readonly DeviceFormat[]
   readonly suspectDevices: 'refuse' | 'allow'
   /** The minimum age of the key at the time of the session's call. Absent: no minimum. */
@@ -25,12 +28,13 @@ export interface Policy {
 }
 
 /** Returns the policy of a workflow. All policy defaults are here. */
-export function policyOf(workflow: Workflow, environment: 'sandbox' | 'production'): Policy {
+export function policyOf(workflow: Workflow): Policy {
   return {
     require: workflow.require ?? [],
     passport: workflow.passport ?? 'none',
     subject: workflow.subject ?? 'optional',
-    webauthn: workflow.webauthn ?? (environment === 'production' ? 'attested' : 'any'),
+    webauthn: workflow.webauthn ?? 'any',
+    unattested: workflow.unattested ?? 'known',
     formats: workflow.formats ?? ['apple-app-attest', 'android-key', 'webauthn', 'software'],
     suspectDevices: workflow.suspect_devices ?? 'refuse',
     ...(workflow.min_key_age_seconds === undefined

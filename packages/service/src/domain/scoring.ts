@@ -5,12 +5,20 @@ import {
 } from '@bonded/contract'
 
 /** The name of the weights below. It changes whenever a weight changes. */
-export const SCORING_MODEL = 'weights-v1'
+export const SCORING_MODEL = 'weights-v2'
 
 /** Where the band `high` begins. `medium` begins where the gate rule stops requiring a review. */
 export const HIGH_BAND_FROM = 0.8
-/** The maximum score of a bond without local authentication or by an unattested key: always low. */
+/** The maximum score of a bond that must stay `low`, such as one without local authentication. */
 export const LOW_BAND_CAP = 0.5499
+/** The maximum score of a bond that must stay below `high`. */
+export const MEDIUM_BAND_CAP = 0.7999
+
+const CAPS: { readonly [Band in AssertionBand]: number } = {
+  low: LOW_BAND_CAP,
+  medium: MEDIUM_BAND_CAP,
+  high: 1,
+}
 
 /** What each proof adds to `assertion_confidence`. They sum to 1; an absent proof adds nothing. */
 export const ASSERTION_WEIGHTS = {
@@ -24,13 +32,14 @@ export const ASSERTION_WEIGHTS = {
 } as const
 
 /**
- * What each proof adds to `human_presence_confidence`: that a user carried and just unlocked the
- * phone.
+ * What each proof adds to `human_presence_confidence`: that a user just unlocked the phone, and
+ * that it was held or worn. Motion alone says little, because a script can send it: it weighs less
+ * than the unlocked phone.
  */
 export const PRESENCE_WEIGHTS = {
-  possession: 0.15,
-  localAuth: { biometric: 0.35, passkey: 0.35, device_credential: 0.25, none: 0 },
-  sensorContinuity: 0.45,
+  possession: 0.2,
+  localAuth: { biometric: 0.45, passkey: 0.45, device_credential: 0.35, none: 0 },
+  sensorContinuity: 0.3,
   passport: { none: 0, document: 0, chip: 0.05 },
 } as const
 
@@ -40,8 +49,10 @@ export interface ScoringInput {
   readonly localAuth: boolean
   /** The method of that authentication. */
   readonly method: VerifiedEvidence['local_auth']['method']
-  /** Whether the key attests a phone (`attestsPhone`). */
+  /** Whether the key is attested (`isAttested`). */
   readonly attested: boolean
+  /** The highest band that the key can reach (`highestBandOf`). */
+  readonly highestBand: AssertionBand
 }
 
 export interface Scores {
@@ -54,7 +65,8 @@ export interface Scores {
  * Returns the two confidences and the band. Deterministic; removing a proof never raises a number.
  * Values are 0 to 1 with at most four decimals.
  */
-export function score({ evidence, localAuth, method, attested }: ScoringInput): Scores {
+export function score(input: Omit<ScoringInput, 'attested'>): Scores {
+  const { evidence, localAuth, method, highestBand } = input
   const { carrier, sensor_continuity } = evidence
   const tier = evidence.passport?.tier ?? 'none'
   const proved = localAuth ? method : 'none'
@@ -70,7 +82,7 @@ export function score({ evidence, localAuth, method, attested }: ScoringInput): 
     PRESENCE_WEIGHTS.localAuth[proved] +
     PRESENCE_WEIGHTS.sensorContinuity * sensor_continuity.continuity_score +
     PRESENCE_WEIGHTS.passport[tier]
-  const cap = localAuth && attested ? 1 : LOW_BAND_CAP
+  const cap = CAPS[localAuth ? highestBand : 'low']
   const humanPresenceConfidence = fourDecimals(Math.min(presence, cap))
   return {
     assertionConfidence: fourDecimals(Math.min(assertion, cap)),

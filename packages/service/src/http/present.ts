@@ -15,7 +15,7 @@ import {
   stepNonce,
 } from '../domain/challenge.ts'
 import { iso } from '../domain/iso.ts'
-import { needsAttestedKey } from '../domain/phone-rules.ts'
+import { needsAttestedKey } from '../domain/key-rules.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { type Device, type Instant, type Session } from '../domain/session.ts'
 import type { PhoneReading } from '../operations/read-session.ts'

@@ -6,12 +6,8 @@ import {
 } from '@bonded/contract'
 import { evidenceIsCurrent, summarizeVerification } from '../domain/evidence.ts'
 import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
-import {
-  checkIssuedAt,
-  checkPhone,
-  type PhoneAttempt,
-  attestsPhone,
-} from '../domain/phone-rules.ts'
+import { highestBandOf, isAttested, hasIndependentEvidence } from '../domain/key-rules.ts'
+import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { unmetRequirements } from '../domain/policy.ts'
 import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
 import { score } from '../domain/scoring.ts'
@@ -180,7 +176,11 @@ function* settle(
   const byFlag = device.format === 'webauthn' && verified.userVerified
   const localAuth = byFlag || evidence.local_auth.result === 'verified'
   const method = byFlag ? 'passkey' : evidence.local_auth.method
-  const input = { evidence, localAuth, method, attested: attestsPhone(session, device) }
+  const key = {
+    attested: isAttested(device),
+    highestBand: highestBandOf(attempt, hasIndependentEvidence(evidence)),
+  }
+  const input = { evidence, localAuth, method, ...key }
   const unmet = unmetRequirements(session.policy, { evidence, localAuth, scores: score(input) })
   const pinned = { deviceId: device.id, nonce, validAssertions: session.validAssertions + 1 }
 

@@ -2,6 +2,7 @@ import type { CompletionOutcome, SessionId } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
+import type { Tables, Work } from '../ports/store.ts'
 import { findSession } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
@@ -58,7 +59,16 @@ export async function completeSession(
         now,
         set: { completedAt: now, outcome: input.outcome ?? null },
       })
-      if (completed !== undefined) return accept(completed)
+      if (completed === undefined) continue
+      yield* storeCompletion(tables, completed, now)
+      return accept(completed)
     }
   })
+}
+
+/** Stores that the tenant has completed a bond of the key. Only an unattested key needs the fact. */
+function* storeCompletion(tables: Tables, session: Session, now: number): Work<void> {
+  const { tenantId, deviceId, verification } = session
+  if (deviceId !== null && verification?.key_attested === false)
+    yield* tables.sessions.storeCompletion({ tenantId, deviceId, now })
 }

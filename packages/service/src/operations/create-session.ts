@@ -46,7 +46,7 @@ export async function createSession(
       return refuse('action_not_enabled', { param: 'publishableKey' })
   }
 
-  const policy = policyOf(workflow, tenant.environment)
+  const policy = policyOf(workflow)
   if (policy.subject === 'required' && request.subject_ref === undefined)
     return refuse('subject_required', { param: 'subject_ref' })
 

@@ -25,7 +25,8 @@ export function* loadAttempt(
   if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
   const tenant = yield* tables.tenants.find(session.tenantId)
   if (tenant === undefined || current === undefined) return undefined
-  const { failures, subjectRef, continuity } = yield* tables.sessions.deviceStats(session, device)
+  const stats = yield* tables.sessions.deviceStats(session, device)
+  const { failures, subjectRef, continuity, hasCompleted } = stats
   // Last, because each statement takes time, and a statement may wait for a row that another node
   // has locked.
   const now = service.clock.now()
@@ -38,6 +39,7 @@ export function* loadAttempt(
     // Stored at the subject's first bond with the tenant, derived until then.
     subjectRef: subjectRef ?? service.keys.subjectRef(session.tenantId, device.subjectId),
     continuity,
+    hasCompleted,
     failures,
     nonce,
     nonces: noncesOf(service, session),

@@ -153,6 +153,8 @@ export interface DeviceStats {
   readonly subjectRef: string | undefined
   /** The decayed continuity of the device's bonds with the tenant, if it has any. */
   readonly continuity: number | undefined
+  /** Whether a bond of the device with the tenant was completed. */
+  readonly hasCompleted: boolean
 }
 
 /** The sessions that an operator lists. */
@@ -242,6 +244,8 @@ export interface SessionTable {
     mean: number
     now: Instant
   }): Work<void>
+  /** Stores that a bond of the device with the tenant was completed, unless one was before. */
+  storeCompletion(row: { tenantId: TenantId; deviceId: DeviceId; now: Instant }): Work<void>
 }
 
 /** A stored device token. */

@@ -46,6 +46,13 @@ test('creates, lists and shows a tenant, and shows its credential once', () => {
     assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600)
 })
 
+test('prints what the keys of phones prove, below the credential of a new tenant', () => {
+  const { run } = commandLine()
+  const { stdout } = run(...CREATE_ACME)
+  assert.ok(stdout.indexOf('sk_beta_') < stdout.indexOf('FIRST VISIT'), stdout)
+  assert.match(stdout, /passkey without attestation\s+low: the gate sends it to review\s+medium/)
+})
+
 test('prints hidden characters of a stored text as escapes, in JSON too', () => {
   const { folder, run, json } = commandLine()
   const { tenant_id } = json(...CREATE_ACME)

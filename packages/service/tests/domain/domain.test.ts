@@ -11,6 +11,7 @@ import {
   fourDecimals,
   longLivedContinuity,
   PRESENCE_WEIGHTS,
+  type Scores,
   score,
 } from '../../src/domain/scoring.ts'
 import { MOVES, TERMINAL } from '../../src/domain/transitions.ts'
@@ -36,7 +37,9 @@ const scoringInputOf = (found: VerifiedEvidence) => ({
   localAuth: found.local_auth.result === 'verified',
   method: found.local_auth.method,
   attested: true,
+  highestBand: 'high' as const,
 })
+const BANDS = ['low', 'medium', 'high'] as const
 
 test('the weights of each number sum to 1', () => {
   const best = (weights: typeof ASSERTION_WEIGHTS | typeof PRESENCE_WEIGHTS) =>
@@ -90,11 +93,53 @@ test('failed local authentication keeps the band low with any other proof', () =
         evidence: found,
         localAuth: false,
         method: found.local_auth.method,
-        attested: true,
+        highestBand: 'high',
       })
       assert.equal(scores.band, 'low')
       assert.equal(bandOf(scores.assertionConfidence), 'low')
     }),
+  )
+})
+
+test('a key keeps both numbers within its highest band, and a higher one never lowers a number', () => {
+  fc.assert(
+    fc.property(evidence, (found) => {
+      const [low, medium, high] = BANDS.map((highestBand) =>
+        score({ ...scoringInputOf(found), highestBand }),
+      ) as [Scores, Scores, Scores]
+      for (const [limited, highest] of [
+        [low, 0.5499],
+        [medium, 0.7999],
+      ] as const) {
+        assert.equal(limited.assertionConfidence, Math.min(high.assertionConfidence, highest))
+        assert.equal(
+          limited.humanPresenceConfidence,
+          Math.min(high.humanPresenceConfidence, highest),
+        )
+      }
+    }),
+  )
+})
+
+test('an unlocked phone with the least motion that the gate accepts is medium, without it too', () => {
+  const band = (method: string, continuity_score: number) =>
+    score(
+      scoringInputOf({
+        local_auth: { result: 'verified', method },
+        carrier: { source: 'none' },
+        sensor_continuity: { continuity_score },
+      } as VerifiedEvidence),
+    ).band
+  assert.deepEqual(
+    ['passkey', 'biometric', 'device_credential'].map((method) => [
+      band(method, 0),
+      band(method, 0.6),
+    ]),
+    [
+      ['medium', 'high'],
+      ['medium', 'high'],
+      ['medium', 'medium'],
+    ],
   )
 })
 

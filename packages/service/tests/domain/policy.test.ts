@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Requirement, VerifiedEvidence, Workflow } from '@bonded/contract'
-import { acceptsKey } from '../../src/domain/phone-rules.ts'
-import { type Policy, policyOf, unmetRequirements } from '../../src/domain/policy.ts'
+import { policyOf, unmetRequirements } from '../../src/domain/policy.ts'
 
 const workflow: Workflow = { name: 'w', actions: ['a'] }
 const carrier = {
@@ -24,7 +23,7 @@ function missed(
     sensor_continuity: { continuity_score: 1 },
     ...bend.evidence,
   } as unknown as VerifiedEvidence
-  const policy = policyOf({ ...workflow, ...wanted }, 'sandbox')
+  const policy = policyOf({ ...workflow, ...wanted })
   return unmetRequirements(policy, {
     evidence,
     localAuth: bend.localAuth ?? true,
@@ -75,29 +74,13 @@ test('a required passport needs the chip, and an optional one is never missing',
   for (const bend of tiers) assert.deepEqual(missed({ passport: 'optional' }, bend), [])
 })
 
-test('accepts an unattested passkey by the workflow’s rule, and by default in a sandbox only', () => {
-  const serves = (policy: Policy, wantedSubjectRef: string | null) =>
-    acceptsKey({ policy, wantedSubjectRef }, { format: 'webauthn' })
-  const both = (policy: Policy) => [serves(policy, null), serves(policy, 'customer')]
-  assert.deepEqual(both(policyOf(workflow, 'production')), [false, false])
-  assert.deepEqual(both(policyOf(workflow, 'sandbox')), [true, true])
-  assert.deepEqual(both(policyOf({ ...workflow, webauthn: 'known' }, 'production')), [false, true])
-  assert.deepEqual(both(policyOf({ ...workflow, webauthn: 'attested' }, 'sandbox')), [false, false])
-  assert.equal(
-    acceptsKey(
-      { policy: policyOf(workflow, 'production'), wantedSubjectRef: null },
-      { format: 'android-key' },
-    ),
-    true,
-  )
-})
-
 test('fills in every setting that a workflow leaves open', () => {
-  assert.deepEqual(policyOf(workflow, 'sandbox'), {
+  assert.deepEqual(policyOf(workflow), {
     require: [],
     passport: 'none',
     subject: 'optional',
     webauthn: 'any',
+    unattested: 'known',
     formats: ['apple-app-attest', 'android-key', 'webauthn', 'software'],
     suspectDevices: 'refuse',
     sessionTtlMs: 300_000,
@@ -113,6 +96,7 @@ test('keeps every setting that a workflow names, with times in milliseconds', ()
     passport: 'optional',
     subject: 'required',
     webauthn: 'known',
+    unattested: 'accept',
     formats: ['android-key'],
     suspect_devices: 'allow',
     min_key_age_seconds: 3_600,
@@ -120,11 +104,12 @@ test('keeps every setting that a workflow names, with times in milliseconds', ()
     challenge_ttl_seconds: 30,
     bonded_ttl_seconds: 300,
   }
-  assert.deepEqual(policyOf(named, 'production'), {
+  assert.deepEqual(policyOf(named), {
     require: ['carrier'],
     passport: 'optional',
     subject: 'required',
     webauthn: 'known',
+    unattested: 'accept',
     formats: ['android-key'],
     suspectDevices: 'allow',
     minKeyAgeMs: 3_600_000,

@@ -11,7 +11,7 @@ import {
   ATTESTED_KEYS,
   webauthnKey,
 } from '../harness/attested-phones.ts'
-import { type Harness, harness, WORKFLOWS } from '../harness/harness.ts'
+import { type Harness, harness } from '../harness/harness.ts'
 import { attestation, carriedSignals, type TestPhone } from '../harness/phone.ts'
 
 const stepsOf = async (h: Harness, session: { id: string }): Promise<(string | null)[]> =>
@@ -224,8 +224,12 @@ test('an App Attest key of the development environment is a sandbox key, also un
   await assertUseless(h, await h.register(undefined, appleKey('development')), 'device_environment')
 })
 
-test('rejects a script with a self-made passkey at a production tenant', async () => {
-  await using h = await harness({ attestation: withProductionRoots, environment: 'production' })
+test('rejects a script with a self-made passkey in a workflow that needs attested keys', async () => {
+  await using h = await harness({
+    attestation: withProductionRoots,
+    environment: 'production',
+    workflows: [{ name: 'credit_application', actions: ['act'], webauthn: 'attested' }],
+  })
   const script = await h.register(undefined, webauthnKey('script'))
   assert.equal(
     (await h.api('GET', `/devices/${script.device_id}`, { token: script.device_token })).body
@@ -233,41 +237,6 @@ test('rejects a script with a self-made passkey at a production tenant', async (
     'production',
   )
   await assertUseless(h, script, 'webauthn_unattested', 'key_not_attested')
-})
-
-test('applies the policy to unattested webauthn keys: attested rejects, known needs a named subject, any scores low', async () => {
-  const workflows = [
-    ...WORKFLOWS,
-    { name: 'known', actions: ['act'], webauthn: 'known' as const },
-    { name: 'any', actions: ['act'], webauthn: 'any' as const },
-    { name: 'attested', actions: ['act'], webauthn: 'attested' as const },
-  ]
-  await using h = await harness({
-    attestation: withProductionRoots,
-    environment: 'production',
-    workflows,
-  })
-  const phone = await h.register(undefined, webauthnKey('unattested'))
-  const bond = async (body: object) => {
-    const session = await h.create(body)
-    const claimed = await h.claim(phone, session)
-    if (claimed.status !== 200) return claimed.body.error.reason
-    const bonded = await h.attest(phone, claimed.body)
-    assert.equal(bonded.status, 200, bonded.text)
-    const { verification, subject_ref } = (await h.get(session)).body
-    return {
-      low:
-        verification.assertion_confidence < 0.55 && verification.human_presence_confidence < 0.55,
-      subject_ref,
-    }
-  }
-  assert.equal(await bond({ workflow: 'attested' }), 'key_not_attested')
-  assert.equal(await bond({ workflow: 'known' }), 'key_not_attested')
-  const { low, subject_ref } = await bond({ workflow: 'any' })
-  assert.equal(low, true)
-  assert.deepEqual(await bond({ workflow: 'known', subject_ref }), { low: false, subject_ref })
-  assert.deepEqual(await bond({ workflow: 'any', subject_ref }), { low: false, subject_ref })
-  assert.equal(await bond({ workflow: 'attested', subject_ref }), 'key_not_attested')
 })
 
 test('accepts only the formats that a workflow names', async () => {

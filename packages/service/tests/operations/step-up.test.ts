@@ -93,6 +93,7 @@ const KINDS: Readonly<Record<StepUpKind, Kind>> = {
     workflow: { require: ['band:medium'] },
     reason: 'band_below_medium',
     without: ({ passport: _gone, ...rest }) => still(failed(rest)),
+    never: ['webauthn'],
   },
   'band:high': { workflow: { require: ['band:high'] }, reason: 'band_below_high', without: still },
 }

@@ -259,7 +259,39 @@ export const MIGRATIONS: readonly {
     ],
     expands: true,
   },
+  {
+    number: 21,
+    name: 'completed bonds of a device; the rules for unattested keys that production workflows had by default',
+    statements: unattestedKeys(
+      `select json_group_array(json(case
+          when value ->> 'webauthn' is null then json_set(value, '$.webauthn', 'attested')
+          when value ->> 'webauthn' = 'attested' then value
+          else json_set(value, '$.unattested', 'named') end) order by key)
+        from json_each(workflows)`,
+    ),
+    postgres: unattestedKeys(
+      `select coalesce(jsonb_agg(case
+          when workflow ->> 'webauthn' is null then workflow || '{"webauthn": "attested"}'
+          when workflow ->> 'webauthn' = 'attested' then workflow
+          else workflow || '{"unattested": "named"}' end order by place), '[]')::text
+        from jsonb_array_elements(workflows::jsonb) with ordinality as w (workflow, place)`,
+    ),
+    expands: true,
+  },
 ]
+
+/**
+ * Adds the time of the first completed bond, and writes into the workflows of production tenants
+ * the rules for unattested keys that applied to them without being written.
+ *
+ * @param workflows the query for the new list of a tenant's workflows
+ */
+function unattestedKeys(workflows: string): readonly string[] {
+  return [
+    'alter table device_continuity add column completed_at bigint',
+    `update tenant set workflows = (${workflows}) where environment = 'production'`,
+  ]
+}
 
 /**
  * Copies the Idempotency-Keys to a table with their hashes.

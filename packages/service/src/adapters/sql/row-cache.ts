@@ -43,10 +43,11 @@ export interface CachedFailures {
   readonly counts: Map<DeviceId, number>
 }
 
-/** The subject's reference at one tenant, and the decayed continuity of the device's bonds there. */
+/** The subject's reference at one tenant, and the stored facts about the device's bonds there. */
 export interface CachedBond {
   readonly subjectRef: string
   readonly continuity: number
+  readonly hasCompleted: boolean
 }
 
 /** A device with those of its tokens that were looked up. */

@@ -46,10 +46,10 @@ export function sessionCache(
   function cacheBond(
     tenantId: TenantId,
     deviceId: DeviceId,
-    { subjectRef, continuity }: DeviceStats,
+    { subjectRef, continuity, hasCompleted }: DeviceStats,
   ): void {
     if (subjectRef !== undefined && continuity !== undefined)
-      bonds.set(bondKey(tenantId, deviceId), { subjectRef, continuity })
+      bonds.set(bondKey(tenantId, deviceId), { subjectRef, continuity, hasCompleted })
   }
 
   return {
@@ -129,6 +129,15 @@ export function sessionCache(
       bonds.delete(key)
       yield* table.storeContinuity(continuity)
       if (known !== undefined) bonds.set(key, { ...known, continuity: mean })
+    },
+
+    *storeCompletion(completion) {
+      const key = bondKey(completion.tenantId, completion.deviceId)
+      const known = bonds.get(key)
+      if (known?.hasCompleted === true) return
+      bonds.delete(key)
+      yield* table.storeCompletion(completion)
+      if (known !== undefined) bonds.set(key, { ...known, hasCompleted: true })
     },
   }
 }

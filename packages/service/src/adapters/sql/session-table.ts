@@ -31,7 +31,8 @@ const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, sta
 const DEVICE_STATS = `select
     (select failures from session_device where session_key = $4 and device_id = $3) as failures,
     (select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2) as subject_ref,
-    (select mean from device_continuity where tenant_id = $1 and device_id = $3) as mean`
+    device_continuity.mean, device_continuity.completed_at
+  from (select 1) one left join device_continuity on tenant_id = $1 and device_id = $3`
 
 /**
  * The SQL of the sessions, their events and their timeline. A statement about a session names its
@@ -184,6 +185,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
         failures: Number(found?.failures ?? 0),
         subjectRef: (found?.subject_ref as string | null) ?? undefined,
         continuity: found?.mean == null ? undefined : Number(found.mean),
+        hasCompleted: found?.completed_at != null,
       }
     },
 
@@ -241,6 +243,13 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
         `insert into device_continuity (tenant_id, device_id, mean, updated_at) values ($1, $2, $3, $4)
          on conflict (tenant_id, device_id) do update set mean = excluded.mean, updated_at = excluded.updated_at`,
         [tenantId, deviceId, String(mean), now],
+      )
+    },
+
+    *storeCompletion({ tenantId, deviceId, now }) {
+      yield* sent(
+        'update device_continuity set completed_at = $3 where tenant_id = $1 and device_id = $2 and completed_at is null',
+        [tenantId, deviceId, now],
       )
     },
   }

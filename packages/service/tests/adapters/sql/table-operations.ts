@@ -15,7 +15,7 @@ export const SUBJECTS = ['sub_a', 'sub_a', 'sub_b'] as SubjectId[]
 /** Each device begins with the token of its index. The others are offered. */
 export const TOKENS = ['token_0', 'token_1', 'token_2', 'token_3', 'token_4']
 
-const policy = policyOf({ name: 'w', actions: ['a'] }, 'production')
+const policy = policyOf({ name: 'w', actions: ['a'] })
 
 export function newSession(id: SessionId, tenantId = TENANTS[0] as TenantId): Session {
   return pendingSession({
@@ -152,6 +152,12 @@ export const WRITES: Readonly<Record<string, Operation>> = {
       mean: value / 3,
       now: NOW,
     }),
+  completion: (tables, { tenant, device, value }) =>
+    tables.sessions.storeCompletion({
+      tenantId: TENANTS[tenant] as TenantId,
+      deviceId: DEVICES[device] as DeviceId,
+      now: NOW + value,
+    }),
   pairwise: (tables, { tenant, device, value }) =>
     tables.devices.pairwise({
       tenantId: TENANTS[tenant] as TenantId,
@@ -194,6 +200,7 @@ export const OUTSIDE_WRITES = [
   'delete from blocked_subject',
   'update session_device set failures = failures + 1',
   `update device_continuity set mean = '0.125'`,
+  `update device_continuity set completed_at = ${NOW}`,
   'delete from device_motion',
   `delete from session_device where session_key in (select session_key from session where ended_at is not null);
    delete from session where ended_at is not null`,

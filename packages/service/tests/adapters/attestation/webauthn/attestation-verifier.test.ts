@@ -25,8 +25,7 @@ import {
 import { makeAttestationVerifiers } from '../../../../src/adapters/attestation/registration/attestation-verifiers.ts'
 import { NO_APPS } from '../../../../src/adapters/attestation/trusted-phones.ts'
 import { webauthnAttestationVerifier } from '../../../../src/adapters/attestation/webauthn/attestation-verifier.ts'
-import { acceptsKey } from '../../../../src/domain/phone-rules.ts'
-import { policyOf } from '../../../../src/domain/policy.ts'
+import { isAttested } from '../../../../src/domain/key-rules.ts'
 import { outcomeOf } from '../../../harness/outcome-of.ts'
 
 const { octets } = der
@@ -157,48 +156,15 @@ test('webauthn: accepts Android attestations of browser key stores only, not of 
   assert.equal(keptBy([SIMULATED_APP.package], SIMULATED_APP.certificateDigest), 'application_id')
 })
 
-test('webauthn: rejects an unattested key that claims UV and BE for production, unless the workflow allows it', () => {
+test('webauthn: a self-made key that claims UV and BE is unattested, and one with a trusted statement attested', () => {
   const script = register({
     attestation: noAttestation,
     flags: userPresent | userVerified | backupEligible,
   })
   const chip = register({ attestation: MANUFACTURER.attestation })
   assert.ok(script.ok && chip.ok)
-  const workflow = { name: 'wire', actions: ['approve'] } as unknown as Parameters<
-    typeof policyOf
-  >[0]
-  const accepts = (
-    registered: typeof script,
-    webauthn: 'attested' | 'known' | 'any' | undefined,
-    environment: 'sandbox' | 'production',
-    subject: string | null,
-  ) => {
-    assert.ok(registered.ok)
-    const policy = policyOf(
-      { ...workflow, ...(webauthn === undefined ? {} : { webauthn }) },
-      environment,
-    )
-    return acceptsKey(
-      { policy, wantedSubjectRef: subject },
-      { format: 'webauthn', webauthn: registered.value.webauthn },
-    )
-  }
-  // The default of a production tenant, also if the session names its subject.
-  assert.equal(accepts(script, undefined, 'production', null), false)
-  assert.equal(accepts(script, undefined, 'production', 'customer'), false)
-  assert.equal(accepts(chip, undefined, 'production', null), true)
-  assert.equal(accepts(script, 'known', 'production', null), false)
-  assert.equal(accepts(script, 'known', 'production', 'customer'), true)
-  assert.equal(accepts(script, 'any', 'production', null), true)
-  assert.equal(accepts(script, undefined, 'sandbox', null), true)
-  // What is not known of a key is not attested; other formats have their own rules.
-  const attested = policyOf(workflow, 'production')
-  assert.equal(
-    acceptsKey({ policy: attested, wantedSubjectRef: null }, { format: 'webauthn' }),
-    false,
+  const attested = [script, chip].map(({ value: { webauthn } }) =>
+    isAttested({ format: 'webauthn', webauthn }),
   )
-  assert.equal(
-    acceptsKey({ policy: attested, wantedSubjectRef: null }, { format: 'android-key' }),
-    true,
-  )
+  assert.deepEqual(attested, [false, true])
 })

@@ -96,17 +96,32 @@ function memorySessions(table: SessionTable, { sessionKeys, run }: Over): Sessio
         (key: RowKey) => run().find(key) === MISSING,
       )
       if (missing.length > 0) yield new MissingRows(missing)
+      const bonds = yield* find(run(), continuity)
       return {
         failures: (yield* find(run(), failures)) ?? 0,
         subjectRef: yield* find(run(), subjectRef),
-        continuity: yield* find(run(), continuity),
+        continuity: bonds?.mean,
+        hasCompleted: bonds?.hasCompleted === true,
       }
     },
 
     *storeContinuity(row) {
-      yield* table.storeContinuity(row)
       const key = rowKey(KINDS.continuity, row.tenantId, row.deviceId)
-      run().changed.set(key.text, { key, value: row.mean })
+      const before = yield* find(run(), key)
+      yield* table.storeContinuity(row)
+      const value = { mean: row.mean, hasCompleted: before?.hasCompleted === true }
+      run().changed.set(key.text, { key, value })
+    },
+
+    *storeCompletion(row) {
+      const key = rowKey(KINDS.continuity, row.tenantId, row.deviceId)
+      // The statement is guarded, so a row that is not in memory need not be read for it.
+      const before = run().find(key)
+      const isFound = typeof before === 'object'
+      if (isFound && before.hasCompleted) return
+      yield* table.storeCompletion(row)
+      const value = isFound ? { ...before, hasCompleted: true } : undefined
+      run().changed.set(key.text, { key, value })
     },
   }
 }

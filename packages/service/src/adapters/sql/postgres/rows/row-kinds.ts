@@ -146,14 +146,21 @@ const subjectRef: RowKind<string> = {
   maxRows: 4_096,
 }
 
-/** The decayed continuity of a device's bonds with a tenant. */
-const continuity: RowKind<number> = {
+/** The stored facts about a device's bonds with a tenant. */
+export interface DeviceBonds {
+  /** The decayed mean of their continuity. */
+  readonly mean: number
+  /** Whether one of them was completed. */
+  readonly hasCompleted: boolean
+}
+
+const continuity: RowKind<DeviceBonds> = {
   name: 'continuity',
   types: ['text', 'text'],
   from: 'device_continuity r where r.tenant_id = k.p1 and r.device_id = k.p2',
   version: 'r.xmin::text',
-  json: 'to_json(r.mean)',
-  read: Number,
+  json: `json_build_object('mean', r.mean, 'completed_at', r.completed_at)`,
+  read: (found: Row) => ({ mean: Number(found.mean), hasCompleted: found.completed_at !== null }),
   maxRows: 4_096,
   changesOften: true,
 }
