@@ -55,6 +55,9 @@ const PATTERNS: Record<IdPrefix, RegExp> = {
   evt: new RegExp(idPattern('evt')),
 }
 
+/** The name of a workflow or an action. */
+export const PURPOSE_NAME = /^[A-Za-z0-9._-]{1,64}$/
+
 /** A server credential: `sk_beta_` + key id + `_` + secret + CRC-32 of all before it. */
 export const SERVER_CREDENTIAL = /^sk_beta_([0-9A-Za-z]{10})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
 /** A publishable key. It is not a secret. */

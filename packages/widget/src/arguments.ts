@@ -1,40 +1,53 @@
-import { type Members, NO_MEMBERS, ownMembers } from '@bonded/contract'
+import { type Members, NO_MEMBERS, ownMembers, PURPOSE_NAME, withoutNulls } from '@bonded/contract'
 import { PulseError } from './pulse-error.ts'
 import { isWebAddress, readAddress, sessionIn } from './session/snapshot.ts'
 import { type Appearance, checkAppearance, type Look } from './view/appearance.ts'
 
-/** The options of `Pulse.init`. */
+/** The options of `Pulse.init`. An optional member that is null counts as omitted. */
 export interface Setup {
   /** The browser key, `pk_beta_…`. Not a secret. */
   readonly publishableKey: string
+  /** A name of `A-Z a-z 0-9 . _ -`, at most 64 characters. */
   readonly workflow: string
   /** The container's id. By default the first `[data-pulse-widget]` is used. */
-  readonly containerId?: string | undefined
+  readonly containerId?: string | null | undefined
   /** The address on your own backend that creates a session and returns its public form. */
-  readonly sessionEndpoint?: string | undefined
-  readonly appearance?: Appearance | undefined
+  readonly sessionEndpoint?: string | null | undefined
+  /**
+   * `include` sends the user's cookies to a `sessionEndpoint` of another origin, which must allow
+   * credentials from this page's origin (CORS). By default only the page's own origin gets them.
+   */
+  readonly sessionEndpointCredentials?: 'same-origin' | 'include' | null | undefined
+  readonly appearance?: Appearance | null | undefined
   /**
    * The language of the widget as BCP 47, such as `pt-BR`. By default the `lang` of the page, then
    * the languages of the browser.
    */
-  readonly locale?: string | undefined
+  readonly locale?: string | null | undefined
 }
 
 /** A checked setup, with the appearance that was checked: the page may change its object later. */
-export interface CheckedSetup extends Setup {
+export interface CheckedSetup {
+  readonly publishableKey: string
+  readonly workflow: string
+  readonly containerId: string | undefined
+  readonly sessionEndpoint: string | undefined
+  readonly sessionEndpointCredentials: 'same-origin' | 'include'
+  readonly locale: string | undefined
   readonly look: Look
   /** The origin that the script was loaded from: that service also has the languages. */
   readonly origin: string
 }
 
-/** The options of `Pulse.requireBond`. */
+/** The options of `Pulse.requireBond`. An optional member that is null counts as omitted. */
 export interface BondRequest {
+  /** A name of `A-Z a-z 0-9 . _ -`, at most 64 characters. */
   readonly action: string
   /**
    * A public session that your page already has. By default the widget requests one from
    * `sessionEndpoint`.
    */
-  readonly session?: object | undefined
+  readonly session?: object | null | undefined
   /**
    * A hint for your backend. The backend builds the context that the phone shows from its own
    * record.
@@ -47,7 +60,7 @@ export interface BondRequest {
    *
    * @example { action, context, onRetry: () => form.requestSubmit() }
    */
-  readonly onRetry?: (() => void) | undefined
+  readonly onRetry?: (() => void) | null | undefined
 }
 
 /**
@@ -68,8 +81,9 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
       'script_not_hosted',
       'Load pulse.js from the service by a script tag or loadPulse(). A copy gets no fixes.',
     )
-  const { publishableKey, workflow, containerId, sessionEndpoint, appearance, locale } =
-    ownMembers(setup) ?? NO_MEMBERS
+  const options = withoutNulls(ownMembers(setup) ?? NO_MEMBERS)
+  const { publishableKey, workflow, containerId, sessionEndpoint, appearance, locale } = options
+  const { sessionEndpointCredentials = 'same-origin' } = options
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
     throw new PulseError(
       'server_credential_exposed',
@@ -80,10 +94,10 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
       'publishable_key_invalid',
       'Pass `publishableKey`: the browser key of your tenant, which begins with pk_beta_.',
     )
-  if (!isName(workflow))
+  if (!isPurposeName(workflow))
     throw new PulseError(
       'workflow_invalid',
-      'Pass `workflow`: the name of a workflow enabled for this key, such as credit_application.',
+      `Pass \`workflow\`: the name of a workflow enabled for this key, such as credit_application, of ${NAME_FORM}.`,
     )
   if (containerId !== undefined && !isName(containerId))
     throw new PulseError(
@@ -95,6 +109,11 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
       'session_endpoint_invalid',
       'Pass `sessionEndpoint`: the address on your own backend that creates a session, such as /bond-session.',
     )
+  if (sessionEndpointCredentials !== 'same-origin' && sessionEndpointCredentials !== 'include')
+    throw new PulseError(
+      'session_endpoint_credentials_invalid',
+      'Pass `sessionEndpointCredentials`: same-origin or include.',
+    )
   if (locale !== undefined && !isName(locale))
     throw new PulseError('locale_invalid', 'Pass `locale`: a language tag, such as de or pt-BR.')
   return {
@@ -102,6 +121,7 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
     workflow,
     containerId,
     sessionEndpoint,
+    sessionEndpointCredentials,
     look: checkAppearance(appearance),
     locale,
     origin,
@@ -121,17 +141,25 @@ export interface CheckedRequest {
  *
  * @throws PulseError for a wrong option, or before `Pulse.init`
  */
-export function checkRequest(setup: Setup | undefined, request: BondRequest): CheckedRequest {
+export function checkRequest(
+  setup: CheckedSetup | undefined,
+  request: BondRequest,
+): CheckedRequest {
   if (!setup)
     throw new PulseError(
       'not_initialised',
       'Call Pulse.init({ publishableKey, workflow, sessionEndpoint }) before Pulse.requireBond.',
     )
-  const { action, session: givenSession, context, onRetry } = ownMembers(request) ?? NO_MEMBERS
-  if (!isName(action))
+  const {
+    action,
+    session: givenSession,
+    context,
+    onRetry,
+  } = withoutNulls(ownMembers(request) ?? NO_MEMBERS)
+  if (!isPurposeName(action))
     throw new PulseError(
       'action_invalid',
-      'Pass `action`: the one protected action this bond is for, such as submit_application.',
+      `Pass \`action\`: the one protected action this bond is for, such as submit_application, of ${NAME_FORM}.`,
     )
   const session =
     givenSession === undefined
@@ -203,6 +231,13 @@ function plainJson(context: unknown): unknown {
       'Pass a `context` that JSON can hold: no cycles, no BigInt.',
     )
   }
+}
+
+/** The form of names of workflows and actions, for messages. */
+const NAME_FORM = 'A-Z a-z 0-9 . _ -, at most 64 characters'
+
+function isPurposeName(value: unknown): value is string {
+  return typeof value === 'string' && PURPOSE_NAME.test(value)
 }
 
 function isName(value: unknown): value is string {

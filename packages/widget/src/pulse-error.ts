@@ -6,6 +6,7 @@ export type PulseErrorCode =
   | 'workflow_invalid'
   | 'container_id_invalid'
   | 'session_endpoint_invalid'
+  | 'session_endpoint_credentials_invalid'
   | 'action_invalid'
   | 'session_invalid'
   | 'session_mismatch'

@@ -7,6 +7,7 @@ import {
   init,
   noBrowser,
   outcome,
+  PURPOSE,
   PUBLISHABLE_KEY,
   require,
   screen,
@@ -276,6 +277,41 @@ for (const [what, endpoint, reason] of [
     await require(page)
     assert.deepEqual(await outcome(page), { state: 'unavailable', sessionId: null, reason })
   })
+
+for (const [option, cookies] of [
+  ['include', 'login=1'],
+  [undefined, undefined],
+] as const)
+  test(
+    `sends ${cookies ? 'the' : 'no'} cookies to an endpoint of another origin with the option ${option}`,
+    browserTest,
+    async () => {
+      const page = await h.open()
+      // Another port is another origin with the same cookies. The route answers; nothing listens.
+      const backend = 'http://localhost:48443/'
+      const { origin } = new URL(page.url())
+      await page.context().addCookies([{ name: 'login', value: '1', url: backend }])
+      let sent: string | undefined
+      await page.route(`${backend}**`, async (route) => {
+        const headers = {
+          'Access-Control-Allow-Origin': origin,
+          'Access-Control-Allow-Credentials': 'true',
+          'Access-Control-Allow-Headers': 'content-type',
+        }
+        if (route.request().method() === 'OPTIONS') return route.fulfill({ status: 204, headers })
+        sent = (await route.request().allHeaders())['cookie']
+        const session = h.worker.create(PURPOSE)
+        return route.fulfill({ headers, json: session.view() })
+      })
+      await init(page, {
+        sessionEndpoint: `${backend}bond-session`,
+        sessionEndpointCredentials: option,
+      })
+      await require(page)
+      await page.locator('.qr').waitFor()
+      assert.equal(sent, cookies)
+    },
+  )
 
 test(
   'rejects an endpoint that returns the completion secret or a session for another purpose',

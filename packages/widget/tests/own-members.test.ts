@@ -28,6 +28,7 @@ const POLLUTION: Readonly<Record<string, unknown>> = {
   workflow: 'wire_transfer',
   containerId: 'elsewhere',
   sessionEndpoint: '/elsewhere',
+  sessionEndpointCredentials: 'include',
   action: 'approve_wire',
   context: { polluted: true },
   session: { id: `sess_${'p'.repeat(22)}`, watch_token: 'bwt_p', state: 'bonded' },

@@ -109,8 +109,12 @@ test('rejects wrong arguments at once, with a code', browserTest, async () => {
     [{ publishableKey: 'pk_live_1' }, 'publishable_key_invalid'],
     [{ publishableKey: 'sk_beta_0123456789_a' }, 'server_credential_exposed'],
     [{ workflow: '' }, 'workflow_invalid'],
+    [{ workflow: 'credit application' }, 'workflow_invalid'],
+    [{ workflow: 'w'.repeat(65) }, 'workflow_invalid'],
     [{ containerId: 7 }, 'container_id_invalid'],
     [{ sessionEndpoint: 'javascript:alert(1)' }, 'session_endpoint_invalid'],
+    [{ sessionEndpointCredentials: 'omit' }, 'session_endpoint_credentials_invalid'],
+    [{ sessionEndpointCredentials: true }, 'session_endpoint_credentials_invalid'],
     [{ appearance: 'dark' }, 'appearance_invalid'],
     [{ appearance: { theme: 'blue' } }, 'appearance_invalid'],
     [{ appearance: { accent: 'red;background:url(//x)' } }, 'appearance_invalid'],
@@ -124,6 +128,7 @@ test('rejects wrong arguments at once, with a code', browserTest, async () => {
   for (const [request, code] of [
     [undefined, 'action_invalid'],
     [{ action: '' }, 'action_invalid'],
+    [{ action: 'submit/application' }, 'action_invalid'],
     [{ action: PURPOSE.action }, 'session_endpoint_invalid'],
     [{ action: PURPOSE.action, session: 'sess_1' }, 'session_invalid'],
     [
@@ -133,6 +138,29 @@ test('rejects wrong arguments at once, with a code', browserTest, async () => {
     [{ action: 'approve_wire', session }, 'session_mismatch'],
   ] as const)
     assert.equal(await refusal(page, 'requireBond', request), code)
+})
+
+test('reads null as an option that is left out', browserTest, async () => {
+  const page = await h.open()
+  const none = { containerId: null, appearance: null, locale: null }
+  await init(page, { ...none, sessionEndpointCredentials: null })
+  await require(page, { session: null, context: null, onRetry: null })
+  await page.locator('.qr').waitFor()
+  assert.deepEqual(h.requests.at(-1), { ...PURPOSE })
+  await init(page, { sessionEndpoint: null, appearance: { theme: null, radius: null } })
+  assert.equal(
+    await refusal(page, 'requireBond', { action: PURPOSE.action }),
+    'session_endpoint_invalid',
+  )
+})
+
+test('takes workflows and actions as tenants name them', browserTest, async () => {
+  const page = await h.open()
+  const names = { workflow: 'Payments.SEPA-Instant_2', action: '9.Approve-Transfer' }
+  await init(page, { workflow: names.workflow })
+  await require(page, { action: names.action })
+  await page.locator('.qr').waitFor()
+  assert.deepEqual(h.requests.at(-1), names)
 })
 
 test('rejects a context that JSON cannot represent, at once', browserTest, async () => {

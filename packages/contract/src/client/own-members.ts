@@ -14,6 +14,16 @@ export function ownMembers(value: unknown): Members | undefined {
     : undefined
 }
 
+/**
+ * The same members without those that are null: a null option counts as omitted. The result has no
+ * prototype.
+ *
+ * @example withoutNulls({ locale: null, action: 'pay' }) // { action: 'pay' }
+ */
+export function withoutNulls(members: Members): Members {
+  return bare(Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)))
+}
+
 /** The members of a value that is not an object. */
 export const NO_MEMBERS: Members = Object.freeze(Object.create(null) as Members)
 

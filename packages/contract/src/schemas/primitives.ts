@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from './type.ts'
-import { type IdPrefix, idPattern } from '../ids.ts'
+import { type IdPrefix, idPattern, PURPOSE_NAME } from '../ids.ts'
 
 /** An object without other members: requests reject them, and responses omit them. */
 export function closed<P extends Record<string, TSchema>>(
@@ -35,6 +35,9 @@ export function word<const W extends readonly string[]>(
 export function id(prefix: IdPrefix) {
   return Type.String({ pattern: idPattern(prefix) })
 }
+
+/** The name of a workflow or an action. */
+export const PurposeName = Type.String({ pattern: PURPOSE_NAME.source })
 
 /** RFC 3339, UTC, milliseconds: the only form of a time in this API. */
 export const Timestamp = Type.String({

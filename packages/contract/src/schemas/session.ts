@@ -11,7 +11,16 @@ import {
   SESSION_STATES,
 } from '../session-words.ts'
 import { SessionContext } from './context.ts'
-import { Bytes32, closed, id, Milliseconds, nullable, Timestamp, word } from './primitives.ts'
+import {
+  Bytes32,
+  closed,
+  id,
+  Milliseconds,
+  nullable,
+  PurposeName,
+  Timestamp,
+  word,
+} from './primitives.ts'
 import { PulseVerification } from './verification.ts'
 import { Titles } from './workflow.ts'
 
@@ -163,8 +172,8 @@ export const Invitation = closed({
 export type Invitation = Static<typeof Invitation>
 
 export const CreateSessionRequest = closed({
-  workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-  action: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  workflow: Type.Optional(PurposeName),
+  action: Type.Optional(PurposeName),
   publishableKey: Type.Optional(Type.String({ pattern: PUBLISHABLE_KEY.source })),
   subject_ref: Type.Optional(Bytes32),
   context: Type.Optional(SessionContext),

@@ -1,7 +1,7 @@
 import { type Static, Type } from './type.ts'
 import { DISPLAY_TEXT } from '../display-text.ts'
 import { DeviceFormat } from './device.ts'
-import { closed, word } from './primitives.ts'
+import { closed, PurposeName, word } from './primitives.ts'
 
 /** The proofs that a workflow can require of a bond. A proof that is not required never blocks. */
 export const REQUIREMENTS = [
@@ -49,11 +49,8 @@ export const UNATTESTED = ['review', 'known', 'accept', 'named'] as const
 
 /** A workflow as an operator defines it: its actions, and the proofs that a bond needs. */
 export const Workflow = closed({
-  name: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
-  actions: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), {
-    minItems: 1,
-    maxItems: 64,
-  }),
+  name: PurposeName,
+  actions: Type.Array(PurposeName, { minItems: 1, maxItems: 64 }),
   title: Type.Optional(Titles),
   /** By action. */
   action_titles: Type.Optional(

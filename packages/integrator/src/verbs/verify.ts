@@ -56,7 +56,9 @@ interface Facts<Tx> {
 
 function judge<Tx>({ gate, submit, row, session, startedAtMs }: Facts<Tx>): Verdict {
   const { policy } = gate
-  const passport = policy.passport?.[submit.workflow]
+  // A workflow may be named `constructor`, which every object inherits.
+  const passports = new Map(Object.entries(policy.passport ?? {}))
+  const passport = passports.get(submit.workflow)
   // The service's own time, so that a wrong clock here neither ends a bond early nor prolongs it.
   const serverTimeMs = Date.parse(session.server_time)
   const verdict = judgeSubmit({

@@ -22,7 +22,8 @@ export function collectWorkflow(text: string, earlier: readonly Workflow[]): rea
   }
   if (settings.length > 1 || passport.includes(undefined) || !workflowSchema.Check(workflow)) {
     throw new InvalidArgumentError(
-      'Expected name:action[,action…][:passport=required|optional|none], in lower case.',
+      'Expected name:action[,action…][:passport=required|optional|none]. ' +
+        'Names have A-Z a-z 0-9 . _ -, at most 64 characters.',
     )
   }
   return [...earlier, workflow]

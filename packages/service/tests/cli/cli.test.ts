@@ -78,6 +78,17 @@ test('rejects a tenant name that could mislead the user of a phone', () => {
   assert.doesNotMatch(refused.stderr, /\u202e/)
 })
 
+test('takes workflows and actions as tenants name them, and says what a name may have', () => {
+  const { run, json } = commandLine()
+  const { tenant_id } = json(...CREATE_ACME, '--workflow', 'Payments.SEPA-1:9.Approve,toString')
+  const scope = ['--workflow', 'Payments.SEPA-1:toString']
+  json('key', 'issue', '--tenant', tenant_id, '--kind', 'server', ...scope)
+  const shown = json('tenant', 'show', tenant_id)
+  assert.deepEqual(shown.workflows[1].actions, ['9.Approve', 'toString'])
+  const refused = run(...CREATE_ACME, '--workflow', 'wire transfer:approve')
+  assert.match(refused.stderr, /A-Z a-z 0-9 \. _ -, at most 64/)
+})
+
 test('reads workflows with their policies from a file, and names a mistake in it', () => {
   const { folder, run, json } = commandLine()
   const file = join(folder, 'workflows.json')

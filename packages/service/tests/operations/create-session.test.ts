@@ -84,6 +84,20 @@ test('allows omitting workflow and action if the credential allows only one', as
   assert.equal((await create({ workflow: 'wire_transfer' })).body.error.reason, 'action_required')
 })
 
+test('takes workflows and actions as tenants name them', async () => {
+  const names = { workflow: 'Payments.SEPA-Instant_2', action: 'constructor' }
+  const { server } = await h.addTenant({
+    name: 'Dots',
+    workflows: [{ name: names.workflow, actions: ['9.Approve-Transfer', names.action] }],
+  })
+  const created = await create(names, {}, server)
+  assert.deepEqual([created.body.workflow, created.body.action], [names.workflow, names.action])
+  for (const workflow of ['', 'a b', 'a/b', 'a:b', 'é', 'w'.repeat(65)]) {
+    const { body } = await create({ workflow }, {}, server)
+    assert.deepEqual([body.error.reason, body.error.param], ['invalid_member', 'workflow'])
+  }
+})
+
 test('reports an unknown workflow as invalid and one that is not enabled as forbidden', async () => {
   const scoped = await h.addKeys(h.shop.tenant, [
     { workflow: 'wire_transfer', actions: ['approve_wire'] },

@@ -13,7 +13,7 @@ const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ??
  * | attribute | meaning |
  * |---|---|
  * | `origin` | the origin of the service |
- * | `publishable-key`, `workflow`, `session-endpoint` | as in `Pulse.init` |
+ * | `publishable-key`, `workflow`, `session-endpoint`, `session-endpoint-credentials` | as in `Pulse.init` |
  * | `action` | the protected action |
  * | `version`, `integrity` | pin the script, as in `loadPulse` |
  *
@@ -48,6 +48,9 @@ export class PulseBondElement extends Base {
       publishableKey: attribute('publishable-key') ?? '',
       workflow: attribute('workflow') ?? '',
       sessionEndpoint: attribute('session-endpoint'),
+      // Pulse.init rejects any other word.
+      sessionEndpointCredentials: (attribute('session-endpoint-credentials') ??
+        this.setup.sessionEndpointCredentials) as Setup['sessionEndpointCredentials'],
       containerId: nameContainer(this),
     })
     return pulse.requireBond({ action: attribute('action') ?? '', ...request })

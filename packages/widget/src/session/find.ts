@@ -1,11 +1,5 @@
 import { bare, hasEnded, type Members } from '@bonded/contract'
-import {
-  checkSession,
-  type CheckedRequest,
-  type CheckedSetup,
-  isFor,
-  type Setup,
-} from '../arguments.ts'
+import { checkSession, type CheckedRequest, type CheckedSetup, isFor } from '../arguments.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import { PulseError, type PulseErrorCode } from '../pulse-error.ts'
 import { getSession } from './get-session.ts'
@@ -56,7 +50,7 @@ export async function findSession(
 
 /** The session from before a reload, if the service confirms that it has not ended. */
 async function resumed(
-  { publishableKey, workflow }: Setup,
+  { publishableKey, workflow }: CheckedSetup,
   { action, stored }: { readonly action: string; readonly stored: Resumption },
 ): Promise<Found | undefined> {
   const address = stored.load()
@@ -69,7 +63,7 @@ async function resumed(
 }
 
 async function fromEndpoint(
-  { workflow, sessionEndpoint = '' }: Setup,
+  { workflow, sessionEndpoint = '', sessionEndpointCredentials }: CheckedSetup,
   { action, context }: CheckedRequest,
 ): Promise<Found> {
   const limit = new AbortController()
@@ -81,7 +75,7 @@ async function fromEndpoint(
         method: 'POST',
         headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
         body: JSON.stringify({ workflow, action, context }),
-        credentials: 'same-origin',
+        credentials: sessionEndpointCredentials,
         cache: 'no-store',
         signal: limit.signal,
       } satisfies RequestInit),

@@ -1,19 +1,19 @@
-import { NO_MEMBERS, ownMembers } from '@bonded/contract'
+import { NO_MEMBERS, ownMembers, withoutNulls } from '@bonded/contract'
 import { PulseError } from '../pulse-error.ts'
 
-/** How the widget looks on your page. Every member is optional. */
+/** How the widget looks on your page. Every member is optional; null counts as omitted. */
 export interface Appearance {
   /** By default, or with `auto`, the color scheme that the page declares for the container. */
-  readonly theme?: 'light' | 'dark' | 'auto' | undefined
+  readonly theme?: 'light' | 'dark' | 'auto' | null | undefined
   /**
    * The color of buttons and links, `#rrggbb`. The widget darkens or lightens it where its contrast
    * would be below 4.5:1.
    */
-  readonly accent?: string | undefined
+  readonly accent?: string | null | undefined
   /** The radius of the card's corners, 0 to 24 CSS px. */
-  readonly radius?: number | undefined
+  readonly radius?: number | null | undefined
   /** Font families as in CSS, such as `Inter, sans-serif`. The widget loads no font. */
-  readonly font?: string | undefined
+  readonly font?: string | null | undefined
 }
 
 /** A checked appearance: the members that are set, by name. */
@@ -37,7 +37,8 @@ const FORMS: Record<keyof Appearance, RegExp> = {
  * @throws PulseError for a wrong value
  */
 export function checkAppearance(given: unknown = NO_MEMBERS): Look {
-  const members = ownMembers(given)
+  const passed = ownMembers(given)
+  const members = passed && withoutNulls(passed)
   return Object.entries(FORMS).flatMap(([name, form]): [string, string][] => {
     const value = members?.[name]
     if (!members || (value !== undefined && !form.test(String(value))))
