@@ -263,9 +263,9 @@ function complete(session: Modelled, { secret }: Call & { do: 'complete' }): Ste
 
 function kill(session: Modelled): Step {
   const state = stateOf(session)
-  if (state === 'completed' || state === 'expired')
-    return [session, { refused: 'session_not_found' }]
-  return [state === 'killed' ? session : moved(session, 'killed', 'killed_by_tenant'), {}]
+  if (state === 'expired') return [session, { refused: 'session_not_found' }]
+  const hasEnded = state === 'completed' || state === 'killed'
+  return [hasEnded ? session : moved(session, 'killed', 'killed_by_tenant'), {}]
 }
 
 /** Only while a phone can answer. The answer is the session as it is afterwards. */

@@ -1,5 +1,5 @@
 import { DISPLAY_TEXT } from '../display-text.ts'
-import { Bytes32, closed } from './primitives.ts'
+import { Bytes32, closed, nullable } from './primitives.ts'
 import { type Static, Type } from './type.ts'
 
 /** The keyword of a list whose labels must not read alike (`areLabelsDistinct`). */
@@ -27,3 +27,9 @@ export const SessionContext = closed({
   digest: Type.Optional(Bytes32),
 })
 export type SessionContext = Static<typeof SessionContext>
+
+/** The context as a backend sends it. Null for the digest means that it is omitted. */
+export const GivenContext = closed({
+  ...SessionContext.properties,
+  digest: Type.Optional(nullable(Bytes32)),
+})

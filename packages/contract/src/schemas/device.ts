@@ -1,6 +1,15 @@
 import { type Static, Type } from './type.ts'
 import { AppAttest } from './evidence.ts'
-import { base64url, Bytes32, closed, id, nullable, Timestamp, word } from './primitives.ts'
+import {
+  base64url,
+  Bytes32,
+  closed,
+  GivenTime,
+  id,
+  nullable,
+  Timestamp,
+  word,
+} from './primitives.ts'
 
 /** The attestation format of a device. Each assertion is verified by the format stored with it. */
 export const DEVICE_FORMATS = ['apple-app-attest', 'android-key', 'webauthn', 'software'] as const
@@ -94,7 +103,7 @@ export type RegistrationOf<Format extends DeviceFormat> = Extract<
 /**
  * A registered key's assertion over `bonded-device-add/v1`. It goes with the token of that device.
  */
-export const KeyApproval = closed({ issued_at: Timestamp, app_attest: AppAttest })
+export const KeyApproval = closed({ issued_at: GivenTime, app_attest: AppAttest })
 export type KeyApproval = Static<typeof KeyApproval>
 
 const approval = Type.Optional(KeyApproval)
@@ -141,7 +150,7 @@ export const RegisteredDevice = closed({
 export type RegisteredDevice = Static<typeof RegisteredDevice>
 
 /** Requests a new device token, by an assertion over `bonded-device-token/v1`. */
-export const RotateTokenRequest = closed({ issued_at: Timestamp, app_attest: AppAttest })
+export const RotateTokenRequest = closed({ issued_at: GivenTime, app_attest: AppAttest })
 export type RotateTokenRequest = Static<typeof RotateTokenRequest>
 
 /** The new token. The old one works until this one is first used. */
@@ -153,7 +162,7 @@ export const RotatedToken = closed({
 export type RotatedToken = Static<typeof RotatedToken>
 
 /** Removes a key of the subject, by an assertion over `bonded-device-remove/v1`. */
-export const RemoveDeviceRequest = closed({ issued_at: Timestamp, app_attest: AppAttest })
+export const RemoveDeviceRequest = closed({ issued_at: GivenTime, app_attest: AppAttest })
 export type RemoveDeviceRequest = Static<typeof RemoveDeviceRequest>
 
 const state = {

@@ -3,6 +3,7 @@ import {
   base64url,
   Bytes32,
   closed,
+  GivenTime,
   id,
   Milliseconds,
   Score,
@@ -82,7 +83,7 @@ export const EvidenceSignals = closed({
   local_auth: closed({
     result: word(['verified', 'failed']),
     method: LocalAuthMethod,
-    verified_at: Timestamp,
+    verified_at: GivenTime,
   }),
   sensor_continuity: Type.Optional(SensorSignal),
   sensor_continuity_missing: Type.Optional(SensorContinuityMissing),
@@ -98,7 +99,7 @@ export const EvidenceRequest = closed({
   nonce: Bytes32,
   device_id: id('dev'),
   subject_id: id('sub'),
-  issued_at: Timestamp,
+  issued_at: GivenTime,
   signals: EvidenceSignals,
   app_attest: Type.Optional(AppAttest),
 })
@@ -146,7 +147,7 @@ export const BondedPairAssertion = closed({
   nonce: Bytes32,
   device_id: id('dev'),
   subject_id: id('sub'),
-  issued_at: Timestamp,
+  issued_at: GivenTime,
   app_attest: AppAttest,
   verified_evidence: VerifiedEvidence,
 })

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from './type.ts'
+import { INSTANT } from '../instant.ts'
 import { type IdPrefix, idPattern, PURPOSE_NAME } from '../ids.ts'
 
 /** An object without other members: requests reject them, and responses omit them. */
@@ -39,12 +40,15 @@ export function id(prefix: IdPrefix) {
 /** The name of a workflow or an action. */
 export const PurposeName = Type.String({ pattern: PURPOSE_NAME.source })
 
-/** RFC 3339, UTC, milliseconds: the only form of a time in this API. */
+/** A time that the service writes: RFC 3339, UTC, three decimals. */
 export const Timestamp = Type.String({
   format: 'date-time',
   pattern:
     '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$',
 })
+
+/** A time that a client writes: RFC 3339 in UTC, with no decimals or up to nine. */
+export const GivenTime = Type.String({ format: 'date-time', pattern: INSTANT.source })
 
 /** base64url without padding, between two lengths in characters. */
 export function base64url(length: { min: number; max: number }) {

@@ -10,7 +10,7 @@ import {
   SESSION_HINTS,
   SESSION_STATES,
 } from '../session-words.ts'
-import { SessionContext } from './context.ts'
+import { GivenContext, SessionContext } from './context.ts'
 import {
   Bytes32,
   closed,
@@ -171,22 +171,25 @@ export const Invitation = closed({
 })
 export type Invitation = Static<typeof Invitation>
 
+/** Null for an optional member means that it is omitted. */
 export const CreateSessionRequest = closed({
-  workflow: Type.Optional(PurposeName),
-  action: Type.Optional(PurposeName),
-  publishableKey: Type.Optional(Type.String({ pattern: PUBLISHABLE_KEY.source })),
-  subject_ref: Type.Optional(Bytes32),
-  context: Type.Optional(SessionContext),
+  workflow: Type.Optional(nullable(PurposeName)),
+  action: Type.Optional(nullable(PurposeName)),
+  publishableKey: Type.Optional(nullable(Type.String({ pattern: PUBLISHABLE_KEY.source }))),
+  subject_ref: Type.Optional(nullable(Bytes32)),
+  context: Type.Optional(nullable(GivenContext)),
   phone_number: Type.Optional(
-    Type.String({ pattern: '^\\+[1-9][0-9]{4,14}$', description: 'E.164' }),
+    nullable(Type.String({ pattern: '^\\+[1-9][0-9]{4,14}$', description: 'E.164' })),
   ),
   end_user_address: Type.Optional(
-    Type.String({
-      minLength: 2,
-      maxLength: 45,
-      format: IP_ADDRESS,
-      description: 'The IP address of the browser: IPv4 or IPv6, without a port or a zone.',
-    }),
+    nullable(
+      Type.String({
+        minLength: 2,
+        maxLength: 45,
+        format: IP_ADDRESS,
+        description: 'The IP address of the browser: IPv4 or IPv6, without a port or a zone.',
+      }),
+    ),
   ),
 })
 export type CreateSessionRequest = Static<typeof CreateSessionRequest>

@@ -130,6 +130,8 @@ async function showTenant(id: TenantId, options: Options): Promise<void> {
       allowedOrigins: configuration.allowedOrigins.join(' ') || null,
       workflows,
     }),
+    'Your backend creates sessions at sessionEndpoint. Pulse.init takes the address on your own ' +
+      'backend as its sessionEndpoint.',
   ])
 }
 

@@ -6,7 +6,7 @@ import type {
 } from '@bonded/contract'
 import { CONTINUITY_MODEL, type Continuity } from './continuity.ts'
 import { EVIDENCE_TTL_MS, LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
-import { iso } from './iso.ts'
+import { instantOf, iso } from './iso.ts'
 import { type Instant } from './session.ts'
 import { longLivedContinuity, type ScoringInput, score } from './scoring.ts'
 
@@ -42,7 +42,7 @@ export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
     local_auth: {
       method: signals.local_auth.method,
       result: localAuthHolds(signals.local_auth, findings.requestedAt) ? 'verified' : 'failed',
-      verified_at: signals.local_auth.verified_at,
+      verified_at: iso(instantOf(signals.local_auth.verified_at)),
     },
     ...(findings.passport === undefined
       ? {}
@@ -58,7 +58,7 @@ export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
 }
 
 function localAuthHolds(signal: EvidenceSignals['local_auth'], requestedAt: Instant): boolean {
-  const age = requestedAt - Date.parse(signal.verified_at)
+  const age = requestedAt - instantOf(signal.verified_at)
   return (
     signal.result === 'verified' &&
     signal.method !== 'none' &&
@@ -72,8 +72,8 @@ function localAuthHolds(signal: EvidenceSignals['local_auth'], requestedAt: Inst
  * lifetime.
  */
 export function evidenceIsCurrent(evidence: VerifiedEvidence, now: Instant): boolean {
-  const issuedAt = Date.parse(evidence.issued_at)
-  const expiresAt = Date.parse(evidence.expires_at)
+  const issuedAt = instantOf(evidence.issued_at)
+  const expiresAt = instantOf(evidence.expires_at)
   return issuedAt <= now + 30_000 && now < expiresAt && expiresAt - issuedAt <= EVIDENCE_TTL_MS
 }
 

@@ -1,3 +1,4 @@
+import { parseInstant } from '@bonded/contract'
 import type { Instant } from './session.ts'
 
 const MINUTE_MS = 60_000
@@ -23,4 +24,9 @@ export function iso(instant: Instant): string {
   const seconds = Math.floor(ms / SECOND_MS)
   const rest = ms - seconds * SECOND_MS
   return `${prefixes[slot]}${TWO_DIGITS[seconds]}.${rest < 100 ? String(rest).padStart(3, '0') : rest}Z`
+}
+
+/** Reads a validated time of a request. Any other text is NaN, which every comparison rejects. */
+export function instantOf(text: string): Instant {
+  return parseInstant(text) ?? Number.NaN
 }

@@ -5,6 +5,7 @@ import {
   DISTINCT_LABELS,
   IP_ADDRESS,
   isDisplayText,
+  parseInstant,
 } from '@bonded/contract'
 
 /**
@@ -14,11 +15,8 @@ import {
 export const CONTRACT_RULES = {
   formats: {
     [DISPLAY_TEXT]: isDisplayText,
-    // Protocol 1: one text for each instant. This rejects February 30 and leap seconds.
-    'date-time': (text: string) => {
-      const instant = Date.parse(text)
-      return !Number.isNaN(instant) && new Date(instant).toISOString() === text
-    },
+    // This rejects February 30 and leap seconds, which the patterns accept.
+    'date-time': (text: string) => parseInstant(text) !== undefined,
     [IP_ADDRESS]: (text: string) => canonicalIpAddress(text) !== undefined,
   },
   keywords: [

@@ -5,6 +5,7 @@ import {
   type SessionId,
 } from '@bonded/contract'
 import { evidenceIsCurrent, summarizeVerification } from '../domain/evidence.ts'
+import { instantOf } from '../domain/iso.ts'
 import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
 import { highestBandOf, isAttested, hasIndependentEvidence } from '../domain/key-rules.ts'
 import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
@@ -78,7 +79,7 @@ function* judge(
 
   const payload = rebuildPayload(service, first.session, request)
   const digest = service.keys.sha256(payload)
-  const issuedAt = Date.parse(request.issued_at)
+  const issuedAt = instantOf(request.issued_at)
   let raised = false
   // Each pass evaluates the stored data. A pass is repeated only if another call changed the
   // session in between.

@@ -1,6 +1,7 @@
 import {
   type CreateSessionRequest,
   canonicalJson,
+  type SessionContext,
   type SessionId,
   siteNetworkOf,
 } from '@bonded/contract'
@@ -13,8 +14,15 @@ import type { Tables, Work } from '../ports/store.ts'
 import { storeEnd } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
+/** The request without its null members. */
+export interface SessionRequest extends Omit<WithoutNulls<CreateSessionRequest>, 'context'> {
+  readonly context?: SessionContext
+}
+
+type WithoutNulls<T> = { readonly [Name in keyof T]: Exclude<T[Name], null> }
+
 export interface CreateInput {
-  readonly request: CreateSessionRequest
+  readonly request: SessionRequest
   readonly idempotencyKey: string | undefined
 }
 

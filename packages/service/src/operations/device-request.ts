@@ -1,5 +1,6 @@
 import type { AppAttest } from '@bonded/contract'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
+import { instantOf } from '../domain/iso.ts'
 import { checkIssuedAt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Device } from '../domain/session.ts'
@@ -24,7 +25,7 @@ export interface DeviceRequest {
 export function checkDeviceRequest(service: Service, request: DeviceRequest): Result<number> {
   const { device, payload, signed, mayAsk } = request
   if (!mayAsk(device)) return refuse('device_not_usable')
-  const timely = checkIssuedAt(Date.parse(signed.issued_at), service.clock.now())
+  const timely = checkIssuedAt(instantOf(signed.issued_at), service.clock.now())
   if (!timely.ok) return timely
   const verified = verifyAssertion(service, { device, payload, appAttest: signed.app_attest })
   return verified.ok ? accept(verified.value.counter) : verified
@@ -44,7 +45,7 @@ export function* takeDeviceRequest(
   if (device === undefined) return refuse('device_not_usable')
   const judged = checkDeviceRequest(service, { ...request, device })
   if (!judged.ok) return judged
-  const issuedAt = Date.parse(request.signed.issued_at)
+  const issuedAt = instantOf(request.signed.issued_at)
   if (yield* tables.devices.useRequest(device.id, judged.value, issuedAt)) return accept(device)
   // An assertion that is signed later with a lower counter proves that two copies of the key exist.
   if (yield* tables.devices.suspect(device.id, issuedAt)) {

@@ -7,6 +7,7 @@ import {
 } from '@bonded/contract'
 import type { Continuity } from '../domain/continuity.ts'
 import { summarise } from '../domain/evidence.ts'
+import { instantOf } from '../domain/iso.ts'
 import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import type { Work } from '../ports/store.ts'
@@ -47,7 +48,7 @@ export async function fetchEvidence(
     ...request,
     signals: service.keys.sha256(canonicalJson(signals)),
   })
-  const issuedAt = Date.parse(request.issued_at)
+  const issuedAt = instantOf(request.issued_at)
   const admitted = await service.store.write(function* (tables): Work<Result<Admitted>> {
     const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
     if (attempt === undefined) return refuse('session_not_live')
@@ -111,7 +112,7 @@ export async function fetchEvidence(
       signals: isPage
         ? { ...signals, local_auth: { ...signals.local_auth, result: 'failed', method: 'none' } }
         : signals,
-      requestedAt: Date.parse(request.issued_at),
+      requestedAt: issuedAt,
       carrier: carrier.finding,
       continuity,
       passport: passport.value,

@@ -8,8 +8,9 @@ import type { BackendCaller, Service } from './service.ts'
 const KILLABLE: readonly Session['state'][] = MOVES.kill.from
 
 /**
- * Ends a session for its tenant. Killing a killed session again succeeds, so a retry is safe. A
- * session that has completed or expired reads as not found.
+ * Ends a session for its tenant. On a killed or completed session it succeeds without effect, so a
+ * retry is safe, and a backend can clean up without knowing how a session ended. A session that has
+ * expired reads as not found.
  */
 export async function killSession(
   service: Service,
@@ -24,7 +25,7 @@ export async function killSession(
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.
       const { state } = found.value
-      if (state === MOVES.kill.to) return found
+      if (state === MOVES.kill.to || state === 'completed') return found
       if (!KILLABLE.includes(state)) return refuse('session_not_found')
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()

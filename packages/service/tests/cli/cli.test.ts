@@ -40,6 +40,11 @@ test('creates, lists and shows a tenant, and shows its credential once', () => {
     { name: 'wire_transfer', actions: ['approve_wire', 'change_limit'], passport: 'required' },
   ])
   assert.ok(!JSON.stringify(shown).includes(made.server_credential.slice(19, -6)))
+  const printed = run('tenant', 'show', made.tenant_id).stdout
+  assert.match(
+    printed,
+    /Pulse\.init takes the address on your own backend as its sessionEndpoint\./,
+  )
   assert.equal(json('tenant', 'list').length, 1)
   assert.match(run('tenant', 'list').stdout, /Acme/)
   for (const file of ['root.key', 'bonded.db'])

@@ -84,6 +84,32 @@ test('allows omitting workflow and action if the credential allows only one', as
   assert.equal((await create({ workflow: 'wire_transfer' })).body.error.reason, 'action_required')
 })
 
+test('reads null as an optional member that is left out', async () => {
+  const headers = { 'idempotency-key': 'nulls' }
+  const display = [{ label: 'Amount', value: '€ 12' }]
+  const omitted = { workflow: 'wire_transfer', action: 'approve_wire', context: { display } }
+  const nulls = {
+    ...omitted,
+    publishableKey: null,
+    subject_ref: null,
+    context: { display, digest: null },
+    phone_number: null,
+    end_user_address: null,
+  }
+  const first = await create(nulls, headers)
+  assert.deepEqual([first.status, first.body.context], [201, { display }])
+  assert.equal((await create(omitted, headers)).body.id, first.body.id)
+  const bare = await create({ workflow: 'credit_application', action: null, context: null })
+  assert.deepEqual([bare.status, bare.body.context], [201, null])
+  const missing = await create({ workflow: null, action: null })
+  assert.equal(missing.body.error.reason, 'workflow_required')
+  for (const context of [{ display: null }, { display: [{ label: null, value: 'x' }] }])
+    assert.equal(
+      (await create({ workflow: 'credit_application', context })).body.error.reason,
+      'invalid_member',
+    )
+})
+
 test('takes workflows and actions as tenants name them', async () => {
   const names = { workflow: 'Payments.SEPA-Instant_2', action: 'constructor' }
   const { server } = await h.addTenant({

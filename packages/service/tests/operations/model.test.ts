@@ -183,10 +183,9 @@ const kill: Action = {
   toString: () => 'kill',
   async run(model, { session }) {
     const reply = await h.kill(session)
-    if (model.state === 'completed' || model.state === 'expired')
-      return isRefused(reply, 'session_not_found')
+    if (model.state === 'expired') return isRefused(reply, 'session_not_found')
     assert.equal(reply.status, 204)
-    if (model.state !== 'killed')
+    if (model.state !== 'killed' && model.state !== 'completed')
       Object.assign(model, { state: 'killed', endedReason: 'killed_by_tenant' })
   },
 }

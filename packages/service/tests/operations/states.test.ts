@@ -92,7 +92,7 @@ const TABLE: readonly Row[] = [
       pending: okTo('killed', 204),
       step_up_required: okTo('killed', 204),
       bonded: okTo('killed', 204),
-      completed: no('completed', 'session_not_found', 404),
+      completed: okTo('completed', 204),
       killed: okTo('killed', 204),
       expired: no('expired', 'session_not_found', 404),
     },

@@ -1,6 +1,6 @@
-import { ENDPOINTS } from '@bonded/contract'
+import { type CreateSessionRequest, ENDPOINTS, type Members, withoutNulls } from '@bonded/contract'
 import { accept } from '../../domain/refusal.ts'
-import { createSession } from '../../operations/create-session.ts'
+import { createSession, type SessionRequest } from '../../operations/create-session.ts'
 import { presentCreated } from '../present.ts'
 import { serve } from '../serve.ts'
 
@@ -8,9 +8,19 @@ export const createSessionRoute = serve(
   ENDPOINTS.createSession,
   async ({ service, caller, body, headers }) => {
     const created = await createSession(service, caller, {
-      request: body,
+      request: readRequest(body),
       idempotencyKey: headers['idempotency-key'],
     })
     return created.ok ? accept(['created', presentCreated(service, created.value)]) : created
   },
 )
+
+/**
+ * Null means that a member is omitted. The Idempotency-Key and the hash of the context therefore
+ * see the same request.
+ */
+function readRequest(body: CreateSessionRequest): SessionRequest {
+  const { context, ...rest } = withoutNulls(body)
+  const given = context === undefined ? {} : { context: withoutNulls(context as Members) }
+  return { ...rest, ...given } as SessionRequest
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { CreateSessionRequest, SessionId } from '@bonded/contract'
+import type { SessionId } from '@bonded/contract'
 import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
-import { createSession } from '../../../src/operations/create-session.ts'
+import { createSession, type SessionRequest } from '../../../src/operations/create-session.ts'
 import { killSession } from '../../../src/operations/kill-session.ts'
 import { readAsBackend } from '../../../src/operations/read-session.ts'
 import type { BackendCaller, Service } from '../../../src/operations/service.ts'
@@ -25,7 +25,7 @@ async function backend(): Promise<BackendCaller> {
 
 test('matches an Idempotency-Key from before a rotation to its session and body', async () => {
   const caller = await backend()
-  const create = async (service: Service, request: CreateSessionRequest) =>
+  const create = async (service: Service, request: SessionRequest) =>
     createSession(service, caller, { request, idempotencyKey: 'before' })
   const first = await create(h.service, { workflow: 'credit_application' })
   const again = await create(rotated, { workflow: 'credit_application' })
