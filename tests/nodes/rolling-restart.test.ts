@@ -19,7 +19,7 @@ const ENDS_WITHIN_MS = 25_000
 /** Channels of sessions that wait for a phone during the whole restart. */
 const WAITING = 24
 const LIFECYCLES_AT_ONCE = 3
-const PURPOSE = { workflow: 'w', action: 'a', owner: 'user' }
+const PURPOSE = { workflow: 'w', action: 'a', owner: 'user', acceptAnyContext: true } as const
 /** The clients give up ten times later than by default, because a test machine may be slow. */
 const SLOW_CLOCK: GateClock = {
   ...systemClock,

@@ -13,11 +13,11 @@ export interface GateExpectation {
   readonly passport?: 'none' | 'optional' | 'required'
   /** The user's `subject_ref` of an earlier bond, where known. */
   readonly subject_ref?: string
-  /** The digest recomputed from the submitted form. Required for a session with a context. */
+  /** The digest recomputed from the submitted form. Required unless `acceptAnyContext` is true. */
   readonly context_digest?: string
   /**
-   * Accepts a session with a context without a digest. Nothing then binds the approval to the
-   * submitted form. A digest that is passed must still match.
+   * Accepts a session without a digest, or a submit without one. Nothing then binds the approval to
+   * the submitted form. A digest that is passed must still match.
    */
   readonly acceptAnyContext?: true
   readonly tenant_id?: string
@@ -53,6 +53,7 @@ export type RejectReason =
   | 'device_not_possessed'
   | 'local_auth_not_verified'
   | 'passport_chip_missing'
+  | 'context_missing'
   | 'context_mismatch'
   | 'subject_mismatch'
 export type ReviewReason = 'low_confidence' | 'sim_swap_recent' | 'low_continuity'
@@ -116,20 +117,23 @@ function verificationRejection(facts: GateFacts, session: FullSession): RejectRe
   if (expected.passport === 'required' && verification.passport?.tier !== 'chip')
     return 'passport_chip_missing'
   // The protocol adds: the form that the user approved is the form that was submitted.
-  if (!isContextExpected(session, expected)) return 'context_mismatch'
+  const context = contextRejection(session, expected)
+  if (context !== undefined) return context
   if (expected.subject_ref !== undefined && session.subject_ref !== expected.subject_ref)
     return 'subject_mismatch'
   return undefined
 }
 
-/**
- * A session with a context passes only with its digest, so that omitting the digest fails closed.
- */
-function isContextExpected(session: FullSession, expected: GateExpectation): boolean {
-  const { context_digest } = expected
-  const context = session.context ?? null
-  if (context_digest !== undefined) return context?.digest === context_digest
-  return context === null || expected.acceptAnyContext === true
+/** A session passes only with its digest, so that omitting the digest on a side fails closed. */
+function contextRejection(
+  session: FullSession,
+  { context_digest, acceptAnyContext }: GateExpectation,
+): RejectReason | undefined {
+  if (context_digest === undefined && acceptAnyContext === true) return undefined
+  const approved = session.context?.digest
+  if (context_digest === undefined || approved === undefined || approved === null)
+    return 'context_missing'
+  return context_digest === approved ? undefined : 'context_mismatch'
 }
 
 function doubtsOf({ verification }: FullSession): readonly ReviewReason[] {

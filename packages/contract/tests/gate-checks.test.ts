@@ -27,15 +27,18 @@ const session = {
   action: 'submit_application',
   expires_at: '2026-11-21T09:31:00.000Z',
   verification,
-  context: null,
+  context: { display: [], digest: 'd' },
   subject_ref: 'ref',
 } as unknown as FullSession
-const expected = { workflow: 'credit_application', action: 'submit_application' }
+const purpose = { workflow: 'credit_application', action: 'submit_application' }
+const expected = { ...purpose, context_digest: 'd' }
 const OWNER = 'login-1'
-const pending = { ...expected, owner: OWNER }
+const pending = { ...purpose, owner: OWNER }
 const good: GateFacts = { session_id: ID, owner: OWNER, pending, session, expected, now: NOW }
-const bound: GateFacts = { ...good, session: { ...session, context: { display: [], digest: 'd' } } }
-const unbound: GateFacts = { ...good, session: { ...session, context: { display: [] } } }
+/** A submit without a digest, of a session with a digest, without one, and without a context. */
+const bound: GateFacts = { ...good, expected: purpose }
+const unbound: GateFacts = { ...bound, session: { ...session, context: { display: [] } } }
+const bare: GateFacts = { ...bound, session: { ...session, context: null } }
 const ownedBy = (owner: unknown): GateFacts => ({
   ...good,
   owner: owner as string,
@@ -124,27 +127,33 @@ const rejected: [string, GateFacts, string][] = [
     { ...bound, expected: { ...expected, context_digest: 'e' } },
     'context_mismatch',
   ],
-  ['a bound session without a recomputed digest', bound, 'context_mismatch'],
-  ['a session with a context but no digest', unbound, 'context_mismatch'],
+  ['a bound session without a recomputed digest', bound, 'context_missing'],
+  ['a session with a context but no digest', unbound, 'context_missing'],
+  ['a session without a context', bare, 'context_missing'],
   [
     'a session with a context but no digest, where a digest was expected',
-    { ...unbound, expected: { ...expected, context_digest: 'd' } },
-    'context_mismatch',
+    { ...unbound, expected },
+    'context_missing',
+  ],
+  [
+    'a session without a context, where a digest was expected',
+    { ...bare, expected },
+    'context_missing',
   ],
   [
     'an opt-out that is not exactly true',
-    { ...unbound, expected: { ...expected, acceptAnyContext: 'yes' as never } },
-    'context_mismatch',
+    { ...unbound, expected: { ...purpose, acceptAnyContext: 'yes' as never } },
+    'context_missing',
   ],
   [
     'a form other than the one approved, in spite of the opt-out',
-    { ...bound, expected: { ...expected, context_digest: 'e', acceptAnyContext: true } },
+    { ...bound, expected: { ...purpose, context_digest: 'e', acceptAnyContext: true } },
     'context_mismatch',
   ],
   [
-    'an unbound session where a digest was expected',
-    { ...good, expected: { ...expected, context_digest: 'd' } },
-    'context_mismatch',
+    'a session without a digest where one was expected, in spite of the opt-out',
+    { ...bare, expected: { ...expected, acceptAnyContext: true } },
+    'context_missing',
   ],
   [
     'a subject other than the expected one',
@@ -158,17 +167,12 @@ for (const [what, facts, reason] of rejected) {
   })
 }
 
-for (const [what, facts] of Object.entries({ bound, unbound })) {
-  test(`acceptAnyContext accepts the context of a ${what} session without a digest`, () => {
-    const verdict = judgeSubmit({ ...facts, expected: { ...expected, acceptAnyContext: true } })
+for (const [what, facts] of Object.entries({ bound, unbound, bare })) {
+  test(`acceptAnyContext accepts a ${what} session without a digest`, () => {
+    const verdict = judgeSubmit({ ...facts, expected: { ...purpose, acceptAnyContext: true } })
     assert.equal(verdict.decision, 'accept')
   })
 }
-
-test('accepts a bound session with the recomputed digest', () => {
-  const verdict = judgeSubmit({ ...bound, expected: { ...expected, context_digest: 'd' } })
-  assert.equal(verdict.decision, 'accept')
-})
 
 const reviewed: [string, object, string[]][] = [
   ['presence confidence below 0.55', { human_presence_confidence: 0.5499 }, ['low_confidence']],

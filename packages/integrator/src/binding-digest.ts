@@ -1,4 +1,4 @@
-import { canonicalJson, encodeBase64url } from '@bonded/contract'
+import { canonicalJson, encodeBase64url, NotCanonicalError } from '@bonded/contract'
 
 /**
  * The digest of a record, for `context.digest`: base64url SHA-256 of its canonical JSON (RFC 8785).
@@ -6,10 +6,21 @@ import { canonicalJson, encodeBase64url } from '@bonded/contract'
  * the submit only if the two are equal. The order of members does not matter.
  *
  * @throws {NotCanonicalError} for values that JSON cannot represent: `undefined`, NaN, a Date, a
- * lone surrogate
+ * lone surrogate; for a `toJSON` function, which could replace the record; and for integers beyond
+ * 2^53 - 1, of which JavaScript reads several as one. Pass those as strings
  * @example await bindingDigest({ amount: 12500 }) === await bindingDigest({ amount: 12500 }) // true
  */
 export async function bindingDigest(record: object): Promise<string> {
+  refuseUnsafeIntegers(record)
   const bytes = new TextEncoder().encode(canonicalJson(record))
   return encodeBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))
+}
+
+function refuseUnsafeIntegers(value: unknown): void {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new NotCanonicalError(
+      `${String(value)} may stand for several integers: pass it as a string`,
+    )
+  if (typeof value !== 'object' || value === null) return
+  for (const member of Object.values(value)) refuseUnsafeIntegers(member)
 }

@@ -51,7 +51,9 @@ export interface Gate<Tx> {
  * @throws {GateError} `invalid_configuration`, before any call
  * @example
  * const gate = createGate({ baseUrl, serverCredential, store: memoryPendingStore() })
- * const { session } = await gate.create({ workflow, action, owner: 'user-1' }) // to the browser
+ * const digest = await bindingDigest(record)
+ * const context = { display: [{ label: 'Amount', value: '€12,500' }], digest }
+ * const { session } = await gate.create({ workflow, action, owner: 'user-1', context })
  */
 export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
   const { clock = systemClock, random = systemRandom, store, policy = {} } = options

@@ -31,6 +31,8 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
     'This needs the chip of your passport. Continue again and hold your passport to your phone when asked.',
   context_mismatch:
     'The form changed after you approved it. Check it, then continue again and approve the new version.',
+  context_missing:
+    'Your approval could not be matched with this form. Nothing was done. Please contact us, because trying again will not help.',
   subject_mismatch:
     'That phone is not the one we know for you. Continue again with your own phone.',
   already_used:

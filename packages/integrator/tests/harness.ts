@@ -12,6 +12,10 @@ import { BASE_URL, fakeService, SERVER_CREDENTIAL } from './fake-service.ts'
 export const START_MS = Date.parse('2026-11-21T09:30:00.000Z')
 export const WORKFLOW = { workflow: 'credit_application', action: 'submit_application' } as const
 export const OWNER = 'login-1'
+/** The digest of a form. */
+export const DIGEST = 'd'.repeat(43)
+/** A bond that a gate creates. */
+export const BOND = { ...WORKFLOW, owner: OWNER, context: { display: [], digest: DIGEST } }
 
 /** A clock that a test advances, and that every sleep advances. */
 export function movedClock() {
@@ -50,20 +54,21 @@ export function harness(
   })
 
   /** A session that the phone has approved, and the submit that goes with it. */
-  async function bonded(bond: { digest?: string; subject_ref?: string } = {}) {
+  async function bonded({
+    digest = DIGEST,
+    subject_ref,
+  }: {
+    digest?: string
+    subject_ref?: string
+  } = {}) {
     const { session } = await gate.create({
       ...WORKFLOW,
       owner: OWNER,
-      ...(bond.digest && { context: { display: [], digest: bond.digest } }),
-      ...(bond.subject_ref && { subject_ref: bond.subject_ref }),
+      context: { display: [], digest },
+      ...(subject_ref && { subject_ref }),
     })
     service.bond(session.id)
-    return {
-      session_id: session.id,
-      owner: OWNER,
-      ...WORKFLOW,
-      ...(bond.digest && { form_digest: bond.digest }),
-    }
+    return { session_id: session.id, owner: OWNER, ...WORKFLOW, form_digest: digest }
   }
 
   /** An approved session whose context has no digest, and the submit that opts out of one. */

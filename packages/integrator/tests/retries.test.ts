@@ -3,9 +3,8 @@ import { test } from 'node:test'
 import { GateError } from '../src/index.ts'
 import { RETRY_POLICY } from '../src/service/call.ts'
 import type { Fault } from './fake-service.ts'
-import { harness, OWNER, WORKFLOW } from './harness.ts'
+import { BOND, harness } from './harness.ts'
 
-const bond = { ...WORKFLOW, owner: OWNER }
 const coded = (code: string) => (error: unknown) =>
   error instanceof GateError && error.code === code
 
@@ -24,7 +23,7 @@ for (const [name, fault] of passing) {
   test(`retries ${name}, and creates one session`, async () => {
     const h = harness()
     h.service.fault(fault, fault)
-    const { session } = await h.gate.create(bond)
+    const { session } = await h.gate.create(BOND)
     assert.equal(h.service.seen.length, 3)
     assert.deepEqual([...h.service.sessions.keys()], [session.id])
     assert.equal(new Set(h.service.seen.map(({ headers }) => headers['idempotency-key'])).size, 1)
@@ -34,22 +33,22 @@ for (const [name, fault] of passing) {
 
 test('creates two sessions for two creates', async () => {
   const h = harness()
-  await h.gate.create(bond)
-  await h.gate.create(bond)
+  await h.gate.create(BOND)
+  await h.gate.create(BOND)
   assert.equal(h.service.sessions.size, 2)
 })
 
 test('gives up after four attempts', async () => {
   const h = harness()
   h.service.fault(...Array<Fault>(9).fill('refused'))
-  await assert.rejects(h.gate.create(bond), coded('service_unavailable'))
+  await assert.rejects(h.gate.create(BOND), coded('service_unavailable'))
   assert.equal(h.service.seen.length, RETRY_POLICY.maxAttempts)
 })
 
 test('waits as long as Retry-After requests, and at most a half longer', async () => {
   const h = harness()
   h.service.fault({ status: 429, headers: { 'retry-after': '3' } })
-  await h.gate.create(bond)
+  await h.gate.create(BOND)
   assert.equal(h.clock.slept.length, 1)
   const [ms = 0] = h.clock.slept
   assert.ok(ms >= 3_000 && ms <= 4_500, `${ms} ms`)
@@ -58,7 +57,7 @@ test('waits as long as Retry-After requests, and at most a half longer', async (
 test('reports a Retry-After beyond the total time instead of waiting', async () => {
   const h = harness()
   h.service.fault({ status: 429, headers: { 'retry-after': '60' } })
-  const failed = h.gate.create(bond)
+  const failed = h.gate.create(BOND)
   await assert.rejects(
     failed,
     (error) =>
@@ -107,14 +106,14 @@ for (const [name, fault, code] of refusals) {
   test(`does not retry ${name}`, async () => {
     const h = harness()
     h.service.fault(fault)
-    await assert.rejects(h.gate.create(bond), coded(code))
+    await assert.rejects(h.gate.create(BOND), coded(code))
     assert.equal(h.service.seen.length, 1)
   })
 }
 
 test('the credential never follows a redirect', async () => {
   const h = harness()
-  await h.gate.create(bond)
+  await h.gate.create(BOND)
   assert.equal(h.service.seen[0]?.redirect, 'manual')
 })
 
@@ -131,7 +130,7 @@ test('an error carries the reason and the request id', async () => {
       },
     }),
   })
-  await assert.rejects(h.gate.create(bond), {
+  await assert.rejects(h.gate.create(BOND), {
     name: 'GateError',
     reason: 'action_not_enabled',
     requestId: 'req_1',

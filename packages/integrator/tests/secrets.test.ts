@@ -4,7 +4,7 @@ import { format, inspect } from 'node:util'
 import type { CreatedSession } from '@bonded/contract'
 import { createGate, GateError, memoryPendingStore, publicSession, Secret } from '../src/index.ts'
 import { BASE_URL, SERVER_CREDENTIAL } from './fake-service.ts'
-import { harness, OWNER, WORKFLOW } from './harness.ts'
+import { BOND, harness, OWNER, WORKFLOW } from './harness.ts'
 
 /** Everything a careless log line could print. */
 function printed(value: unknown): string {
@@ -23,7 +23,7 @@ test('a secret never prints its value', () => {
 test('no value that the gate returns, throws or stores prints a secret', async () => {
   const h = harness()
   const submit = await h.bonded()
-  const { session } = await h.gate.create({ ...WORKFLOW, owner: OWNER })
+  const { session } = await h.gate.create(BOND)
   const things: unknown[] = [
     h.gate,
     session,
@@ -32,11 +32,7 @@ test('no value that the gate returns, throws or stores prints a secret', async (
   ]
   things.push(await h.gate.protect({ ...submit, accept: async (tx) => tx }))
   h.service.fault('refused', 'refused', 'refused', 'refused', { status: 401 })
-  for (const call of [
-    h.gate.create({ ...WORKFLOW, owner: OWNER }),
-    h.gate.create({ ...WORKFLOW, owner: OWNER }),
-    h.gate.complete(session.id),
-  ]) {
+  for (const call of [h.gate.create(BOND), h.gate.create(BOND), h.gate.complete(session.id)]) {
     things.push(await call.catch((error: unknown) => error))
   }
   const all = things.map(printed).join('\n')
@@ -123,18 +119,29 @@ test('rejects wrong options at once, without repeating a mistyped credential', (
 test('create rejects an owner that is not a non-empty string, before any call', async () => {
   const h = harness()
   for (const owner of ['', ' ', undefined, null, 7, {}, ['login-1']]) {
-    const bond = { ...WORKFLOW, owner: owner as string }
+    const bond = { ...BOND, owner: owner as string }
     await assert.rejects(h.gate.create(bond), { code: 'invalid_request' })
   }
   assert.equal(h.service.seen.length, 0)
 })
 
-test('create rejects a context without a digest before any call, unless the option allows it', async () => {
+test('create rejects a bond without a digest before any call, unless the option allows it', async () => {
   const h = harness()
-  const bond = { ...WORKFLOW, owner: OWNER, context: { display: [] } }
-  await assert.rejects(h.gate.create(bond), { code: 'invalid_request' })
+  const bond = { ...WORKFLOW, owner: OWNER }
+  const display = [{ label: 'Amount', value: '€1' }]
+  for (const context of [undefined, null, { display }, { display, digest: null }, { digest: '' }])
+    for (const acceptAnyContext of [undefined, null, false, 'yes', 1])
+      await assert.rejects(
+        h.gate.create({ ...bond, context, acceptAnyContext } as never),
+        (error) =>
+          error instanceof GateError &&
+          error.code === 'invalid_request' &&
+          /bindingDigest\(record\).*acceptAnyContext/.test(error.message),
+      )
   assert.equal(h.service.seen.length, 0)
-  const { session } = await h.gate.create({ ...bond, acceptAnyContext: true })
-  assert.equal((await h.store.find(session.id))?.context_digest, null)
-  assert.doesNotMatch(String(h.service.seen[0]?.body), /acceptAnyContext/)
+  for (const context of [undefined, null, { display }, { display, digest: null }]) {
+    const { session } = await h.gate.create({ ...bond, context, acceptAnyContext: true })
+    assert.equal((await h.store.find(session.id))?.context_digest, null)
+  }
+  for (const { body } of h.service.seen) assert.doesNotMatch(String(body), /acceptAnyContext|null/)
 })

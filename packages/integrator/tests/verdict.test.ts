@@ -65,6 +65,28 @@ test('a verdict cannot be changed to name another session or owner', async () =>
   assert.throws(() => Object.assign(verdict, { owner: 'login-2' }), TypeError)
 })
 
+test('no member of a verdict can be changed, at any depth', async () => {
+  const h = harness()
+  const { verdict } = await accepted(h)
+  const submit = await h.bonded()
+  h.service.bond(submit.session_id, { human_presence_confidence: 0.1 })
+  const review = await h.gate.verify(submit)
+  assert.equal(review.decision, 'review')
+  const rejection = await h.gate.verify({ ...submit, owner: 'login-2' })
+  const mutable: string[] = []
+  const search = (value: unknown, path: string) => {
+    if (typeof value !== 'object' || value === null) return
+    if (!Object.isFrozen(value)) mutable.push(path)
+    for (const [name, member] of Object.entries(value)) search(member, `${path}.${name}`)
+  }
+  search({ accept: verdict, review, rejection }, '')
+  assert.deepEqual(mutable, [''])
+  assert.throws(
+    () => Object.assign(verdict.verification.carrier, { sim_swap_recent: true }),
+    TypeError,
+  )
+})
+
 test('a verdict works until its lifetime ends and not at its end', async () => {
   for (const [elapsedMs, used] of [
     [VERDICT_TTL_MS - 1, true],

@@ -12,6 +12,7 @@ import { harness, OWNER, WORKFLOW } from './harness.ts'
 
 type Harness = ReturnType<typeof harness>
 type Submit = Awaited<ReturnType<Harness['bonded']>>
+const OTHER = 'e'.repeat(43)
 /** Spoils a good submit; gives the submit to send. */
 type Spoil = (h: Harness, submit: Submit) => object | Promise<object>
 
@@ -93,6 +94,7 @@ const rejections: Record<RejectReason, Spoil[]> = {
         workflow: 'account_opening',
         action: 'open',
         owner: OWNER,
+        acceptAnyContext: true,
       })
       h.service.bond(session.id, { passport: { tier: 'document' } })
       return { session_id: session.id, owner: OWNER, workflow: 'account_opening', action: 'open' }
@@ -103,18 +105,35 @@ const rejections: Record<RejectReason, Spoil[]> = {
       ...(await h.bonded({ digest: await bindingDigest({ amount: 1 }) })),
       form_digest: await bindingDigest({ amount: 2 }),
     }),
-    async (h) => ({
-      ...(await h.bonded({ digest: await bindingDigest({ amount: 1 }) })),
-      form_digest: undefined,
-    }),
     async (_, submit) => ({ ...submit, form_digest: await bindingDigest({ amount: 1 }) }),
-    async (h) => {
-      const bound = await h.bonded({ digest: await bindingDigest({ amount: 1 }) })
-      h.service.change(bound.session_id, { context: null })
-      return bound
-    },
+    // A service that answers another digest than create was given.
+    (h, submit) => (
+      h.service.change(submit.session_id, { context: { display: [], digest: OTHER } }), submit
+    ),
+    (h, submit) => (
+      h.service.change(submit.session_id, { context: { display: [], digest: OTHER } }),
+      { ...submit, form_digest: OTHER }
+    ),
+  ],
+  context_missing: [
+    (_, submit) => ({ ...submit, form_digest: undefined }),
+    (_, submit) => ({ ...submit, form_digest: null }),
+    (_, submit) => ({ ...submit, form_digest: undefined, acceptAnyContext: 'yes' }),
+    (h, submit) => (h.service.change(submit.session_id, { context: null }), submit),
     (h, submit) => (h.service.change(submit.session_id, { context: { display: [] } }), submit),
     async (h) => ({ ...(await h.unbound()), acceptAnyContext: undefined }),
+    async (h) => ({ ...(await h.unbound()), form_digest: OTHER }),
+    async (h) => {
+      const { session } = await h.gate.create({ ...WORKFLOW, owner: OWNER, acceptAnyContext: true })
+      h.service.bond(session.id)
+      return { session_id: session.id, owner: OWNER, ...WORKFLOW, form_digest: OTHER }
+    },
+    // A service that answers a digest for a session that was created without one.
+    async (h) => {
+      const unbound = await h.unbound()
+      h.service.change(unbound.session_id, { context: { display: [], digest: OTHER } })
+      return { ...unbound, form_digest: OTHER }
+    },
   ],
   subject_mismatch: [
     async (h) => {
@@ -162,15 +181,31 @@ for (const [reason, change] of Object.entries(reviews)) {
   })
 }
 
-test('a session with a context and no digest is accepted only with acceptAnyContext', async () => {
+test('a session without a digest is accepted only with acceptAnyContext', async () => {
   const h = harness()
   const { acceptAnyContext: _optOut, ...strict } = await h.unbound()
-  const verdict = await h.gate.verify(strict)
+  const bare = await h.gate.create({ ...WORKFLOW, owner: OWNER, acceptAnyContext: true })
+  h.service.bond(bare.session.id)
+  for (const submit of [strict, { ...strict, session_id: bare.session.id }]) {
+    const verdict = await h.gate.verify(submit)
+    assert.ok(verdict.decision === 'reject')
+    assert.deepEqual(verdict.reasons, ['context_missing'])
+    assert.equal(verdict.error?.code, 'invalid_request')
+    assert.match(String(verdict.error?.message), /form_digest.*acceptAnyContext/)
+    const lax = await h.gate.verify({ ...submit, acceptAnyContext: true })
+    assert.equal(lax.decision, 'accept')
+  }
+})
+
+test('tells no user that the form changed where the backend passed no digest', async () => {
+  const h = harness()
+  const { session } = await h.gate.create({ ...WORKFLOW, owner: OWNER, acceptAnyContext: true })
+  h.service.bond(session.id)
+  const submit = { session_id: session.id, owner: OWNER, ...WORKFLOW, form_digest: OTHER }
+  const verdict = await h.gate.verify(submit)
   assert.ok(verdict.decision === 'reject')
-  assert.deepEqual(verdict.reasons, ['context_mismatch'])
-  assert.match(String(verdict.error?.message), /form_digest.*acceptAnyContext/)
-  const lax = await h.gate.verify({ ...strict, acceptAnyContext: true })
-  assert.equal(lax.decision, 'accept')
+  assert.doesNotMatch(verdict.advice.join(' '), /changed/)
+  assert.match(String(verdict.error?.message), /created without context\.digest/)
 })
 
 test('acceptAnyContext does not accept a form digest that differs', async () => {
@@ -179,6 +214,16 @@ test('acceptAnyContext does not accept a form digest that differs', async () => 
   const other = { ...bound, form_digest: await bindingDigest({ amount: 2 }) }
   const verdict = await h.gate.verify({ ...other, acceptAnyContext: true })
   assert.deepEqual(verdict.reasons, ['context_mismatch'])
+  const unbound = { ...(await h.unbound()), form_digest: OTHER }
+  assert.deepEqual((await h.gate.verify(unbound)).reasons, ['context_missing'])
+})
+
+test('a review does not hide that a digest is missing', async () => {
+  const h = harness()
+  const unbound = await h.unbound()
+  h.service.bond(unbound.session_id, { human_presence_confidence: 0.1 })
+  const verdict = await h.gate.verify({ ...unbound, form_digest: OTHER })
+  assert.deepEqual(verdict.reasons, ['context_missing'])
 })
 
 test('lists every reason, each with its own sentence', () => {

@@ -9,7 +9,7 @@ export type Json =
 
 /**
  * Thrown for a value that has no canonical form: NaN, undefined, a lone surrogate, a function, a
- * bigint.
+ * bigint, an object with a `toJSON` function.
  */
 export class NotCanonicalError extends TypeError {
   readonly code = 'not_canonical'
@@ -39,6 +39,7 @@ function isInOrder(value: unknown): boolean {
       return true
     case 'object':
       if (value === null) return true
+      if (hasToJson(value)) return false
       return Array.isArray(value) ? isListInOrder(value) : areMembersInOrder(value)
     default:
       return false
@@ -62,6 +63,14 @@ function areMembersInOrder(value: object): boolean {
   return true
 }
 
+/**
+ * Whether JSON.stringify would write what a function returns in place of this object. The function
+ * may be inherited, and not enumerable.
+ */
+function hasToJson(value: object): boolean {
+  return typeof (value as { readonly toJSON?: unknown }).toJSON === 'function'
+}
+
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
@@ -78,6 +87,8 @@ function written(value: unknown): string {
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
+      if (hasToJson(value))
+        throw new NotCanonicalError('an object with a toJSON function has no canonical form')
       return Array.isArray(value) ? canonicalArray(value) : canonicalObject(value)
     default:
       throw new NotCanonicalError(`a ${typeof value} has no JSON form`)

@@ -33,3 +33,4 @@ export const GivenContext = closed({
   ...SessionContext.properties,
   digest: Type.Optional(nullable(Bytes32)),
 })
+export type GivenContext = Static<typeof GivenContext>

@@ -1,4 +1,5 @@
 import { GateError } from '../errors.ts'
+import { deepFreeze } from './deep-freeze.ts'
 import type { AcceptVerdict, ReviewVerdict, Unissued } from './verdict.ts'
 
 /**
@@ -17,7 +18,7 @@ export interface IssuedVerdict {
 
 /** The verdicts of one gate. */
 export interface IssuedVerdicts {
-  /** Freezes the verdict and records it; it can be used until `expiresAtMs`. */
+  /** Freezes the verdict at every depth and records it; it can be used until `expiresAtMs`. */
   issue(verdict: Unissued, expiresAtMs: number): AcceptVerdict | ReviewVerdict
   /** @throws {GateError} `verdict_invalid` for anything that this gate did not issue */
   recall(verdict: unknown): IssuedVerdict
@@ -34,7 +35,7 @@ export function issuedVerdicts(): IssuedVerdicts {
     issue(verdict, expiresAtMs) {
       const { session_id, owner } = verdict
       // The brand is a type only: being recorded here is what makes a verdict one.
-      const branded = Object.freeze(verdict) as AcceptVerdict | ReviewVerdict
+      const branded = deepFreeze(verdict) as AcceptVerdict | ReviewVerdict
       issued.set(branded, { session_id, owner, expiresAtMs })
       return branded
     },

@@ -1,6 +1,7 @@
 import type { PulseVerification, ReviewReason } from '@bonded/contract'
 import { adviceFor, type RejectReason } from '../user-messages.ts'
 import type { GateError } from '../errors.ts'
+import { deepFreeze } from './deep-freeze.ts'
 
 /** In types only: `createGate` knows its verdicts by identity. */
 declare const issuedByGate: unique symbol
@@ -17,11 +18,12 @@ export interface Submit {
   /** Fixed by the endpoint: a bond for a lesser action must not authorize a greater one. */
   readonly workflow: string
   readonly action: string
-  /** `bindingDigest` of the *submitted* form. Required where create was given a context. */
-  readonly form_digest?: string
+  /** `bindingDigest` of the *submitted* form. Required unless `acceptAnyContext` is set. */
+  readonly form_digest?: string | null
   /**
-   * Accepts a session whose context has no digest, or a submit without one. The user's approval is
-   * then not bound to the submitted form, so use it only where the form cannot change the action.
+   * Accepts a session without a context or digest, or a submit without a digest. The user's
+   * approval is then not bound to the submitted form, so use it only where the form cannot change
+   * the action. A digest that is passed must still match.
    */
   readonly acceptAnyContext?: true
 }
@@ -72,17 +74,18 @@ export interface RejectVerdict {
  * The verdict on a protected submit.
  *
  * @example
- * const verdict = await gate.verify({ session_id, owner, workflow, action })
+ * const form_digest = await bindingDigest(form)
+ * const verdict = await gate.verify({ session_id, owner, workflow, action, form_digest })
  * if (verdict.decision === 'reject') response.status(403).json({ message: verdict.advice[0] })
  */
 export type Verdict = AcceptVerdict | ReviewVerdict | RejectVerdict
 
 /** A rejection with its sentence. */
 export function rejected(reason: RejectReason, error?: GateError): RejectVerdict {
-  return {
+  return deepFreeze({
     decision: 'reject',
     reasons: [reason],
     advice: [adviceFor(reason)],
     ...(error && { error }),
-  }
+  })
 }

@@ -1,5 +1,5 @@
 import { type FullSession, isOwner, judgeSubmit, parseId, type SessionId } from '@bonded/contract'
-import { adviceFor } from '../user-messages.ts'
+import { adviceFor, type RejectReason } from '../user-messages.ts'
 import { GateError } from '../errors.ts'
 import type { PendingRow } from '../pending/pending-store.ts'
 import { getSession } from '../service/sessions.ts'
@@ -72,15 +72,15 @@ function judge<Tx>({ gate, submit, row, session, startedAtMs }: Facts<Tx>): Verd
       ...(passport !== undefined && { passport }),
       ...(policy.tenant_id !== undefined && { tenant_id: policy.tenant_id }),
       ...(row.subject_ref !== null && { subject_ref: row.subject_ref }),
-      ...expectedContext(row, submit),
+      ...expectedContext(submit),
     },
     now: serverTimeMs,
   })
   const advice = verdict.reasons.map(adviceFor)
-  if (verdict.decision === 'reject') {
-    const error = isDigestOmitted(verdict.reasons[0], submit) ? DIGEST_MISSING : undefined
-    return { ...verdict, advice, ...(error && { error }) }
-  }
+  const reason = verdict.decision === 'reject' ? verdict.reasons[0] : rowRejection(row, submit)
+  if (reason === 'context_missing') return rejected(reason, digestMissing(row, submit))
+  if (verdict.decision === 'reject' || reason !== undefined)
+    return rejected(reason ?? 'session_unavailable')
   const { verification, subject_ref } = session
   if (verification === null) return rejected('verification_missing')
   const { session_id, owner } = row
@@ -93,25 +93,33 @@ function judge<Tx>({ gate, submit, row, session, startedAtMs }: Facts<Tx>): Verd
   return gate.verdicts.issue(unissued, startedAtMs + leftMs)
 }
 
-const DIGEST_MISSING = new GateError(
-  'invalid_request',
-  'This session has a context. Pass form_digest, made of the submitted form; or acceptAnyContext.',
-)
-
-function isDigestOmitted(reason: string | undefined, submit: Submit): boolean {
-  return reason === 'context_mismatch' && submit.form_digest === undefined
+/** Which of the two arguments is missing, for the integrator's log. */
+function digestMissing(row: PendingRow, { form_digest }: Submit): GateError {
+  const what = isMissing(form_digest)
+    ? 'Pass form_digest, the bindingDigest(form) of the submitted form; or acceptAnyContext.'
+    : row.context_digest === null
+      ? 'This session was created without context.digest. Pass bindingDigest(record) to create; ' +
+        'or acceptAnyContext to create and to each submit, without form_digest.'
+      : 'The service returned this session without the digest of create. Check baseUrl.'
+  return new GateError('invalid_request', what)
 }
 
-/** A digest that no session has: base64url has no space. */
-const NO_DIGEST = 'no digest'
-
 /** The digest of the submit must be that of the row too, whatever the service answers. */
-function expectedContext(
-  row: PendingRow,
-  { form_digest, acceptAnyContext }: Submit,
-): { context_digest?: string; acceptAnyContext?: true } {
-  if (form_digest !== undefined)
-    return { context_digest: form_digest === row.context_digest ? form_digest : NO_DIGEST }
-  if (acceptAnyContext === true) return { acceptAnyContext }
-  return row.context_digest === null ? {} : { context_digest: NO_DIGEST }
+function rowRejection(row: PendingRow, { form_digest }: Submit): RejectReason | undefined {
+  if (isMissing(form_digest) || form_digest === row.context_digest) return undefined
+  return row.context_digest === null ? 'context_missing' : 'context_mismatch'
+}
+
+function expectedContext({ form_digest, acceptAnyContext }: Submit): {
+  context_digest?: string
+  acceptAnyContext?: true
+} {
+  return {
+    ...(!isMissing(form_digest) && { context_digest: form_digest }),
+    ...(acceptAnyContext === true && { acceptAnyContext }),
+  }
+}
+
+function isMissing(digest: string | null | undefined): digest is null | undefined {
+  return digest === undefined || digest === null
 }
