@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   globSync,
   readdirSync,
@@ -8,7 +9,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
+import { VENDORED } from './vendored.ts'
 
 /**
  * `npm run build`: compiles each package into its `dist`, with types and source maps, in the order
@@ -45,9 +47,10 @@ function dependenciesOf(name: string): readonly string[] {
   const { dependencies = {} } = JSON.parse(
     readFileSync(join(PACKAGES, name, 'package.json'), 'utf8'),
   ) as Manifest
-  return Object.keys(dependencies).flatMap((dependency) =>
+  const declared = Object.keys(dependencies).flatMap((dependency) =>
     dependency.startsWith(SCOPE) ? [dependency.slice(SCOPE.length)] : [],
   )
+  return [...declared, ...(VENDORED[name] ?? [])]
 }
 
 async function build(name: string): Promise<void> {
@@ -57,6 +60,7 @@ async function build(name: string): Promise<void> {
   compile(folder)
   if (existsSync(join(folder, 'build/tsconfig.json'))) compile(join(folder, 'build'))
   nameCompiledTypes(dist)
+  for (const other of VENDORED[name] ?? []) vendor(dist, other)
   if (name === 'widget') await writePulseScript(dist)
   if (name === 'phone-page') await writePhonePage(dist)
   // npm packs only the license in the package's own folder.
@@ -79,6 +83,22 @@ function nameCompiledTypes(dist: string): void {
     const named = text.replace(
       /((?:from|import)\s*\(?\s*)(["'])(\.{1,2}\/[^"'\n]+)\.ts\2/g,
       '$1$2$3.js$2',
+    )
+    if (named !== text) writeFileSync(path, named)
+  }
+}
+
+/** Copies the compiled code of another package into `dist`, and points its imports there. */
+function vendor(dist: string, name: string): void {
+  cpSync(join(PACKAGES, name, 'dist'), join(dist, name), { recursive: true })
+  for (const file of globSync('**/*.{js,d.ts}', { cwd: dist })) {
+    const path = join(dist, file)
+    const text = readFileSync(path, 'utf8')
+    const target = relative(dirname(path), join(dist, name, 'index.js')).replaceAll('\\', '/')
+    const specifier = target.startsWith('.') ? target : `./${target}`
+    const named = text.replaceAll(
+      new RegExp(`((?:from|import)\\s*\\(?\\s*)(["'])${SCOPE}${name}\\2`, 'g'),
+      `$1$2${specifier}$2`,
     )
     if (named !== text) writeFileSync(path, named)
   }

@@ -1,4 +1,5 @@
 import { dirname, join, normalize } from 'node:path'
+import { VENDORED } from '../../scripts/vendored.ts'
 import { type Import, readImports } from './read-imports.ts'
 
 const SERVICE = 'packages/service/src'
@@ -331,9 +332,17 @@ function undeclared({ specifier }: Import, { file, manifest }: Source): string |
       ? [own.dependencies, own.devDependencies]
       : [own.dependencies, own.peerDependencies]
   const isWorkspace = UNFENCED.test(file) && name.startsWith('@bonded/')
-  return isWorkspace || declared.some((names) => names !== undefined && Object.hasOwn(names, name))
+  return isWorkspace ||
+    isVendored(file, name) ||
+    declared.some((names) => names !== undefined && Object.hasOwn(names, name))
     ? undefined
     : `package.json of ${ownerOf(file)} does not declare it`
+}
+
+/** Whether the tarball of this file's package contains the other package. */
+function isVendored(file: string, name: string): boolean {
+  const owner = ownerOf(file).replace('packages/', '')
+  return (VENDORED[owner] ?? []).some((vendored) => name === `@bonded/${vendored}`)
 }
 
 function allowed(folder: string): readonly string[] {

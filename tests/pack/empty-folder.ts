@@ -61,6 +61,24 @@ export class EmptyFolder implements Disposable {
     cpSync(join(import.meta.dirname, 'consumer'), this.path, { recursive: true })
   }
 
+  /**
+   * Installs one tarball in a folder of its own, which the registry serves as it would serve a
+   * stranger, and copies the programs of `consumer` there.
+   */
+  alone(name: string): { readonly path: string } & Pick<EmptyFolder, 'run'> & Disposable {
+    const path = mkdtempSync(join(tmpdir(), 'bonded-alone-'))
+    const tarball = this.tarballs.find((file) => file.startsWith(`bonded-${name}-`)) ?? ''
+    writeFileSync(join(path, 'package.json'), '{"private": true, "type": "module"}')
+    const file = join(this.path, 'tarballs', tarball)
+    succeed(npm(['install', '--ignore-scripts', '--prefer-offline', file], path))
+    cpSync(join(import.meta.dirname, 'consumer'), path, { recursive: true })
+    return {
+      path,
+      run: (command, env = {}) => run(command, { cwd: path, env }),
+      [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+    }
+  }
+
   /** Runs a program in the folder to its end. */
   run(command: readonly string[], env: Record<string, string> = {}): Ran {
     return run(command, { cwd: this.path, env })

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { COMPILER, EmptyFolder, runtimes, succeed, TYPE_ROOTS } from './empty-folder.ts'
 
@@ -78,6 +80,17 @@ for (const resolution of RESOLUTIONS)
     succeed(folder.run([...compile, 'types.ts', '--types', '']))
     succeed(folder.run([...compile, 'node-types.ts', '--types', 'node', '--typeRoots', TYPE_ROOTS]))
   })
+
+test('@bonded/integrator installs alone from its tarball, with its types', () => {
+  using alone = folder.alone('integrator')
+  assert.deepEqual(readdirSync(join(alone.path, 'node_modules/@bonded')), ['integrator'])
+  const printed = succeed(alone.run([process.execPath, 'gate.mjs']))
+  assert.deepEqual(JSON.parse(printed), { digest: 43, rejected: ['session_not_ours'] })
+  for (const resolution of RESOLUTIONS) {
+    const options = ['--ignoreConfig', '--noEmit', '--strict', '--target', 'es2024', '--types', '']
+    succeed(alone.run([process.execPath, COMPILER, ...options, ...resolution, 'gate-types.ts']))
+  }
+})
 
 test('every package has its own tarball with its license', () => {
   assert.equal(folder.tarballs.length, new Set(folder.tarballs).size)

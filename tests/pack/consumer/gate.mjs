@@ -1,0 +1,16 @@
+// A gate of the integrator package, without any other package of this repository.
+import { bindingDigest, createGate, memoryPendingStore } from '@bonded/integrator'
+
+const gate = createGate({
+  baseUrl: 'https://bond.example/api/v1',
+  serverCredential: `sk_beta_${'k'.repeat(10)}_${'s'.repeat(43)}0g38Dm`,
+  store: memoryPendingStore(),
+})
+const verdict = await gate.verify({
+  session_id: `sess_${'a'.repeat(22)}`,
+  owner: 'user-1',
+  workflow: 'w',
+  action: 'a',
+})
+const digest = await bindingDigest({ amount: 12_500 })
+console.log(JSON.stringify({ digest: digest.length, rejected: verdict.reasons }))
