@@ -74,7 +74,7 @@ export class EmptyFolder implements Disposable {
     cpSync(join(import.meta.dirname, 'consumer'), path, { recursive: true })
     return {
       path,
-      run: (command, env = {}) => run(command, { cwd: path, env }),
+      run: (command, env) => run(command, { cwd: path, ...(env && { env }) }),
       [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
     }
   }

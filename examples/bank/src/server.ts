@@ -17,7 +17,7 @@ export type { BankDemo, DemoScenario } from './demo.ts'
 export interface StartBankOptions extends BankOptions {
   /** 0 selects a free port. */
   readonly port: number
-  /** Default 127.0.0.1. */
+  /** Default 127.0.0.1. The bank answers to this name and to those of this machine. */
   readonly host?: string
 }
 
@@ -40,8 +40,12 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   const bank = openBank({ ...options, serviceOrigin: new URL(options.serviceOrigin).origin })
   const files = await readFiles()
   const securityPolicy = contentSecurityPolicy(bank.serviceOrigin, bank.demo?.phoneOrigin)
+  const names = [...LOCAL_NAMES, host]
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const reply = await answer(bank, files, request).catch((error: unknown) => {
+    const answered = isForUs(request, names)
+      ? answer(bank, files, request)
+      : Promise.resolve(refuse(421, 'host_not_served', 'Open the address that the bank printed.'))
+    const reply = await answered.catch((error: unknown) => {
       // A browser that disconnected is not an error of the bank.
       if (!request.destroyed) bank.log({ event: 'failed', path: request.url, error: String(error) })
       return refuse(500, 'failed', 'Something failed on our side. Try again in a minute.')
@@ -70,6 +74,18 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
         server.closeAllConnections()
       }),
   }
+}
+
+/** The names of this machine, which need no certificate. */
+const LOCAL_NAMES = ['localhost', '127.0.0.1', '[::1]']
+
+/**
+ * Whether a request names the bank. A page of another site that rebinds its own name to this
+ * machine would have the bank's origin, but it still sends its own name.
+ */
+function isForUs({ headers }: IncomingMessage, names: readonly string[]): boolean {
+  const [, name = ''] = /^([^:@]+|\[[\da-f:]+\])(?::\d{1,5})?$/i.exec(headers.host ?? '') ?? []
+  return names.includes(name.toLowerCase())
 }
 
 /** What pages send. Everything else is read only. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { get } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseLoanForm } from '../src/loan-form.ts'
@@ -30,6 +31,36 @@ test('escapes the submitted values when the page is opened again', async () => {
   await browser.post('/drafts', { ...FORM, name: "Eve O'Neil" })
   const html = await (await fetch(h.bank.url, { headers: { cookie: browser.cookie } })).text()
   assert.ok(html.includes('value="Eve O&#39;Neil"'))
+})
+
+/** The status of a request with this Host header, which `fetch` does not let a test choose. */
+async function statusFor(url: string, host: string, path = '/'): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
+  const { port } = new URL(url)
+  const options = { host: '127.0.0.1', port, path, headers: { host }, agent: false }
+  get(options, (answer) => answer.resume().on('end', () => resolve(answer.statusCode))).on(
+    'error',
+    reject,
+  )
+  return promise
+}
+
+test('answers only to its own host names, so that no site rebinds its name to the bank', async () => {
+  await using h = await openHarness()
+  const { port } = new URL(h.bank.url)
+  for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, 'LOCALHOST'])
+    assert.equal(await statusFor(h.bank.url, host), 200, host)
+  for (const host of [
+    `evil.example:${port}`,
+    'localhost.evil.example',
+    'evil.example',
+    `localhost@evil.example:${port}`,
+    `127.0.0.1.evil.example:${port}`,
+    'localhost:x',
+    '0.0.0.0',
+  ])
+    for (const path of ['/', '/page.js', '/bond-session', '/nothing'])
+      assert.equal(await statusFor(h.bank.url, host, path), 421, `${host} ${path}`)
 })
 
 test('names every invalid field with a sentence', async () => {

@@ -73,7 +73,7 @@ test('accepts a member named toJSON that is data', async () => {
 
 test('rejects integers that JavaScript cannot tell apart', async () => {
   assert.equal(2 ** 53 === 2 ** 53 + 1, true)
-  for (const value of [2 ** 53, -(2 ** 53), 1e21, Number.MAX_VALUE, 9_007_199_254_740_993])
+  for (const value of [2 ** 53, -(2 ** 53), 1e21, Number.MAX_VALUE])
     for (const record of [{ value }, { list: [{ value }] }, { z: value, a: 1 }, [value]])
       await assert.rejects(bindingDigest(record), { code: 'not_canonical', message: /string/ })
   for (const value of [2 ** 53 - 1, -(2 ** 53) + 1, 0.1, -0, 12_500.5])

@@ -191,7 +191,7 @@ test('a session without a digest is accepted only with acceptAnyContext', async 
     assert.ok(verdict.decision === 'reject')
     assert.deepEqual(verdict.reasons, ['context_missing'])
     assert.equal(verdict.error?.code, 'invalid_request')
-    assert.match(String(verdict.error?.message), /form_digest.*acceptAnyContext/)
+    assert.match(verdict.error?.message ?? '', /form_digest.*acceptAnyContext/)
     const lax = await h.gate.verify({ ...submit, acceptAnyContext: true })
     assert.equal(lax.decision, 'accept')
   }
@@ -205,7 +205,7 @@ test('tells no user that the form changed where the backend passed no digest', a
   const verdict = await h.gate.verify(submit)
   assert.ok(verdict.decision === 'reject')
   assert.doesNotMatch(verdict.advice.join(' '), /changed/)
-  assert.match(String(verdict.error?.message), /created without context\.digest/)
+  assert.match(verdict.error?.message ?? '', /created without context\.digest/)
 })
 
 test('acceptAnyContext does not accept a form digest that differs', async () => {
