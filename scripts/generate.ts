@@ -38,13 +38,14 @@ import { openApiDocument, reasonsOf } from '../packages/service/src/http/openapi
 import { statusOf } from '../packages/service/src/http/refusal-to-wire.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
+import { reservedLabels } from './reserved-labels.ts'
 import { REASON_GUIDES, RETRY_TEXT } from './reason-guides.ts'
 
 /** The command type of the service's own commander. */
 type Command = Awaited<ReturnType<typeof bondedProgram>>
 
 /**
- * Writes docs/reference, except the protocol page, from the code. With `--check` it writes nothing
+ * Writes docs/reference, except the protocol page, and the reserved labels from the code. With `--check` it writes nothing
  * and fails where a file is out of date.
  */
 const FOLDER = resolve(import.meta.dirname, '../docs/reference')
@@ -72,6 +73,10 @@ const files = new Map<string, string>([
   ]),
 ])
 
+/** A source file that is generated, because the service must not read the files of the phones. */
+const LABELS = resolve(import.meta.dirname, '../packages/service/src/domain/reserved-labels.ts')
+const labels = reservedLabels()
+
 const stale = [...files]
   .filter(
     ([name, text]) =>
@@ -87,13 +92,16 @@ const strays = existsSync(FOLDER)
 if (process.argv.includes('--check')) {
   for (const name of [...stale, ...strays])
     console.error(`docs/reference/${name} is out of date: run npm run generate`)
-  if (stale.length + strays.length > 0) process.exitCode = 1
+  const areLabelsStale = !existsSync(LABELS) || readFileSync(LABELS, 'utf8') !== labels
+  if (areLabelsStale) console.error(`${LABELS} is out of date: run npm run generate`)
+  if (areLabelsStale || stale.length + strays.length > 0) process.exitCode = 1
 } else {
   for (const name of strays) rmSync(join(FOLDER, name))
   for (const [name, text] of files) {
     mkdirSync(dirname(join(FOLDER, name)), { recursive: true })
     writeFileSync(join(FOLDER, name), text)
   }
+  writeFileSync(LABELS, labels)
   console.log(`wrote ${files.size} files to docs/reference`)
 }
 

@@ -61,7 +61,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'qr',
   ],
   // The service, from the bottom up. The domain receives the facts and the time, and does no I/O.
-  [DOMAIN]: ['@bonded/contract'],
+  [DOMAIN]: ['@bonded/contract', 'unhomoglyph'],
   [PORTS]: ['@bonded/contract', DOMAIN],
   [OPERATIONS]: ['@bonded/contract', DOMAIN, PORTS, 'node:net'],
   [`${SERVICE}/adapters`]: [

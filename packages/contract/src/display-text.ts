@@ -6,8 +6,16 @@
 
 /** Characters that are invisible, change the characters around them, or have no glyph. */
 const HIDDEN =
-  '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}' +
-  '\\p{Variation_Selector}\\p{Bidi_Control}\\p{Noncharacter_Code_Point}]'
+  '[\\p{Cc}\\p{Cf}\\p{Cn}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}' +
+  '\\p{Variation_Selector}\\p{Bidi_Control}\\p{Noncharacter_Code_Point}' +
+  // Letters and symbols whose glyph is blank: Braille, object replacement, music, hieroglyphs.
+  '\\u2800\\ufffc\\u{1d159}\\u{13441}\\u{13442}]'
+
+/**
+ * Two spaces and more: a phone breaks the line within them, so that a value could draw rows. One
+ * ideographic space (U+3000) is usual in Japanese.
+ */
+const SPACES = '\\p{White_Space}{2,}'
 
 /**
  * Marks that pile up over their neighbors: more than two that belong to no script, the same mark
@@ -16,11 +24,11 @@ const HIDDEN =
  */
 const STACKED = '(?:(?=\\p{Script=Inherited})\\p{M}){3,}|(\\p{M})\\1{2,}|\\p{M}{5,}'
 
-/** A letter, number, punctuation mark or symbol, but not one of the four whose glyph is blank. */
-const VISIBLE = /(?![\u2800\u{1d159}\u{13441}\u{13442}])[\p{L}\p{N}\p{P}\p{S}]/u
+/** A letter, number, punctuation mark or symbol. The rule above excludes blank ones. */
+const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 
-const REFUSED = new RegExp(`${HIDDEN}|${STACKED}`, 'u')
-const ALL_REFUSED = new RegExp(`${HIDDEN}|${STACKED}`, 'gu')
+const REFUSED = new RegExp(`${HIDDEN}|${SPACES}|${STACKED}`, 'u')
+const ALL_REFUSED = new RegExp(`${HIDDEN}|${SPACES}|${STACKED}`, 'gu')
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu')
 
 /** The name of the rule in a JSON schema (`format`). */
@@ -28,8 +36,9 @@ export const DISPLAY_TEXT = 'display-text'
 
 /**
  * Whether a text may be shown to a user who decides by it. It has a visible character, none that is
- * hidden, reorders text or has no fixed glyph (controls, bidi, zero-width, tags, fillers, variation
- * selectors, private use), and no pile of combining marks.
+ * hidden, blank, reorders text or has no fixed glyph (controls, bidi, zero-width, tags, fillers,
+ * variation selectors, private use, unassigned), no run of white space, and no pile of combining
+ * marks.
  *
  * @example isDisplayText('€ 12,500.00') // true
  * @example isDisplayText('\u202e00.005,21 €') // false

@@ -6,9 +6,9 @@ import { type Static, Type } from './type.ts'
 export const DISTINCT_LABELS = 'x-distinct-labels'
 
 const readable =
-  'Text with at least one visible character, and none that hides or reorders text: no control, ' +
-  'bidirectional or zero-width characters, tags, fillers or variation selectors, and at most two ' +
-  'combining marks in a row.'
+  'Text with at least one visible character, and none that is blank, hides or reorders text: no ' +
+  'control, bidirectional, zero-width or unassigned characters, tags, fillers or variation ' +
+  'selectors, no two white spaces in a row, and at most two combining marks in a row.'
 
 function displayText(maxLength: number) {
   return Type.String({ minLength: 1, maxLength, format: DISPLAY_TEXT, description: readable })
@@ -21,7 +21,9 @@ function displayText(maxLength: number) {
 export const SessionContext = closed({
   display: Type.Array(closed({ label: displayText(64), value: displayText(256) }), {
     maxItems: 8,
-    description: 'Labels differ by more than case, width, and spacing.',
+    description:
+      'No two labels look alike (confusables of UTS 39, case, width, spacing and punctuation), no ' +
+      'label looks like one of the phone, and no word of a label mixes scripts.',
     [DISTINCT_LABELS]: true,
   }),
   digest: Type.Optional(Bytes32),

@@ -8,6 +8,8 @@ export interface Refusal {
   readonly reason: Reason
   /** The member, parameter or header at fault. */
   readonly param?: string
+  /** A sentence for the caller that says what is wrong with the member, after the message. */
+  readonly detail?: string
   /** The exact check that refused, for the timeline. It never goes to a phone or a browser. */
   readonly step?: string
   /** The service's time in milliseconds since the epoch, if the caller's clock is wrong. */

@@ -1,4 +1,4 @@
-import type { Reason, RequestId } from '@bonded/contract'
+import { DISPLAY_TEXT, DISTINCT_LABELS, type Reason, type RequestId } from '@bonded/contract'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Refusal } from '../domain/refusal.ts'
@@ -97,9 +97,17 @@ interface Violation {
   readonly params: {
     readonly missingProperty?: string
     readonly additionalProperty?: string
+    readonly format?: string
     /** The discriminator member, if the body's value for it names no known kind. */
     readonly tag?: string
   }
+}
+
+/** What is wrong with a member, by the format or keyword that rejects it. */
+const DETAILS: Readonly<Record<string, string | undefined>> = {
+  [DISPLAY_TEXT]:
+    'A text has a visible character, single spaces, and no hidden, blank or unassigned character.',
+  [DISTINCT_LABELS]: 'Two labels look alike.',
 }
 
 function refusalOfValidation({ validation, validationContext }: FastifyError): Refusal {
@@ -113,6 +121,8 @@ function refusalOfValidation({ validation, validationContext }: FastifyError): R
   const path =
     named === undefined ? instancePath : instancePath === '' ? named : `${instancePath}.${named}`
   const param = path === '' ? {} : { param: path.slice(0, 128) }
+  const detail =
+    violation === undefined ? undefined : DETAILS[violation.params.format ?? violation.keyword]
   switch (validationContext) {
     case 'querystring':
       // The parser turns a repeated parameter into a list, which fails the type check.
@@ -123,7 +133,11 @@ function refusalOfValidation({ validation, validationContext }: FastifyError): R
     case 'headers':
       return { reason: 'invalid_header', ...param }
     default:
-      return { reason: bodyReason(violation?.keyword), ...param }
+      return {
+        reason: bodyReason(violation?.keyword),
+        ...param,
+        ...(detail === undefined ? {} : { detail }),
+      }
   }
 }
 

@@ -24,7 +24,7 @@ export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefus
     body: {
       error: {
         code,
-        message,
+        message: refusal.detail === undefined ? message : `${message} ${refusal.detail}`,
         requestId,
         reason: refusal.reason,
         ...(refusal.param === undefined ? {} : { param: refusal.param }),

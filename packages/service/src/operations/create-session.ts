@@ -5,6 +5,7 @@ import {
   type SessionId,
   siteNetworkOf,
 } from '@bonded/contract'
+import { findLabelProblem } from '../domain/labels.ts'
 import { newSession, type SessionStart } from '../domain/new-session.ts'
 import { policyOf } from '../domain/policy.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
@@ -36,6 +37,8 @@ export async function createSession(
   input: CreateInput,
 ): Promise<Result<Session>> {
   const { request } = input
+  const problem = findLabelProblem(request.context?.display ?? [])
+  if (problem !== undefined) return refuse('invalid_member', problem)
   const { tenant, scope } = caller.credential
   const chosen = chooseAction(tenant, scope, request)
   if (!chosen.ok) return chosen

@@ -110,6 +110,24 @@ test('reads null as an optional member that is left out', async () => {
     )
 })
 
+test('names the text of a context that could mislead the user, and says why', async () => {
+  const row = (label: string, value = '€ 12.00') => ({ label, value })
+  const cases: [object[], string, RegExp][] = [
+    [[row('Payee', `Ada${' '.repeat(40)}Amount`)], 'context.display.0.value', /single spaces/],
+    [[row('Payee', 'Ada\u2800Amount')], 'context.display.0.value', /blank/],
+    [[row('Payee'), row('Amount\ufffc')], 'context.display.1.label', /blank/],
+    [[row('Amount'), row('amount')], 'context.display', /look alike/],
+    [[row('Amount'), row('Amount:')], 'context.display.1.label', /looks like another label/],
+    [[row('\u0410mount')], 'context.display.0.label', /mixes scripts/],
+    [[row('Zweck')], 'context.display.0.label', /label of its own/],
+  ]
+  for (const [display, param, detail] of cases) {
+    const { body } = await create({ workflow: 'credit_application', context: { display } })
+    assert.deepEqual([body.error.reason, body.error.param], ['invalid_member', param])
+    assert.match(body.error.message, detail)
+  }
+})
+
 test('takes workflows and actions as tenants name them', async () => {
   const names = { workflow: 'Payments.SEPA-Instant_2', action: 'constructor' }
   const { server } = await h.addTenant({

@@ -1,0 +1,53 @@
+import { isHighlyRestrictive, lookalikeKeys } from './lookalikes.ts'
+import { RESERVED_LABELS } from './reserved-labels.ts'
+
+/** A label that could mislead the user, by its path in the body, and why. */
+export interface LabelProblem {
+  readonly param: string
+  readonly detail: string
+}
+
+interface ReadLabel {
+  readonly keys: readonly string[]
+  readonly detail: string | undefined
+}
+
+/** A tenant sends the same labels again and again. */
+const MAX_CACHED = 1_000
+const cached = new Map<string, ReadLabel>()
+/** Made at the first use, so that a start does not wait for it. */
+let reserved: ReadonlySet<string> | undefined
+
+/**
+ * The first label that imitates another one, or one of the phone's own. Undefined if there is none.
+ */
+export function findLabelProblem(
+  display: readonly { readonly label: string }[],
+): LabelProblem | undefined {
+  const seen = new Set<string>()
+  for (const [index, { label }] of display.entries()) {
+    const { keys, detail } = read(label)
+    const param = `context.display.${index}.label`
+    if (detail !== undefined) return { param, detail }
+    if (keys.some((key) => seen.has(key)))
+      return { param, detail: 'The label looks like another label of this context.' }
+    for (const key of keys) seen.add(key)
+  }
+  return undefined
+}
+
+function read(label: string): ReadLabel {
+  const known = cached.get(label)
+  if (known !== undefined) return known
+  reserved ??= new Set(RESERVED_LABELS.flatMap(lookalikeKeys))
+  const keys = lookalikeKeys(label)
+  const detail = !isHighlyRestrictive(label)
+    ? 'A word of the label mixes scripts, or is of a script that is not in general use.'
+    : keys.some((key) => reserved?.has(key))
+      ? 'The phone shows a label of its own that looks like this one.'
+      : undefined
+  if (cached.size >= MAX_CACHED) cached.clear()
+  const result = { keys, detail }
+  cached.set(label, result)
+  return result
+}

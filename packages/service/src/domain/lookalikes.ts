@@ -1,0 +1,63 @@
+import unhomoglyph from 'unhomoglyph'
+
+/**
+ * The recommended scripts (UAX 31, table 5). Text of any other script is rare enough to be used for
+ * imitation only.
+ */
+const SCRIPTS =
+  `Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi
+  Han Hangul Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam Myanmar Oriya Sinhala Tamil
+  Telugu Thaana Thai Tibetan`.split(/\s+/)
+
+/** The scripts that one word may mix at the level Highly Restrictive (UTS 39, section 5.2). */
+const MIXTURES = [
+  ['Latin', 'Han', 'Hiragana', 'Katakana'],
+  ['Latin', 'Han', 'Bopomofo'],
+  ['Latin', 'Han', 'Hangul'],
+]
+
+const PROFILES = [...SCRIPTS.map((script) => [script]), ...MIXTURES].map(
+  (scripts) =>
+    new RegExp(
+      `^[${['Common', 'Inherited', ...scripts].map((script) => `\\p{scx=${script}}`).join('')}]*$`,
+      'u',
+    ),
+)
+
+const ASCII = /^[ -~]*$/
+const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}]+/u
+/** What does not count when two labels are compared: white space, punctuation, most symbols. */
+const UNCOUNTED = /[^\p{L}\p{M}\p{N}\p{Sc}]+/gu
+
+/**
+ * Whether each word of a text is at UTS 39's level Highly Restrictive: of one recommended script,
+ * or of a mixture that is usual in Chinese, Japanese and Korean. Word by word, because labels such
+ * as "IBAN получателя" are usual, and only letters within one word pass for each other.
+ *
+ * @example isHighlyRestrictive('Аmount') // false: the first letter is Cyrillic
+ */
+export function isHighlyRestrictive(text: string): boolean {
+  if (ASCII.test(text)) return true
+  return text.split(BETWEEN_WORDS).every((word) => PROFILES.some((profile) => profile.test(word)))
+}
+
+/**
+ * The keys by which two texts look alike: their confusables skeletons (UTS 39, section 4), as
+ * written and in lower case, without white space and punctuation. Texts look alike if they have a
+ * key in common.
+ */
+export function lookalikeKeys(text: string): readonly string[] {
+  const folded = text.normalize('NFKC').replace(UNCOUNTED, '')
+  const counted = folded === '' ? text.normalize('NFKC').trim() : folded
+  return [skeleton(counted), skeleton(counted.toLowerCase())]
+}
+
+/** Whether two texts look alike. */
+export function lookAlike(one: string, other: string): boolean {
+  const keys = lookalikeKeys(one)
+  return lookalikeKeys(other).some((key) => keys.includes(key))
+}
+
+function skeleton(text: string): string {
+  return unhomoglyph(text.normalize('NFD')).normalize('NFD')
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findLabelProblem } from '../../src/domain/labels.ts'
+import { isHighlyRestrictive, lookAlike } from '../../src/domain/lookalikes.ts'
+import { RESERVED_LABELS } from '../../src/domain/reserved-labels.ts'
+import { reservedLabels } from '../../../../scripts/reserved-labels.ts'
+
+const problemOf = (...labels: string[]) => findLabelProblem(labels.map((label) => ({ label })))
+
+test('rejects labels that look like one another', () => {
+  for (const label of [
+    'Amount',
+    'amount',
+    'AMOUNT',
+    ' Amount ',
+    'Amount:',
+    'Amount.',
+    '(Amount)',
+    'A mount',
+    'Ａmount',
+    '𝐀𝐦𝐨𝐮𝐧𝐭',
+    'Arnount',
+    'Amoùnt'.normalize('NFD').replace('\u0300', ''),
+  ])
+    assert.deepEqual(problemOf('Amount', label), {
+      param: 'context.display.1.label',
+      detail: 'The label looks like another label of this context.',
+    })
+  assert.notEqual(problemOf('Total', 'TotaI'), undefined)
+  assert.notEqual(problemOf('Line 1', 'Line l'), undefined)
+  assert.notEqual(problemOf('сору', 'copy'), undefined, 'a whole word of Cyrillic letters')
+  assert.equal(problemOf('Amount', 'To', 'Total amount', 'Line 1', 'Line 2', '€', '¥'), undefined)
+})
+
+test('rejects a word that mixes scripts, and scripts that are not in general use', () => {
+  for (const label of ['Аmount', 'Amоunt', 'Payee аmount', 'Αmount', 'ᎪᎷᎾᏌᏁᎢ', 'Amᴑuntⲟ', '𐌀mount'])
+    assert.deepEqual(problemOf(label), {
+      param: 'context.display.0.label',
+      detail: 'A word of the label mixes scripts, or is of a script that is not in general use.',
+    })
+})
+
+test('accepts the labels that banks write in the scripts of all languages', () => {
+  for (const label of [
+    'Amount',
+    'Überweisungsbetrag',
+    'Montant à payer',
+    'Số tiền',
+    'Сумма',
+    'IBAN получателя',
+    'PIN-код',
+    'SMS-код',
+    'Ποσό',
+    'IBAN δικαιούχου',
+    'المبلغ',
+    'رقم IBAN',
+    'סכום',
+    'राशि',
+    'จำนวนเงิน',
+    '金额',
+    '金額（円）',
+    'お支払い金額',
+    'カード番号',
+    'ＡＴＭ手数料',
+    'Tシャツ',
+    '금액',
+    'IBAN번호',
+    '№ 5',
+    'Fee (1.5 %)',
+    '€',
+  ])
+    assert.equal(problemOf(label), undefined, label)
+})
+
+test('reserves the labels of the phones in every language, and what looks like them', () => {
+  for (const label of RESERVED_LABELS) assert.notEqual(problemOf(label), undefined, label)
+  for (const label of [
+    'purpose',
+    'PURPOSE',
+    'Purpose:',
+    'Рагpose',
+    'Pаge',
+    'Page ',
+    'ZWECK',
+    'Seite',
+  ])
+    assert.notEqual(problemOf(label), undefined, label)
+  assert.ok(RESERVED_LABELS.includes('Purpose') && RESERVED_LABELS.includes('Zweck'))
+  assert.ok(RESERVED_LABELS.length > 60)
+  assert.equal(problemOf('Amount', 'Term', 'Applicant', 'Purpose of the loan'), undefined)
+})
+
+test('the reserved labels are those of the language files', () => {
+  for (const label of RESERVED_LABELS)
+    assert.ok(reservedLabels().includes(label.replaceAll("'", "\\'")), label)
+})
+
+test('no two labels of one phone look alike', () => {
+  const alike = RESERVED_LABELS.flatMap((one, index) =>
+    RESERVED_LABELS.slice(index + 1)
+      .filter((other) => one.toLowerCase() !== other.toLowerCase() && lookAlike(one, other))
+      .map((other) => `${one} / ${other}`),
+  )
+  assert.deepEqual(
+    alike.filter((pair) => /Purpose|Page/.test(pair)),
+    [],
+  )
+})
+
+test('a text without letters is at every level', () => {
+  for (const text of ['', ' ', '12', '€ 12,00', '😀', '→'])
+    assert.equal(isHighlyRestrictive(text), true, text)
+})
+
+test('the cache of labels is bounded, and answers as the first time', () => {
+  for (let index = 0; index < 3_000; index++) problemOf(`Label ${index}`)
+  assert.notEqual(problemOf('Purpose'), undefined)
+  assert.equal(problemOf('Label 1'), undefined)
+})
