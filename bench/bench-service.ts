@@ -98,9 +98,9 @@ export async function serveBench(bench: BenchService): Promise<Service> {
     ...parts,
   })
   const created = await Promise.all(
-    Array.from({ length: node?.joins === true ? 0 : tenants }, () =>
+    Array.from({ length: node?.joins === true ? 0 : tenants }, (_, index) =>
       createTenant(service, {
-        name: 'Bench',
+        name: `Bench ${index}`,
         environment: 'sandbox',
         origins: hosting?.pages ?? [PAGE_ORIGIN],
         workflows: [workflow],

@@ -15,6 +15,7 @@ import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-opti
 
 interface UpdateOptions extends Options {
   readonly name?: string
+  readonly allowSimilarName?: boolean
   readonly logo?: string | false
   readonly addOrigin: readonly string[]
   readonly removeOrigin: readonly string[]
@@ -22,6 +23,9 @@ interface UpdateOptions extends Options {
   readonly addWorkflowFile?: string
   readonly removeWorkflow: readonly string[]
 }
+
+export const SIMILAR_NAME_HELP =
+  'Allow a name that looks like that of another tenant. Warning: users cannot tell the two apart'
 
 /** `bonded tenant update`. */
 export function tenantUpdateCommand(): Command {
@@ -31,6 +35,7 @@ export function tenantUpdateCommand(): Command {
     )
     .addArgument(tenantArgument())
     .option('--name <name>', 'Name that the phone shows to the user')
+    .option('--allow-similar-name', SIMILAR_NAME_HELP)
     .option('--logo <file>', 'Logo that the widget shows: PNG or SVG, at most 32 KiB')
     .option('--no-logo', 'Remove the logo')
     .option('--add-origin <origin>', 'Add an origin; repeatable', collect, [])

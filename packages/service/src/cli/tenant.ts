@@ -15,7 +15,7 @@ import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts
 import { KEY_TABLE } from './key-table.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print, table } from './output.ts'
-import { tenantUpdateCommand } from './tenant-update.ts'
+import { SIMILAR_NAME_HELP, tenantUpdateCommand } from './tenant-update.ts'
 import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-option.ts'
 
 interface CreateOptions extends Options {
@@ -26,6 +26,7 @@ interface CreateOptions extends Options {
   readonly workflowFile?: string
   readonly limit: SomeLimits
   readonly demo?: boolean
+  readonly allowSimilarName?: boolean
 }
 
 /** `bonded tenant`: the organizations that use the service. */
@@ -72,6 +73,7 @@ function createCommand(): Command {
     .option('--workflow-file <file>', 'JSON list of workflows with their policies')
     .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
     .option('--demo', 'Allow localhost origins; sandbox only')
+    .option('--allow-similar-name', SIMILAR_NAME_HELP)
     .addOption(jsonOption())
     .action(async (options: CreateOptions) => {
       const { name, environment, origin: origins } = options
@@ -82,6 +84,7 @@ function createCommand(): Command {
         workflows: [...options.workflow, ...readWorkflows(options.workflowFile)],
         limits: options.limit,
         demo: options.demo === true,
+        allowSimilarName: options.allowSimilarName === true,
       }
       const { tenant, publishableKey, serverCredential } = await withService(options, (service) =>
         createTenant(service, wanted),

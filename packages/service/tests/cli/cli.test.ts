@@ -87,7 +87,7 @@ test('takes workflows and actions as tenants name them, and says what a name may
   const { run, json } = commandLine()
   const { tenant_id } = json(...CREATE_ACME, '--workflow', 'Payments.SEPA-1:9.Approve,toString')
   const scope = ['--workflow', 'Payments.SEPA-1:toString']
-  json('key', 'issue', '--tenant', tenant_id, '--kind', 'server', ...scope)
+  json('key', 'issue', tenant_id, '--kind', 'server', ...scope)
   const shown = json('tenant', 'show', tenant_id)
   assert.deepEqual(shown.workflows[1].actions, ['9.Approve', 'toString'])
   const refused = run(...CREATE_ACME, '--workflow', 'wire transfer:approve')

@@ -38,6 +38,8 @@ export async function demoTenant(
     origins: [bankOrigin],
     workflows,
     demo: true,
+    // The demo of an earlier start, with another port of the bank, stays in the data folder.
+    allowSimilarName: true,
   })
   const demo = {
     tenant_id: tenant.id,

@@ -10,6 +10,7 @@ import {
 } from '@bonded/contract'
 import { type Session, stateAt } from '../../domain/session.ts'
 import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
+import { isHighlyRestrictive, lookAlike } from '../../domain/lookalikes.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
@@ -23,6 +24,8 @@ export interface NewTenant {
   readonly workflows: readonly Workflow[]
   readonly demo: boolean
   readonly limits?: SomeLimits
+  /** Allows a name that looks like that of another tenant. */
+  readonly allowSimilarName?: boolean
 }
 
 export interface TenantKeys {
@@ -41,11 +44,13 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   checkName(wanted.name)
   checkTenant(wanted)
   checkLimits(wanted.limits ?? {})
-  const tenant: Tenant = { id: makeId('ten', service.random.id()), ...wanted }
+  const { allowSimilarName = false, ...members } = wanted
+  const tenant: Tenant = { id: makeId('ten', service.random.id()), ...members }
   const credential = createCredential(service)
   const publishableKey = `pk_beta_${service.random.base62(22)}`
   const now = service.clock.now()
   await service.store.write(function* (tables) {
+    if (!allowSimilarName) checkNameIsDistinct(tenant, yield* tables.tenants.list())
     yield* tables.tenants.create(tenant, now)
     yield* tables.tenants.addServerCredential({
       ...credential.row,
@@ -61,6 +66,21 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
     })
   })
   return { tenant, publishableKey, serverCredential: credential.secret }
+}
+
+/**
+ * Rejects a name that looks like that of another tenant: it is all that a user knows about who asks.
+ */
+export function checkNameIsDistinct(
+  { id, name }: Pick<Tenant, 'id' | 'name'>,
+  tenants: readonly Tenant[],
+): void {
+  const other = tenants.find((tenant) => tenant.id !== id && lookAlike(tenant.name, name))
+  if (other !== undefined)
+    throw new OperatorError(
+      `The name looks like that of the tenant ${other.id}, so users could not tell the two apart. Choose another name, or add --allow-similar-name`,
+      { code: 'conflict' },
+    )
 }
 
 /** Code points. A phone shows the name in one line, above what the user approves. */
@@ -104,9 +124,10 @@ function checkTitles({ name, actions, title = {}, action_titles: titles = {} }: 
       { code: 'invalid' },
     )
   for (const [language, text] of [title, ...Object.values(titles)].flatMap(Object.entries)) {
-    if (isDisplayText(text) && Array.from(text).length <= MAX_TITLE_LENGTH) continue
+    const isPlain = isDisplayText(text) && isHighlyRestrictive(text)
+    if (isPlain && Array.from(text).length <= MAX_TITLE_LENGTH) continue
     throw new OperatorError(
-      `workflow ${name}: the title in ${language} must have 1 to ${MAX_TITLE_LENGTH} visible characters, and none that hides or reorders text`,
+      `workflow ${name}: the title in ${language} must have 1 to ${MAX_TITLE_LENGTH} visible characters, no word that mixes scripts, and no character that hides or reorders text`,
       { code: 'invalid' },
     )
   }

@@ -3,11 +3,13 @@ import type { Tenant } from '../../domain/tenant.ts'
 import type { TenantSettings } from '../../ports/tenant-table.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
-import { checkTenant } from './tenants.ts'
+import { checkNameIsDistinct, checkTenant } from './tenants.ts'
 
 /** What to change. Removals come first, so that one call can replace a workflow. */
 export interface TenantChange {
   readonly name?: string | undefined
+  /** Allows a name that looks like that of another tenant. */
+  readonly allowSimilarName?: boolean
   readonly addOrigins: readonly string[]
   readonly removeOrigins: readonly string[]
   readonly addWorkflows: readonly Workflow[]
@@ -39,6 +41,8 @@ export async function updateTenant(
       const after = { ...before, ...changed(before, change) }
       // What the tenant already has was valid when it was added, and must stay removable.
       checkTenant({ ...after, origins: change.addOrigins })
+      if (after.name !== before.name && change.allowSimilarName !== true)
+        checkNameIsDistinct(after, yield* tables.tenants.list())
       if (yield* tables.tenants.update(before, after)) return after
     }
     throw new OperatorError(

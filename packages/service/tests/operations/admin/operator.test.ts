@@ -5,6 +5,7 @@ import { killSessionAsOperator } from '../../../src/operations/admin/kill-sessio
 import { moveDevice } from '../../../src/operations/admin/devices.ts'
 import { rollKey } from '../../../src/operations/admin/roll-key.ts'
 import { createTenant } from '../../../src/operations/admin/tenants.ts'
+import { updateTenant } from '../../../src/operations/admin/update-tenant.ts'
 import { harness } from '../../harness/harness.ts'
 
 const h = await harness()
@@ -96,6 +97,36 @@ test('notes a blocked device in the timelines of its own sessions only', async (
   }
   assert.ok((await kinds(session.id)).includes('device_blocked'))
   assert.ok(!(await kinds(other.session.id)).includes('device_blocked'))
+})
+
+test('a tenant name that looks like another one is refused, unless the operator allows it', async () => {
+  const wanted = (name: string) => ({
+    name,
+    environment: 'sandbox' as const,
+    origins: [],
+    workflows: [{ name: 'wire_transfer', actions: ['approve_wire'] }],
+    demo: false,
+  })
+  const { tenant } = await createTenant(h.service, wanted('Northern Bank'))
+  for (const name of [
+    'northern bank',
+    'N\u043erthern Bank',
+    'Northern  Bank'.replace('  ', '\u00a0'),
+    'Northem Bank',
+  ])
+    await assert.rejects(createTenant(h.service, wanted(name)), { code: 'conflict' }, name)
+  const second = await createTenant(h.service, wanted('Southern Bank'))
+  const unchanged = { addOrigins: [], removeOrigins: [], addWorkflows: [], removeWorkflows: [] }
+  const rename = (name: string, allowSimilarName = false) =>
+    updateTenant(h.service, second.tenant.id, { ...unchanged, name, allowSimilarName })
+  await assert.rejects(rename('Northern Bank.'), {
+    code: 'conflict',
+    message: new RegExp(tenant.id),
+  })
+  assert.equal((await rename('Southern Bank.')).name, 'Southern Bank.')
+  assert.equal((await rename('Northern Bank', true)).name, 'Northern Bank')
+  const third = { ...wanted('Northern bank'), allowSimilarName: true }
+  assert.equal((await createTenant(h.service, third)).tenant.name, 'Northern bank')
 })
 
 test('a tenant name that hides, reorders or piles up characters is refused', async () => {
