@@ -94,7 +94,9 @@ export async function serve(
       ? undefined
       : started.use(await openFigures({ host: config.metricsHost, port: config.metricsPort }))
   const traces =
-    config.traces === undefined ? undefined : started.use(await openTraces(config.traces, log))
+    config.traces === undefined
+      ? undefined
+      : started.use(await openTraces(config.traces, { log, meter: figures?.meter }))
   const carrier = config.carriers.length === 0 ? undefined : await carrierOf(config.carriers)
   const serviceParts = {
     ...(figures && { meter: figures.meter }),
@@ -170,7 +172,7 @@ async function carrierOf(carriers: readonly CarrierSettings[]): Promise<CarrierP
 /** The tracer, and the exporter that sends its spans until the end. */
 async function openTraces(
   { endpoint, headers, ratio }: TraceSettings,
-  log: ReturnType<typeof openLog>,
+  { log, meter }: { log: ReturnType<typeof openLog>; meter: Meter | undefined },
 ): Promise<{ readonly tracer: Tracer } & AsyncDisposable> {
   // Loaded here, because a service without traces does not need them.
   const { OtlpExporter } = await import('../adapters/tracing/otlp-exporter.ts')
@@ -184,6 +186,7 @@ async function openTraces(
       { key: 'service.version', value: { stringValue: VERSION } },
     ],
     onFailure: (failure) => log.warn({ err: failure }, 'the trace collector does not accept spans'),
+    onDrop: (count) => meter?.droppedSpans(count),
   })
   return {
     tracer: otlpTracer({ add: (span) => exporter.add(span), ratio }),

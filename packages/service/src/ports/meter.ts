@@ -52,8 +52,24 @@ export interface Meter {
   exchangedLimits(succeeded: boolean): void
   /** Counts a finished batch of maintenance. */
   worked(work: BackgroundWork, done: number): void
+  /** Counts spans that were dropped, because the collector did not accept them in time. */
+  droppedSpans(count: number): void
   /** Registers the sources that are read only when metrics are collected. */
   watch(sources: MeterSources): void
+  /** Registers the source of a PostgreSQL database's figures. Without it, they are 0. */
+  watchDatabase(read: () => DatabaseFigures): void
+}
+
+/** A node's view of its PostgreSQL database. */
+export interface DatabaseFigures {
+  readonly usedConnections: number
+  readonly idleConnections: number
+  /** Calls that wait for a connection. */
+  readonly waitingCalls: number
+  /** The slowest reading of the database's clock since the figures were read last. */
+  readonly roundTripMs: number
+  /** How far the clock of this machine is ahead of the database's. */
+  readonly clockAheadMs: number
 }
 
 /** The connections of the process: those open now, and the totals that its limits closed. */
@@ -82,5 +98,7 @@ export const noMeter: Meter = {
   commitFailed() {},
   exchangedLimits() {},
   worked() {},
+  droppedSpans() {},
   watch() {},
+  watchDatabase() {},
 }

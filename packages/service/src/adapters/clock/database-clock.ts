@@ -36,6 +36,8 @@ export class DatabaseClock implements Clock {
    */
   #base: number
   #differs = false
+  /** The slowest reading since the figures were read last. */
+  #roundTripMs = 0
 
   constructor({ onDifference = () => {}, machine = MACHINE }: DatabaseClockOptions = {}) {
     this.#onDifference = onDifference
@@ -61,12 +63,20 @@ export class DatabaseClock implements Clock {
     return scheduleIn(at - this.now(), callback)
   }
 
+  /** How far the machine is ahead, and the slowest reading since the last call. */
+  figures(): { readonly clockAheadMs: number; readonly roundTripMs: number } {
+    const figures = { clockAheadMs: this.#aheadMs, roundTripMs: this.#roundTripMs }
+    this.#roundTripMs = 0
+    return figures
+  }
+
   /** Takes a reading, whose response has just arrived. It corrects as little as it proves. */
   read({ askedAt, databaseTime }: TimeReading): void {
     const before = this.#aheadMs
     const arrivedAt = this.machineTime()
     // The clock was set while the database was asked, or the response has no time.
     if (this.#aheadMs !== before || !Number.isFinite(databaseTime)) return
+    this.#roundTripMs = Math.max(this.#roundTripMs, arrivedAt - askedAt)
     const [least, most] = [askedAt - databaseTime, arrivedAt - databaseTime]
     this.#aheadMs = Math.min(Math.max(this.#aheadMs, least), most)
     const differs = Math.abs(this.#aheadMs) > MAX_CLOCK_DIFFERENCE_MS

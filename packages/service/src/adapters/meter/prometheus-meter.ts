@@ -3,6 +3,7 @@ import { ENDPOINTS, type EndpointName, REASON_NAMES, type Reason } from '@bonded
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import {
   type BackgroundWork,
+  type DatabaseFigures,
   type Meter,
   type MeterSources,
   OTHER_ROUTES,
@@ -109,7 +110,13 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     registers,
   })
 
+  const droppedSpans = counter(
+    'bonded_spans_dropped_total',
+    'Spans of traces that the collector did not accept in time.',
+  )
+
   let sources: MeterSources | undefined
+  let readDatabase: (() => DatabaseFigures) | undefined
   const gauge = (figure: {
     name: string
     help: string
@@ -150,6 +157,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     },
   })
   registry.registerMetric(closed)
+  registerDatabase(registers, () => readDatabase?.())
   const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
   lag.enable()
   gauge({
@@ -208,11 +216,44 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     commitFailed: () => commitFailures.inc(),
     exchangedLimits: (succeeded) => exchangesBy.get(succeeded ? 'ok' : 'failed')?.inc(),
     worked: (work, done) => workedBy.get(work)?.inc(done),
+    droppedSpans: (count) => droppedSpans.inc(count),
     watch(given) {
       sources = given
     },
+    watchDatabase(read) {
+      readDatabase = read
+    },
     [Symbol.dispose]: () => void lag.disable(),
   }
+}
+
+/** The figures of a PostgreSQL database. The first of these metrics reads them for all. */
+function registerDatabase(registers: Registry[], read: () => DatabaseFigures | undefined): void {
+  const roundTrip = new Gauge({
+    name: 'bonded_database_round_trip_seconds',
+    help: 'Slowest reading of the clock of the database since the previous scrape.',
+    registers: [],
+    collect() {
+      const figures = read()
+      this.set((figures?.roundTripMs ?? 0) / 1_000)
+      clock.set((figures?.clockAheadMs ?? 0) / 1_000)
+      connections.set({ state: 'used' }, figures?.usedConnections ?? 0)
+      connections.set({ state: 'idle' }, figures?.idleConnections ?? 0)
+      connections.set({ state: 'waiting' }, figures?.waitingCalls ?? 0)
+    },
+  })
+  for (const registry of registers) registry.registerMetric(roundTrip)
+  const clock = new Gauge({
+    name: 'bonded_clock_difference_seconds',
+    help: 'How far the clock of this machine is ahead of the clock of the database.',
+    registers,
+  })
+  const connections = new Gauge({
+    name: 'bonded_database_connections',
+    help: 'Connections to the database by state, and calls that wait for one.',
+    labelNames: ['state'],
+    registers,
+  })
 }
 
 function bindAll<Label extends string, Bound>(

@@ -27,6 +27,8 @@ export interface ExportTarget {
   readonly version: string
   /** Called once when the collector stops accepting spans, until it accepts some again. */
   readonly onFailure: (failure: unknown) => void
+  /** Called for spans that are lost: the queue was full, or the collector rejected their batch. */
+  readonly onDrop?: (count: number) => void
 }
 
 /** Spans in memory: some 2 MB. When the collector is slow, further spans are dropped. */
@@ -52,7 +54,10 @@ export class OtlpExporter implements AsyncDisposable {
   }
 
   add(span: OtlpSpan): void {
-    if (this.#queue.length >= MAX_QUEUED) return
+    if (this.#queue.length >= MAX_QUEUED) {
+      this.#target.onDrop?.(1)
+      return
+    }
     this.#queue.push(span)
     if (this.#queue.length >= BATCH) void this.flush()
   }
@@ -83,6 +88,7 @@ export class OtlpExporter implements AsyncDisposable {
         // The rest waits for the next time, or is dropped when the queue is full.
         if (!this.#failed) this.#target.onFailure(failure)
         this.#failed = true
+        this.#target.onDrop?.(batch.length)
         return
       }
     }

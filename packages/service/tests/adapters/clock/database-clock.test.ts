@@ -105,3 +105,13 @@ test('reports once that the clocks differ by more than a second, and once that t
   w.ask()
   assert.deepEqual(w.differences, [2_000, 500])
 })
+
+test('reports its difference, and the slowest reading since the last report', () => {
+  const w = world(2_000)
+  w.ask(30, 10)
+  w.ask(1, 1)
+  const { clockAheadMs, roundTripMs } = w.clock.figures()
+  assert.equal(roundTripMs, 40)
+  assert.ok(Math.abs(clockAheadMs - 2_000) <= 10)
+  assert.equal(w.clock.figures().roundTripMs, 0)
+})

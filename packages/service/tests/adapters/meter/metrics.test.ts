@@ -196,3 +196,25 @@ test('rejects a metrics request whose Host is a domain, which a hostile page cou
     assert.equal(await statusFor(`Host: ${host}\r\n`), '403', host)
   assert.equal(await statusFor('Host: localhost\r\nHost: evil.example\r\n'), '403')
 })
+
+test('reads the figures of the database once for each scrape, in seconds', async () => {
+  using own = prometheusMeter({ version: '1' })
+  let reads = 0
+  own.watchDatabase(() => {
+    reads++
+    const counts = { usedConnections: 3, idleConnections: 7, waitingCalls: 2 }
+    return { ...counts, roundTripMs: 40, clockAheadMs: -1_500 }
+  })
+  own.droppedSpans(512)
+  const text = await own.read()
+  assert.equal(reads, 1)
+  for (const line of [
+    'bonded_database_connections{state="used"} 3',
+    'bonded_database_connections{state="idle"} 7',
+    'bonded_database_connections{state="waiting"} 2',
+    'bonded_database_round_trip_seconds 0.04',
+    'bonded_clock_difference_seconds -1.5',
+    'bonded_spans_dropped_total 512',
+  ])
+    assert.ok(text.split('\n').includes(line), line)
+})

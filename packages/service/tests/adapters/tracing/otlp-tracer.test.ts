@@ -193,3 +193,23 @@ test('the end of the exporter begins no batch after 5 s, however slowly the coll
   await ending[Symbol.asyncDispose]()
   assert.equal(nowMs, 2 * 4_500)
 })
+
+test('reports spans that find the queue full, and those of a batch that the collector rejects', async () => {
+  await h.create()
+  const [span] = await exported()
+  assert.ok(span)
+  let dropped = 0
+  await using lossy = new OtlpExporter({
+    endpoint: 'http://127.0.0.1:9/v1/traces',
+    headers: {},
+    version: '1',
+    resource: [],
+    onFailure: () => undefined,
+    onDrop: (count) => void (dropped += count),
+  })
+  for (let count = 0; count < 4_096 + 512 + 3; count++) lossy.add(span)
+  // The first batch is being sent, 4,096 spans wait, and three found no place.
+  assert.equal(dropped, 3)
+  await lossy.flush()
+  assert.equal(dropped, 3 + 512)
+})

@@ -55,7 +55,14 @@ export async function openPostgres(
     const connection = await connections.take()
     try {
       const sessionKeys = await drive(connection, openSessionKeys(idKeys))
-      return (parts) => new PostgresStore(connections, { ...parts, sessionKeys, clock })
+      return (parts) => {
+        const unread = { clockAheadMs: 0, roundTripMs: 0 }
+        parts.meter.watchDatabase(() => ({
+          ...(clock?.figures() ?? unread),
+          ...connections.counts(),
+        }))
+        return new PostgresStore(connections, { ...parts, sessionKeys, clock })
+      }
     } finally {
       connection.release()
     }

@@ -51,6 +51,16 @@ export class Connections implements AsyncDisposable {
   #losses = 0
   #closed = false
 
+  /** The connections of the pool, and the calls that wait for one. */
+  counts(): { usedConnections: number; idleConnections: number; waitingCalls: number } {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return {
+      usedConnections: totalCount - idleCount,
+      idleConnections: idleCount,
+      waitingCalls: waitingCount,
+    }
+  }
+
   private constructor(pg: Driver, settings: PostgresSettings) {
     this.#settings = settings
     this.batch = batchClass(pg.Query)
