@@ -19,6 +19,22 @@ test('describes the tenant, the page that the browser reports, and the context',
   )
 })
 
+test('keeps a long value beside its label, so that a terminal draws no row of it', () => {
+  const value = `${'x'.repeat(66)}Amount:  € 12.00 ${'漢'.repeat(60)}`
+  const display = [{ label: 'Payee', value: value.slice(0, 160) }]
+  const lines = describeRequest({ ...session, context: { display } }).split('\n')
+  const rows = lines.slice(1, -1).filter((line) => /^ {2}\S/.test(line))
+  assert.deepEqual(
+    rows.map((line) => line.slice(0, 9)),
+    ['  Page:  ', '  Payee: '],
+  )
+  for (const line of lines.slice(1, -1)) {
+    assert.match(line, /^ {2}(?:\S+:| +│ )/)
+    const columns = Array.from(line).map((character) => (character === '漢' ? 2 : 1))
+    assert.ok(columns.reduce<number>((sum, width) => sum + width, 0) <= 80, line)
+  }
+})
+
 test('describes the page as not known until one presents the watch token', () => {
   const bare = describeRequest({
     ...session,

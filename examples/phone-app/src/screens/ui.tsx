@@ -163,7 +163,10 @@ export function Pairs({
           ]}
         >
           <Note>{label}</Note>
-          <Text style={[styles.value, { color: colors.ink }]}>{value}</Text>
+          {/* A box of its own, which no value can leave to imitate a row. */}
+          <View style={[styles.valueBox, { borderColor: colors.line }]}>
+            <Text style={[styles.value, { color: colors.ink }]}>{value}</Text>
+          </View>
         </View>
       ))}
     </View>
@@ -209,6 +212,7 @@ const styles = StyleSheet.create({
   buttonText: { fontSize: 17, fontWeight: '600', textAlign: 'center' },
   pairs: { borderWidth: 1, borderRadius: 14, overflow: 'hidden' },
   pair: { paddingHorizontal: 14, paddingVertical: 10 },
+  valueBox: { borderLeftWidth: 3, paddingLeft: 10, overflow: 'hidden' },
   value: { fontSize: 18, lineHeight: 25, fontWeight: '600' },
   symbol: {
     width: 72,

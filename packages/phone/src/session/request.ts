@@ -87,8 +87,37 @@ function titleIn(titles: Titles | null, languages: readonly string[]): string | 
   return found[0]?.[1]
 }
 
+/** The width of a usual terminal. */
+const TERMINAL_COLUMNS = 80
+const LEAST_COLUMNS = 10
+/** Characters that terminals draw two columns wide: those of East Asia, and emoji. */
+const WIDE =
+  /[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\uff60\u{1f000}-\u{3ffff}]/u
+
 /**
- * The same as plain text, for a terminal.
+ * Lines of a value. A terminal would continue a long value in its first column, where it could
+ * imitate a row.
+ */
+function wrap(value: string, columns: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  let used = 0
+  for (const character of value) {
+    const width = WIDE.test(character) ? 2 : 1
+    if (used + width > columns) {
+      lines.push(line)
+      line = ''
+      used = 0
+    }
+    line += character
+    used += width
+  }
+  return [...lines, line]
+}
+
+/**
+ * The same as plain text, for a terminal of 80 columns. A longer value goes on below itself, beside
+ * a line, so that it cannot imitate a row.
  *
  * @example
  * describeRequest(session)
@@ -110,7 +139,12 @@ export function describeRequest(session: PhoneSession): string {
     ...display.map(({ label, value }): [string, string] => [label, value]),
   ]
   const width = Math.max(...rows.map(([label]) => label.length)) + 1
-  const lines = rows.map(([label, value]) => `  ${`${label}:`.padEnd(width)}  ${value}`)
+  const columns = Math.max(LEAST_COLUMNS, TERMINAL_COLUMNS - width - 6)
+  const lines = rows.map(([label, value]) => {
+    const [first = '', ...others] = wrap(value, columns)
+    const continued = others.map((line) => `\n  ${' '.repeat(width)}│ ${line}`)
+    return `  ${`${label}:`.padEnd(width)}  ${first}${continued.join('')}`
+  })
   return [
     `${tenant_name} asks for your approval.`,
     ...lines,
