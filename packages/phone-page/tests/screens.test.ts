@@ -105,6 +105,29 @@ test(
   },
 )
 
+test('all choices of a request are in view in every language', browserTest, async () => {
+  for (const [width, height] of [
+    [320, 568],
+    [390, 664],
+  ] as const) {
+    const page = await open({ viewport: { width, height } })
+    for (const tag of LANGUAGES) {
+      const hidden = await page.evaluate<
+        string[]
+      >(`['request', 'request-notice'].filter((screen) => {
+        gallery.draw(screen, ${languageIn(tag)})
+        const choices = Array.from(document.querySelectorAll('.bar button'))
+        return choices.length !== 3 || choices.some((choice) => {
+          const { top, bottom } = choice.getBoundingClientRect()
+          return top < 0 || bottom > innerHeight
+        })
+      })`)
+      assert.deepEqual(hidden, [], `${tag} at ${width} px`)
+    }
+    await page.context().close()
+  }
+})
+
 test('longer words overflow nowhere at 320 px', browserTest, async () => {
   const page = await open({ viewport: { width: 320, height: 568 } })
   for (const screen of await screensOf(page)) {
