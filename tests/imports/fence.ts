@@ -145,6 +145,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'node:net',
     'node:path',
     'pino',
+    'tldts',
     'yaml',
     'node:timers/promises',
   ],

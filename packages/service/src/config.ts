@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
-import { QR_CONTENTS, type QrContent } from '@bonded/contract'
+import type { QrContent } from '@bonded/contract'
 import type { PostgresSettings } from './adapters/sql/postgres/server/connections.ts'
 import type { CarrierSettings } from './adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from './adapters/attestation/trusted-phones.ts'
@@ -16,9 +16,11 @@ import { parseAddresses, parseTrustedProxies, type TrustedProxies } from './http
 import { passwordOnCommandLine, readDatabaseConfig } from './database-config.ts'
 import { type ConfigMistake, type Raw, readCarriers, readFile } from './config-file.ts'
 import type { AppLinks } from './operations/service.ts'
+import { type RelyingParty, readRelyingParty } from './relying-party.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
 import { readTraces, type TraceSettings } from './trace-settings.ts'
+import { readQrContent } from './qr-content.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
 
 /** Settings given on the command line, by name, and the file to read. Other members are ignored. */
@@ -37,7 +39,7 @@ export interface ChosenSetting {
 }
 
 /** The checked configuration. */
-export interface Config {
+export interface Config extends RelyingParty {
   readonly publicOrigin: string
   readonly port: number
   readonly host: string
@@ -136,6 +138,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   const namedOrigin = given('BONDED_PUBLIC_ORIGIN')
   if (namedOrigin !== undefined && !isServiceOrigin(namedOrigin)) wrong('BONDED_PUBLIC_ORIGIN')
   const publicOrigin = namedOrigin ?? `http://localhost:${port}`
+  const relyingParty = readRelyingParty({ publicOrigin, given, wrong })
   const dataDir = given('BONDED_DATA_DIR') ?? '.bonded'
   const namedCscaDir = given('BONDED_CSCA_DIR')
   if (namedCscaDir !== undefined && !existsSync(namedCscaDir)) wrong('BONDED_CSCA_DIR')
@@ -144,10 +147,6 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   mistakes.push(...passwordOnCommandLine(flags.BONDED_DATABASE_URL))
   const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'
   if (!/^[a-z][a-z0-9+.-]*$/.test(appScheme)) wrong('BONDED_APP_SCHEME')
-  const qrContent = QR_CONTENTS.find(
-    (content) => content === (given('BONDED_QR_CONTENT') ?? 'app_scheme'),
-  )
-  if (qrContent === undefined) wrong('BONDED_QR_CONTENT')
   const metricsPort = given('BONDED_METRICS_PORT')
   if (metricsPort !== undefined && !(isPort(metricsPort) && Number(metricsPort) > 0))
     wrong('BONDED_METRICS_PORT')
@@ -198,6 +197,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
         : { setting: `${setting}: ${at}`, value: 'is not valid', expected },
     )
   }
+  const qrContent = readQrContent({ given, wrong, appLinks: trusted.appLinks })
   const rootKeys = given('BONDED_ROOT_KEYS')
   if (stage === 'production' && rootKeys === undefined) {
     mistakes.push({
@@ -231,13 +231,14 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return Object.freeze({
     publicOrigin,
+    ...relyingParty,
     port: Number(port),
     host: given('BONDED_HOST') ?? '127.0.0.1',
     databaseFile,
     postgres,
     rootKeys,
     appScheme,
-    qrContent: qrContent ?? 'app_scheme',
+    qrContent,
     dataDir,
     cscaDir,
     metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),

@@ -17,6 +17,22 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_RP_ID',
+    key: 'rp_id',
+    about: 'Relying party id of new passkeys, which cannot be moved to another one later',
+    fallback: 'the host of the public origin',
+    expects: 'the host of the public origin, or a domain above it, but not a public suffix',
+    secret: false,
+  },
+  {
+    name: 'BONDED_RP_ID_FORMER',
+    key: 'rp_id_former',
+    about: 'Former relying party ids, whose passkeys the service still accepts',
+    fallback: 'none',
+    expects: 'domains, separated by commas',
+    secret: false,
+  },
+  {
     name: 'BONDED_PORT',
     key: 'port',
     about: 'Port to listen on',
@@ -93,7 +109,8 @@ export const SETTINGS = [
     name: 'BONDED_QR_CONTENT',
     key: 'qr_content',
     about: 'Link in QR codes: the app’s, or one that any camera opens',
-    fallback: 'app_scheme; in bonded dev universal_link',
+    fallback:
+      'universal_link; app_scheme if BONDED_PHONES or BONDED_APP_SCHEME names an app, but not in bonded dev',
     expects: 'app_scheme or universal_link',
     secret: false,
   },

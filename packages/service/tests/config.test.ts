@@ -193,3 +193,58 @@ test('reads where traces go, and rejects a URL with a password and malformed hea
   for (const [name, values] of Object.entries(wrong))
     for (const value of values) assert.throws(() => readConfig({ [name]: value }), /TRACES/, value)
 })
+
+test('the relying party id is the host of the public origin, or a registrable domain above it', () => {
+  const read = (host: string, rpId?: string) =>
+    readConfig({
+      BONDED_PUBLIC_ORIGIN: `https://${host}`,
+      ...(rpId === undefined ? {} : { BONDED_RP_ID: rpId }),
+    }).rpId
+  assert.equal(read('bond.bank.example'), 'bond.bank.example')
+  assert.equal(readConfig({}).rpId, 'localhost')
+  for (const [host, rpId] of [
+    ['bond.bank.example', 'bond.bank.example'],
+    ['bond.bank.example', 'bank.example'],
+    ['bond.eu.bank.co.uk', 'eu.bank.co.uk'],
+    ['bond.eu.bank.co.uk', 'bank.co.uk'],
+    // A public suffix can be a host.
+    ['bank.github.io', 'bank.github.io'],
+  ] as const)
+    assert.equal(read(host, rpId), rpId)
+  for (const [host, rpId] of [
+    ['bond.bank.example', 'example'],
+    ['bond.bank.co.uk', 'co.uk'],
+    ['bank.github.io', 'github.io'],
+    ['bond.bank.example', 'ank.example'],
+    ['bond.bank.example', '.bank.example'],
+    ['bond.bank.example', 'bank.example.'],
+    ['bond.bank.example', 'Bank.example'],
+    ['bond.bank.example', 'shop.bank.example'],
+    ['bond.bank.example', 'https://bank.example'],
+    ['bond.bank.example', ''],
+    ['192.0.2.1', '0.2.1'],
+  ] as const)
+    assert.throws(() => read(host, rpId), /BONDED_RP_ID: .* Expected the host/, rpId)
+})
+
+test('reads a list of former relying party ids', () => {
+  const read = (list: string) => readConfig({ BONDED_RP_ID_FORMER: list }).formerRpIds
+  assert.deepEqual(readConfig({}).formerRpIds, [])
+  assert.deepEqual(read('bond.example,old.example'), ['bond.example', 'old.example'])
+  for (const wrong of ['', 'a.example, b.example', 'https://a.example', 'a_b.example', '*'])
+    assert.throws(() => read(wrong), /BONDED_RP_ID_FORMER/, wrong)
+})
+
+test('QR codes contain the link for any phone unless the operator has an app', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'bonded-qr-')), 'phones.json')
+  writeFileSync(file, JSON.stringify({ apple_apps: [{ team_id: 'A1B2C3D4E5', bundle_id: 'a.b' }] }))
+  for (const [settings, content] of [
+    [{}, 'universal_link'],
+    [{ BONDED_PHONES: file }, 'app_scheme'],
+    [{ BONDED_APP_SCHEME: 'bank' }, 'app_scheme'],
+    [{ BONDED_PHONES: file, BONDED_QR_CONTENT: 'universal_link' }, 'universal_link'],
+    [{ BONDED_QR_CONTENT: 'app_scheme' }, 'app_scheme'],
+  ] as const)
+    assert.equal(readConfig(settings).qrContent, content, JSON.stringify(settings))
+  assert.throws(() => readConfig({ BONDED_QR_CONTENT: 'link' }), /BONDED_QR_CONTENT/)
+})

@@ -57,7 +57,8 @@ function inDev(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 /** Starts the service, the phone and the bank, in this order, and prints their addresses. */
 async function startSandbox(started: StartedParts, options: Options): Promise<void> {
   const { demo, bank } = await loadExamples()
-  const config = readConfig(inDev(process.env), options)
+  // The address of a tunnel changes with each start, and with it the RP ID.
+  const config = { ...readConfig(inDev(process.env), options), formerRpIds: undefined }
   const running: { service?: RestartableService } = {}
   const activity = demo.createActivity({ stateOf: (id) => stateOf(running.service, id) })
   const script = hostedScript()

@@ -10,13 +10,15 @@ import type { PostgresSettings } from '../adapters/sql/postgres/server/connectio
 import { quickCheck } from '../adapters/sql/quick-check.ts'
 import { lockForServing, StoreInUse } from '../adapters/sql/serving-lock.ts'
 import { MIN_FREE_BYTES } from '../adapters/sql/sqlite-store.ts'
+import { closeService } from '../compose.ts'
 import { type Config, readConfig } from '../config.ts'
 import { OperatorError } from '../operations/admin/operator-error.ts'
+import { checkRpIds } from '../operations/admin/relying-parties.ts'
 import { sharedSettings } from '../shared-settings.ts'
 import { jsonOption } from './arguments.ts'
 import { explain } from './explain.ts'
 import { stepsOf } from './migrate.ts'
-import type { Options } from './open.ts'
+import { openService, type Options } from './open.ts'
 import { print } from './output.ts'
 
 /** The result of one check: a summary, or the problem and its remedy. */
@@ -32,6 +34,7 @@ type Check = (config: Config) => string | Promise<string>
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['root keys', checkRootKeys],
   ['database', checkDatabase],
+  ['passkeys', checkPasskeys],
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
   ['service', checkService],
@@ -109,6 +112,25 @@ async function compareSettings(
   const { refuseOtherSettings } = await import('../adapters/sql/postgres/node-settings.ts')
   const shared = sharedSettings(config)
   await withConnections(settings, (connections) => refuseOtherSettings(connections, shared))
+}
+
+/** Reads the relying party ids of the stored keys, where the database can be read as it is. */
+async function checkPasskeys(config: Config): Promise<string> {
+  const { rpId, databaseFile, postgres } = config
+  const isNew = postgres === undefined && !existsSync(databaseFile)
+  const hasKey = config.rootKeys !== undefined || existsSync(join(config.dataDir, 'root.key'))
+  const states = isNew || !hasKey ? [] : await stepsOf(config).catch(() => [])
+  if (states.length === 0 || states.some(({ appliedAt }) => appliedAt === null))
+    return `New passkeys have the RP ID ${rpId}.`
+  const service = await openService(config)
+  try {
+    const former = (await checkRpIds(service, config)).filter((id) => id !== rpId)
+    return former.length === 0
+      ? `Passkeys have the RP ID ${rpId}.`
+      : `New passkeys have the RP ID ${rpId}. Some have ${former.join(', ')}.`
+  } finally {
+    await closeService(service)
+  }
 }
 
 function schemaOf(states: readonly MigrationState[]): string {

@@ -65,7 +65,7 @@ export async function openService(
     rootKeys: rootKeysOf(config),
     settings: {
       publicOrigin: config.publicOrigin,
-      rpId: new URL(config.publicOrigin).hostname,
+      rpId: config.rpId,
       appScheme: config.appScheme,
       qrContent: config.qrContent,
       appLinks: config.appLinks,
@@ -79,6 +79,7 @@ export async function openService(
     clock,
     attestation: createAttestation(config.phones, {
       origin: config.publicOrigin,
+      rpId: config.rpId,
       clock,
       fetch,
       onFetchFailure: (failure) =>

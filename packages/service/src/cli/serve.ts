@@ -18,7 +18,9 @@ import type { Tracer } from '../ports/tracer.ts'
 import type { TraceSettings } from '../trace-settings.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import { VERSION } from '../version.ts'
-import { type RunningService, startService } from '../compose.ts'
+import { closeService, type RunningService, startService } from '../compose.ts'
+import { checkRpIds } from '../operations/admin/relying-parties.ts'
+import { describeQrContent } from '../qr-content.ts'
 import { jsonOption } from './arguments.ts'
 import { type Options, openService } from './open.ts'
 import { openWhenReachable } from './wait-for-database.ts'
@@ -43,11 +45,12 @@ export function serveCommand(): Command {
         pid: process.pid,
         port,
         after_ms: Math.round(performance.now()),
+        qr_content: service.settings.qrContent,
       }
       process.stdout.write(
         options.json
           ? `${JSON.stringify(ready)}\n`
-          : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\n`,
+          : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\nThe QR code ${describeQrContent(service.settings)}.\n`,
       )
       closeOnSignal(options, running)
     })
@@ -112,6 +115,10 @@ export async function serve(
   const service = await (config.postgres === undefined
     ? open()
     : openWhenReachable(open, { host, port, log }))
+  await checkRpIds(service, config).catch(async (failure: unknown) => {
+    await closeService(service)
+    throw failure
+  })
   const running = started.use(
     await startService(service, {
       host: config.host,

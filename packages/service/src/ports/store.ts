@@ -299,6 +299,8 @@ export interface DeviceTable {
    * Moves a device along a row of its table. @returns false if it does not exist or cannot move so
    */
   move(id: DeviceId, move: DeviceMove): Work<boolean>
+  /** The relying party ids of the `webauthn` keys that are not removed, in order. */
+  rpIds(): Work<readonly string[]>
   /** Stores an event of a device. The latest 200 are kept. */
   record(id: DeviceId, event: Pick<DeviceEvent, 'at' | 'kind' | 'step'>): Work<void>
   events(id: DeviceId): Work<readonly DeviceEvent[]>

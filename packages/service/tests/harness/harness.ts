@@ -100,6 +100,8 @@ export interface HarnessOptions {
   /** Replaces the verifier of passports. */
   readonly passports?: PassportVerifier
   readonly qrContent?: QrContent
+  /** The relying party id of new browser keys; by default the host of the public origin. */
+  readonly rpId?: string
   /** The apps that handoff links open; none by default. */
   readonly appLinks?: AppLinks
   /** By default the service accepts browser keys and software keys. */
@@ -127,7 +129,7 @@ export async function harness(options: HarnessOptions = {}) {
       rootKeys: options.rootKeys ?? [ROOT_KEY],
       settings: {
         publicOrigin,
-        rpId: new URL(publicOrigin).hostname,
+        rpId: options.rpId ?? new URL(publicOrigin).hostname,
         appScheme: 'pulse',
         qrContent: options.qrContent ?? 'app_scheme',
         appLinks: options.appLinks ?? NO_APP_LINKS,
@@ -143,7 +145,12 @@ export async function harness(options: HarnessOptions = {}) {
       clock,
       attestation:
         options.attestation?.(clock) ??
-        createAttestation(NO_APPS, { origin: publicOrigin, clock, fetch: rejectFetch }),
+        createAttestation(NO_APPS, {
+          origin: publicOrigin,
+          ...(options.rpId === undefined ? {} : { rpId: options.rpId }),
+          clock,
+          fetch: rejectFetch,
+        }),
       ...(options.meter ? { meter: options.meter } : {}),
       ...(options.tracer ? { tracer: options.tracer } : {}),
       ...(options.carrier ? { carrier: options.carrier(clock) } : {}),

@@ -32,8 +32,10 @@ export type Attestation = (about: {
 }) => readonly [format: string, members: ReadonlyMap<string, CborValue>]
 
 export interface AuthenticatorOptions {
-  /** The service's origin; its host is the RP ID. */
+  /** The service's origin. */
   readonly origin: string
+  /** The relying party id; by default the host of the origin. */
+  readonly rpId?: string
   /** Default: `noAttestation`. */
   readonly attestation?: Attestation
   readonly aaguid?: Uint8Array
@@ -59,6 +61,7 @@ export interface Authenticator {
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const {
     origin,
+    rpId = new URL(origin).hostname,
     attestation = noAttestation,
     aaguid = Buffer.alloc(16),
     flags = PRESENT_AND_VERIFIED,
@@ -69,8 +72,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const credentialId = credential.toString('base64url')
   let counter = 0
 
-  const appId = new URL(origin).hostname
-
   return {
     credentialId,
     privateKey,
@@ -78,7 +79,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const clientData = Buffer.from(
         JSON.stringify({ type: 'webauthn.create', challenge, origin, crossOrigin: false }),
       )
-      const header = headerOf({ appId, flags: flags | ATTESTED_CREDENTIAL, counter })
+      const header = headerOf({ appId: rpId, flags: flags | ATTESTED_CREDENTIAL, counter })
       const data = Buffer.concat([
         header,
         credentialOf({ aaguid, id: credential, publicKey: publicHalf(privateKey) }),
@@ -113,7 +114,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       )
       if (counts) counter += 1
       const data = headerOf({
-        appId,
+        appId: rpId,
         flags: tamper.flags ?? flags,
         counter: tamper.counter ?? counter,
       })

@@ -16,8 +16,10 @@ export interface Attestation {
 }
 
 export interface AttestationOptions {
-  /** The service's own; its host is the RP ID. */
+  /** The service's own. */
   readonly origin: string
+  /** The relying party id of new browser keys; the host of the origin by default. */
+  readonly rpId?: string
   readonly clock: Clock
   readonly fetch: FetchText
   /** Called for each failed fetch of Google's revocation list. */
@@ -30,14 +32,14 @@ export interface AttestationOptions {
  */
 export function createAttestation(phones: TrustedPhones, means: AttestationOptions): Attestation {
   const { apple, android } = phones
-  const { fetch, clock, origin, onFetchFailure: onFailure } = means
+  const { fetch, clock, origin, rpId, onFetchFailure: onFailure } = means
   const revocations = googleRevocations({
     fetch,
     clock,
     snapshot: KNOWN_BAD_SERIALS,
     ...(onFailure ? { onFailure } : {}),
   })
-  const thread = registrationThread({ trust: { phones, origin }, revocations, clock })
+  const thread = registrationThread({ trust: { phones, origin, rpId }, revocations, clock })
   return {
     assertionVerifiers: {
       'apple-app-attest': appleVerifier(apple.apps),

@@ -95,6 +95,20 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
       )
     },
 
+    *rpIds() {
+      const ids: string[] = []
+      // One step in the index for each id: there are few, but as many keys as phones.
+      for (;;) {
+        const next = yield* row(
+          `select min(app_id) as rp_id from device
+           where format = 'webauthn' and status <> 'removed' and app_id > $1`,
+          [ids.at(-1) ?? ''],
+        )
+        if (typeof next?.rp_id !== 'string') return ids
+        ids.push(next.rp_id)
+      }
+    },
+
     *record(id, { at, kind, step }) {
       yield* dialect.lockDevice(id)
       yield* sent(

@@ -278,6 +278,15 @@ export const MIGRATIONS: readonly {
     ),
     expands: true,
   },
+  {
+    number: 22,
+    name: 'relying party ids of browser keys',
+    // At each start the service reads which ones its keys have.
+    statements: [
+      `create index device_by_rp_id on device (app_id) where format = 'webauthn' and status <> 'removed'`,
+    ],
+    expands: true,
+  },
 ]
 
 /**

@@ -13,6 +13,7 @@ import type { AttestedFormat, RegistrationTrust, RegistrationVerifier } from './
 export function makeAttestationVerifiers({
   phones: { apple, android, webauthn },
   origin,
+  rpId,
 }: RegistrationTrust): { readonly [Format in AttestedFormat]: RegistrationVerifier<Format> } {
   // Google's own apps store browser keys, so the operator's list of apps does not apply.
   const browsers = { ...android, apps: BROWSER_KEY_STORES, userAuthenticationWithinSeconds: null }
@@ -25,6 +26,7 @@ export function makeAttestationVerifiers({
     'android-key': androidAttestationVerifier(android),
     webauthn: webauthnAttestationVerifier({
       origin,
+      rpId,
       trust: { packed, apple: appleWebAuthnRoots(), android: browsers },
     }),
   }

@@ -10,8 +10,10 @@ export type AttestedFormat = 'apple-app-attest' | 'android-key' | 'webauthn'
 /** The data a worker starts with. Plain data, because it is copied to another thread. */
 export interface RegistrationTrust {
   readonly phones: TrustedPhones
-  /** The service's own origin. Its host is the RP ID. */
+  /** The service's own origin. */
   readonly origin: string
+  /** The relying party id of new browser keys; by default the host of the origin. */
+  readonly rpId?: string | undefined
 }
 
 /** One task for a worker. */

@@ -14,16 +14,18 @@ const MAX_CREDENTIAL_ID_LENGTH = 1024
 /**
  * Verifies the registration of browser keys (protocol 6).
  *
- * @param origin the service's own origin, whose host is the RP ID
+ * @param options.origin the service's own origin
+ * @param options.rpId the relying party id, which is stored with the key; by default the host
  */
 export function webauthnAttestationVerifier({
   origin,
+  rpId = new URL(origin).hostname,
   trust,
 }: {
   origin: string
+  rpId?: string | undefined
   trust: StatementTrust
 }): RegistrationVerifier<'webauthn'> {
-  const rpId = new URL(origin).hostname
   return (request, now) => {
     const fail = (step: string) => ({
       result: refuse('attestation_invalid', { step }),

@@ -1,0 +1,49 @@
+import { createRequire } from 'node:module'
+import { isIP } from 'node:net'
+import type { SettingName } from './settings.ts'
+
+/** The relying party ids of this service's WebAuthn keys. */
+export interface RelyingParty {
+  /** Of new keys. A key cannot be moved to another one. */
+  readonly rpId: string
+  /**
+   * Of keys that were registered before it changed. Undefined accepts any: in `bonded dev`, whose
+   * address changes with its tunnel.
+   */
+  readonly formerRpIds: readonly string[] | undefined
+}
+
+const HOST_NAME =
+  /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
+
+/**
+ * Reads the relying party ids.
+ *
+ * @param of.wrong reports a setting that is not valid
+ */
+export function readRelyingParty(of: {
+  readonly publicOrigin: string
+  readonly given: (name: SettingName) => string | undefined
+  readonly wrong: (name: SettingName) => void
+}): RelyingParty {
+  const { publicOrigin, given, wrong } = of
+  // A wrong origin has its own mistake.
+  const host = URL.canParse(publicOrigin) ? new URL(publicOrigin).hostname : ''
+  const rpId = given('BONDED_RP_ID') ?? host
+  if (rpId !== host && !isRegistrableSuffix(rpId, host)) wrong('BONDED_RP_ID')
+  const former = given('BONDED_RP_ID_FORMER')?.split(',') ?? []
+  if (!former.every((each) => HOST_NAME.test(each))) wrong('BONDED_RP_ID_FORMER')
+  return { rpId, formerRpIds: former }
+}
+
+/**
+ * Whether browsers let pages of the host use this relying party id: it is the host's domain or one
+ * between, and not a public suffix, whose other domains belong to others.
+ */
+function isRegistrableSuffix(rpId: string, host: string): boolean {
+  if (!HOST_NAME.test(rpId) || isIP(host) !== 0 || !host.endsWith(`.${rpId}`)) return false
+  // Loaded here, because a service whose relying party id is its host needs no list.
+  const { getDomain } = createRequire(import.meta.url)('tldts') as typeof import('tldts')
+  const domain = getDomain(host, { allowPrivateDomains: true })
+  return domain !== null && (rpId === domain || rpId.endsWith(`.${domain}`))
+}
