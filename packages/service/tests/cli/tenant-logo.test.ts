@@ -26,7 +26,7 @@ test('tenant update rejects a logo that is missing, too large, of another type, 
     ['large.svg', GOOD.padEnd(MAX_LOGO_BYTES + 1), /at most 32768 bytes/],
     ['logo.png', 'GIF89a', /must be a PNG or an SVG/],
     ['script.svg', script, /an element "script"/],
-    ['handler.svg', GOOD.replace('<path', '<path onload="x()"'), /an event handler/],
+    ['handler.svg', GOOD.replace('<path', '<path onload="x()"'), /an attribute "onload"/],
     [
       'link.svg',
       GOOD.replace('<path', '<use href="https://x.example/a"/><path'),

@@ -42,7 +42,7 @@ test('rolls a key only once during its grace period, and revokes it on request',
   assert.ok(await h.service.store.write((tables) => tables.tenants.revoke(key, h.clock.now())))
   assert.equal((await h.get(await h.create(), keys)).status, 401)
   await assert.rejects(rollKey(h.service, { key, graceMs: 0 }), /already revoked/)
-  await assert.rejects(rollKey(h.service, { key: 'unknown', graceMs: 0 }), /no such key/)
+  await assert.rejects(rollKey(h.service, { key: 'unknown', graceMs: 0 }), /No such key/)
 })
 
 test('rejects a publishable key after its grace period, also in a create call', async () => {
