@@ -170,6 +170,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'node:module',
     'node:net',
     'node:path',
+    'node:timers/promises',
     'pino',
     'typebox',
   ],

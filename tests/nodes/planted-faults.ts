@@ -60,7 +60,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: 'a node acknowledges a change before its commit',
     edits: [
       {
-        file: `${SQL}/postgres/postgres-store.ts`,
+        file: `${SQL}/postgres/sql-writes.ts`,
         find: 'await commit(connection)\n    for',
         replace: `void pause(${COMMITS_LATER_MS}).then(() => commit(connection)).catch(() => undefined)
     for`,

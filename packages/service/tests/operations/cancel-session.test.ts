@@ -32,7 +32,7 @@ test('a phone cannot approve, decline or claim a canceled session, and learns wh
   const frame = await channel.next()
   assert.deepEqual(
     [frame.type, frame.state, frame.data],
-    ['state', 'killed', { ended_reason: 'canceled' }],
+    ['state', 'killed', { ended_reason: 'canceled', outcome: null }],
   )
   const { entries } = (
     await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })

@@ -41,7 +41,12 @@ async function bond(
     owner: 'user',
     pending: { workflow, action, owner: 'user' },
     session,
-    expected: { workflow, action, ...(body.subject_ref ? { subject_ref } : {}) },
+    expected: {
+      workflow,
+      action,
+      acceptAnyContext: true,
+      ...(body.subject_ref ? { subject_ref } : {}),
+    },
     now: h.clock.now(),
   })
   return {

@@ -10,6 +10,8 @@ import { harness } from '../../harness/harness.ts'
 const DAY_MS = 24 * 60 * 60_000
 /** The last step before sessions had an integer key. */
 const BEFORE = 13
+/** The steps that change the tables of sessions, which the migration repeats. */
+const AGAIN = [14, 18]
 const STEP = '14 sessions by an integer key in time order'
 const TABLES = ['session', 'session_event', 'session_device']
 
@@ -44,7 +46,7 @@ function downgrade(file: string): void {
     database.exec(`insert into main.${table} (${names}) select ${names} from (${source})`)
   }
   database.exec(
-    `drop table session_id_key; drop table session_old_id; delete from migration where number = ${BEFORE + 1}`,
+    `drop table session_id_key; drop table session_old_id; delete from migration where number in (${AGAIN})`,
   )
 }
 
