@@ -33,10 +33,6 @@ export function startApp(dependencies: AppDependencies): App {
   stage.onBack = () => void enrolling.start()
   const shows = (...names: string[]) => names.includes(stage.screen.name)
 
-  const redraw = () => {
-    if (stage.screen.name === 'request') stage.presentRequest(stage.screen.notice)
-    else if (stage.screen.name === 'step_up') dependencies.show(stage.screen)
-  }
   const refuse = (reason: 'user_declined' | 'user_unexpected') => {
     const { claimed, screen } = stage
     const needsApp = screen.name === 'problem' && screen.problem === 'app_required'
@@ -44,7 +40,10 @@ export function startApp(dependencies: AppDependencies): App {
       void deciding.decline(claimed, reason)
   }
   const act: Readonly<Record<Choice, () => void>> = {
-    set_up: () => void (shows('setup') && enrolling.setUp()),
+    set_up: () => {
+      const setUp = () => (shows('setup') ? enrolling.setUp() : undefined)
+      if (shows('setup')) void motion.requestAccess().then(setUp)
+    },
     approve: () =>
       void (stage.claimed !== undefined && shows('request') && deciding.approve(stage.claimed)),
     decline: () => refuse('user_declined'),
@@ -53,7 +52,9 @@ export function startApp(dependencies: AppDependencies): App {
       if (shows('step_up', 'renew')) stage.untilContinued.end()
       else if (shows('new_key')) void enrolling.replaceKey()
     },
-    allow_motion: () => void motion.requestAccess().then(redraw, (failure) => stage.fail(failure)),
+    allow_motion: () => {
+      if (shows('motion')) void motion.requestAccess().then(() => stage.untilContinued.end())
+    },
     retry: () => void (shows('problem') && enrolling.start()),
     set_up_again: () =>
       void (shows('problem') && enrolling.setUpAgain().catch((failure) => stage.fail(failure))),

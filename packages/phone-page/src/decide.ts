@@ -32,16 +32,19 @@ export function createDeciding(
     if (asked.attempts_left !== undefined) {
       const step = stepFor(asked.required, { attemptsLeft: asked.attempts_left, hasCarried })
       const request = stage.request()
+      if (step.kind === 'motion') motion.restart()
       if (request !== null) stage.present({ name: 'step_up', step, request })
       await stage.untilContinued()
       hasCarried ||= step.kind === 'motion'
     }
+    await motion.complete(() => stage.busyWith('checking'))
+    // The session may have ended meanwhile, and the screen says so.
+    if (OVER.has(stage.screen.name)) throw new PhoneError('cancelled')
     stage.busyWith('signing')
-    const sensor_continuity = motion.signal()
     return {
       // The assertion's user verification flag is the proof; a page's own word counts for nothing.
       local_auth: { result: 'failed', method: 'none', at_ms: performance.now() },
-      ...(sensor_continuity === undefined ? {} : { sensor_continuity }),
+      ...motion.signals(),
     }
   }
 

@@ -2,6 +2,7 @@ import type { Handoff, Invitation } from '@bonded/contract'
 import { isRefusal, type Phone } from '@bonded/phone'
 import type { DeviceStore } from './device-store.ts'
 import { obstacleIn, shownInvitation } from './invitation.ts'
+import type { MotionRecorder } from './motion.ts'
 import type { Task } from './screen.ts'
 import type { Stage } from './stage.ts'
 
@@ -10,6 +11,7 @@ export interface EnrollDependencies {
   /** The same phone, which registers a new key although it has one. */
   readonly phoneWithNewKey: Pick<Phone, 'register'>
   readonly store: DeviceStore
+  readonly motion: Pick<MotionRecorder, 'access' | 'checked'>
   readonly handoff: Handoff
   readonly origin: string
   readonly appLink: string | null
@@ -31,7 +33,8 @@ export interface Enrolling {
 }
 
 export function createEnrolling(stage: Stage, dependencies: EnrollDependencies): Enrolling {
-  const { phone, phoneWithNewKey, store, handoff, origin, appLink, canAttest, alone } = dependencies
+  const { phone, phoneWithNewKey, store, motion, handoff } = dependencies
+  const { origin, appLink, canAttest, alone } = dependencies
   let invitation: Invitation | undefined
   /** A key that the user has replaced holds the session, so no other key can approve it. */
   let isHeldByFormerKey = false
@@ -41,7 +44,11 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
   const start = async () => {
     stage.present({ name: 'loading' })
     try {
-      if ((await store.device()) !== undefined) return await open('opening')
+      await motion.checked
+      if ((await store.device()) !== undefined) {
+        await allowMotion()
+        return await open('opening')
+      }
       invitation = await phone.readInvitation(handoff)
       const obstacle = obstacleIn(invitation, canAttest)
       if (obstacle !== null) return stage.presentProblem(obstacle)
@@ -50,6 +57,16 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
     } catch (failure) {
       stage.fail(failure)
     }
+  }
+
+  /**
+   * On a browser that allows the sensors only after a tap: asks before the request is shown, so
+   * that the time in which the user reads it is recorded.
+   */
+  const allowMotion = async () => {
+    if (motion.access() !== 'needs_permission') return
+    stage.present({ name: 'motion' })
+    await stage.untilContinued()
   }
 
   const open = async (task: Task) => {

@@ -12,6 +12,7 @@ export type Screen =
   | SetupScreen
   | { readonly name: 'new_key'; readonly tenant: string }
   | { readonly name: 'renew' }
+  | { readonly name: 'motion' }
   | RequestScreen
   | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
@@ -58,7 +59,7 @@ export interface ProblemScreen {
 }
 
 /** What the page is busy with. */
-export type Task = 'setting_up' | 'opening' | 'signing' | 'declining'
+export type Task = 'setting_up' | 'opening' | 'checking' | 'signing' | 'declining'
 
 /** A sentence above the request: what just went wrong, while the user can still decide. */
 export type Notice = 'not_verified_by_user' | 'connection_lost'

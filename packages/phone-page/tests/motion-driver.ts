@@ -9,6 +9,7 @@ export type Sensors = 'granted' | 'denied' | 'silent' | { readonly asks: 'grante
 interface SensorPage {
   DeviceMotionEvent: new (type: string, init: object) => Event
   dispatchEvent(event: Event): boolean
+  readonly navigator: { readonly userActivation: { readonly isActive: boolean } }
 }
 
 /**
@@ -65,7 +66,13 @@ export async function installSensors(page: Page, sensors: Sensors): Promise<void
     }
     // Some versions of Chromium have the method of iOS.
     Object.defineProperty(page.DeviceMotionEvent, 'requestPermission', {
-      value: permission === undefined ? undefined : () => Promise.resolve(permission),
+      value:
+        permission === undefined
+          ? undefined
+          : () =>
+              page.navigator.userActivation.isActive
+                ? Promise.resolve(permission)
+                : Promise.reject(new Error('NotAllowedError: it requires a tap')),
     })
 
     /** Normally distributed numbers, the same in each run. */

@@ -8,6 +8,7 @@ import {
   type CreatedSession,
   type FullSession,
   makeId,
+  type Timeline,
   type Workflow,
 } from '@bonded/contract'
 import pino from 'pino'
@@ -143,6 +144,13 @@ export class Sandbox implements AsyncDisposable {
   async stateOf({ id }: Pick<CreatedSession, 'id'>): Promise<FullSession> {
     const answer = await this.#backend('GET', `/sessions/${id}`)
     return (await answer.json()) as FullSession
+  }
+
+  /** The reasons of the notes in the session's timeline. */
+  async notesOf({ id }: Pick<CreatedSession, 'id'>): Promise<readonly (string | null)[]> {
+    const answer = await this.#backend('GET', `/sessions/${id}/timeline`)
+    const { entries } = (await answer.json()) as Timeline
+    return entries.filter(({ kind }) => kind === 'note').map(({ reason }) => reason ?? null)
   }
 
   async complete(

@@ -36,7 +36,8 @@ export const en = {
   'action.copy': 'Copy link',
   'action.close': 'Close',
   'motion.allow': 'Allow motion',
-  'motion.note': 'Optional. Motion shows that a person is carrying this phone.',
+  'motion.note':
+    'The motion sensors show that this phone is held, not lying still. Your phone may ask you to allow them. The readings stay on this phone.',
   'notice.another_request': 'This is not the request that this tab showed before. Read it again.',
   'notice.not_verified_by_user':
     'Your phone did not confirm it was you. Nothing was approved. Try again.',
@@ -45,11 +46,12 @@ export const en = {
   'step_up.verify.body': 'This request needs another confirmation with your screen lock.',
   'step_up.motion.title': 'Keep your phone in your hand',
   'step_up.motion.body':
-    'This request needs proof that a person is carrying the phone. Hold it or walk with it.',
+    'This request needs proof that the phone is held, not lying still. Hold it or walk with it.',
   'step_up.recorded': '{seconds} of {needed} seconds',
   'step_up.attempts': 'Attempts left: {count}',
   'task.setting_up': 'Setting up this phone…',
   'task.opening': 'Opening the request…',
+  'task.checking': 'Checking that the phone is held…',
   'task.signing': 'Approving…',
   'task.declining': 'Declining…',
   'approved.title': 'Approved',

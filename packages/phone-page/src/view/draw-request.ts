@@ -41,7 +41,6 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
       details,
       drawPage(request.requesting_origin, messages),
       element('p', { class: 'question' }, messages[question]),
-      ...offerMotion(context),
       decisionBar([approveButton(context)], context),
     ],
   }
@@ -92,13 +91,6 @@ export function drawPage(origin: string | null, messages: Messages): HTMLElement
       ...(origin === null ? [] : [note]),
     ),
   )
-}
-
-function offerMotion({ messages, onChoice, motion }: DrawingContext): HTMLElement[] {
-  if (motion.access() !== 'needs_permission') return []
-  const allow = button(messages['motion.allow'], () => onChoice('allow_motion'), { plain: true })
-  const note = element('p', { class: 'note' }, messages['motion.note'])
-  return [element('div', { class: 'optional' }, allow, note)]
 }
 
 function rowsOf({ request }: RequestScreen, { messages, languages }: DrawingContext) {

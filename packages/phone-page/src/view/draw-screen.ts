@@ -74,6 +74,15 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
         },
         footer(button(messages['action.continue'], () => onChoice('continue'))),
       )
+    case 'motion':
+      return statement(
+        {
+          symbol: ['phone', 'busy'],
+          title: messages['step_up.motion.title'],
+          body: [messages['motion.note']],
+        },
+        footer(button(messages['motion.allow'], () => onChoice('allow_motion'))),
+      )
     case 'request':
       return drawRequest(screen, context)
     case 'step_up':

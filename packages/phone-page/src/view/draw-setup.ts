@@ -7,7 +7,7 @@ import { fill, fillNodes } from './fill.ts'
 /** Who asks, and for what the phone creates a passkey. The request follows. */
 export function drawSetup(
   { invitation, appLink }: SetupScreen,
-  { messages, onChoice }: DrawingContext,
+  { messages, onChoice, motion }: DrawingContext,
 ): DrawnScreen {
   const { tenant_name: tenant, logo, requesting_origin } = invitation
   const heading = headingOf(fillNodes(messages['request.title'], { tenant }))
@@ -22,6 +22,10 @@ export function drawSetup(
       heading,
       ...(requesting_origin === null ? [] : [drawPage(requesting_origin, messages)]),
       element('p', {}, messages['setup.passkey']),
+      // The browser asks for the sensors at the tap, so the page says why.
+      ...(motion.access() === 'needs_permission'
+        ? [element('p', {}, messages['motion.note'])]
+        : []),
       footer(...actions),
     ],
   }

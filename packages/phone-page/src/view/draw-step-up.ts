@@ -45,29 +45,23 @@ export function drawStepUp(first: StepUpScreen, context: DrawingContext): DrawnS
         { class: 'note' },
         fill(messages['step_up.attempts'], { count: String(attemptsLeft) }),
       ),
-      decisionBar([...(measure?.actions ?? []), next], context),
+      decisionBar([next], context),
     ],
   }
 }
 
 /** The recording of the motion sensors, until it is long enough to continue. */
-function drawMeasure(
-  title: string,
-  { messages, onChoice, motion }: DrawingContext,
-  next: HTMLButtonElement,
-) {
+function drawMeasure(title: string, { messages, motion }: DrawingContext, next: HTMLButtonElement) {
   const needed = NEEDED_MOTION_SECONDS
   const progress = element('progress', { 'aria-label': title, max: String(needed) })
   const recorded = element('p', { class: 'note' })
   const measure = element('div', { class: 'measure' }, progress, recorded)
   const missing = element('p', { class: 'notice', role: 'alert' })
-  const allow = button(messages['motion.allow'], () => onChoice('allow_motion'))
 
   const tick = () => {
     const access = motion.access()
     const seconds = Math.min(motion.seconds(), needed)
     measure.hidden = access !== 'recording'
-    allow.hidden = access !== 'needs_permission'
     next.hidden = access !== 'recording'
     next.disabled = seconds < needed
     progress.value = seconds
@@ -75,10 +69,10 @@ function drawMeasure(
       seconds: String(seconds),
       needed: String(needed),
     })
-    const cause = access === 'denied' || access === 'unavailable' ? messages['need.motion'] : ''
+    const cause = access === 'recording' ? '' : messages['need.motion']
     missing.hidden = cause === ''
     if (missing.textContent !== cause) missing.textContent = cause
   }
   tick()
-  return { content: [measure, missing], actions: [allow], tick }
+  return { content: [measure, missing], tick }
 }

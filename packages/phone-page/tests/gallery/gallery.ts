@@ -41,6 +41,7 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   },
   'new-key': { screen: { name: 'new_key', tenant: REQUEST.tenant_name } },
   renew: { screen: { name: 'renew' } },
+  motion: { screen: { name: 'motion' }, access: 'needs_permission' },
   request: { screen: requestScreen() },
   'request-notice': { screen: requestScreen({ notice: 'not_verified_by_user' }) },
   'request-another': { screen: requestScreen({ isAnother: true }), access: 'recording' },
@@ -48,7 +49,7 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
     screen: requestScreen({ request: { ...REQUEST, requesting_origin: null } }),
   },
   ...Object.fromEntries(
-    (['recording', 'needs_permission', 'denied'] as const).map((access) => [
+    (['recording', 'denied'] as const).map((access) => [
       `step-up-${access}`,
       {
         screen: { name: 'step_up', step: { kind: 'motion', attemptsLeft: 2 }, request: REQUEST },
@@ -60,6 +61,7 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
     screen: { name: 'step_up', step: { kind: 'verify', attemptsLeft: 1 }, request: REQUEST },
   },
   working: { screen: { name: 'working', task: 'signing', request: REQUEST } },
+  checking: { screen: { name: 'working', task: 'checking', request: REQUEST } },
   approved: { screen: { name: 'approved', request: REQUEST, isSynced: false } },
   'approved-synced': { screen: { name: 'approved', request: REQUEST, isSynced: true } },
   ...Object.fromEntries(
@@ -146,7 +148,7 @@ Object.assign(globalThis, {
         onChoice: () => {},
         // Drawn as it is after the first second.
         guard: { restart: () => {}, permits: () => true, follow: (listener) => listener(false) },
-        motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 12 },
+        motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 4 },
       })
       view.show(drawn.screen)
     },
