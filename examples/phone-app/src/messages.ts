@@ -133,6 +133,7 @@ export const en: Messages = {
   tasks: {
     setting_up: 'Setting up this phone…',
     opening: 'Opening the request…',
+    checking: 'Checking that the phone is held…',
     signing: 'Approving…',
     declining: 'Declining…',
     listing: 'Loading your phones…',

@@ -13,8 +13,11 @@ import type { UserVerifier } from '../device/user-verifier.ts'
 import { problemOf } from './problem.ts'
 import type { Choice, End, Notice, Screen, Task } from './screen.ts'
 
-/** Seconds of motion for a full score of the continuity model. */
-const NEEDED_MOTION_SECONDS = 30
+/** Whole seconds for a full score of the continuity model. A recording of eight seconds has them. */
+const NEEDED_MOTION_SECONDS = 7
+/** How often, and how many times at most, an approval looks whether it has them: five seconds. */
+const CHECK_INTERVAL_MS = 100
+const MAX_CHECKS = 50
 /** How often a step-up that records motion redraws its progress. */
 const PROGRESS_INTERVAL_MS = 500
 
@@ -44,6 +47,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
   let claimed: ClaimedSession | undefined
   let continueStepUp: (() => void) | undefined
   let isBusy = false
+  let hasWaited = false
 
   const present = (next: Screen) => {
     if (closing.signal.aborted) return
@@ -94,12 +98,36 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
 
   const gather = async (asked: RequiredSignals): Promise<PhoneSignals> => {
     if (asked.attempts_left !== undefined) await stepUp(asked, asked.attempts_left)
+    await completeMotion()
+    // The session may have ended meanwhile, and the screen says so.
+    if (screen.name === 'ended') throw new PhoneError('cancelled')
     working('signing')
     const local_auth = await verifier.verify(prompt(shown()?.tenant_name ?? ''))
     // Without the user, nothing is signed.
     if (local_auth.result !== 'verified') throw new PhoneError('user_verification_failed')
     const sensor_continuity = motion.signal()
-    return { local_auth, ...(sensor_continuity === undefined ? {} : { sensor_continuity }) }
+    const isComplete = motion.seconds() >= NEEDED_MOTION_SECONDS
+    return {
+      local_auth,
+      ...(sensor_continuity === undefined ? {} : { sensor_continuity }),
+      ...(isComplete
+        ? {}
+        : { sensor_continuity_missing: motion.isAvailable() ? 'too_short' : 'missing' }),
+    }
+  }
+
+  /**
+   * Waits until the recording is long enough, once a session. Without readings there is nothing to
+   * wait for.
+   */
+  const completeMotion = async () => {
+    if (hasWaited || motion.signal() === undefined) return
+    hasWaited = true
+    for (let check = 0; check < MAX_CHECKS; check++) {
+      if (motion.seconds() >= NEEDED_MOTION_SECONDS || closing.signal.aborted) return
+      if (check === 0) working('checking')
+      await new Promise((resolve) => void setTimeout(resolve, CHECK_INTERVAL_MS))
+    }
   }
 
   /** Shows what a step-up needs, and resolves when the user continues. */
@@ -156,12 +184,14 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
     } catch (failure) {
       const problem = problemOf(failure)
       const isOpen = claimed?.session.state === 'pending'
+      if (failure instanceof PhoneError && failure.code === 'cancelled') return
       if (problem === 'not_verified' && isOpen) presentRequest('not_verified_by_user')
       else if (problem === 'offline' && isOpen) presentRequest('connection_lost')
       else if (isRefusal(failure, 'policy_not_met')) end('not_verified')
       else fail(failure)
+    } finally {
+      isBusy = false
     }
-    isBusy = false
   }
 
   const decline = async (from: ClaimedSession, reason: 'user_declined' | 'user_unexpected') => {

@@ -18,7 +18,14 @@ export type Screen =
   | { readonly name: 'problem'; readonly problem: ProblemKind; readonly requestId: string | null }
 
 /** What the app is busy with. */
-export type Task = 'setting_up' | 'opening' | 'signing' | 'declining' | 'listing' | 'removing'
+export type Task =
+  | 'setting_up'
+  | 'opening'
+  | 'checking'
+  | 'signing'
+  | 'declining'
+  | 'listing'
+  | 'removing'
 
 /** What just went wrong, while the user can still decide. */
 export type Notice = 'not_verified_by_user' | 'connection_lost'
