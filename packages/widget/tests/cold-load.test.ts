@@ -27,16 +27,20 @@ after(async () => h?.[Symbol.asyncDispose]())
 interface Load {
   readonly shift: number
   readonly heights: readonly number[]
-  readonly verdicts: readonly { readonly verdict: string; readonly breaches: readonly string[] }[]
+  /** The rules that the page was told are broken. A slow browser may say `unverified` first. */
+  readonly breaches: readonly string[]
 }
 
 /** Runs before the page's own scripts. */
 const RECORD = `
-  window.load = { shift: 0, heights: [], verdicts: [] }
+  window.load = { shift: 0, heights: [], breaches: [] }
   new PerformanceObserver((list) => {
     for (const { value } of list.getEntries()) load.shift += value
   }).observe({ type: 'layout-shift', buffered: true })
-  addEventListener('pulse:containment', ({ detail }) => load.verdicts.push(detail))
+  addEventListener('pulse:containment', ({ detail }) => {
+    window.verdict = detail.verdict
+    if (verdict === 'breached') load.breaches.push(...detail.breaches)
+  })
   const look = () => {
     const box = document.querySelector('[data-pulse-widget]')
     if (box && box.offsetHeight !== load.heights.at(-1)) load.heights.push(box.offsetHeight)
@@ -58,7 +62,7 @@ async function coldLoad(style: string): Promise<Load> {
   await page.goto(h.siteUrl)
   await page.locator('.qr path[visibility=visible]').waitFor()
   // Longer than the observer of the browser takes to report.
-  await page.waitForFunction(`load.verdicts.at(-1)?.verdict === 'ok'`)
+  await page.waitForFunction(`window.verdict === 'ok'`)
   return page.evaluate('load') as Promise<Load>
 }
 
@@ -71,10 +75,6 @@ for (const [name, [height, style]] of Object.entries(BOXES))
       h.worker.reports.length = 0
       h.worker.stylesDelayMs = delayMs
       for (let loads = 0; loads < LOADS; loads += 1)
-        assert.deepEqual(await coldLoad(style), {
-          shift: 0,
-          heights: [height],
-          verdicts: [{ verdict: 'ok', breaches: [] }],
-        })
-      assert.deepEqual(h.worker.reports, [])
+        assert.deepEqual(await coldLoad(style), { shift: 0, heights: [height], breaches: [] })
+      assert.doesNotMatch(JSON.stringify(h.worker.reports), /breached/)
     })
