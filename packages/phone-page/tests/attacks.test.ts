@@ -102,10 +102,20 @@ test('an opener cannot put another request under a tap on “Approve”', browse
 
 test('a value cannot draw a row of its own', browserTest, async () => {
   const value = `Acme Ltd${' '.repeat(60)}Amount${'\u2800'.repeat(60)}€12.00`
-  const { phone, page } = await showing([
+  const display = [
     { label: 'Payee', value },
     { label: 'Amount', value: '€ 9,500.00' },
-  ])
+  ]
+  const session = await sandbox.create()
+  const phone = await sandbox.phone({}, { viewport: { width: 320, height: 568 } })
+  const { page } = phone
+  // The service rejects such a value at create, so it is put into the response to the claim.
+  await page.route('**/claim', async (route) => {
+    const response = await route.fetch()
+    const view = (await response.json()) as object
+    await route.fulfill({ response, json: { ...view, context: { display } } })
+  })
+  await phone.open(session)
   const shown = await page.locator('dd').first().textContent()
   assert.equal(shown, value)
   // Each blank of the runs is visible, and a single space is not marked.

@@ -28,7 +28,7 @@ interface ReadSession {
   } | null
 }
 
-/** Steps 2 to 7 of the API description, part 4, as an integrator writes them by hand. */
+/** Steps 2 to 7 of the API description, part 4, as an integrator writes them without a library. */
 function judge(session: ReadSession, pending: Pending | undefined): readonly string[] {
   const expected = { workflow: 'credit_application', action: 'submit_application' }
   if (session.state !== 'bonded') return ['reject: not bonded']
@@ -82,7 +82,7 @@ test('a first visit without an app is in review for its confidence alone, and a 
     await press(page, 'Approve')
     await screen(page, 'approved')
     const session = await sandbox.stateOf(created)
-    const verdict = judge(session as ReadSession, pending.get(created.id))
+    const verdict = judge(session, pending.get(created.id))
     await sandbox.complete(created)
     assert.equal((await sandbox.stateOf(created)).state, 'completed')
     return { session, verdict }

@@ -27,7 +27,7 @@ after(async () => h?.[Symbol.asyncDispose]())
 interface Load {
   readonly shift: number
   readonly heights: readonly number[]
-  /** The rules that the page was told are broken. A slow browser may say `unverified` first. */
+  /** The broken rules that the page was notified of. A slow browser may report `unverified` first. */
   readonly breaches: readonly string[]
 }
 

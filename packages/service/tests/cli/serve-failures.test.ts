@@ -50,7 +50,7 @@ test('rejects a file that is not a database, and does not change it', () => {
 
 test('does not serve a damaged database, and does not change it', () => {
   using m = machine()
-  for (let count = 0; count < 3; count++) m.json(...CREATE_TENANT)
+  for (let count = 0; count < 3; count++) m.json(...CREATE_TENANT, '--allow-similar-name')
   const { size } = statSync(m.databaseFile)
   const file = openSync(m.databaseFile, 'r+')
   for (let at = 8_192; at < size; at += 4_096) writeSync(file, Buffer.alloc(512, 0xa5), 0, 512, at)

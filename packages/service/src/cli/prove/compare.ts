@@ -69,8 +69,11 @@ const LEAVES: Readonly<Record<Act, string>> = {
 }
 
 function isStored({ act }: Acknowledgment, events: StoredSession['events']): boolean {
-  // By kind and not by request: a repetition is acknowledged too, and causes no second event.
-  return events.some(({ kind }) => kind === LEAVES[act])
+  // By kind and not by request: a repetition is acknowledged too, and causes no second event. A
+  // completed session acknowledges a kill, which leaves it as it is.
+  return events.some(
+    ({ kind }) => kind === LEAVES[act] || (act === 'kill' && kind === LEAVES.complete),
+  )
 }
 
 /** The state after each event. A hint leaves the state as it was. */

@@ -56,7 +56,7 @@ test('answers 503 on a full disk, loses no session, and recovers once there is s
     )
     assert.match(service.output(), /the store refused to write: the disk is full/)
 
-    const command = m.run(...CREATE_TENANT)
+    const command = m.run(...CREATE_TENANT, '--allow-similar-name')
     assert.equal(command.status, 1)
     assert.match(command.stderr, /The disk that holds .* is full.*Free some space/)
 
