@@ -13,14 +13,6 @@ before(async () => {
 })
 after(async () => sandbox?.[Symbol.asyncDispose]())
 
-/** A phone that shows a request with these pairs, at the width of a small phone. */
-async function showing(display: readonly { label: string; value: string }[]) {
-  const session = await sandbox.create({ context: { display } })
-  const phone = await sandbox.phone({}, { viewport: { width: 320, height: 568 } })
-  await phone.open(session)
-  return { session, phone, page: phone.page }
-}
-
 const nonceOf = (link: string) => new URL(link).searchParams.get('nonce') ?? ''
 
 test('is not shown in a frame of another page', browserTest, async () => {
