@@ -24,7 +24,9 @@ import { DEFAULT_CONNECTION_LIMITS } from '../../service/src/domain/connection-l
 import { listDevices, moveDevice } from '../../service/src/operations/admin/devices.ts'
 import { createTenant } from '../../service/src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../../service/src/operations/service.ts'
+import type { ScriptSource } from '../../service/src/http/hosted-script.ts'
 import { NO_SCRIPT } from '../../service/tests/harness/no-script.ts'
+import { loadPulseScript } from '../../widget/build/bundle.ts'
 import { loadPhonePage } from '../build/bundle.ts'
 import { type AuthenticatorOptions, openPhone, type PhoneLook } from './phone-browser.ts'
 
@@ -40,12 +42,15 @@ interface SandboxOptions {
   readonly workflows?: readonly Partial<Workflow>[]
   readonly environment?: 'sandbox' | 'production'
   readonly phones?: TrustedPhones
+  /** The origin of the tenant's pages, which load the hosted script; by default it has none. */
+  readonly site?: string
 }
 
 /** The real service with one tenant, and phones in Chromium. */
 export class Sandbox implements AsyncDisposable {
   readonly browser: Browser
   readonly origin: string
+  readonly publishableKey: string
   /** Every line that the service logged. */
   readonly log: readonly string[]
   readonly #folder: string
@@ -54,7 +59,7 @@ export class Sandbox implements AsyncDisposable {
   readonly #clock: TestClock
 
   private constructor(
-    parts: Pick<Sandbox, 'browser' | 'origin' | 'log'> & {
+    parts: Pick<Sandbox, 'browser' | 'origin' | 'publishableKey' | 'log'> & {
       folder: string
       running: RunningService
       credential: string
@@ -63,6 +68,7 @@ export class Sandbox implements AsyncDisposable {
   ) {
     this.browser = parts.browser
     this.origin = parts.origin
+    this.publishableKey = parts.publishableKey
     this.log = parts.log
     this.#folder = parts.folder
     this.#running = parts.running
@@ -74,6 +80,7 @@ export class Sandbox implements AsyncDisposable {
     workflows = [{}],
     environment = 'sandbox',
     phones = NO_APPS,
+    site,
   }: SandboxOptions = {}): Promise<Sandbox> {
     const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-page-'))
     const port = await freePort()
@@ -87,7 +94,7 @@ export class Sandbox implements AsyncDisposable {
         publicOrigin: origin,
         rpId: new URL(origin).hostname,
         appScheme: 'pulse',
-        qrContent: 'app_scheme',
+        qrContent: site === undefined ? 'app_scheme' : 'universal_link',
         appLinks: NO_APP_LINKS,
         connections: DEFAULT_CONNECTION_LIMITS,
         deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
@@ -110,18 +117,27 @@ export class Sandbox implements AsyncDisposable {
       port,
       log: pino({}, { write: (line: string) => void log.push(line) }),
       phonePage: () => Promise.resolve(files),
-      script: NO_SCRIPT,
+      script: site === undefined ? NO_SCRIPT : await hostedScript(),
     })
-    const { serverCredential } = await createTenant(service, {
+    const { publishableKey, serverCredential } = await createTenant(service, {
       name: 'Harbour Bank',
       environment,
-      origins: [],
+      origins: site === undefined ? [] : [site],
       workflows: workflows.map((workflow) => ({ ...WORKFLOW, ...workflow })),
       demo: false,
     })
     const browser = await openBrowser()
     const credential = serverCredential.reveal()
-    return new Sandbox({ browser, origin, log, folder, running, credential, clock })
+    return new Sandbox({
+      browser,
+      origin,
+      publishableKey,
+      log,
+      folder,
+      running,
+      credential,
+      clock,
+    })
   }
 
   /** Moves the service's clock forward. */
@@ -207,6 +223,11 @@ export class Sandbox implements AsyncDisposable {
     await this.#running[Symbol.asyncDispose]()
     rmSync(this.#folder, { recursive: true, force: true })
   }
+}
+
+async function hostedScript(): Promise<ScriptSource> {
+  const script = await loadPulseScript()
+  return { version: script.version, load: () => Promise.resolve(script) }
 }
 
 /** The machine's clock, plus what a test has advanced it. */
