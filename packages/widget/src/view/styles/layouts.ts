@@ -74,7 +74,7 @@ export const LAYOUTS = `
 .lone[data-tone=busy]:not([data-screen=waiting]) .room{position:absolute;inset:4px 7px auto}
 .lone:not([data-screen=waiting]) .stage{justify-content:end;font-size:.75em}
 
-.over{position:absolute;inset:0;display:none;flex-direction:column;gap:8px;align-items:center;
+.over{position:absolute;inset:0;pointer-events:none;display:none;flex-direction:column;gap:8px;align-items:center;
   justify-content:center;padding:8px}
 [data-screen=starting] .over,.none .over{display:flex}
 [data-screen=starting] :is(.side>:not(.foot),.stage){opacity:0}
