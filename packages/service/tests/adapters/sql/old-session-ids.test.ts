@@ -46,7 +46,7 @@ function downgrade(file: string): void {
     database.exec(`insert into main.${table} (${names}) select ${names} from (${source})`)
   }
   database.exec(
-    `drop table session_id_key; drop table session_old_id; delete from migration where number in (${AGAIN})`,
+    `drop table session_id_key; drop table session_old_id; delete from migration where number in (${AGAIN.join(', ')})`,
   )
 }
 
