@@ -44,11 +44,14 @@ test('rejects an Idempotency-Key whose session the credential could not have cre
 })
 
 test('creates one session from fifty concurrent creates with one key', async () => {
-  const replies = await Promise.all(
-    Array.from({ length: 50 }, () =>
-      create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' }),
-    ),
-  )
+  const one = async () => {
+    for (;;) {
+      const reply = await create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' })
+      // A machine that is busy with other tests is overloaded by fifty, and clients repeat the call.
+      if (reply.body.error?.reason !== 'overloaded') return reply
+    }
+  }
+  const replies = await Promise.all(Array.from({ length: 50 }, one))
   assert.equal(new Set(replies.map(({ body }) => body.id)).size, 1)
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([201]))
 })
