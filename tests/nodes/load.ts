@@ -52,6 +52,7 @@ export async function addTenant({ operator }: Cluster): Promise<Shop> {
     'tenant',
     'create',
     '--name=Shop',
+    '--allow-similar-name',
     '--environment=sandbox',
     `--origin=${SHOP_ORIGIN}`,
     `--workflow-file=${workflowFile}`,
