@@ -40,7 +40,8 @@ test('explains a history in which each response follows from the earlier ones', 
     [read, seen],
     [complete, {}],
     [attest('a'), { state: 'completed', seq: 3 }],
-    [kill, { refused: 'session_not_found' }],
+    [kill, {}],
+    [read, { ...seen, state: 'completed', seq: 3 }],
   )
   assert.ok(explains(recorded))
 })
@@ -90,7 +91,15 @@ const PLANTED: readonly (readonly [fault: string, History])[] = [
   ['a completion after a kill', history([attest('a'), bonded], [kill, {}], [complete, {}])],
   [
     'a kill and a completion that both won',
-    history([attest('a'), bonded], [kill, {}, 10, 19], [complete, {}, 11, 18]),
+    history(
+      [attest('a'), bonded],
+      [kill, {}, 10, 19],
+      [complete, {}, 11, 18],
+      [
+        read,
+        { state: 'killed', seq: 3, hint: null, endedReason: 'killed_by_tenant', proved: false },
+      ],
+    ),
   ],
   [
     'an acknowledged completion that was lost',
