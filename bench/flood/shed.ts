@@ -27,7 +27,7 @@ const KINDS = ['create', 'attest', 'gate', 'complete', 'status'] as const satisf
 const JUNK = { secret: 'x'.repeat(43), checksum: '0'.repeat(6) }
 const SESSION = `sess_${'0'.repeat(22)}`
 
-/** The success of the attacked tenant's calls, with the repetitions of its clients. */
+/** The success of the attacked tenant's calls at their first attempt. */
 export interface Shedding {
   readonly credential: string
   readonly responses: number
@@ -125,6 +125,7 @@ async function ownPhone({ port }: BenchReady, { credential }: Keys): Promise<str
 }
 
 function successOf(tallies: Journeys['tallies']): Shedding['success'] {
-  const part = ({ succeeded, offered }: Tally) => (offered === 0 ? 0 : succeeded / offered)
+  const part = ({ succeededAtFirst, offered }: Tally) =>
+    offered === 0 ? 0 : succeededAtFirst / offered
   return Object.fromEntries(KINDS.map((kind) => [kind, part(tallies[kind])])) as Shedding['success']
 }
