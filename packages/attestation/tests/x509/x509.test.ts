@@ -163,6 +163,12 @@ test('x509: reads a version 1 certificate, which has no version and no extension
   )
 })
 
+test('x509: rejects extensions in a certificate of version 1 or 2, which have none', () => {
+  assert.deepEqual(readersOf(HONEST.slice(SERIAL)), [])
+  assert.deepEqual(readersOf(HONEST.with(VERSION, explicit(0, integer(0)))), [])
+  assert.deepEqual(readersOf(HONEST.with(VERSION, explicit(0, integer(1)))), [])
+})
+
 test('x509: reads certificates up to 8 KiB, and a state’s up to 16 KiB', () => {
   const ofLength = (length: number) =>
     extended(sequence(oid('1.2.3.4'), octets(Buffer.alloc(length))))
