@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 import { accept, rejectWith, type Result } from '../result.ts'
 import type { Instant } from '../environment.ts'
 import { type Certificate, isValidAt, readCertificate } from '../x509/certificate.ts'
@@ -10,11 +10,12 @@ import {
   signatureFault,
 } from '../x509/issuance.ts'
 import { ATTRIBUTE } from '../x509/name.ts'
+import { GOOGLE_ROOT_CERTIFICATES } from './google-roots.ts'
 import { KEY_DESCRIPTION } from './key-description.ts'
 
 /** A verified chain. */
 export interface AndroidChain {
-  /** Leaf first, root last. */
+  /** Leaf first, root last, also where the phone left the root out. */
   readonly certificates: readonly Certificate[]
   readonly leaf: Certificate
   /** The value of the leaf's key description extension. */
@@ -23,7 +24,7 @@ export interface AndroidChain {
   readonly root: string
 }
 
-/** Leaf, attestation key and root; a remotely provisioned chain has two more. */
+/** Leaf, attestation key and root. A remotely provisioned chain has two more, but perhaps no root. */
 const MIN_CERTIFICATES = 3
 export const MAX_CERTIFICATES = 7
 
@@ -49,7 +50,8 @@ export type AndroidChainStep =
   | IssuanceFault
 
 /**
- * Verifies a chain of the Android keystore, as `KeyStore.getCertificateChain` returns it.
+ * Verifies a chain of the Android keystore, as `KeyStore.getCertificateChain` returns it, with or
+ * without Google's root.
  *
  * @param roots SHA-256 of each trusted root's public key (SPKI, DER), lower-case hex
  */
@@ -58,15 +60,17 @@ export function verifyAndroidChain(
   { roots, now }: { roots: ReadonlySet<string>; now: Instant },
 ): Result<AndroidChain, 'attestation_invalid', AndroidChainStep> {
   const fail = rejectWith('attestation_invalid')
-  // 1. Three to seven certificates, each in strict DER.
-  if (encoded.length < MIN_CERTIFICATES || encoded.length > MAX_CERTIFICATES)
-    return fail('chain_length')
+  // 1. Three to seven certificates with the root, each in strict DER.
+  if (encoded.length > MAX_CERTIFICATES) return fail('chain_length')
   const certificates: Certificate[] = []
   for (const one of encoded) {
     const certificate = readCertificate(one)
     if (certificate === undefined) return fail('certificate')
     certificates.push(certificate)
   }
+  certificates.push(...missingRoot(certificates))
+  if (certificates.length < MIN_CERTIFICATES || certificates.length > MAX_CERTIFICATES)
+    return fail('chain_length')
   const [leaf] = certificates
   const root = certificates.at(-1)
   const intermediate = certificates.at(-2)
@@ -75,7 +79,9 @@ export function verifyAndroidChain(
 
   // 2. The last certificate, and only the last, is self-issued. It is trusted by its key: old
   //    phones carry an older certificate of the same root key.
-  if (certificates.findIndex(isSelfIssued) !== certificates.length - 1) return fail('self_issued')
+  const selfIssued = certificates.findIndex(isSelfIssued)
+  if (selfIssued === -1) return fail('root')
+  if (selfIssued !== certificates.length - 1) return fail('self_issued')
   const rootKey = hash('sha256', root.publicKey, 'hex')
   if (!roots.has(rootKey)) return fail('root')
 
@@ -113,6 +119,20 @@ export function verifyAndroidChain(
     if (fault !== undefined) return fail(fault)
   }
   return accept({ certificates, leaf, keyDescription, root: rootKey })
+}
+
+const googleRoots: readonly Certificate[] = GOOGLE_ROOT_CERTIFICATES.flatMap(
+  (pem) => readCertificate(new X509Certificate(pem).raw) ?? [],
+)
+
+/**
+ * Returns Google's root for a chain that ends below it, and nothing for any other chain. Whether
+ * the root is trusted and has signed the chain is checked like that of a complete chain.
+ */
+function missingRoot(certificates: readonly Certificate[]): readonly Certificate[] {
+  const last = certificates.at(-1)
+  if (last === undefined || isSelfIssued(last)) return []
+  return googleRoots.filter(({ subject }) => subject.encoded.equals(last.issuer.encoded))
 }
 
 /**

@@ -1,11 +1,18 @@
+import { readDigest } from '../arguments.ts'
 import type { Environment } from '../environment.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
 import type { AttestationApplicationId, AuthorizationList } from './authorization-list.ts'
+import {
+  type AndroidKeyAlgorithm,
+  describesKind,
+  isKeyAlgorithm,
+  permitsUse,
+} from './key-algorithms.ts'
 import { type KeyDescription, SECURITY_LEVEL } from './key-description.ts'
 
-/** The requirements for Android keys. */
+/** The requirements for Android keys. Digests are SHA-256 in hex, in either case. */
 export interface AndroidPolicy {
-  /** SHA-256 of each trusted root's public key (SPKI, DER), lower-case hex. */
+  /** Digest of each trusted root's public key (SPKI, DER). */
   readonly roots: ReadonlySet<string>
   /** The same for test roots, whose keys are sandbox keys whatever the description states. */
   readonly testRoots: ReadonlySet<string>
@@ -13,36 +20,55 @@ export interface AndroidPolicy {
   readonly apps: readonly AndroidApp[]
   /** The oldest accepted security patch level, as YYYYMM. Null: any. */
   readonly minPatchLevel: number | null
-  /** Boot keys (lower-case hex) of accepted custom operating systems, such as GrapheneOS. */
+  /** Boot keys, in hex, of accepted custom operating systems, such as GrapheneOS. */
   readonly ownerBootKeys: ReadonlySet<string>
   /**
    * How long after user authentication the hardware may sign; 0 demands it for every signature.
    * Null: not demanded.
    */
   readonly userAuthenticationWithinSeconds: number | null
+  /** What the keys may sign with. Only ES256 where it is absent, which WebAuthn always demands. */
+  readonly keyAlgorithms?: readonly AndroidKeyAlgorithm[]
 }
 
-/** An app: its package, and the SHA-256 (lower-case hex) of its accepted signing certificates. */
+/** An app: its package, and the digests (SHA-256, hex) of its accepted signing certificates. */
 export interface AndroidApp {
   readonly package: string
   readonly certificateDigests: readonly string[]
 }
 
 /**
- * Google's two roots: an RSA key since 2016, under several certificates, and "Key Attestation CA1"
- * on P-384 since 2025.
+ * Returns the policy with all digests in lower-case hex.
+ *
+ * @throws {RangeError} for a value of another form, which would accept too little or too much
  */
-export const GOOGLE_ROOTS: ReadonlySet<string> = new Set([
-  'feb2ea7551ee316ed4bb443c8293b884dbfdea40b603ee3e4f4a897e4580fbae',
-  '3ee44512a1af2beb39c889490c60ea3f82e43f5d5a5532f5ab9419f676cd07ec',
-])
+export function readPolicy(policy: AndroidPolicy): AndroidPolicy {
+  const { minPatchLevel, userAuthenticationWithinSeconds: seconds } = policy
+  if (minPatchLevel !== null && !/^\d{4}(?:0[1-9]|1[0-2])$/.test(String(minPatchLevel)))
+    throw new RangeError('minPatchLevel must be null, or a year and a month such as 202601')
+  if (seconds !== null && !(Number.isSafeInteger(seconds) && seconds >= 0))
+    throw new RangeError('userAuthenticationWithinSeconds must be null, or an integer from 0 on')
+  if (policy.keyAlgorithms?.every(isKeyAlgorithm) === false)
+    throw new RangeError('keyAlgorithms has an unknown name')
+  const digests = (name: 'roots' | 'testRoots' | 'ownerBootKeys') =>
+    new Set([...policy[name]].map((digest) => readDigest(name, digest)))
+  return {
+    ...policy,
+    roots: digests('roots'),
+    testRoots: digests('testRoots'),
+    ownerBootKeys: digests('ownerBootKeys'),
+    apps: policy.apps.map((app) => ({
+      ...app,
+      certificateDigests: app.certificateDigests.map((digest) =>
+        readDigest('certificateDigests', digest),
+      ),
+    })),
+  }
+}
 
 // Values from Android's KeyMint AIDL files (KeyPurpose.aidl, Algorithm.aidl and others).
 const PURPOSE_SIGN = 2n
 const PURPOSE_VERIFY = 3n
-const ALGORITHM_EC = 3n
-const CURVE_P256 = 1n
-const DIGEST_SHA256 = 4n
 const ORIGIN_GENERATED = 0n
 const BOOT_VERIFIED = 0n
 const BOOT_SELF_SIGNED = 1n
@@ -63,13 +89,18 @@ export type KeyDescriptionStep =
 /**
  * Checks the description of a key against the policy.
  *
- * @returns the environment, and the app as `package:certificate digest`
+ * @returns the environment, the app as `package:certificate digest`, and the algorithms of the policy
+ *   that the description permits
  */
 export function checkKeyDescription(
   description: KeyDescription,
   { challenge, root, policy }: { challenge: Uint8Array; root: string; policy: AndroidPolicy },
 ): Result<
-  { readonly environment: Environment; readonly appId: string },
+  {
+    readonly environment: Environment
+    readonly appId: string
+    readonly keyAlgorithms: readonly AndroidKeyAlgorithm[]
+  },
   'attestation_invalid',
   KeyDescriptionStep
 > {
@@ -89,13 +120,10 @@ export function checkKeyDescription(
   const key = level === SECURITY_LEVEL.software ? softwareEnforced : hardwareEnforced
   if (key.origin !== ORIGIN_GENERATED) return fail('origin')
   if (!signsOnly(key)) return fail('purpose')
-  if (
-    key.algorithms !== ALGORITHM_EC ||
-    (key.ecCurve ?? CURVE_P256) !== CURVE_P256 ||
-    (key.keySize ?? 256n) !== 256n
-  )
-    return fail('key_algorithm')
-  if (key.digests?.includes(DIGEST_SHA256) !== true) return fail('digest')
+  const ofKind = (policy.keyAlgorithms ?? ['ES256']).filter((name) => describesKind(key, name))
+  if (ofKind.length === 0) return fail('key_algorithm')
+  const keyAlgorithms = ofKind.filter((name) => permitsUse(key, name))
+  if (keyAlgorithms.length === 0) return fail('digest')
   // 4. The key belongs to one app, and the policy accepts the app. Only the operating system knows
   //    which app created the key.
   if (softwareEnforced.allApplications === true || hardwareEnforced.allApplications === true)
@@ -117,7 +145,7 @@ export function checkKeyDescription(
     level !== SECURITY_LEVEL.software &&
     isVerifiedBoot(hardwareEnforced, policy) &&
     !policy.testRoots.has(root)
-  return accept({ environment: trusted ? 'production' : 'sandbox', appId })
+  return accept({ environment: trusted ? 'production' : 'sandbox', appId, keyAlgorithms })
 }
 
 /** A key that may also decrypt, or attest other keys, is rejected. */

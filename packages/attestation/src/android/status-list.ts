@@ -4,7 +4,16 @@
 export const GOOGLE_STATUS_URL = 'https://android.googleapis.com/attestation/status'
 
 /** What a serial may look like: hexadecimal, or decimal in the oldest entries. */
-const SERIAL = /^[0-9a-f]{1,64}$/i
+const SERIAL = /^[0-9a-f]{1,64}$/
+
+/**
+ * Returns a serial in lower case, without leading zeros and colons. Undefined for another text.
+ * Node's `X509Certificate` writes serials in upper case, and `openssl` with colons.
+ */
+function normalize(serial: string): string | undefined {
+  const text = serial.replaceAll(/(?<=[0-9a-f]):(?=[0-9a-f])/gi, '').toLowerCase()
+  return SERIAL.test(text) ? text.replace(/^0+(?=.)/, '') : undefined
+}
 
 /** Google's list of revoked attestation certificates. */
 export interface StatusList {
@@ -29,10 +38,12 @@ export function readStatusList(text: string): StatusList | undefined {
   const serials = new Set<string>()
   let malformedEntries = 0
   for (const [serial, entry] of Object.entries(entries)) {
-    if (!SERIAL.test(serial) || !isObject(entry) || typeof entry.status !== 'string')
+    const listed = normalize(serial)
+    if (listed === undefined || !isObject(entry) || typeof entry.status !== 'string')
       malformedEntries += 1
-    if (SERIAL.test(serial)) serials.add(serial.toLowerCase().replace(/^0+(?=.)/, ''))
+    if (listed !== undefined) serials.add(listed)
   }
+  normalized.add(serials)
   return serials.size === 0 && malformedEntries > 0 ? undefined : { serials, malformedEntries }
 }
 
@@ -52,8 +63,21 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
  * Whether a list names a serial number. The list should contain hexadecimal serials, but its oldest
  * entries are decimal and cannot be distinguished. Both forms are checked.
  *
- * @param serial lower-case hex without leading zeros, as certificates are read
+ * @param serials from `readStatusList`, or a set of your own, which is normalized at each call
+ * @param serial hex, as a verifier of this package returns it or as Node's `X509Certificate` does
+ * @throws {RangeError} for a text that is not a serial number: it must not read as not revoked
  */
 export function isRevoked(serials: ReadonlySet<string>, serial: string): boolean {
-  return serials.has(serial) || serials.has(BigInt(`0x${serial}`).toString())
+  const list = normalized.has(serials) ? serials : new Set([...serials].map(normalizeOrThrow))
+  const wanted = normalizeOrThrow(serial)
+  return list.has(wanted) || list.has(BigInt(`0x${wanted}`).toString())
+}
+
+/** The sets that contain only normalized serials. */
+const normalized = new WeakSet<ReadonlySet<string>>()
+
+function normalizeOrThrow(serial: string): string {
+  const text = normalize(serial)
+  if (text === undefined) throw new RangeError('a serial number must be hexadecimal')
+  return text
 }

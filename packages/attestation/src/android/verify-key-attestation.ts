@@ -1,9 +1,16 @@
+import { requireBytes, requireChain, requireInstant } from '../arguments.ts'
 import type { Environment, Instant } from '../environment.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
 import { readPublicKey } from '../x509/public-key.ts'
 import { type AndroidChainStep, verifyAndroidChain } from './certificate-chain.ts'
+import { type AndroidKeyAlgorithm, isKeyOfKind } from './key-algorithms.ts'
 import { type KeyDescription, readKeyDescription } from './key-description.ts'
-import { type AndroidPolicy, checkKeyDescription, type KeyDescriptionStep } from './policy.ts'
+import {
+  type AndroidPolicy,
+  checkKeyDescription,
+  type KeyDescriptionStep,
+  readPolicy,
+} from './policy.ts'
 
 /** What `verifyAndroidKeyAttestation` is given. */
 export interface AndroidKeyAttestationInput {
@@ -22,6 +29,8 @@ export interface AttestedAndroidKey {
   readonly environment: Environment
   /** `package:certificate digest`. */
   readonly appId: string
+  /** Those of the policy's algorithms that the hardware permits for this key; at least one. */
+  readonly keyAlgorithms: readonly AndroidKeyAlgorithm[]
   readonly description: KeyDescription
   /**
    * Serial numbers of the certificates, lower-case hex. The key is good only if Google's list names
@@ -38,11 +47,20 @@ export type AndroidKeyAttestationStep =
   | 'key_description'
   | 'key_algorithm'
 
-/** Verifies an Android key attestation: the chain, the description of the key, and the policy. */
+/**
+ * Verifies an Android key attestation: the chain, the description of the key, and the policy.
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ * @throws {RangeError} for a policy with a malformed digest, patch level or number of seconds
+ */
 export function verifyAndroidKeyAttestation(
   { chain, challenge, now }: AndroidKeyAttestationInput,
-  policy: AndroidPolicy,
+  trust: AndroidPolicy,
 ): Result<AttestedAndroidKey, 'attestation_invalid', AndroidKeyAttestationStep> {
+  requireChain('chain', chain)
+  requireBytes({ challenge })
+  requireInstant(now)
+  const policy = readPolicy(trust)
   const fail = rejectWith('attestation_invalid')
   // 1. The chain leads to a trusted root.
   const roots = new Set([...policy.roots, ...policy.testRoots])
@@ -58,9 +76,12 @@ export function verifyAndroidKeyAttestation(
   // 4. The key is of the described kind. It is exported anew: two encodings of one key must not be
   //    two keys.
   const key = readPublicKey(leaf.publicKey)
-  if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return fail('key_algorithm')
+  if (key === undefined) return fail('key_algorithm')
+  const { environment, appId } = checked.value
+  const keyAlgorithms = checked.value.keyAlgorithms.filter((name) => isKeyOfKind(key, name))
+  if (keyAlgorithms.length === 0) return fail('key_algorithm')
   const publicKey = key.export({ format: 'der', type: 'spki' })
   // 5. Revocation is the caller's step, because the list must be fetched.
   const serials = policy.testRoots.has(root) ? [] : certificates.map(({ serial }) => serial)
-  return accept({ publicKey, description, serials, ...checked.value })
+  return accept({ publicKey, environment, appId, keyAlgorithms, description, serials })
 }

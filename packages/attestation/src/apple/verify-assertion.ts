@@ -1,4 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto'
+import { requireBytes } from '../arguments.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
 import { isSignatureOf } from '../x509/public-key.ts'
 import { acceptsBundleVersion, acceptsCategory, type AppleApp, appIdHashOf } from './app.ts'
@@ -44,12 +45,15 @@ const MIN_SIGNATURE_BYTES = 8
  * to your server", section "Verify the assertion". Three steps are the caller's: 1, the hash of the
  * client data, and 6, the challenge in it, because the caller rebuilds the client data; and 5, the
  * counter, because only a store can compare and raise it in one statement.
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
  */
 export function verifyAppAssertion(
   input: AppAssertionInput,
   app: AppleApp,
 ): Result<VerifiedAppAssertion, 'assertion_invalid', AppAssertionStep> {
   const { publicKey, clientDataHash, authenticatorData, signature } = input
+  requireBytes({ clientDataHash, authenticatorData, signature })
   const fail = rejectWith('assertion_invalid')
   if (authenticatorData.length > MAX_AUTHENTICATOR_DATA_BYTES) return fail('encoding')
   if (signature.length < MIN_SIGNATURE_BYTES || signature.length > MAX_SIGNATURE_BYTES)

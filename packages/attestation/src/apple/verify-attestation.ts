@@ -1,4 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto'
+import { requireBytes, requireInstant } from '../arguments.ts'
 import { bufferOf } from '../bytes.ts'
 import type { Environment, Instant } from '../environment.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
@@ -56,14 +57,18 @@ const AAGUID: Readonly<Record<AppleEnvironment, Buffer>> = {
 /**
  * Verifies the attestation of a new App Attest key. The numbers are those of Apple's "Validating
  * apps that connect to your server", section "Verify the attestation".
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
  */
 export function verifyAppAttestation(
   input: AppAttestationInput,
   trust: AppleTrust,
 ): Result<AttestedAppKey, 'attestation_invalid', AppAttestationStep> {
-  const { keyId, clientDataHash, now } = input
+  const { attestationObject, keyId, clientDataHash, now } = input
+  requireBytes({ attestationObject, keyId, clientDataHash })
+  requireInstant(now)
   const fail = rejectWith('attestation_invalid')
-  const object = readAttestationObject(bufferOf(input.attestationObject))
+  const object = readAttestationObject(bufferOf(attestationObject))
   if (object === undefined) return fail('attestation_object')
   const data = readAttestedData(object.authenticatorData)
   if (data === undefined) return fail('authenticator_data')

@@ -1,3 +1,4 @@
+import { requireBytes, requireInstant } from '../arguments.ts'
 import { readSignedData, type SignedData } from '../cms/signed-data.ts'
 import type { Instant } from '../environment.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
@@ -64,12 +65,16 @@ const ENVIRONMENT: Readonly<Record<AppleEnvironment, string>> = {
  * Verifies the receipt of a new key. The numbers are those of Apple's "Assessing fraud risk",
  * section "Verify the receipt". The attestation does not cover the receipt, so a receipt is a
  * signal and no proof: anyone on the way can replace it.
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
  */
 export function verifyAppReceipt(
   input: AppReceiptInput,
   anchors: readonly TrustAnchor[],
 ): AppReceiptResult {
-  const { receipt, now } = input
+  const { receipt, publicKey, clientDataHash, now } = input
+  requireBytes({ receipt, publicKey, clientDataHash })
+  requireInstant(now)
   const fail = rejectWith('receipt_invalid')
   const signedData = readReceipt(receipt)
   if (signedData === undefined || signedData.certificates.length > MAX_CERTIFICATES)
@@ -95,8 +100,8 @@ export function verifyAppReceipt(
   if (now < fields.createdAt - CLOCK_TOLERANCE_MS || now >= fields.expiresAt) return fail('time')
   // 6. It is for the key, and for the challenge.
   const key = readAppleCertificate(fields.certificate)?.key.export({ format: 'der', type: 'spki' })
-  if (key?.equals(input.publicKey) !== true) return fail('public_key')
-  if (!fields.clientDataHash.equals(input.clientDataHash)) return fail('client_data_hash')
+  if (key?.equals(publicKey) !== true) return fail('public_key')
+  if (!fields.clientDataHash.equals(clientDataHash)) return fail('client_data_hash')
 
   const { createdAt, expiresAt, riskMetric } = fields
   const fresh = now - createdAt <= FRESH_FOR_MS

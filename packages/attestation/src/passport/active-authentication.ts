@@ -1,3 +1,4 @@
+import { requireBytes } from '../arguments.ts'
 import { readTlv, unlessMalformed } from '../asn1/tlv.ts'
 import { onlyOf, readOid, readSequence, readSetOf, readSmall } from '../asn1/values.ts'
 import { type Digest, schemeOf } from '../x509/algorithm.ts'
@@ -27,10 +28,14 @@ export interface ActiveAuthenticationInput {
 /**
  * Verifies Active Authentication (Doc 9303-11, section 6.1): the chip with the listed key signed
  * the challenge, so it is not a copy.
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
  */
 export function verifyActiveAuthentication(
   input: ActiveAuthenticationInput,
 ): Result<'original', 'chip_not_authenticated', ActiveAuthenticationStep> {
+  const { dg14, dg15, challenge: given, signature: sent } = input
+  requireBytes({ challenge: given }, { dg14, dg15, signature: sent })
   const fail = rejectWith('chip_not_authenticated')
   // 1. The chip has answered, and the state has listed its key.
   if (input.signature === undefined) return fail('aa_not_sent')

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { requireBytes, requireInstant } from '../arguments.ts'
 import { bufferOf } from '../bytes.ts'
 import type { Instant } from '../environment.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
@@ -52,13 +53,17 @@ const fail = rejectWith('passport_invalid')
 /**
  * Verifies passive authentication (Doc 9303-11, section 5.1; Doc 9303-10, section 4.6; Doc 9303-12,
  * section 7): a trusted state has signed the security object, and the data groups match it.
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
  */
 export function verifyPassiveAuthentication(
   input: PassiveAuthenticationInput,
   trust: CountryTrust,
 ): PassiveResult<AuthenticDocument> {
-  const { now } = input
-  const object = verifySecurityObject(bufferOf(input.sod), { trust, now })
+  const { sod, dg1, dg14, dg15, now } = input
+  requireBytes({ sod, dg1 }, { dg14, dg15 })
+  requireInstant(now)
+  const object = verifySecurityObject(bufferOf(sod), { trust, now })
   return object.ok ? verifyDataGroups(input, { object: object.value, now }) : object
 }
 

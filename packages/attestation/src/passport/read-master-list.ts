@@ -1,3 +1,4 @@
+import { requireBytes, requireInstant } from '../arguments.ts'
 import type { Instant } from '../environment.ts'
 import { readTlv, unlessMalformed } from '../asn1/tlv.ts'
 import { readSequence, readSetOf, readSmall } from '../asn1/values.ts'
@@ -45,11 +46,14 @@ export interface MasterList {
  * Reads a CSCA master list (Doc 9303-12, section 9) whose signer one of the roots has certified.
  *
  * @param roots country signing certificates from `readStateCertificate`, obtained in a trusted way
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
  */
 export function readMasterList(
   bytes: Uint8Array,
   { roots, now }: { roots: readonly Certificate[]; now: Instant },
 ): Result<MasterList, 'master_list_invalid', MasterListStep> {
+  requireBytes({ bytes })
+  requireInstant(now)
   const fail = rejectWith('master_list_invalid')
   // 1. It is CMS SignedData.
   const list = readSignedDocument(bufferOf(bytes))

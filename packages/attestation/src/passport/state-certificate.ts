@@ -1,3 +1,4 @@
+import { requireBytes } from '../arguments.ts'
 import { type Certificate, readCertificate } from '../x509/certificate.ts'
 import {
   EXTENSION,
@@ -12,8 +13,11 @@ import { isSigned, passportScheme } from './signature.ts'
 /**
  * Reads a certificate of a state, in BER: the states' encoders do not always write DER. Undefined
  * for one that cannot be read or has no names.
+ *
+ * @throws {TypeError} for anything but bytes, such as PEM: decode it first
  */
 export function readStateCertificate(encoded: Uint8Array): Certificate | undefined {
+  requireBytes({ encoded })
   const read = readCertificate(encoded, 'ber')
   return read === undefined ||
     read.issuer.attributes.size === 0 ||

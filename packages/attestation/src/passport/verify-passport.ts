@@ -1,3 +1,4 @@
+import { requireBytes } from '../arguments.ts'
 import type { Instant } from '../environment.ts'
 import { accept, type Result } from '../result.ts'
 import { verifyActiveAuthentication } from './active-authentication.ts'
@@ -35,19 +36,25 @@ export type VerifiedPassport = {
     }
 )
 
-/** Verifies a passport: passive authentication first, then Active Authentication. */
+/**
+ * Verifies a passport: passive authentication first, then Active Authentication.
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ */
 export function verifyPassport(
   input: PassportInput,
   trust: CountryTrust,
 ): Result<VerifiedPassport, 'passport_invalid', PassiveAuthenticationStep> {
+  const { activeAuthentication, challenge } = input
+  requireBytes({ challenge }, { activeAuthentication })
   const document = verifyPassiveAuthentication(input, trust)
   if (!document.ok) return document
   const { listed, mrz } = document.value
   const { issuingState, documentNumber } = mrz
   const chip = verifyActiveAuthentication({
     ...listed,
-    challenge: input.challenge,
-    signature: input.activeAuthentication,
+    challenge,
+    signature: activeAuthentication,
   })
   return chip.ok
     ? accept({ tier: 'chip', issuingState, documentNumber })

@@ -1,4 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto'
+import { requireBytes } from '../arguments.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
 import { isSignatureOf } from '../x509/public-key.ts'
 import { readAuthenticatorData } from './authenticator-data.ts'
@@ -40,12 +41,17 @@ export type WebAuthnAssertionStep =
   | 'user_verified'
   | 'backup_flags'
 
-/** Verifies an assertion (WebAuthn, section 7.2) of an ES256 key with user verification. */
+/**
+ * Verifies an assertion (WebAuthn, section 7.2) of an ES256 key with user verification.
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ */
 export function verifyWebAuthnAssertion(
   input: WebAuthnAssertionInput,
 ): Result<VerifiedWebAuthnAssertion, 'assertion_invalid', WebAuthnAssertionStep> {
   const { publicKey, clientDataJson, authenticatorData, signature } = input
   const { challenge, origin, rpId } = input
+  requireBytes({ clientDataJson, authenticatorData, signature, challenge })
   const fail = rejectWith('assertion_invalid')
   // 1. The client data: from the expected page, for the challenge.
   const fault = clientDataFault(clientDataJson, { type: 'webauthn.get', challenge, origin })

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { requireBytes, requireInstant } from '../arguments.ts'
 import { keyOfCose } from '../cbor/cose-key.ts'
 import { bytesOf, decodeCbor } from '../cbor/strict-cbor.ts'
 import type { Environment, Instant } from '../environment.ts'
@@ -60,19 +61,28 @@ const MAX_ATTESTATION_BYTES = 16_500
 /**
  * Verifies a registration (WebAuthn, section 7.1) of an ES256 key with user verification. An
  * unattested key is accepted, and `attested` is false.
+ *
+ * @throws {TypeError} for an argument of another type, such as a string in place of bytes
  */
 export function verifyWebAuthnRegistration(
   input: WebAuthnRegistrationInput,
   trust: StatementTrust,
 ): Result<RegisteredWebAuthnKey, 'attestation_invalid', WebAuthnRegistrationStep> {
-  const { clientDataJson, challenge, origin, rpId, now } = input
+  const { attestationObject, clientDataJson, challenge, origin, rpId, now } = input
+  requireBytes({
+    credentialId: input.credentialId,
+    clientDataJson,
+    attestationObject,
+    challenge,
+  })
+  requireInstant(now)
   const fail = rejectWith('attestation_invalid')
-  if (input.attestationObject.length > MAX_ATTESTATION_BYTES) return fail('encoding')
+  if (attestationObject.length > MAX_ATTESTATION_BYTES) return fail('encoding')
   // 1. The client data: from the expected page, for the challenge.
   const fault = clientDataFault(clientDataJson, { type: 'webauthn.create', challenge, origin })
   if (fault !== undefined) return fail(fault)
   // 2. The attestation object: one CBOR map of three members.
-  const object = decodeCbor(input.attestationObject)
+  const object = decodeCbor(attestationObject)
   if (!(object instanceof Map) || object.size !== 3) return fail('attestation_object')
   const members: unknown = object.get('attStmt')
   const authenticatorData = bytesOf(object.get('authData'))

@@ -1,7 +1,13 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { requireBytes } from '../arguments.ts'
 
-/** Reads an SPKI public key. Undefined if OpenSSL does not support it. */
+/**
+ * Reads an SPKI public key. Undefined if the runtime does not support it.
+ *
+ * @throws {TypeError} for anything but bytes
+ */
 export function readPublicKey(spki: Uint8Array): KeyObject | undefined {
+  requireBytes({ spki })
   try {
     return createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' })
   } catch {

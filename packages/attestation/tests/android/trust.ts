@@ -1,4 +1,5 @@
-import { type AndroidPolicy, GOOGLE_ROOTS } from '../../src/android/policy.ts'
+import { GOOGLE_ROOTS } from '../../src/android/google-roots.ts'
+import type { AndroidPolicy } from '../../src/android/policy.ts'
 import { verifyAndroidKeyAttestation } from '../../src/android/verify-key-attestation.ts'
 import type { Result } from '../../src/result.ts'
 
