@@ -3,6 +3,7 @@ import {
   assertionPayload,
   canonicalJson,
   deviceAddPayload,
+  deviceRecoveryPayload,
   deviceRemovePayload,
   deviceTokenPayload,
   encodeBase64url,
@@ -152,6 +153,7 @@ export function protocolExample() {
     issued_at: '2026-11-21T09:33:00.000Z',
     origin: ORIGIN,
   })
+  const recoveryChallenge = sha('the challenge of the recovery')
   const app = (format: Format, signature: string, of: { payload: string; counter: number }) => ({
     app_id: APPS[format],
     app_attest: {
@@ -220,6 +222,10 @@ export function protocolExample() {
     device_token: {
       payload: tokenPayload,
       software: app('software', SIGNATURES.token, { payload: tokenPayload, counter: 3 }),
+    },
+    device_recovery: {
+      challenge: recoveryChallenge,
+      payload: deviceRecoveryPayload({ challenge: recoveryChallenge, origin: ORIGIN }),
     },
     device_add: {
       registration,

@@ -65,7 +65,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/service/tests/operations/{create-session,device-token-expiry}.test.ts',
   'packages/service/tests/operations/{lifecycle,min-key-age}.test.ts',
   'packages/service/tests/operations/{network-note,record-containment,register-device}.test.ts',
-  'packages/service/tests/operations/{rotate-device-token,states,step-up}.test.ts',
+  'packages/service/tests/operations/{recover-device,rotate-device-token,states,step-up}.test.ts',
   'packages/service/tests/operations/{subject-keys,timeline,unattested-keys}.test.ts',
   'packages/service/tests/adapters/sql/table-contract.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',

@@ -6,8 +6,8 @@ const REPLAYED = against('replayed', [
   [
     'a signed request of a device is accepted twice',
     `${SERVICE}/src/operations/device-request.ts`,
-    'if (yield* tables.devices.useRequest(device.id, judged.value, issuedAt)) return accept(device)',
-    'yield* tables.devices.useRequest(device.id, judged.value, issuedAt)\n  if (issuedAt > 0) return accept(device)',
+    'if (yield* tables.devices.useRequest(device.id, counter, issuedAt)) return accept(device)',
+    'yield* tables.devices.useRequest(device.id, counter, issuedAt)\n  if (issuedAt > 0) return accept(device)',
     `${SERVICE}/tests/operations/subject-keys.test.ts`,
     `${SERVICE}/tests/operations/rotate-device-token.test.ts`,
   ],
@@ -52,6 +52,20 @@ const REPLAYED = against('replayed', [
     'return used !== undefined',
     'return used !== null',
     `${SERVICE}/tests/operations/register-device.test.ts`,
+  ],
+  [
+    'a challenge recovers a device twice',
+    `${SERVICE}/src/operations/recover-device.ts`,
+    "if (!(yield* tables.devices.useChallenge(challenge, expiresAt))) return fail('challenge')",
+    'yield* tables.devices.useChallenge(challenge, expiresAt)',
+    `${SERVICE}/tests/operations/recover-device.test.ts`,
+  ],
+  [
+    'a blocked or suspect device is recovered',
+    `${SERVICE}/src/operations/recover-device.ts`,
+    "if (!mayManageKeys(device)) return fail('device_state')",
+    '',
+    `${SERVICE}/tests/operations/recover-device.test.ts`,
   ],
   [
     'a nonce is accepted in a third window',

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from './schemas/type.ts'
+import { BODY_LIMITS } from './body-limits.ts'
 import type { Reason } from './errors.ts'
 import type { LimitName } from './limits.ts'
 import * as routes from './routes.ts'
@@ -7,6 +8,7 @@ import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/
 import {
   DeviceChallenge,
   DeviceRecord,
+  RecoverDeviceRequest,
   RegisterDeviceRequest,
   RegisteredDevice,
   RemoveDeviceRequest,
@@ -64,26 +66,6 @@ export interface Endpoint extends Route {
   /** The endpoint's own reasons, in addition to those of every endpoint of its kind. */
   readonly refusals: readonly Reason[]
 }
-
-/**
- * The largest request body of each kind of endpoint, in bytes (protocol 1). Each holds the largest
- * body that its schema allows, or several times the largest that a phone sends, and no more: a body
- * is read before its content can be judged.
- */
-export const BODY_LIMITS = {
-  /** For endpoints that take no body: an empty object and white space. */
-  none: 1024,
-  /** A nonce, a device id and a reason, or a report about a container. */
-  claim: 1024,
-  /** A context of eight lines whose every character is written as a JSON escape. */
-  create: 32 * 1024,
-  /** An assertion with its evidence. The largest that phones send, WebAuthn's, is below 3 KiB. */
-  assertion: 8 * 1024,
-  /** Seven certificates of 8 KiB in base64url. */
-  registration: 96 * 1024,
-  /** The files of a passport, 300 seconds of motion and a carrier's token. */
-  evidence: 128 * 1024,
-} as const
 
 const session = closed({ session_id: id('sess') })
 const device = closed({ device_id: id('dev') })
@@ -281,7 +263,7 @@ export const ENDPOINTS = {
   }),
   challengeDevice: define({
     ...routes.CHALLENGE_DEVICE,
-    summary: 'Creates a challenge for a registration.',
+    summary: 'Creates a challenge for a registration or a recovery.',
     callers: ['anonymous'],
     ownOriginOnly: true,
     limits: ['challenge'],
@@ -314,6 +296,17 @@ export const ENDPOINTS = {
       'credential_invalid',
       'origin_not_allowed',
     ],
+  }),
+  recoverDevice: define({
+    ...routes.RECOVER_DEVICE,
+    summary:
+      'Issues a new device token to a phone page that has lost its own and still has the passkey.',
+    callers: ['anonymous'],
+    ownOriginOnly: true,
+    limits: ['recovery'],
+    body: { schema: RecoverDeviceRequest, limitBytes: BODY_LIMITS.assertion },
+    answers: { recovered: RegisteredDevice },
+    refusals: ['assertion_invalid', 'origin_not_allowed'],
   }),
   listKeys: define({
     ...routes.LIST_KEYS,

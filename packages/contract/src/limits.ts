@@ -35,6 +35,7 @@ export const LIMITS = {
   invitation: { per: 'network', quota: 120, every: 'minute' },
   challenge: { per: 'network', quota: 30, every: 'minute' },
   register: { per: 'network', quota: 10, every: 'minute' },
+  recovery: { per: 'network', quota: 30, every: 'minute' },
   backend: {
     per: 'server credential and endpoint: get, delete, form-completed, timeline',
     quota: 6_000,

@@ -117,6 +117,19 @@ export function deviceTokenPayload({
   return canonicalJson({ typ: 'bonded-device-token/v1', device_id, subject_id, issued_at, origin })
 }
 
+/** The members of the payload that recovers a device by its browser key. */
+export interface DeviceRecoveryFields {
+  /** Of `POST /devices/challenges`. */
+  readonly challenge: string
+  /** The service's public origin. */
+  readonly origin: string
+}
+
+/** The canonical text that a browser key signs for a new token of its device, without an old one. */
+export function deviceRecoveryPayload({ challenge, origin }: DeviceRecoveryFields): string {
+  return canonicalJson({ typ: 'bonded-device-recovery/v1', challenge, origin })
+}
+
 /** The members of the payload that approves a further key of a subject. */
 export interface DeviceAddFields {
   /** The registration challenge of the new key. */

@@ -139,6 +139,14 @@ export const REGISTER_DEVICE = {
   retry: 'rebuild',
 } as const satisfies Route
 
+/** A challenge is valid for one recovery. */
+export const RECOVER_DEVICE = {
+  method: 'POST',
+  path: '/api/v1/devices/recovery',
+  status: 201,
+  retry: 'rebuild',
+} as const satisfies Route
+
 export const LIST_KEYS = {
   method: 'GET',
   path: '/api/v1/devices',

@@ -141,13 +141,17 @@ const device = {
   environment: Environment,
 }
 
-/** The answer to a registration: the only one that carries the device token. */
+/** The answer to a registration or a recovery, with the device token, which no other one repeats. */
 export const RegisteredDevice = closed({
   ...device,
   device_token: Type.String(),
   ...tokenTimes,
 })
 export type RegisteredDevice = Static<typeof RegisteredDevice>
+
+/** Finds the device of a discoverable browser key, by an assertion over `bonded-device-recovery/v1`. */
+export const RecoverDeviceRequest = closed({ challenge: Bytes32, app_attest: AppAttest })
+export type RecoverDeviceRequest = Static<typeof RecoverDeviceRequest>
 
 /** Requests a new device token, by an assertion over `bonded-device-token/v1`. */
 export const RotateTokenRequest = closed({ issued_at: GivenTime, app_attest: AppAttest })

@@ -33,6 +33,7 @@ export type DeviceChange =
   | 'unblocked'
   | 'removed'
   | 'token_offered'
+  | 'token_recovered'
   | 'token_rotated'
 
 /** A stored change of a device. */

@@ -80,6 +80,7 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
   invitation: takesOfCaller,
   challenge: takesOfCaller,
   register: takesOfCaller,
+  recovery: takesOfCaller,
   // A backend reads only sessions of its own tenant, so it cannot search for those of others.
   not_found: (call, limit) =>
     call.caller?.kind === 'backend' ? undefined : takesOfCaller(call, limit),

@@ -3,7 +3,7 @@ import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { instantOf } from '../domain/iso.ts'
 import { checkIssuedAt } from '../domain/phone-rules.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
-import type { Device } from '../domain/session.ts'
+import type { Device, Instant } from '../domain/session.ts'
 import type { Tables, Work } from '../ports/store.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 import type { Service } from './service.ts'
@@ -46,7 +46,17 @@ export function* takeDeviceRequest(
   const judged = checkDeviceRequest(service, { ...request, device })
   if (!judged.ok) return judged
   const issuedAt = instantOf(request.signed.issued_at)
-  if (yield* tables.devices.useRequest(device.id, judged.value, issuedAt)) return accept(device)
+  return yield* useAssertion(service, tables, { device, counter: judged.value, issuedAt })
+}
+
+/** Uses a verified assertion up, if its counter is new. Otherwise the device becomes suspect. */
+export function* useAssertion(
+  service: Service,
+  tables: Tables,
+  of: { readonly device: Device; readonly counter: number; readonly issuedAt: Instant },
+): Work<Result<Device>> {
+  const { device, counter, issuedAt } = of
+  if (yield* tables.devices.useRequest(device.id, counter, issuedAt)) return accept(device)
   // An assertion that is signed later with a lower counter proves that two copies of the key exist.
   if (yield* tables.devices.suspect(device.id, issuedAt)) {
     yield* recordDeviceChange(tables, device.id, {

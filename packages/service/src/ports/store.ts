@@ -276,6 +276,8 @@ export interface DeviceTable {
   /** Stores the vendor's receipt for a new key until the device is removed. */
   keepReceipt(id: DeviceId, receipt: KeyReceipt): Work<void>
   find(id: DeviceId): Work<Device | undefined>
+  /** Finds a device by its key, also a removed one. Not cached: anonymous callers guess ids. */
+  findByKey(keyId: string): Work<Device | undefined>
   /** Finds a device by its current token or by the offered one. */
   findByToken(tokenId: string): Work<DeviceByToken | undefined>
   /**

@@ -3,6 +3,7 @@ import {
   type AppAttest,
   assertionPayload,
   deviceAddPayload,
+  deviceRecoveryPayload,
   deviceRemovePayload,
   deviceTokenPayload,
   canonicalJson,
@@ -155,6 +156,16 @@ export function tokenRequest(
       tampering,
     ),
   }
+}
+
+/** The body of POST /devices/recovery. */
+export function recoveryRequest(
+  phone: TestPhone,
+  challenge: string,
+  { origin, ...tampering }: Tampering & { origin: string },
+) {
+  const payload = deviceRecoveryPayload({ challenge, origin })
+  return { challenge, app_attest: assertion(phone, payload, tampering) }
 }
 
 /**

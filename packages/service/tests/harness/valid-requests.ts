@@ -1,10 +1,12 @@
 import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
+import { webauthnKey } from './attested-phones.ts'
 import { type Harness, PUBLIC_ORIGIN, type Reply, SHOP_ORIGIN } from './harness.ts'
 import {
   attestation,
   carriedSignals,
   evidenceRequest,
   newKey,
+  recoveryRequest,
   removalRequest,
   tokenRequest,
 } from './phone.ts'
@@ -19,6 +21,7 @@ type Body = Readonly<Record<string, unknown>>
 export async function validRequests(h: Harness) {
   const session = await h.create()
   const phone = await h.register()
+  const page = await h.register(undefined, webauthnKey('unattested'))
   const view = {
     ...session,
     tenant_name: '',
@@ -38,6 +41,7 @@ export async function validRequests(h: Harness) {
     attest: { ...attestation(phone, view, verified_evidence, h.now()) },
     rotateDeviceToken: tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
     registerDevice: { format: 'software', challenge, public_key: newKey().public_key },
+    recoverDevice: recoveryRequest(page, challenge, { origin: PUBLIC_ORIGIN }),
     // Signed for another origin: valid in shape, but it must not remove the phone.
     removeDevice: removalRequest(phone, device_id, h.now(), { origin: 'https://x.example' }),
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, REASONS } from '@bonded/contract'
+import { webauthnKey } from '../harness/attested-phones.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../harness/harness.ts'
 import {
   approvalRequest,
@@ -8,6 +9,7 @@ import {
   carriedSignals,
   evidenceRequest,
   newKey,
+  recoveryRequest,
   removalRequest,
   tokenRequest,
 } from '../harness/phone.ts'
@@ -61,6 +63,7 @@ async function createScene() {
   const session = await h.create()
   const phone = await h.register()
   const foreign = await h.register()
+  const page = await h.register(undefined, webauthnKey('unattested'))
   const shown = {
     ...session,
     tenant_name: '',
@@ -103,6 +106,10 @@ async function createScene() {
     fetchEvidence: () => evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
     attest: async () =>
       attestation(phone, shown, (await h.evidence(phone, shown)).body.verified_evidence, h.now()),
+    recoverDevice: async () => {
+      const { challenge } = (await h.api('POST', '/devices/challenges')).body
+      return recoveryRequest(page, challenge, { origin: PUBLIC_ORIGIN })
+    },
     removeDevice: () => removalRequest(phone, phone.device_id, h.now(), { origin: PUBLIC_ORIGIN }),
     rotateDeviceToken: () => tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
   }

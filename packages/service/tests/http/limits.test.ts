@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { parseTrustedProxies } from '../../src/http/client-address.ts'
 import { parseLimits, USUAL_LIMITS } from '../../src/domain/limits.ts'
-import { type Harness, harness, SHOP_ORIGIN } from '../harness/harness.ts'
-import { attestation, newKey, type TestPhone } from '../harness/phone.ts'
+import { webauthnKey } from '../harness/attested-phones.ts'
+import { type Harness, harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../harness/harness.ts'
+import { attestation, newKey, recoveryRequest, type TestPhone } from '../harness/phone.ts'
 import { assertLimited, countUnlimited, limited, post, REQUEST } from './counted-calls.ts'
 
 const watch = (h: Harness, session: CreatedSession, token = session.watch_token) =>
@@ -107,6 +108,23 @@ test('limits an address to 10 device registrations and 30 challenges a minute', 
   assertLimited(await register(), 'register', 6)
   h.clock.advance(6_000)
   assert.deepEqual([(await register()).status, (await register()).status], [201, 429])
+})
+
+test('limits an address to 30 recoveries a minute, before it reads them', async () => {
+  await using h = await limited()
+  const phone = await h.register(undefined, webauthnKey('unattested'))
+  const challenge = async () => (await h.api('POST', '/devices/challenges')).body.challenge
+  const body = recoveryRequest(phone, await challenge(), { origin: PUBLIC_ORIGIN })
+  const recover = (raw: string) => h.api('POST', '/devices/recovery', { raw })
+  const guess = JSON.stringify({ ...body, challenge: 'x'.repeat(43) })
+  assert.equal(await countUnlimited(20, () => recover(guess)), 20)
+  assert.equal(await countUnlimited(20, () => recover('{')), 10)
+  // Not even the shape of the body is judged.
+  assertLimited(await recover('{'), 'recovery', 2)
+  assertLimited(await recover(JSON.stringify(body)), 'recovery', 2)
+  assert.equal((await h.registration()).body.format, 'software', 'challenges count apart')
+  h.clock.advance(2_000)
+  assert.equal((await recover(JSON.stringify(body))).status, 201)
 })
 
 test('does not use up the challenge of a rate limited registration', async () => {

@@ -41,6 +41,11 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
       return found && deviceFromRow(found)
     },
 
+    *findByKey(keyId) {
+      const found = yield* row(`${SELECT_DEVICE} where key_id = $1`, [keyId])
+      return found && deviceFromRow(found)
+    },
+
     *findByToken(tokenId) {
       // One statement, because a token can move from one column to the other in between.
       const found = yield* row(`${SELECT_DEVICE} where id = (${ID_BY_TOKEN})`, [tokenId])

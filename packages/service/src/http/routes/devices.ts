@@ -3,6 +3,7 @@ import { accept } from '../../domain/refusal.ts'
 import { iso } from '../../domain/iso.ts'
 import { listKeys, readDevice } from '../../operations/read-devices.ts'
 import { challengeDevice, registerDevice } from '../../operations/register-device.ts'
+import { recoverDevice } from '../../operations/recover-device.ts'
 import { removeDevice } from '../../operations/remove-device.ts'
 import { rotateDeviceToken } from '../../operations/rotate-device-token.ts'
 import {
@@ -25,6 +26,11 @@ export const registerDeviceRoute = serve(
     return registered.ok ? accept(['registered', presentRegistered(registered.value)]) : registered
   },
 )
+
+export const recoverDeviceRoute = serve(ENDPOINTS.recoverDevice, async ({ service, body }) => {
+  const recovered = await recoverDevice(service, body)
+  return recovered.ok ? accept(['recovered', presentRegistered(recovered.value)]) : recovered
+})
 
 export const listKeysRoute = serve(ENDPOINTS.listKeys, async ({ service, caller }) => {
   const keys = await listKeys(service, caller)

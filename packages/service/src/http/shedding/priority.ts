@@ -32,6 +32,7 @@ const RULES: Readonly<Record<EndpointName, Rule>> = {
   readInvitation: 'create',
   challengeDevice: 'create',
   registerDevice: 'create',
+  recoverDevice: 'create',
   readTimeline: 'status',
   reportContainment: 'status',
   checkPublishableKey: 'status',

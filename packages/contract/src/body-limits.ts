@@ -1,0 +1,19 @@
+/**
+ * The largest request body of each kind of endpoint, in bytes (protocol 1). Each holds the largest
+ * body that its schema allows, or several times the largest that a phone sends, and no more: a body
+ * is read before its content can be judged.
+ */
+export const BODY_LIMITS = {
+  /** For endpoints that take no body: an empty object and white space. */
+  none: 1024,
+  /** A nonce, a device id and a reason, or a report about a container. */
+  claim: 1024,
+  /** A context of eight lines whose every character is written as a JSON escape. */
+  create: 32 * 1024,
+  /** An assertion with its evidence. The largest that phones send, WebAuthn's, is below 3 KiB. */
+  assertion: 8 * 1024,
+  /** Seven certificates of 8 KiB in base64url. */
+  registration: 96 * 1024,
+  /** The files of a passport, 300 seconds of motion and a carrier's token. */
+  evidence: 128 * 1024,
+} as const
