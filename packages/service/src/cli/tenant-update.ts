@@ -27,6 +27,14 @@ interface UpdateOptions extends Options {
 export const SIMILAR_NAME_HELP =
   'Allow a name that looks like that of another tenant. Warning: users cannot tell the two apart'
 
+/** The warning about a name that the operator allowed although it looks like another one. */
+export function warnSimilar(similarTenantId: TenantId | null): readonly string[] {
+  if (similarTenantId === null) return []
+  return [
+    `Warning: the name looks like that of the tenant ${similarTenantId}. Users cannot tell the two apart.`,
+  ]
+}
+
 /** `bonded tenant update`. */
 export function tenantUpdateCommand(): Command {
   return new Command('update')
@@ -57,22 +65,28 @@ export function tenantUpdateCommand(): Command {
         addWorkflows: [...options.addWorkflow, ...readWorkflows(options.addWorkflowFile)],
         removeWorkflows: options.removeWorkflow,
       }
-      const changes = [change.name ?? [], ...Object.values(change).slice(1)].flat()
+      const { name = [], ...lists } = change
+      const changes = [name, ...Object.values(lists)].flat()
       const logo = readLogoFile(options.logo)
       if (changes.length === 0 && logo === undefined)
         command.error('error: nothing to change: name at least one of the options')
-      const { tenant, keys } = await withService(options, async (service) => {
+      const allowSimilarName = options.allowSimilarName === true
+      const { tenant, similarTenantId, keys } = await withService(options, async (service) => {
         if (logo !== undefined) await setLogo(service, id, logo)
         return {
-          tenant: await updateTenant(service, id, change),
+          ...(await updateTenant(service, id, { ...change, allowSimilarName })),
           keys: await listKeys(service, id),
         }
       })
       const orphans = keysWithoutWorkflow(tenant, keys)
       print(
         options,
-        { ...describeTenant(tenant), keys_without_workflow: orphans.map(({ key }) => key) },
-        [`Updated ${id}.`, ...orphans.map(describeOrphan)],
+        {
+          ...describeTenant(tenant),
+          keys_without_workflow: orphans.map(({ key }) => key),
+          similar_tenant_id: similarTenantId,
+        },
+        [`Updated ${id}.`, ...warnSimilar(similarTenantId), ...orphans.map(describeOrphan)],
       )
     })
 }

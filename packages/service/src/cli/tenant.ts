@@ -15,7 +15,7 @@ import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts
 import { KEY_TABLE } from './key-table.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print, table } from './output.ts'
-import { SIMILAR_NAME_HELP, tenantUpdateCommand } from './tenant-update.ts'
+import { SIMILAR_NAME_HELP, tenantUpdateCommand, warnSimilar } from './tenant-update.ts'
 import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-option.ts'
 
 interface CreateOptions extends Options {
@@ -86,17 +86,19 @@ function createCommand(): Command {
         demo: options.demo === true,
         allowSimilarName: options.allowSimilarName === true,
       }
-      const { tenant, publishableKey, serverCredential } = await withService(options, (service) =>
-        createTenant(service, wanted),
+      const { tenant, publishableKey, serverCredential, similarTenantId } = await withService(
+        options,
+        (service) => createTenant(service, wanted),
       )
       const document = {
         tenant_id: tenant.id,
         publishable_key: publishableKey,
         server_credential: serverCredential.reveal(),
       }
-      print(options, document, [
+      print(options, { ...document, similar_tenant_id: similarTenantId }, [
         ...fields(document),
         '',
+        ...warnSimilar(similarTenantId),
         'Store the server credential in the backend’s secret store now. It is not shown again.',
         '',
         ...KEY_TABLE,

@@ -3,7 +3,7 @@ import { type Batch, BATCH_SESSIONS } from './batch.ts'
 import type { Service } from './service.ts'
 
 /** A used challenge or an Idempotency-Key is one small row; a session has a dozen. */
-const BATCH_SMALL_ROWS = 500
+const BATCH_SMALL_ROWS = 200
 
 /**
  * Deletes sessions that ended 24 hours ago, with their events and failure counts, Idempotency-Keys

@@ -97,6 +97,26 @@ test('replaces a workflow and the name, and names the keys that lose their workf
   assert.match(renamed.stdout, /Warning: key batch job is restricted to a workflow/)
 })
 
+test('rejects a name that looks like that of another tenant, and warns if the operator allows it', () => {
+  using m = machine()
+  const first = m.json(...CREATE_TENANT)
+  // A Cyrillic letter.
+  const create = CREATE_TENANT.map((argument) => (argument === 'A' ? '\u0410' : argument))
+  assert.equal(JSON.parse(m.run(...create, '--json').stdout).error.code, 'conflict')
+  assert.equal(first.similar_tenant_id, null)
+  const warning = `Warning: the name looks like that of the tenant ${first.tenant_id}.`
+  assert.ok(m.run(...create, '--allow-similar-name').stdout.includes(warning))
+  const allowed = m.json(...create, '--allow-similar-name')
+  assert.equal(allowed.similar_tenant_id, first.tenant_id)
+
+  const update = ['tenant', 'update', allowed.tenant_id, '--name']
+  assert.ok(!m.run(...update, 'Other').stdout.includes('Warning'))
+  assert.equal(JSON.parse(m.run(...update, 'A', '--json').stdout).error.code, 'conflict')
+  assert.ok(m.run(...update, 'A', '--allow-similar-name').stdout.includes(warning))
+  const kept = m.json('tenant', 'update', allowed.tenant_id, '--add-origin', 'https://b.example')
+  assert.equal(kept.similar_tenant_id, null, 'the name was not changed')
+})
+
 test('tenant show prints the configuration for the integrator, and names keys without their secrets', () => {
   using m = machine({ env: { BONDED_PUBLIC_ORIGIN: 'https://bond.example' } })
   const { tenant_id, publishable_key, server_credential } = m.json(...CREATE_TENANT)

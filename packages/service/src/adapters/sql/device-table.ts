@@ -185,10 +185,15 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
     },
 
     *purgeChallenges(now, limit) {
-      return yield* changed(
-        `delete from used_challenge where challenge in (select challenge from used_challenge where expires_at <= $1 order by expires_at limit $2 ${dialect.forWork})`,
+      const doomed = yield* rows(
+        `select challenge from used_challenge where expires_at between 0 and $1
+         order by expires_at limit $2 ${dialect.forWork}`,
         [now, limit],
       )
+      // One at a time: until PostgreSQL has analyzed a table, it reads all of it to find several.
+      for (const { challenge } of doomed)
+        yield* sent('delete from used_challenge where challenge = $1', [String(challenge)])
+      return doomed.length
     },
 
     *motion(id) {

@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import type { IdempotencyTable } from '../../ports/store.ts'
 import type { Dialect } from './dialect.ts'
 import { idempotencyHash } from './idempotency-hash.ts'
-import { changed, changedOnce, row } from './statement.ts'
+import { changedOnce, row, rows, sent } from './statement.ts'
 
 /**
  * Maps each Idempotency-Key to the session that it created and to a MAC of the request body. The
@@ -41,12 +41,18 @@ export function idempotencyTable(dialect: Dialect): IdempotencyTable {
     },
 
     *purge(createdBy, limit) {
-      return yield* changed(
-        `delete from idempotency where (session_began_at, key_hash) in (
-           select session_began_at, key_hash from idempotency where session_began_at <= $1
-           order by session_began_at limit $2 ${dialect.forWork})`,
+      const doomed = yield* rows(
+        `select session_began_at, key_hash from idempotency where session_began_at between 0 and $1
+         order by session_began_at limit $2 ${dialect.forWork}`,
         [createdBy, limit],
       )
+      // One at a time, as for sessions.
+      for (const { session_began_at, key_hash } of doomed)
+        yield* sent('delete from idempotency where session_began_at = $1 and key_hash = $2', [
+          Number(session_began_at),
+          key_hash as Uint8Array,
+        ])
+      return doomed.length
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Instant } from '../../domain/session.ts'
 import type { BlockCipher, IdKeys } from '../../ports/keyring.ts'
 import type { Work } from '../../ports/store.ts'
 import { GenerationCache } from '../cache/generation-cache.ts'
-import { changed, row } from './statement.ts'
+import { changed, row, sent } from './statement.ts'
 
 const BLOCK_BYTES = 16
 const TIME_BYTES = 6
@@ -65,8 +65,7 @@ export class SessionKeys {
     if (!this.#hasOldIds) return
     // Before the deletion, because a rollback would undo it.
     this.#hasOldIds = yield* someOldIds()
-    const among = keys.map((_, at) => `$${at + 1}`).join(', ')
-    yield* changed(`delete from session_old_id where session_key in (${among})`, keys)
+    for (const key of keys) yield* sent('delete from session_old_id where session_key = $1', [key])
   }
 }
 

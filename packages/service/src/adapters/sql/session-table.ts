@@ -13,7 +13,7 @@ import {
   SESSION_COLUMNS,
   sessionFromRow,
 } from './session-row.ts'
-import { changed, changedOnce, row, rows, sent } from './statement.ts'
+import { changedOnce, row, rows, sent } from './statement.ts'
 
 /** Timeline entries per session: more than an honest session causes, and a bound on storage. */
 const MAX_NOTES = 200
@@ -191,7 +191,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
 
     *overdue(now, limit) {
       const found = yield* rows(
-        `select * from session where ended_at is null and expires_at <= $1 order by expires_at limit $2 ${dialect.forWork}`,
+        `select * from session where ended_at is null and expires_at between 0 and $1 order by expires_at limit $2 ${dialect.forWork}`,
         [now, limit],
       )
       return found.map(sessionFromRow)
@@ -199,19 +199,16 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
 
     *purge(endedBy, limit) {
       const doomed = yield* rows(
-        `select session_key, id from session where ended_at is not null and ended_at <= $1 order by ended_at limit $2 ${dialect.forWork}`,
+        `select session_key, id from session where ended_at is not null and ended_at between 0 and $1 order by ended_at limit $2 ${dialect.forWork}`,
         [endedBy, limit],
       )
       if (doomed.length === 0) return []
       const keys = doomed.map((found) => Number(found.session_key))
-      // The list always has `limit` keys, some of them repeated, so that the statement is prepared
-      // once.
-      const values = Array.from({ length: limit }, (_, at) => keys[at % keys.length] as number)
-      const among = `in (${values.map((_, at) => `$${at + 1}`).join(', ')})`
-      yield* changed(`delete from session_event where session_key ${among}`, values)
-      yield* changed(`delete from session_device where session_key ${among}`, values)
-      yield* changed(`delete from session where session_key ${among}`, values)
-      yield* sessionKeys.purge(values)
+      // One at a time: until PostgreSQL has analyzed a table, it reads all of it to find several.
+      for (const key of keys)
+        for (const table of ['session_event', 'session_device', 'session'])
+          yield* sent(`delete from ${table} where session_key = $1`, [key])
+      yield* sessionKeys.purge(keys)
       return doomed.map((found) => found.id as SessionId)
     },
 

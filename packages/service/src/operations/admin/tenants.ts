@@ -32,6 +32,8 @@ export interface TenantKeys {
   readonly tenant: Tenant
   readonly publishableKey: string
   readonly serverCredential: Secret
+  /** A tenant whose name looks like the new one. */
+  readonly similarTenantId: TenantId | null
 }
 
 /**
@@ -49,8 +51,8 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   const credential = createCredential(service)
   const publishableKey = `pk_beta_${service.random.base62(22)}`
   const now = service.clock.now()
-  await service.store.write(function* (tables) {
-    if (!allowSimilarName) checkNameIsDistinct(tenant, yield* tables.tenants.list())
+  const similarTenantId = await service.store.write(function* (tables) {
+    const similar = similarTenant(tenant, { among: yield* tables.tenants.list(), allowSimilarName })
     yield* tables.tenants.create(tenant, now)
     yield* tables.tenants.addServerCredential({
       ...credential.row,
@@ -64,23 +66,28 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
       scope: null,
       now,
     })
+    return similar
   })
-  return { tenant, publishableKey, serverCredential: credential.secret }
+  return { tenant, publishableKey, serverCredential: credential.secret, similarTenantId }
 }
 
 /**
- * Rejects a name that looks like that of another tenant: it is all that a user knows about who asks.
+ * Finds a tenant whose name looks like that of the given one: it is all that a user knows about who
+ * asks.
+ *
+ * @throws {OperatorError} where there is one, unless the operator allows it
  */
-export function checkNameIsDistinct(
+export function similarTenant(
   { id, name }: Pick<Tenant, 'id' | 'name'>,
-  tenants: readonly Tenant[],
-): void {
-  const other = tenants.find((tenant) => tenant.id !== id && lookAlike(tenant.name, name))
-  if (other !== undefined)
-    throw new OperatorError(
-      `The name looks like that of the tenant ${other.id}, so users could not tell the two apart. Choose another name, or add --allow-similar-name`,
-      { code: 'conflict' },
-    )
+  { among, allowSimilarName }: { among: readonly Tenant[]; allowSimilarName: boolean },
+): TenantId | null {
+  const other = among.find((tenant) => tenant.id !== id && lookAlike(tenant.name, name))
+  if (other === undefined) return null
+  if (allowSimilarName) return other.id
+  throw new OperatorError(
+    `The name looks like that of the tenant ${other.id}, so users could not tell the two apart. Choose another name, or add --allow-similar-name`,
+    { code: 'conflict' },
+  )
 }
 
 /** Code points. A phone shows the name in one line, above what the user approves. */

@@ -3,7 +3,7 @@ import type { Tenant } from '../../domain/tenant.ts'
 import type { TenantSettings } from '../../ports/tenant-table.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
-import { checkNameIsDistinct, checkTenant } from './tenants.ts'
+import { checkTenant, similarTenant } from './tenants.ts'
 
 /** What to change. Removals come first, so that one call can replace a workflow. */
 export interface TenantChange {
@@ -15,6 +15,12 @@ export interface TenantChange {
   readonly addWorkflows: readonly Workflow[]
   /** Names of workflows. */
   readonly removeWorkflows: readonly string[]
+}
+
+export interface UpdatedTenant {
+  readonly tenant: Tenant
+  /** A tenant whose name looks like the new one. */
+  readonly similarTenantId: TenantId | null
 }
 
 /**
@@ -33,7 +39,7 @@ export async function updateTenant(
   service: Service,
   id: TenantId,
   change: TenantChange,
-): Promise<Tenant> {
+): Promise<UpdatedTenant> {
   return service.store.write(function* (tables) {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const before = yield* tables.tenants.find(id)
@@ -41,9 +47,10 @@ export async function updateTenant(
       const after = { ...before, ...changed(before, change) }
       // What the tenant already has was valid when it was added, and must stay removable.
       checkTenant({ ...after, origins: change.addOrigins })
-      if (after.name !== before.name && change.allowSimilarName !== true)
-        checkNameIsDistinct(after, yield* tables.tenants.list())
-      if (yield* tables.tenants.update(before, after)) return after
+      const { allowSimilarName = false } = change
+      const among = after.name === before.name ? [] : yield* tables.tenants.list()
+      const similarTenantId = similarTenant(after, { among, allowSimilarName })
+      if (yield* tables.tenants.update(before, after)) return { tenant: after, similarTenantId }
     }
     throw new OperatorError(
       'The tenant was changed by another command at the same time: try again',

@@ -304,10 +304,10 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
     overdue: plansOf(sessions.overdue(0, 1), ids),
     expire: plansOf(sessions.move(overdue, MOVES.expire, { now: 0 }), 1),
     forget: plansOf(sessions.purge(0, 1), ids),
-    keys: plansOf(idempotencyTable(SQLITE).purge(0, 1), 1),
+    keys: plansOf(idempotencyTable(SQLITE).purge(0, 1), [{}]),
     challenges: plansOf(
       deviceTable({ cause: () => undefined, dialect: SQLITE }).purgeChallenges(0, 1),
-      1,
+      [{}],
     ),
     latest: plansOf(sessions.latest(), []),
   }

@@ -123,8 +123,8 @@ test('a tenant name that looks like another one is refused, unless the operator 
     code: 'conflict',
     message: new RegExp(tenant.id),
   })
-  assert.equal((await rename('Southern Bank.')).name, 'Southern Bank.')
-  assert.equal((await rename('Northern Bank', true)).name, 'Northern Bank')
+  assert.equal((await rename('Southern Bank.')).tenant.name, 'Southern Bank.')
+  assert.equal((await rename('Northern Bank', true)).tenant.name, 'Northern Bank')
   const third = { ...wanted('Northern bank'), allowSimilarName: true }
   assert.equal((await createTenant(h.service, third)).tenant.name, 'Northern bank')
 })

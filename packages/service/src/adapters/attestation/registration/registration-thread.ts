@@ -42,11 +42,11 @@ export function registrationThread(options: {
         switch (done.outcome) {
           case 'full':
             return refuse('overloaded', { step: 'registrations_waiting' })
+          // Of both, the phone need not be the cause: a busy machine delays a genuine registration.
           case 'failed':
-            // The phone may not be the cause, so it may retry.
             return refuse('overloaded', { step: 'registration_failed' })
           case 'timed_out':
-            return refuse('attestation_invalid', { step: 'timed_out' })
+            return refuse('overloaded', { step: 'registration_timed_out' })
           case 'answered': {
             const { result, serials } = done.answer
             if (!result.ok) return result

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { StoreError } from '../../../ports/store.ts'
 import type { Row } from '../statement.ts'
-import type { Connection, Connections } from './server/connections.ts'
+import type { Connections } from './server/connections.ts'
 
 /** The settings that all nodes of a database must share, by name, as text. */
 export type SharedSettings = Readonly<Record<string, string>>
@@ -29,7 +29,7 @@ export async function agreeOnSettings(
   connections: Connections,
   settings: SharedSettings,
 ): Promise<void> {
-  await using(connections, async (connection) => {
+  await connections.run(async (connection) => {
     await connection.run({ text: FORGET, values: [] })
     for (const [name, value] of Object.entries(settings)) {
       const salt = randomBytes(16).toString('hex')
@@ -49,8 +49,7 @@ export async function refuseOtherSettings(
   connections: Connections,
   settings: SharedSettings,
 ): Promise<void> {
-  const stored = await using(
-    connections,
+  const stored = await connections.run(
     async (connection) =>
       (await connection.run({ text: FIND, values: [] })) as readonly (Row & StoredSetting)[],
   )
@@ -78,16 +77,4 @@ interface StoredSetting {
 /** The values need not be in the database, and some name internal addresses. */
 function hashOf(of: { name: string; value: string; salt: string }): string {
   return createHash('sha256').update(`${of.salt}\n${of.name}\n${of.value}`).digest('hex')
-}
-
-async function using<T>(
-  connections: Connections,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
-  const connection = await connections.take()
-  try {
-    return await work(connection)
-  } finally {
-    connection.release()
-  }
 }

@@ -34,12 +34,7 @@ const CLEAR = `do $$ declare name text; begin
  */
 export async function refuseUnfinishedRestore(connections: Connections): Promise<void> {
   const { shown } = connections.settings.address
-  const connection = await connections.take()
-  try {
-    if (!(await one(connection, FIND))?.found) return
-  } finally {
-    connection.release()
-  }
+  if (!(await connections.run((connection) => one(connection, FIND)))?.found) return
   throw new StoreError(
     `${shown} cannot be used: a restore into it did not finish, so sessions of the backup may be live that were completed since. Run bonded restore again on this database, or use another one.`,
     { kind: 'unsuitable', where: shown },

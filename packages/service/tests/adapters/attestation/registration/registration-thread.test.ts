@@ -69,7 +69,7 @@ test('rejects a registration as overloaded when the queue is full, and registers
     h.clock.advance(3_000)
     assert.deepEqual(await registration, {
       ok: false,
-      refusal: { reason: 'attestation_invalid', step: 'timed_out' },
+      refusal: { reason: 'overloaded', step: 'registration_timed_out' },
     })
   }
   await h.running.service.attestationVerifiers[Symbol.asyncDispose]()

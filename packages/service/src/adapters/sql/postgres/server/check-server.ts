@@ -27,7 +27,7 @@ export async function checkServer(connections: Connections): Promise<void> {
 export async function findUnreadiness(connections: Connections): Promise<readonly Unreadiness[]> {
   try {
     const found: Unreadiness[] = []
-    const { applied, unknown } = await using(connections, latestSteps)
+    const { applied, unknown } = await connections.run(latestSteps)
     if (applied < (MIGRATIONS.at(-1)?.number ?? 0)) found.push('migrations_pending')
     if (unknown > 0) found.push('migrations_unknown')
     if (problemOf(await serverOf(connections)) !== undefined) found.push('store_unwritable')
@@ -40,7 +40,7 @@ export async function findUnreadiness(connections: Connections): Promise<readonl
 
 /** The time of the server, as {@link TIME} returns it, in milliseconds since the epoch. */
 export async function timeOf(connections: Connections): Promise<number> {
-  return using(connections, async (connection) => {
+  return connections.run(async (connection) => {
     const [row] = (await connection.run({ text: `select ${TIME}`, values: [] })) as readonly Row[]
     return Number(row?.time)
   })
@@ -57,21 +57,8 @@ async function latestSteps(connection: Connection): Promise<{ applied: number; u
 }
 
 function serverOf(connections: Connections): Promise<Row> {
-  return using(connections, async (connection) => {
+  return connections.run(async (connection) => {
     const [row] = (await connection.run({ text: SERVER_STATE, values: [] })) as readonly Row[]
     return row ?? {}
   })
-}
-
-/** Runs `work` on a connection of the pool. */
-async function using<T>(
-  connections: Connections,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
-  const connection = await connections.take()
-  try {
-    return await work(connection)
-  } finally {
-    connection.release()
-  }
 }

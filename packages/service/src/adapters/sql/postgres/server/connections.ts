@@ -163,6 +163,16 @@ export class Connections implements AsyncDisposable {
     throw failure
   }
 
+  /** Runs `work` on a connection of the pool. */
+  async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.take()
+    try {
+      return await work(connection)
+    } finally {
+      connection.release()
+    }
+  }
+
   /** Opens a connection of its own that listens to a channel, and reports the payloads. */
   async listen(
     channel: string,
