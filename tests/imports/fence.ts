@@ -20,6 +20,8 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/contract/src': ['typebox'],
   // Independent of the service, so that other projects can use it.
   'packages/attestation/src': ['cborg', 'node:buffer', 'node:crypto'],
+  // An optional peer, which only this entry imports.
+  'packages/attestation/src/brainpool': ['@noble/curves', 'packages/attestation/src'],
   'packages/phone/src': ['@bonded/contract'],
   'packages/integrator/src': ['@bonded/contract'],
   'packages/widget/src': [

@@ -57,7 +57,9 @@ export class EmptyFolder implements Disposable {
     this.tarballs = readdirSync(folder)
     writeFileSync(join(this.path, 'package.json'), '{"private": true, "type": "module"}')
     const files = this.tarballs.map((name) => `./tarballs/${name}`)
-    succeed(npm(['install', '--ignore-scripts', '--prefer-offline', ...files], this.path))
+    // With the optional peer of @bonded/attestation, which adds curves to Deno and Bun.
+    const install = ['install', '--ignore-scripts', '--prefer-offline', '@noble/curves@2.4.0']
+    succeed(npm([...install, ...files], this.path))
     cpSync(join(import.meta.dirname, 'consumer'), this.path, { recursive: true })
   }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { vectorsMissing } from '../../packages/contract/tests/vectors.ts'
 import { COMPILER, EmptyFolder, runtimes, succeed, TYPE_ROOTS } from './empty-folder.ts'
+import { isSupported, recordedPassports, simulatedPassports } from './passports.ts'
 
 const found = runtimes()
 const folder = new EmptyFolder()
@@ -68,6 +70,44 @@ for (const [name, command] of Object.entries({ ...NODES, ...OTHERS }))
     const printed = succeed(folder.run([...(command ?? []), 'attest.mjs']))
     assert.deepEqual(JSON.parse(printed), { honest: true, replayed: false })
   })
+
+const PASSPORTS_AT = Date.parse('2026-11-21')
+const simulated = simulatedPassports(PASSPORTS_AT)
+writeFileSync(join(folder.path, 'simulated.json'), JSON.stringify(simulated))
+if (vectorsMissing === false)
+  writeFileSync(join(folder.path, 'recorded.json'), JSON.stringify(recordedPassports()))
+
+for (const [name, command] of Object.entries({ ...NODES, ...OTHERS }))
+  for (const more of ['', 'brainpool'] as const) {
+    const runtime = name as keyof typeof NODES | keyof typeof OTHERS
+    const verify = (file: string) =>
+      JSON.parse(
+        succeed(folder.run([...(command ?? []), 'passports.mjs', file, ...(more ? [more] : [])])),
+      ) as Record<string, string>
+
+    test(`installed tarballs verify passports as the README says under ${name} ${more}`, {
+      skip: skipWithout(command),
+    }, () => {
+      const expected = simulated.map(({ name: passport }) => [
+        passport,
+        isSupported(runtime, passport, more)
+          ? 'ok sod_signature'
+          : 'algorithm_unsupported algorithm_unsupported',
+      ])
+      assert.deepEqual(verify('simulated.json'), Object.fromEntries(expected))
+    })
+
+    test(`installed tarballs verify recorded passports as the README says under ${name} ${more}`, {
+      skip: vectorsMissing || skipWithout(command),
+    }, () => {
+      for (const [state, verdict] of Object.entries(verify('recorded.json')))
+        assert.match(
+          verdict,
+          isSupported(runtime, state, more) ? /^dg_hash / : /^algorithm_unsupported /,
+          state,
+        )
+    })
+  }
 
 const RESOLUTIONS = [
   ['--module', 'nodenext'],

@@ -6,8 +6,8 @@ import { bufferOf } from '../bytes.ts'
 import { accept, rejectWith, type Result } from '../result.ts'
 import { contentOf, FILE_TAG } from './elementary-file.ts'
 import { isRecoverySignature } from './iso-9796-2.ts'
-import { passportKey } from './public-key.ts'
-import { isEcdsaSigned } from './signature.ts'
+import { readPassportKey } from './public-key.ts'
+import { verifyEcdsa } from './ecdsa.ts'
 import type { ActiveAuthenticationStep } from './steps.ts'
 
 /** SecurityInfo of the chip's key (Doc 9303-11, section 9.2). */
@@ -41,23 +41,26 @@ export function verifyActiveAuthentication(
   if (input.signature === undefined) return fail('aa_not_sent')
   if (input.dg15 === undefined) return fail('dg15_not_listed')
   const [signature, challenge] = [bufferOf(input.signature), bufferOf(input.challenge)]
-  const key = passportKey(contentOf(bufferOf(input.dg15), FILE_TAG.dg15) ?? Buffer.alloc(0))
+  const key = readPassportKey(contentOf(bufferOf(input.dg15), FILE_TAG.dg15) ?? Buffer.alloc(0))
   if (key === undefined) return fail('dg15')
 
   // 2. RSA: the signature recovers the chip's part of the message, and covers the challenge.
-  if (key.asymmetricKeyType === 'rsa')
-    return isRecoverySignature(challenge, { signature, key })
+  if (key.kind === 'rsa') {
+    if (key.pssOnly) return fail('aa_algorithm')
+    if (key.key === undefined) return fail('algorithm_unsupported')
+    return isRecoverySignature(challenge, { signature, key: key.key })
       ? accept('original')
       : fail('aa_signature')
+  }
 
   // 3. ECDSA over the challenge, with the digest that DG14 names. Doc 9303 concatenates r and s;
   //    Portugal's cards are reported to write DER.
   if (input.dg14 === undefined) return fail('dg14_not_listed')
   const digest = chipDigest(bufferOf(input.dg14))
-  if (digest === undefined || key.asymmetricKeyType !== 'ec') return fail('aa_algorithm')
-  return isEcdsaSigned(digest, { message: challenge, signature, key })
-    ? accept('original')
-    : fail('aa_signature')
+  if (digest === undefined) return fail('aa_algorithm')
+  const verdict = verifyEcdsa(digest, { message: challenge, signature, key })
+  if (verdict === 'unsupported') return fail('algorithm_unsupported')
+  return verdict === 'signed' ? accept('original') : fail('aa_signature')
 }
 
 /** Returns the digest of the only ActiveAuthenticationInfo in DG14. */

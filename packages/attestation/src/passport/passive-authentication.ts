@@ -8,8 +8,8 @@ import { purposesOf } from '../x509/extensions.ts'
 import {
   hasUnsupportedCriticalExtension,
   countryOf,
-  isIssuedBy,
   maySign,
+  verifyIssuedBy,
 } from './state-certificate.ts'
 import { isCountryOf } from './country.ts'
 import { contentOf, FILE_TAG, MRZ_TAG } from './elementary-file.ts'
@@ -21,11 +21,12 @@ import {
 } from './security-object.ts'
 import {
   coversContent,
-  isSignedWith,
   readSignedDocument,
   signerCandidates,
   signingTime,
+  verifySignedWith,
 } from './signed-document.ts'
+import { findSigned } from './signature.ts'
 import type { CountryTrust } from './country-trust.ts'
 import type { PassiveAuthenticationStep } from './steps.ts'
 
@@ -96,15 +97,17 @@ export function verifySecurityObject(
   // 4. The document signer's certificate is in the file, and its key signed the attributes.
   const candidates = signerCandidates(signed)
   if (candidates.length === 0) return fail('sod_certificate')
-  const signer = candidates.find((candidate) => isSignedWith(signed, candidate))
-  if (signer === undefined) return fail('sod_signature')
+  const signer = findSigned(candidates, (candidate) => verifySignedWith(signed, candidate))
+  if (signer === 'unsupported') return fail('algorithm_unsupported')
+  if (signer === 'not_signed') return fail('sod_signature')
 
   // 5. A trusted country certificate has the name of the issuer, and its key signed the
   //    certificate.
   const issuers = trust.issuersOf(signer)
   if (issuers.length === 0) return fail('csca_unknown')
-  const issuer = issuers.find((candidate) => isIssuedBy(signer, candidate))
-  if (issuer === undefined) return fail('dsc_signature')
+  const issuer = findSigned(issuers, (candidate) => verifyIssuedBy(signer, candidate))
+  if (issuer === 'unsupported') return fail('algorithm_unsupported')
+  if (issuer === 'not_signed') return fail('dsc_signature')
 
   // 6. The certificate is for signing documents, and not for master lists, visible digital seals or
   //    other certificates.

@@ -8,17 +8,18 @@ import { type Certificate, isValidAt } from '../x509/certificate.ts'
 import { purposesOf } from '../x509/extensions.ts'
 import {
   hasUnsupportedCriticalExtension,
-  isIssuedBy,
   maySign,
   readStateCertificate,
+  verifyIssuedBy,
 } from './state-certificate.ts'
 import {
   coversContent,
-  isSignedWith,
   readSignedDocument,
   signerCandidates,
   signingTime,
+  verifySignedWith,
 } from './signed-document.ts'
+import { findSigned } from './signature.ts'
 import { CountryTrust } from './country-trust.ts'
 
 /** The check that failed. */
@@ -27,6 +28,7 @@ export type MasterListStep =
   | 'content_type'
   | 'message_digest'
   | 'signature'
+  | 'algorithm_unsupported'
   | 'signer_usage'
   | 'signer_unknown'
   | 'signer_validity'
@@ -63,8 +65,11 @@ export function readMasterList(
   // 3. The signed attributes are about this content.
   if (!coversContent(list)) return fail('message_digest')
   // 4. The key of an included certificate signed them.
-  const signer = signerCandidates(list).find((candidate) => isSignedWith(list, candidate))
-  if (signer === undefined) return fail('signature')
+  const signer = findSigned(signerCandidates(list), (candidate) =>
+    verifySignedWith(list, candidate),
+  )
+  if (signer === 'unsupported') return fail('algorithm_unsupported')
+  if (signer === 'not_signed') return fail('signature')
   // 5. That certificate is for signing master lists.
   if (
     !maySign(signer) ||
@@ -73,10 +78,11 @@ export function readMasterList(
   )
     return fail('signer_usage')
   // 6. A trusted root issued it.
-  const root = new CountryTrust(roots)
-    .issuersOf(signer)
-    .find((candidate) => isIssuedBy(signer, candidate))
-  if (root === undefined) return fail('signer_unknown')
+  const root = findSigned(new CountryTrust(roots).issuersOf(signer), (candidate) =>
+    verifyIssuedBy(signer, candidate),
+  )
+  if (root === 'unsupported') return fail('algorithm_unsupported')
+  if (root === 'not_signed') return fail('signer_unknown')
   // 7. Both were valid: the signer when it signed, its issuer when it issued.
   if (!isValidAt(signer, signingTime(list) ?? now) || !isValidAt(root, signer.notBefore))
     return fail('signer_validity')

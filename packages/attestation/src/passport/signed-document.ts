@@ -8,7 +8,8 @@ import type { Digest } from '../x509/algorithm.ts'
 import type { Certificate } from '../x509/certificate.ts'
 import { keyIdOf } from '../x509/extensions.ts'
 import { readStateCertificate } from './state-certificate.ts'
-import { isSigned, passportScheme } from './signature.ts'
+import type { Verdict } from './ecdsa.ts'
+import { findSigned, verifySigned } from './signature.ts'
 
 /** SignedData as states write it, with signed attributes. It may have additional signers. */
 export interface SignedDocument extends SignedData {
@@ -79,15 +80,15 @@ export function coversContent({ contentType, content, signer }: SignedDocument):
 }
 
 /** Whether the certificate's key signed the attributes. */
-export function isSignedWith({ signer }: SignedDocument, { publicKey }: Certificate): boolean {
-  const { algorithm, digest, signedAttributes, signature } = signer
-  const scheme = passportScheme(algorithm, digest)
-  return (
-    scheme !== undefined &&
-    signedForms(signedAttributes).some((message) =>
-      isSigned(scheme, { message, signature, spki: publicKey }),
-    )
+export function verifySignedWith(
+  { signer }: SignedDocument,
+  { publicKey: spki }: Certificate,
+): Verdict {
+  const { algorithm, digest: signerDigest, signedAttributes, signature } = signer
+  const found = findSigned(signedForms(signedAttributes), (message) =>
+    verifySigned(algorithm, { message, signature, spki, signerDigest }),
   )
+  return typeof found === 'string' ? found : 'signed'
 }
 
 /**

@@ -8,7 +8,8 @@ import {
   USAGE,
 } from '../x509/extensions.ts'
 import { ATTRIBUTE } from '../x509/name.ts'
-import { isSigned, passportScheme } from './signature.ts'
+import type { Verdict } from './ecdsa.ts'
+import { verifySigned } from './signature.ts'
 
 /**
  * Reads a certificate of a state, in BER: the states' encoders do not always write DER. Undefined
@@ -27,9 +28,8 @@ export function readStateCertificate(encoded: Uint8Array): Certificate | undefin
 }
 
 /** Whether the issuer's key signed the certificate. */
-export function isIssuedBy({ signed }: Certificate, issuer: Certificate): boolean {
-  const scheme = passportScheme(signed.algorithm)
-  return scheme !== undefined && isSigned(scheme, { ...signed, spki: issuer.publicKey })
+export function verifyIssuedBy({ signed }: Certificate, issuer: Certificate): Verdict {
+  return verifySigned(signed.algorithm, { ...signed, spki: issuer.publicKey })
 }
 
 /**

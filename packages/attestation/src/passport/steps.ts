@@ -1,4 +1,8 @@
-/** The checks of passive authentication, in order. */
+/**
+ * The checks of passive authentication, in order. `algorithm_unsupported` occurs at either
+ * signature: neither this package nor the runtime has its algorithm, so the document is neither
+ * genuine nor forged.
+ */
 export type PassiveAuthenticationStep =
   | 'sod_unwrap'
   | 'sod_signed_data'
@@ -6,6 +10,7 @@ export type PassiveAuthenticationStep =
   | 'lds_security_object'
   | 'message_digest'
   | 'sod_signature'
+  | 'algorithm_unsupported'
   | 'csca_unknown'
   | 'dsc_signature'
   | 'dsc_usage'
@@ -21,6 +26,7 @@ export type ActiveAuthenticationStep =
   | 'aa_not_sent'
   | 'dg15_not_listed'
   | 'dg15'
+  | 'algorithm_unsupported'
   | 'dg14_not_listed'
   | 'aa_algorithm'
   | 'aa_signature'

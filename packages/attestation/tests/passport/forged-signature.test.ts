@@ -53,7 +53,7 @@ testCases([
   [
     'an unknown signature algorithm',
     { signer: { algorithm: sequence(oid('1.2.3.4')) } },
-    'none sod_signature',
+    'none algorithm_unsupported',
   ],
   [
     'such an identifier and a signature over the content',
