@@ -258,6 +258,79 @@ for (const locale of ['en', 'de', 'ar'])
     },
   )
 
+for (const style of [COMPACT, REGULAR])
+  test(
+    `the text in ${style} has the reader's default size, whatever size the page uses`,
+    browserTest,
+    async () => {
+      const sizes = async (page: Page) => {
+        await page.getByRole('button', { name: 'Help' }).click()
+        return page.evaluate(`[...document.querySelector('[data-pulse-widget]').shadowRoot
+          .querySelectorAll('.title, .body, .link, .pairs dd, .help p')]
+          .map((part) => parseFloat(getComputedStyle(part).fontSize))`)
+      }
+      const plain = await h.waiting({ body: box(style), request: { context: PAIRS } })
+      const expected = (await sizes(plain)) as number[]
+      assert.ok(Math.min(...expected) >= 12, String(expected))
+      const small = await h.waiting({
+        body: `<style>html{font-size:10px}main{font-size:8px}</style>${box(style)}`,
+        request: { context: PAIRS },
+      })
+      assert.deepEqual(await sizes(small), expected)
+    },
+  )
+
+for (const locale of ['en', 'ar'])
+  test(`labels and values line up with the page in ${locale}`, browserTest, async () => {
+    const page = await h.open({ body: box(REGULAR) })
+    await init(page, { locale })
+    await require(page, { context: PAIRS })
+    await page.locator('.qr').waitFor()
+    const gaps: readonly number[] = await page.evaluate(`(() => {
+      const list = document.querySelector('[data-pulse-widget]').shadowRoot.querySelector('.pairs')
+      return [...list.querySelectorAll('dt, dd')].map((part) => {
+        const range = document.createRange()
+        range.selectNodeContents(part)
+        const [text, own] = [range.getBoundingClientRect(), part.getBoundingClientRect()]
+        return ${locale === 'ar'} ? own.right - text.right : text.left - own.left
+      })
+    })()`)
+    assert.equal(gaps.length, 4)
+    for (const gap of gaps) assert.ok(Math.abs(gap) < 1, String(gaps))
+  })
+
+test(
+  'a phone that reserves 440 px sees the pairs, each label in one line',
+  browserTest,
+  async () => {
+    for (const width of [358, 314]) {
+      const page = await h.open({
+        body: box(`width:${width}px;height:440px`),
+        hasTouch: true,
+        isMobile: true,
+      })
+      await init(page)
+      await require(page, {
+        context: { display: [...PAIRS.display, { label: 'Applicant', value: 'Ada Lovelace' }] },
+      })
+      await page.locator('.qr').waitFor()
+      assert.equal(await page.locator('.card').getAttribute('data-layout'), 'regular')
+      assert.equal(await page.locator('dt').count(), 3)
+      assert.ok(await page.locator('.pairs').isVisible())
+      const lines = await page.evaluate(`(() => {
+      const { shadowRoot } = document.querySelector('[data-pulse-widget]')
+      return [...shadowRoot.querySelectorAll('dt')].map((label) => {
+        const range = document.createRange()
+        range.selectNodeContents(label)
+        return range.getClientRects().length
+      })
+    })()`)
+      assert.deepEqual(lines, [1, 1, 1], `${width} px`)
+      assert.ok((await measure(page)).isInside, `${width} px`)
+    }
+  },
+)
+
 test('a page that enlarges the box gets the regular layout', browserTest, async () => {
   const page = await h.waiting({ body: box(COMPACT) })
   assert.equal((await measure(page)).layout, 'compact')

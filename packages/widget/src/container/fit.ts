@@ -9,11 +9,11 @@ const TOLERANCE_PX = 1
  * text is above and below the QR code, for narrow boxes.
  */
 const LOOKS = ['small', 'brief', 'bare', 'poor', 'below', 'lone']
-/** Steps below this one have the regular layout. */
-const FIRST_COMPACT = 2
+/** Steps below this one have the regular layout, which leaves out up to the tenant. */
+const FIRST_COMPACT = 4
 const LAST = FIRST_COMPACT + LOOKS.length
 /** The steps at which a box that may grow does: beside the QR code, and around it. */
-const GROWING = [3, LAST - 1]
+const GROWING = [FIRST_COMPACT + 1, LAST - 1]
 
 /** Fits the card into the box that the page reserves. */
 export interface Fit {

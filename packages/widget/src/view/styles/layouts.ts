@@ -42,7 +42,8 @@ export const LAYOUTS = `
 .small[data-layout=regular] .qr{padding:0}
 
 .card[data-layout=compact]{display:grid;grid-template:minmax(0,1fr)/auto minmax(0,1fr);gap:12px;
-  padding:7px;font-size:.875em;line-height:1.3;text-align:start}
+  padding:7px;line-height:1.3;text-align:start}
+[data-layout=compact]>:not(.help){font-size:.875em}
 [data-layout=compact] .side{display:flex;flex-direction:column;gap:4px;min-width:128px;
   padding-inline-end:5px}
 [data-layout=compact] .room{flex-grow:1}
@@ -59,6 +60,7 @@ export const LAYOUTS = `
 [data-layout=compact] .link{padding:0}
 .card.small{--title:1em;--body:.875em;--space:0}
 .small .side{gap:1px}
+.small[data-layout=compact] .foot{gap:8px}
 .small .or,.bare .brand,.poor .same,
 .poor:not([data-tone=busy]) .stage{display:none}
 :is(.brief:not(.poor),.below)[data-tone=busy]{--rest:none}
@@ -67,15 +69,16 @@ export const LAYOUTS = `
 @media (pointer:coarse){.card{--code:114px}.card.poor[data-tone=busy]{--rest:none}
   .poor[data-tone=busy] .body{position:absolute;clip-path:inset(50%)}}
 .lone .rest{display:none}
-.card.poor:not([data-tone=busy]){grid-template-columns:minmax(0,1fr)}
+.card.poor:not([data-tone=busy]){grid-template-columns:minmax(0,1fr);text-align:center}
 .card.below{display:flex;gap:2px;padding:4px 7px;text-align:center}
 .below .side{display:contents}
 .card.below[data-tone=busy] .stage{flex:1 0 114px;order:1;width:100%;aspect-ratio:auto}
 .lone[data-tone=busy]:not([data-screen=waiting]) .room{position:absolute;inset:4px 7px auto}
-.lone:not([data-screen=waiting]) .stage{justify-content:end;font-size:.75em}
+.lone:not([data-screen=waiting]) .badge{font-size:.75em}
+.lone:not([data-screen=waiting]) .stage{justify-content:end}
 
 .over{position:absolute;inset:0;pointer-events:none;display:none;flex-direction:column;gap:8px;align-items:center;
-  justify-content:center;padding:8px}
+  justify-content:safe center;padding:8px}
 [data-screen=starting] .over,.none .over{display:flex}
 [data-screen=starting] :is(.side>:not(.foot),.stage){opacity:0}
 [data-screen=starting]:not(.none) .lack,.none>:not(.over),.none .over>:not(.lack){display:none}

@@ -19,9 +19,10 @@ bdi{overflow-wrap:anywhere}
 .rest i{font-style:normal}
 .same,.or,.note,.lack,.foot{font-size:.875em;color:var(--muted)}
 .same{text-align:start}
-.pairs div{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,2fr);gap:0 .75em;
-  border-top:1px solid var(--line)}
-dt,dd{overflow:clip;text-align:match-parent;white-space:pre-wrap;overflow-wrap:anywhere}
+.pairs{display:grid;grid-template-columns:fit-content(50%) minmax(0,1fr);gap:0 .75em}
+.pairs div{display:grid;grid-template-columns:subgrid;grid-column:1/-1;border-top:1px solid var(--line)}
+[dir=rtl] :is(dt,dd){text-align:right}
+dt,dd{overflow:clip;text-align:left;white-space:pre-wrap;overflow-wrap:anywhere}
 dd{font-weight:600;color:var(--ink)}
 .button{display:block;width:100%;padding:.7em 1em;border:0;border-radius:calc(var(--round)*.7);
   background:var(--link);color:var(--surface);font:inherit;font-weight:600;text-align:center;
@@ -42,7 +43,7 @@ dd{font-weight:600;color:var(--ink)}
 .link{padding:.25em 0;border:0;background:none;color:var(--link);font:inherit;
   text-decoration:underline;text-underline-offset:.2em;cursor:pointer}
 .help{width:min(22em,calc(100% - 32px));padding:20px;border:1px solid var(--line);
-  border-radius:var(--round);background:var(--surface);color:var(--ink);font-size:.9375rem;
+  border-radius:var(--round);background:var(--surface);color:var(--ink);font-size:.9375em;
   text-align:start}
 .help h3{font-weight:650}
 .help p{margin-top:-8px;color:var(--muted)}
