@@ -5,7 +5,7 @@ import { CONTINUITY_MODEL, scoreContinuity } from '../packages/service/src/domai
 import { chance } from '../scripts/continuity/chance.ts'
 import { type Class, confusion, total } from '../scripts/continuity/confusion.ts'
 import { measureRecordings, readRecordedCounts } from '../scripts/continuity/measure-recordings.ts'
-import { readRecordings, recordingsMissing } from '../scripts/continuity/recordings.ts'
+import { RATES_HZ, readRecordings, recordingsMissing } from '../scripts/continuity/recordings.ts'
 
 /** The shares of each class that the model accepts, on other seeds than those of the reference. */
 const BOUNDS: Readonly<Record<Exclude<Class, 'limit'>, readonly [least: number, most: number]>> = {
@@ -51,6 +51,19 @@ test('accepts 95 % of the recorded windows of ten seconds, in each set', () => {
   assert.ok(atTen.some(({ carried }) => carried === 'pocket'))
   for (const { set, windows: all, accepted } of atTen)
     assert.ok(accepted >= 0.95 * all, `${set}: ${accepted} of ${all}`)
+})
+
+test('accepts 95 % of the held-out windows of ten seconds at each rate of reading', () => {
+  const heldOut = readRecordedCounts().rates.filter(({ isHeldOut }) => isHeldOut)
+  for (const rateHz of RATES_HZ) {
+    const atRate = heldOut.filter((row) => row.rateHz === rateHz)
+    assert.deepEqual([...new Set(atRate.map(({ carried }) => carried))].toSorted(), [
+      'hand',
+      'pocket',
+    ])
+    for (const { set, windows, accepted } of atRate)
+      assert.ok(accepted >= 0.95 * windows, `${set}, ${rateHz} Hz: ${accepted} of ${windows}`)
+  }
 })
 
 test('confuses fewer than 1 in 10,000 unrelated windows, and recognizes replays', () => {

@@ -5,7 +5,7 @@ import { motionFeatures } from '@bonded/phone'
 import { CONTINUITY_MODEL, scoreContinuity } from '../../packages/service/src/domain/continuity.ts'
 import { compareWindow, motionPatternsOf } from '../../packages/service/src/domain/motion-memory.ts'
 import { chance, type Chance } from './chance.ts'
-import { type Recording, readRecordings, rounded } from './recordings.ts'
+import { RATES_HZ, readAt, type Recording, readRecordings, rounded } from './recordings.ts'
 
 /**
  * What the model makes of the recordings. The recordings are outside this repository, so the counts
@@ -25,6 +25,15 @@ export interface RecordedCounts {
     /** Windows that the simple rule of `simpleRuleAccepts` accepts. */
     readonly acceptedByRule: number
   }[]
+  /** Windows of ten seconds at several rates of reading, by whether the limits were chosen on them. */
+  readonly rates: readonly {
+    readonly set: string
+    readonly carried: 'hand' | 'pocket'
+    readonly isHeldOut: boolean
+    readonly rateHz: number
+    readonly windows: number
+    readonly accepted: number
+  }[]
   /** Two windows of different times, compared as a phone's earlier and later one. */
   readonly unrelated: readonly {
     readonly seconds: number
@@ -32,6 +41,7 @@ export interface RecordedCounts {
     readonly pairs: number
     readonly repetitions: number
   }[]
+  /** Changed windows whose score alone accepts them. */
   readonly replays: readonly {
     readonly change: string
     readonly seconds: number
@@ -52,6 +62,7 @@ export function measureRecordings(recordings: readonly Recording[]): RecordedCou
   return {
     model: CONTINUITY_MODEL,
     windows: SECONDS.flatMap((seconds) => accuracyOf(windows(seconds), seconds)),
+    rates: RATES_HZ.flatMap((rateHz) => accuracyAt(recordings, rateHz)),
     unrelated: [
       [8, 8],
       [10, 10],
@@ -66,8 +77,11 @@ export function measureRecordings(recordings: readonly Recording[]): RecordedCou
       Object.entries(CHANGES).map(([change, changed]) => {
         const worth = windows(seconds).filter(isAccepted)
         const luck = chance(seconds)
-        const repetitions = worth.filter(({ signal }) => repeats(changed(signal, luck), signal))
-        return { change, seconds, windows: worth.length, repetitions: repetitions.length }
+        const replays = worth
+          .map(({ signal }) => ({ signal, replay: changed(signal, luck) }))
+          .filter(({ replay }) => scoreContinuity(replay).score >= MIN_CONTINUITY_SCORE)
+        const repetitions = replays.filter(({ replay, signal }) => repeats(replay, signal))
+        return { change, seconds, windows: replays.length, repetitions: repetitions.length }
       }),
     ),
   }
@@ -118,6 +132,22 @@ function accuracyOf(windows: readonly RecordedWindow[], seconds: number) {
       accepted: those.filter(isAccepted).length,
       acceptedByRule: those.filter(({ signal }) => simpleRuleAccepts(signal)).length,
     }
+  })
+}
+
+function accuracyAt(recordings: readonly Recording[], rateHz: number) {
+  const read = recordings.map((recording) => ({
+    ...recording,
+    samples: readAt(recording.samples, rateHz),
+  }))
+  const kinds = Map.groupBy(
+    windowsOf(read, 10),
+    ({ recording: { set, carried, isHeldOut } }) => `${set}, ${carried}, ${isHeldOut}` as const,
+  )
+  return [...kinds.values()].map((those) => {
+    const { set, carried, isHeldOut } = (those[0] as RecordedWindow).recording
+    const accepted = those.filter(isAccepted).length
+    return { set, carried, isHeldOut, rateHz, windows: those.length, accepted }
   })
 }
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { MotionSample } from '@bonded/phone'
+import { chance } from './chance.ts'
 
 /**
  * Motion of real phones. The recordings stay outside this repository, which holds only counts that
@@ -23,6 +24,8 @@ export interface Recording {
   readonly group: string
   readonly carried: 'hand' | 'pocket'
   readonly activity: string
+  /** Whether the limits of the model were chosen without it. */
+  readonly isHeldOut: boolean
   readonly samples: readonly MotionSample[]
 }
 
@@ -39,6 +42,7 @@ interface Entry {
   readonly group: string
   readonly carried: string
   readonly activity: string
+  readonly source_path: string
 }
 
 function readSet(folder: string, set: string): Recording[] {
@@ -53,14 +57,41 @@ function readSet(folder: string, set: string): Recording[] {
     own.push({ t_ms, acc: [ax, ay, az], gyro: [gx, gy, gz] })
     samples.set(recording, own)
   }
-  return entries.map(({ recording, group, carried, activity }) => ({
+  return entries.map(({ recording, group, carried, activity, source_path }) => ({
     set,
     number: recording,
     group,
     carried: carried.startsWith('pocket') ? 'pocket' : 'hand',
     activity,
+    isHeldOut: !FITTED.some((part) => source_path.includes(part)),
     samples: samples.get(recording) ?? [],
   }))
+}
+
+/**
+ * Half of the people, and one of the two buildings in which the location set was recorded. The
+ * limits of a movement were chosen on these.
+ */
+const FITTED = ['/s01/', '/s05/', '/s09/', '/s13/', '/s17/', '/s21/', '/site1/']
+
+/** The rates at which windows are read, of browsers and apps on several phones. */
+export const RATES_HZ = [20, 30, 50, 60, 100]
+
+/**
+ * The recording as a page reads it: the newest reading, at this rate, at times that are a tenth of
+ * a period off.
+ */
+export function readAt(samples: readonly MotionSample[], rateHz: number): readonly MotionSample[] {
+  const luck = chance(rateHz)
+  const endMs = samples.at(-1)?.t_ms ?? 0
+  let newest = 0
+  return Array.from({ length: Math.floor((endMs * rateHz) / 1_000) }, (_, index) => {
+    const t_ms = (index + 0.5 + luck.uniform(-0.17, 0.17)) * (1_000 / rateHz)
+    while ((samples[newest + 1]?.t_ms ?? Number.POSITIVE_INFINITY) <= t_ms) newest++
+    const sample = samples[newest]
+    if (sample === undefined) throw new Error('a recording without readings')
+    return { ...sample, t_ms }
+  })
 }
 
 const DEGREES_PER_RADIAN = 180 / Math.PI

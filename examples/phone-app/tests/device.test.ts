@@ -109,8 +109,9 @@ test('the recorder reports the readings of the sensors in the units of the proto
   await recorder.start()
   // Android reports events before each of its sensors has a value.
   listener({})
+  const wave = (hz: number) => Math.sin((2 * Math.PI * hz * time) / 1_000)
   for (time = 20; time <= 5_000; time += 20) {
-    const swing = time % 40 === 0 ? 180 / Math.PI : -180 / Math.PI
+    const swing = ((wave(2) + wave(5)) * 180) / Math.PI
     listener({
       accelerationIncludingGravity: { x: 0, y: 0, z: -9.81 },
       rotationRate: { alpha: swing, beta: 0, gamma: 0 },
@@ -120,7 +121,7 @@ test('the recorder reports the readings of the sensors in the units of the proto
   recorder.touched()
   const { features = [] } = recorder.signal() ?? {}
   assert.equal(features.length, recorder.seconds())
-  // One radian per second in both directions: a variance of 1.
+  // Two waves of one radian per second: a variance of one half each.
   assert.deepEqual(
     features.slice(1, -1).map(({ acc_var, gyro_var }) => [acc_var, gyro_var]),
     features.slice(1, -1).map(() => [0, 1]),

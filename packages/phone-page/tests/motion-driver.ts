@@ -31,6 +31,11 @@ export async function installSensors(page: Page, sensors: Sensors): Promise<void
       },
     })
     const noise = randomFrom(7)
+    // A limb has inertia: consecutive readings resemble each other.
+    const limb = [0, 1, 2, 3, 4, 5].map(() => {
+      let value = 0
+      return () => (value = 0.8 * value + 0.6 * noise())
+    })
     const page = globalThis as unknown as SensorPage
     Object.assign(globalThis, {
       skip: (ms: number) => (skippedMs += ms),
@@ -42,9 +47,11 @@ export async function installSensors(page: Page, sensors: Sensors): Promise<void
             skippedMs += 20
             // The user's thumb touches the screen now and then.
             if (second % 10 === 5 && reading === 0) page.dispatchEvent(new Event('pointerdown'))
-            const rate = () => (turn * noise() * 180) / Math.PI
-            const acc = [size * noise(), size * noise(), 9.81 + size * noise()] as const
-            report([...acc, rate(), rate(), rate()])
+            const [x = 0, y = 0, z = 0, ...rates] = limb.map((next) => next())
+            const [alpha = 0, beta = 0, gamma = 0] = rates.map(
+              (value) => (turn * value * 180) / Math.PI,
+            )
+            report([size * x, size * y, 9.81 + size * z, alpha, beta, gamma])
           }
         }
       },

@@ -26,7 +26,7 @@ const featuresOf = (recording: Partial<MotionRecording>) =>
 test('the variance is the sum over the three axes, in the units of the readings', () => {
   const shaken = readings(5, (s) => ({
     acc: [2 * wave(3)(s), 2 * wave(4)(s), 9.81],
-    gyro: [0, 0.5 * wave(5)(s), 1],
+    gyro: [0, Math.SQRT1_2 * 0.5 * (wave(2)(s) + wave(5)(s)), 1],
   }))
   const { features } = featuresOf({ samples: shaken }) ?? { features: [] }
   assert.ok(features.length >= 4)
@@ -149,7 +149,12 @@ test('the features of any readings are within the bounds of the protocol', () =>
       fc.array(fc.double()),
       (made, touches_ms) => {
         const signal = motionFeatures({
-          samples: made.map((sample, at) => ({ ...sample, t_ms: at * 20 })),
+          // The rotation keeps its value for five readings, so that it is not noise.
+          samples: made.map(({ acc }, at) => ({
+            acc,
+            gyro: made[at - (at % 5)]?.gyro ?? [0, 0, 0],
+            t_ms: at * 20,
+          })),
           touches_ms,
         })
         if (signal === undefined) return

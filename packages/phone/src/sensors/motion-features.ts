@@ -1,4 +1,5 @@
 import type { SensorFeature, SensorSignal } from '@bonded/contract'
+import { isMovement } from './movement.ts'
 
 /** One reading of the motion sensors. Axes are the phone's own. */
 export interface MotionSample {
@@ -36,7 +37,7 @@ const MAX_HANDLING = 100
  * The bounded features of a recording's last minute, one entry per second. The samples never leave
  * the phone. Undefined if there is not one whole second. Leaves out readings that are not numbers
  * or go back in time, and seconds that cannot come from a phone. The service counts such seconds as
- * gaps.
+ * gaps. A second of noise or of a wave has no rotation.
  *
  * @example
  * const sensor_continuity = motionFeatures({ samples, touches_ms: [lastTouch] })
@@ -79,7 +80,7 @@ function featureOf(
   return {
     t_ms: second * 1_000,
     acc_var: bounded(variance(samples, 'acc')),
-    gyro_var: bounded(variance(samples, 'gyro')),
+    gyro_var: isMovement(samples) ? bounded(variance(samples, 'gyro')) : 0,
     handling: Math.min(MAX_HANDLING, touches + turned),
   }
 }
