@@ -12,6 +12,7 @@ import {
   type SessionId,
 } from '@bonded/contract'
 import { keyringOf } from '../packages/service/src/adapters/keys/keyring.ts'
+import { CONTINUITY_MODEL } from '../packages/service/src/domain/continuity.ts'
 
 /** A public test key. Everything in the example is public. */
 const ROOT_KEY = Uint8Array.from({ length: 32 }, (_, at) => 255 - at)
@@ -54,7 +55,7 @@ const SUMMARY = {
     continuity_score: 0,
     window_ms: 2000,
     samples: 1,
-    model: 'carry-v2',
+    model: CONTINUITY_MODEL,
   },
 }
 
@@ -63,7 +64,7 @@ const SUMMARY = {
  * longer exists.
  */
 const PUBLIC_KEY =
-  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEKCfGRDeNlCYtQNX745qcoeJRlsT8VWlak-7zyAj17XrEoSMR7PTiBvYkjWhG5onSOVDSfzr9FO40xugupFr2Dg'
+  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAERjmZAtT0Mycb5xepKrhldfab7I_BoAJxqkOqYzouQhNSt3sIrwyNK-8NPPaYIT1ptvlDQsK2WtV_7lDz7VqFCA'
 /** The key that the example adds. */
 const NEW_PUBLIC_KEY =
   'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEgFtDxlwxgIAlHSJSHXDPnKEdi_SvMbfKe00xZDwPRlE-6tp09hqETvJAM_LQt75CUwElcDPet5s10oPwjLPbRw'
@@ -77,23 +78,24 @@ type Format = keyof typeof APPS
 
 /**
  * ECDSA signatures are random, so these were created once. The test of the example verifies them.
+ * After a change of a signed text, such as the model's name, sign again with a new key.
  */
 const SIGNATURES = {
   evidence:
-    'MEUCIQCaHilATMktK0ypSt6gI0SkGjuvbh0vCKhS-b2QvYrZ7AIgOnYHB4kHPL2YgA1finQTWrTrv4OboF806jVKftB8MC8',
+    'MEYCIQCzW1oE80sjB7e2BKAWYypRNDCS7TKTxQY0o0cgn5F1igIhAO1PtrsOYl9IMhBsQmvyJCe-MZ7DuW8XUw2a2qqYTdQS',
   token:
-    'MEUCIQCz-PtLf8I46EGPGHdm4kkNSTcAG2E4E3LVWa17_UI-uwIgFqenvyb1oATUu4jtDXmLsyQc8QDHWlmnJ6JVo_eVW6k',
-  add: 'MEUCIB6YN6EROqcDrZufzSowi3DhXWhJvWho07fzWHzKxl--AiEArtU0RnLA419wlrXbV89EhdJqIV9OSYRNCJ1lrHY9nyw',
+    'MEUCIAleBkKIoSRsTj6de7mLwKvkpz5Aa0KSQRkL5vxLMkeSAiEAvm6z7rkEKcMe1Yjxlv4vbgZY6T44FjfFOa2M5yAb1c4',
+  add: 'MEQCIAyg_X-Srb3xO1LFpgX2CxpvxYhoJt9qE6ZXScRQHhbiAiB0K1qTRslrpMx9AIKYVf0psSlWQZdbQhcJn867DyTKhA',
   remove:
-    'MEYCIQDcgi-yTzWggbqSWMfVIzvT8xRsdQW8bAX4ed9ZgW77KQIhAKQL2a2QOuxgyZ65v4Q3grAqazQYWrbG9gm1qwa3Yt63',
+    'MEYCIQD6i4s_tO9uz5LOtiAe79U-17G9h5fSechKpXwYnetZewIhAJTexWaK5WGiDWHAfof3mF2AEeTEH2ibjChYWEICbzjZ',
   software:
-    'MEQCIHDx8v845wQO8APWadU9s8D90pLKdB-qHKp7x-1gUi5fAiBnibvnzkD6qc6UCxGZoGOkoj8ehHFtwFak5csMwErrgw',
+    'MEQCICgU61S62Ojf1okiytmQctNtCvoS2fd3_wyg2k6-fNixAiB8TKyDCjXRwbyxpsXIrbJ4JKq281YfePa5RXFjZyBbzg',
   'android-key':
-    'MEYCIQCbbTCLBg-XbGYkvGl-539epnGxMkKnMW4V0zg0YPPQsgIhAIlcn8m5aJwI43Oj_WdgZdtNZ70LlQ3Jczf0kMBYeAj5',
+    'MEUCIQCLh4-jwoGn4WsJgdH1_HqndoZkgxkL4uaDMNQJTLWhLwIgFRNpoUU6RFDDOyLiFID0IMF-5hCca3Gx7hVcnml7XI0',
   'apple-app-attest':
-    'MEUCIH6PjTvXIRcPO2JEASnLcdJ2sxw1yR-DpmqlhwYdd2uaAiEA0YT17btucxBx8wYp3HxlRNmMmS0E54MNnDeVGBCUxas',
+    'MEYCIQCpU3nRZG5Opldo5loj8lNT0EXkbkrt72IbIsaTUC1ZvAIhAONWbwZ9BrhlVO1h8DNPwoHP49I2ZGJ7uPhUHGZQHN4C',
   webauthn:
-    'MEUCIQDqbJrmE8MIEe6GDyF7d_idS8WehgGkZUE01-iAkN-ksAIgD8Om59KV6dIN63r0GZk7k6BmFagNeY9fvp99Nzme_ZY',
+    'MEUCIQCOq97EFxlQm3OPPWxpMGLb2fdmrNn1000wQplN5rJjKgIgaBs6qOzal5rRHGiBDb4V33f-e1wo28PdPLaJrPPMM4Q',
 } as const
 
 /**
