@@ -1,4 +1,4 @@
-import type { PublicEndedReason } from '@bonded/contract'
+import type { CompletionOutcome, PublicEndedReason } from '@bonded/contract'
 import type { UnavailableReason } from './outcome.ts'
 import type { ScreenName } from './screen.ts'
 
@@ -9,6 +9,13 @@ export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   canceled: 'killed',
   not_verified: 'not_verified',
   killed: 'killed',
+}
+
+/** The screen for each outcome that the backend reports. Without one, the screen claims nothing. */
+export const COMPLETED_SCREENS: Record<CompletionOutcome | 'unknown', ScreenName> = {
+  accepted: 'completed',
+  in_review: 'in_review',
+  unknown: 'received',
 }
 
 /** The screen for each reason for which the widget closes. */

@@ -1,4 +1,4 @@
-import { ENDED_SCREENS } from './ended-screens.ts'
+import { COMPLETED_SCREENS, ENDED_SCREENS } from './ended-screens.ts'
 import type { Code, Instant, Snapshot } from './session/snapshot.ts'
 
 /** The screens of the widget. */
@@ -10,6 +10,7 @@ export type ScreenName =
   | 'step_up'
   | 'bonded'
   | 'completed'
+  | 'received'
   | 'in_review'
   | 'declined'
   | 'unexpected'
@@ -63,7 +64,7 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
     case 'killed':
       return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
     case 'completed':
-      return plain(snapshot.isInReview ? 'in_review' : state)
+      return plain(COMPLETED_SCREENS[snapshot.outcome ?? 'unknown'])
     case 'bonded':
     case 'expired':
       return plain(state)

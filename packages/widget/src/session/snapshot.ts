@@ -1,4 +1,6 @@
 import {
+  COMPLETION_OUTCOMES,
+  type CompletionOutcome,
   type Members,
   NO_MEMBERS,
   ownMembers,
@@ -41,8 +43,8 @@ export interface Snapshot {
   /** When the page first saw the hint of this `seq`. */
   readonly hintedAt: Instant
   readonly endedReason: PublicEndedReason | null
-  /** Whether the backend has completed the session for a review, rather than accepted it. */
-  readonly isInReview: boolean
+  /** What the backend said when it completed the session; null where it said nothing. */
+  readonly outcome: CompletionOutcome | null
   readonly expiresAt: Instant
   readonly code: Code | null
   /** The interval of the channel's heartbeat frames, in milliseconds; only its `hello` names it. */
@@ -110,7 +112,7 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
   const members = ownMembers(view)
   if (members === undefined) return undefined
   const { seq, state, hint, ended_reason: endedReason, expires_in_ms: expiresInMs } = members
-  const { heartbeat_ms: heartbeatMs } = members
+  const { heartbeat_ms: heartbeatMs, outcome } = members
   if (!isCount(seq) || !isCount(expiresInMs) || !isWord(SESSION_STATES, state)) return undefined
   return {
     seq,
@@ -119,7 +121,7 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
     hint: isWord(SESSION_HINTS, hint) ? hint : null,
     hintedAt: now,
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
-    isInReview: members['outcome'] === 'in_review',
+    outcome: isWord(COMPLETION_OUTCOMES, outcome) ? outcome : null,
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
     tenant: readTenant(members),

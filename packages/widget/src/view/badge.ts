@@ -26,6 +26,7 @@ const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
   step_up: ['busy', 'phone'],
   bonded: ['good', 'check'],
   completed: ['good', 'check'],
+  received: ['good', 'check'],
   in_review: ['calm', 'clock'],
   declined: ['calm', 'cross'],
   unexpected: ['stop', 'shield'],
