@@ -164,7 +164,8 @@ export const en: Messages = {
     },
     not_verified: {
       title: 'Not verified',
-      body: () => `This phone could not prove enough for this request. ${NOTHING_APPROVED}`,
+      body: () =>
+        `This phone could not prove enough for this request. ${NOTHING_APPROVED} Return to the page to start again.`,
     },
   },
   phones: {

@@ -95,7 +95,7 @@ for (const [button, reason, end] of [
   })
 
 /** The rows of the bar at the bottom: names and places of its buttons, and how each is filled. */
-const BAR = `Array.from(document.querySelectorAll('.bar .button'), (button) => {
+const BAR = `Array.from(document.querySelectorAll('.actions .button'), (button) => {
   const { top, bottom, height } = button.getBoundingClientRect()
   return {
     isVisible: top >= 0 && bottom <= innerHeight && height >= 44,

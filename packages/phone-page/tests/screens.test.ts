@@ -116,7 +116,7 @@ test('all choices of a request are in view in every language', browserTest, asyn
         string[]
       >(`['request', 'request-notice'].filter((screen) => {
         gallery.draw(screen, ${languageIn(tag)})
-        const choices = Array.from(document.querySelectorAll('.bar button'))
+        const choices = Array.from(document.querySelectorAll('.actions button'))
         return choices.length !== 3 || choices.some((choice) => {
           const { top, bottom } = choice.getBoundingClientRect()
           return top < 0 || bottom > innerHeight
@@ -126,6 +126,42 @@ test('all choices of a request are in view in every language', browserTest, asyn
     }
     await page.context().close()
   }
+})
+
+test('the actions of every screen are in view, and one is primary', browserTest, async () => {
+  for (const [width, height] of [
+    [320, 568],
+    [390, 664],
+  ] as const) {
+    const page = await open({ viewport: { width, height } })
+    for (const tag of LANGUAGES) {
+      const wrong = await page.evaluate<string[]>(`Object.keys(gallery.screens).filter((screen) => {
+        gallery.draw(screen, ${languageIn(tag)})
+        const actions = [...document.querySelectorAll('.actions .button')].filter((action) => action.checkVisibility())
+        const primary = actions.filter((action) => !action.matches('.plain, .stop'))
+        // A step-up without sensors has nothing to continue with.
+        const expected = actions.length > 0 && screen !== 'step-up-denied' ? 1 : 0
+        return primary.length !== expected || actions.some((action) => {
+          const { top, bottom, height } = action.getBoundingClientRect()
+          return top < 0 || bottom > innerHeight || height < 44
+        })
+      })`)
+      assert.deepEqual(wrong, [], `${tag} at ${width} px`)
+    }
+    await page.context().close()
+  }
+})
+
+test('each problem says how to leave it', browserTest, async () => {
+  const page = await open(looks.light)
+  const silent = await page.evaluate<string[]>(`Object.keys(gallery.screens)
+    .filter((screen) => /^(problem|need|ended|completed)/.test(screen))
+    .filter((screen) => {
+      gallery.draw(screen, null)
+      return document.querySelector('.actions .button') === null
+    })`)
+  assert.deepEqual(silent, [])
+  await page.context().close()
 })
 
 test('longer words overflow nowhere at 320 px', browserTest, async () => {

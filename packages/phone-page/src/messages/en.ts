@@ -74,7 +74,7 @@ export const en = {
   'end.canceled.body': 'It was stopped before it was complete. Return to the page to start again.',
   'end.not_verified.title': 'Not verified',
   'end.not_verified.body':
-    'This phone could not prove enough for this request. Nothing was approved.',
+    'This phone could not prove enough for this request. Nothing was approved. Return to the page to start again.',
   'problem.link_incomplete.title': 'This link is not complete',
   'problem.link_incomplete.body':
     'Return to the page that you came from and scan its QR code again.',

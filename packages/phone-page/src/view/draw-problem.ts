@@ -1,7 +1,14 @@
 import type { ProblemKind } from '../problem.ts'
 import type { ProblemScreen } from '../screen.ts'
 import { element } from './dom.ts'
-import { button, type DrawingContext, type DrawnScreen, footer, statement } from './draw-screen.ts'
+import {
+  button,
+  closeButton,
+  type DrawingContext,
+  type DrawnScreen,
+  footer,
+  statement,
+} from './draw-screen.ts'
 import { fillNodes } from './fill.ts'
 
 const CAN_RETRY: ReadonlySet<ProblemKind> = new Set([
@@ -37,10 +44,8 @@ export function drawProblem(screen: ProblemScreen, context: DrawingContext): Dra
   )
 }
 
-function actionsOf(
-  { problem, link, appLink }: ProblemScreen,
-  { messages, onChoice }: DrawingContext,
-): Node[] {
+function actionsOf({ problem, link, appLink }: ProblemScreen, context: DrawingContext): Node[] {
+  const { messages, onChoice } = context
   const actions: Node[] = []
   const act = (text: string, choose: () => void) =>
     actions.push(button(text, choose, { plain: actions.length > 0 }))
@@ -48,12 +53,13 @@ function actionsOf(
   if (CAN_SET_UP_AGAIN.has(problem)) act(messages['setup.again'], () => onChoice('set_up_again'))
   if (problem === 'app_required') {
     act(messages['action.decline'], () => onChoice('decline'))
-    act(messages['action.report'], () => onChoice('report'))
+    actions.push(button(messages['action.report'], () => onChoice('report'), { tone: 'stop' }))
   }
   if (problem === 'cannot_attest' && appLink !== null)
     actions.push(element('a', { class: 'button', href: appLink }, messages['setup.app']))
   if (NEEDS_OTHER_BROWSER.has(problem)) actions.push(copyButton(link, messages['action.copy']))
-  return actions
+  // A user who has to return to the other page has one thing to do here.
+  return actions.length > 0 ? actions : [closeButton(context)]
 }
 
 /** The page's address. A browser inside an app often shows none. */

@@ -129,15 +129,15 @@ function drawCompleted(
   context: DrawingContext,
 ): DrawnScreen {
   const { messages } = context
-  const [symbol, title, body] =
+  const [symbol, tone, title, body] =
     outcome === 'accepted'
-      ? (['check', 'completed.title', 'completed.body'] as const)
+      ? (['check', 'good', 'completed.title', 'completed.body'] as const)
       : outcome === 'in_review'
-        ? (['clock', 'completed.received.title', 'completed.in_review.body'] as const)
-        : (['check', 'completed.received.title', 'completed.received.body'] as const)
+        ? (['clock', 'calm', 'completed.received.title', 'completed.in_review.body'] as const)
+        : (['check', 'good', 'completed.received.title', 'completed.received.body'] as const)
   return statement(
     {
-      symbol: [symbol, 'good'],
+      symbol: [symbol, tone],
       title: messages[title],
       body: fillNodes(messages[body], { tenant: request.tenant_name }),
     },
@@ -147,7 +147,7 @@ function drawCompleted(
 }
 
 /** Closes the page. Some browsers do not permit it; the user then closes the tab. */
-function closeButton({ messages, onChoice }: DrawingContext): HTMLButtonElement {
+export function closeButton({ messages, onChoice }: DrawingContext): HTMLButtonElement {
   const close = button(messages['action.close'], () => {
     onChoice('close')
     close.hidden = true
@@ -195,14 +195,12 @@ export function button(
   return made
 }
 
+/** The actions at the bottom of the screen, always in view. */
 export function footer(...actions: Node[]): HTMLElement {
   return element('div', { class: 'actions' }, ...actions)
 }
 
-/**
- * The bar at the bottom of the screen, always in view: one primary action, and below it the two
- * ways to refuse.
- */
+/** One primary action, and below it the two ways to refuse. */
 export function decisionBar(
   primary: readonly Node[],
   { messages, onChoice }: Pick<DrawingContext, 'messages' | 'onChoice'>,
@@ -210,7 +208,7 @@ export function decisionBar(
   const report = button(messages['action.report'], () => onChoice('report'), { tone: 'stop' })
   const decline = button(messages['action.decline'], () => onChoice('decline'), { plain: true })
   const refusals = element('div', { class: 'refusals' }, report, decline)
-  return element('div', { class: 'actions bar' }, ...primary, refusals)
+  return footer(...primary, refusals)
 }
 
 /** The request in short, so that the user still sees what the page is working on. */

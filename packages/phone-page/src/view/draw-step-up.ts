@@ -69,7 +69,10 @@ function drawMeasure(title: string, { messages, motion }: DrawingContext, next: 
       seconds: String(seconds),
       needed: String(needed),
     })
-    const cause = access === 'recording' ? '' : messages['need.motion']
+    const cause =
+      access === 'recording'
+        ? ''
+        : `${messages['need.motion']} ${messages['problem.app_required.body']}`
     missing.hidden = cause === ''
     if (missing.textContent !== cause) missing.textContent = cause
   }
