@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment'
+import { Job } from 'kubernetes-models/batch/v1/Job'
 import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget'
 import { Namespace } from 'kubernetes-models/v1/Namespace'
 import { Service } from 'kubernetes-models/v1/Service'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { readConfig } from '../../packages/service/src/config.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -17,10 +18,14 @@ const FOLDER = join(ROOT, 'deploy/kubernetes')
 // Each file is parsed as YAML 1.2 with the schema of Kubernetes objects, so the type is open.
 // oxlint-disable-next-line typescript/no-explicit-any -- the models check the shape
 const read = (file: string): any => parse(readFileSync(join(FOLDER, file), 'utf8'))
+/** Every object of a file. */
+const readAll = (file: string): readonly ReturnType<typeof read>[] =>
+  parseAllDocuments(readFileSync(join(FOLDER, file), 'utf8')).map((each) => each.toJS())
 
 const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
   Deployment,
   Ingress,
+  Job,
   Namespace,
   NetworkPolicy,
   PodDisruptionBudget,
@@ -31,11 +36,13 @@ const files = kustomization.resources as readonly string[]
 const deployment = read('deployment.yaml')
 const pod = deployment.spec.template.spec
 const [container] = pod.containers
+const job = read('migrate-job.yaml')
+const jobPod = job.spec.template.spec
+const [policy, jobPolicy] = readAll('network-policy.yaml')
 
 test('every object matches the schema of its kind, offline', () => {
   assert.ok(files.length > 5, 'the objects were found')
-  for (const file of files) {
-    const object = read(file)
+  for (const [file, object] of files.flatMap((name) => readAll(name).map((each) => [name, each]))) {
     const Model = MODELS[object.kind]
     assert.ok(Model !== undefined, `${file}: ${object.kind}`)
     const model = new Model(object as never)
@@ -73,19 +80,21 @@ test('the settings of the Deployment are valid for the service', () => {
 })
 
 test('the pods meet the restricted pod security standard and write to their volume only', () => {
-  const { securityContext } = container
-  assert.deepEqual(
-    [
-      pod.securityContext.runAsNonRoot,
-      pod.securityContext.runAsUser > 0,
-      pod.securityContext.seccompProfile.type,
-      securityContext.allowPrivilegeEscalation,
-      securityContext.readOnlyRootFilesystem,
-      securityContext.capabilities,
-    ],
-    [true, true, 'RuntimeDefault', false, true, { drop: ['ALL'] }],
-  )
-  assert.deepEqual([pod.automountServiceAccountToken, pod.enableServiceLinks], [false, false])
+  for (const each of [pod, jobPod]) {
+    const [{ securityContext }] = each.containers
+    assert.deepEqual(
+      [
+        each.securityContext.runAsNonRoot,
+        each.securityContext.runAsUser > 0,
+        each.securityContext.seccompProfile.type,
+        securityContext.allowPrivilegeEscalation,
+        securityContext.readOnlyRootFilesystem,
+        securityContext.capabilities,
+      ],
+      [true, true, 'RuntimeDefault', false, true, { drop: ['ALL'] }],
+    )
+    assert.deepEqual([each.automountServiceAccountToken, each.enableServiceLinks], [false, false])
+  }
   assert.deepEqual(
     container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath),
     ['/data', '/run/secrets/bonded'],
@@ -94,13 +103,66 @@ test('the pods meet the restricted pod security standard and write to their volu
   assert.equal(labels['pod-security.kubernetes.io/enforce'], 'restricted')
 })
 
+test('the migration has its own secret, which no pod of the service has, and no root key', () => {
+  const secretsOf = ({ volumes }: typeof pod) =>
+    volumes.flatMap(
+      (volume: { secret?: { secretName: string } }) => volume.secret?.secretName ?? [],
+    )
+  assert.deepEqual([secretsOf(pod), secretsOf(jobPod)], [['bonded'], ['bonded-migrate']])
+  const [migrate] = jobPod.containers
+  assert.deepEqual(migrate.args, ['migrate', 'up', '--runtime-role', 'bonded'])
+  const [mount] = migrate.volumeMounts
+  assert.deepEqual(migrate.env, [
+    { name: 'BONDED_DATABASE_URL_FILE', value: `${mount.mountPath}/BONDED_DATABASE_URL` },
+  ])
+  assert.equal(migrate.envFrom, undefined)
+  assert.equal(migrate.image, container.image, 'the same version')
+  const labels = job.spec.template.metadata.labels
+  assert.notDeepEqual(labels, deployment.spec.template.metadata.labels)
+  assert.deepEqual(jobPolicy.spec.podSelector.matchLabels, labels)
+})
+
+test('only named pods reach the service, and it reaches only DNS, its database, traces, and the internet', () => {
+  const literals = kustomization.configMapGenerator[0].literals as readonly string[]
+  assert.ok(literals.includes('BONDED_TRUST_PROXY=1'))
+  const peers = [policy, jobPolicy].flatMap(({ spec }) => [
+    ...(spec.ingress ?? []).flatMap(({ from }: { from: object[] }) => from),
+    ...spec.egress.flatMap(({ to }: { to: object[] }) => to),
+  ]) as { ipBlock?: { cidr: string; except?: string[] }; podSelector?: object }[]
+  for (const { ipBlock, podSelector } of peers) {
+    if (ipBlock === undefined) assert.ok(podSelector !== undefined, 'a namespace is too much')
+    else if (!ipBlock.cidr.endsWith('/32')) {
+      assert.equal(ipBlock.cidr, '0.0.0.0/0')
+      for (const range of ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'])
+        assert.ok(ipBlock.except?.includes(range), range)
+    }
+  }
+  const portsOf = ({ spec }: typeof policy) =>
+    spec.egress.map(({ ports }: { ports: { port: number }[] }) => ports[0]?.port)
+  assert.deepEqual(
+    [portsOf(policy), portsOf(jobPolicy)],
+    [
+      [53, 5432, 4318, 443],
+      [53, 5432],
+    ],
+  )
+  assert.deepEqual(
+    policy.spec.egress.slice(0, 2),
+    jobPolicy.spec.egress,
+    'DNS and the database are the same for both',
+  )
+  assert.equal(jobPolicy.spec.ingress, undefined)
+  const denied = read('default-deny.yaml').spec
+  assert.deepEqual([denied.podSelector, denied.policyTypes], [{}, ['Ingress', 'Egress']])
+})
+
 test('no probe restarts a pod because the database is unavailable or a migration is long', () => {
   const [startup, readiness, liveness] = ['startup', 'readiness', 'liveness'].map(
     (name) => container[`${name}Probe`],
   )
   assert.equal(readiness.httpGet.path, '/health/ready')
   for (const probe of [startup, liveness]) assert.equal(probe.httpGet.path, '/health/alive')
-  // The service listens once it has migrated.
+  // A node whose own role migrates listens once it has migrated.
   assert.ok(startup.periodSeconds * startup.failureThreshold >= 600)
 })
 
@@ -115,7 +177,7 @@ test('a rolling upgrade never removes a ready node first, and every selector fin
     budget.spec.selector.matchLabels,
     read('service.yaml').spec.selector,
     read('monitoring.yaml').spec.selector,
-    read('network-policy.yaml').spec.podSelector.matchLabels,
+    policy.spec.podSelector.matchLabels,
     ...pod.topologySpreadConstraints.map(
       ({ labelSelector }: { labelSelector: { matchLabels: object } }) => labelSelector.matchLabels,
     ),

@@ -55,22 +55,28 @@ test('systemd starts the service again for as long as the cause of its failures 
 
 test('the settings of the compose file are valid for the service, which it isolates', () => {
   const { services, networks } = parse(readFileSync(join(ROOT, 'deploy/compose.yaml'), 'utf8'))
-  const { bonded, postgres, tools } = services
+  const { bonded, migrate, postgres, tools } = services
   const given: Record<string, string> = {
     BONDED_PUBLIC_ORIGIN: 'https://bond.example.com',
     BONDED_ROOT_KEYS: ROOT_KEY,
     POSTGRES_PASSWORD: 'abc123',
+    POSTGRES_OWNER_PASSWORD: 'def456',
   }
-  const environment = Object.fromEntries(
-    Object.entries(bonded.environment as Record<string, string>).map(([name, value]) => [
-      name,
-      value.replaceAll(
-        /\$\{(\w+)(?::[-?]([^}]*))?\}/g,
-        (_, variable: string, fallback = '') => given[variable] ?? fallback,
+  const settingsOf = ({ environment }: { environment: Record<string, string> }) =>
+    readConfig(
+      Object.fromEntries(
+        Object.entries(environment)
+          .filter(([name]) => name.startsWith('BONDED_'))
+          .map(([name, value]) => [
+            name,
+            value.replaceAll(
+              /\$\{(\w+)(?::[-?]([^}]*))?\}/g,
+              (_, variable: string, fallback = '') => given[variable] ?? fallback,
+            ),
+          ]),
       ),
-    ]),
-  )
-  const { environment: stage, drainMs, postgres: database } = readConfig(environment)
+    )
+  const { environment: stage, drainMs, postgres: database } = settingsOf(bonded)
   assert.deepEqual([stage, drainMs, database !== undefined], ['production', 5_000, true])
   assert.deepEqual(
     [bonded.user, bonded.read_only, bonded.cap_drop, bonded.security_opt, bonded.stop_grace_period],
@@ -81,8 +87,19 @@ test('the settings of the compose file are valid for the service, which it isola
     ['65532:65532', true, ['ALL'], ['no-new-privileges:true'], ['database']],
   )
   assert.deepEqual(tools.profiles, ['tools'], 'it runs on demand only')
-  for (const name of ['BONDED_ROOT_KEYS', 'BONDED_DATABASE_URL'])
-    assert.equal(tools.environment[name], bonded.environment[name])
+  assert.equal(tools.environment.BONDED_ROOT_KEYS, bonded.environment.BONDED_ROOT_KEYS)
+  assert.deepEqual(
+    [bonded, migrate, tools].map((service) => settingsOf(service).postgres?.address.user),
+    ['bonded', 'bonded_owner', 'bonded_owner'],
+    'the node has the run-time role, and the others own the database',
+  )
+  assert.deepEqual(migrate.command, ['migrate', 'up', '--runtime-role', 'bonded'])
+  assert.deepEqual(Object.keys(migrate.environment), ['BONDED_DATABASE_URL'], 'no root key')
+  assert.equal(bonded.depends_on.migrate.condition, 'service_completed_successfully')
+  assert.deepEqual(
+    [migrate.user, migrate.read_only, migrate.cap_drop, migrate.networks],
+    ['65532:65532', true, ['ALL'], ['database']],
+  )
   assert.deepEqual(postgres.networks, ['database'])
   assert.equal(networks.database.internal, true)
   assert.equal(postgres.ports, undefined, 'the database is not published')

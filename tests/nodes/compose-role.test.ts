@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
+import { parse } from 'yaml'
 import { startPostgres } from '../../packages/service/tests/harness/postgres.ts'
+import { CREATE_TENANT, machine } from '../../packages/service/tests/harness/process.ts'
 
 /** What control of the service must not give on the machine and the server of the database. */
 const FORBIDDEN = [
-  "copy migrated from program 'true'",
-  "copy migrated to '/tmp/migrated'",
+  "copy session_id_key from program 'true'",
+  "copy session_id_key to '/tmp/migrated'",
   "select pg_read_file('PG_VERSION')",
   "select pg_ls_dir('.')",
   'select rolpassword from pg_authid',
@@ -24,9 +27,11 @@ const FORBIDDEN = [
 ] as const
 
 const SCRIPT = resolve(import.meta.dirname, '../../deploy/postgres-role.sh')
+const COMPOSE = resolve(import.meta.dirname, '../../deploy/compose.yaml')
+const { services } = parse(readFileSync(COMPOSE, 'utf8'))
 const hasPsql = spawnSync('psql', ['--version']).status === 0
 
-test('the database of the compose file gives the service a role that owns its database only', {
+test('the database of the compose file has a role that owns it, and one that changes rows only', {
   skip: !hasPsql && 'no psql (apt-get install postgresql-client)',
 }, async () => {
   await using server = await startPostgres()
@@ -37,7 +42,8 @@ test('the database of the compose file gives the service a role that owns its da
       PATH: process.env.PATH,
       PGHOST: '127.0.0.1',
       PGPORT: String(server.port),
-      POSTGRES_PASSWORD: password,
+      POSTGRES_PASSWORD: `${password} of the owner`,
+      BONDED_RUNTIME_PASSWORD: password,
     },
   })
   assert.deepEqual([ran.status, ran.stderr], [0, ''])
@@ -47,12 +53,26 @@ test('the database of the compose file gives the service a role that owns its da
   )
   assert.deepEqual(roles, [
     { rolname: 'bonded', powers: false, locked: false },
+    { rolname: 'bonded_owner', powers: false, locked: false },
     { rolname: 'postgres', powers: true, locked: true },
   ])
-  const own = `postgres://bonded@127.0.0.1:${server.port}/bonded`
-  await server.run('create table migrated (id int)', own)
-  for (const sql of FORBIDDEN)
-    await assert.rejects(server.run(sql, own), /permission denied|is not allowed/, sql)
-  for (const other of ['postgres', 'template1'])
-    await assert.rejects(server.run('select 1', own.replace(/bonded$/, other)), /denied/, other)
+  const urlOf = (role: string) => `postgres://${role}@127.0.0.1:${server.port}/bonded`
+  using owner = machine({ env: { BONDED_DATABASE_URL: urlOf('bonded_owner') } })
+  const { command } = services.migrate as { command: readonly string[] }
+  assert.equal(owner.run(...command).status, 0)
+  using node = machine({ env: { BONDED_DATABASE_URL: urlOf('bonded') } })
+  node.json(...CREATE_TENANT)
+  const denied = /permission denied|is not allowed|must be able/
+  for (const role of ['bonded', 'bonded_owner']) {
+    for (const sql of FORBIDDEN)
+      await assert.rejects(server.run(sql, urlOf(role)), denied, `${role}: ${sql}`)
+    for (const other of ['postgres', 'template1'])
+      await assert.rejects(
+        server.run('select 1', urlOf(role).replace(/bonded$/, other)),
+        /denied/,
+        `${role} in ${other}`,
+      )
+  }
+  await assert.rejects(server.run('drop table session', urlOf('bonded')), /must be owner/)
+  await assert.rejects(server.run('create table other (id int)', urlOf('bonded')), denied)
 })

@@ -95,11 +95,23 @@ async function checkDatabase(config: Config): Promise<string> {
   if (postgres !== undefined) {
     const states = await stepsOf(config)
     await compareSettings(postgres, { config, states })
-    return `${postgres.address.shown} is usable. ${schemaOf(states)}`
+    return `${postgres.address.shown} is usable. ${schemaOf(states)} ${await rightsOn(postgres)}`
   }
   if (!existsSync(databaseFile)) return `No database yet. The first start creates ${databaseFile}.`
   quickCheck(databaseFile)
   return `Database integrity check passed for ${databaseFile}. ${schemaOf(await stepsOf(config))}`
+}
+
+/** What the role may do, because nodes need less than a migration. */
+async function rightsOn(settings: PostgresSettings): Promise<string> {
+  const { withConnections } = await import('../adapters/sql/postgres/open-postgres.ts')
+  const { schemaRights } = await import('../adapters/sql/postgres/runtime-rights.ts')
+  const { role, mayMigrate } = await withConnections(settings, (connections) =>
+    connections.run(schemaRights),
+  )
+  return mayMigrate
+    ? `The role ${role} can change the schema.`
+    : `The role ${role} can change rows only.`
 }
 
 /** Fails if other nodes run with other settings. */
@@ -137,7 +149,7 @@ function schemaOf(states: readonly MigrationState[]): string {
   const pending = states.filter(({ appliedAt }) => appliedAt === null)
   return pending.length === 0
     ? 'The schema is current.'
-    : `${pending.length} migrations are pending; the next start applies them.`
+    : `${pending.length} migrations are pending; bonded migrate up, or the next start with a role that can change the schema, applies them.`
 }
 
 async function checkDisk({ databaseFile, dataDir, postgres }: Config): Promise<string> {

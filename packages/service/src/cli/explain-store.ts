@@ -18,6 +18,7 @@ const WHAT: Readonly<Record<StoreFailure, (where: string, detail: string) => str
   busy: (where, detail) => `${where} lacks time or resources (${detail}). Nothing was changed.`,
   rejected: (where, detail) => `${where} rejects this user (${detail}). Nothing was changed.`,
   unsuitable: (_where, detail) => detail,
+  not_migrated: (_where, detail) => `${detail}.`,
 }
 
 const REMEDY: Readonly<Record<StoreFailure, string>> = {
@@ -36,4 +37,5 @@ const REMEDY: Readonly<Record<StoreFailure, string>> = {
   busy: 'Check the load and the connections of the server, and try again.',
   rejected: 'Check the user, the password and the database in BONDED_DATABASE_URL.',
   unsuitable: 'Nothing was changed.',
+  not_migrated: 'Nothing was changed.',
 }

@@ -35,6 +35,7 @@ const DATABASE_CODES: Readonly<Record<StoreFailure, string>> = {
   busy: 'database_busy',
   rejected: 'database_access_denied',
   unsuitable: 'database_unsuitable',
+  not_migrated: 'database_not_migrated',
 }
 
 /**

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { systemClock } from '../adapters/clock/system-clock.ts'
 import { migrate, migrationStates, type MigrationState } from '../adapters/sql/migrate.ts'
 import { type Config, readConfig } from '../config.ts'
+import { OperatorError } from '../operations/admin/operator-error.ts'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, table } from './output.ts'
@@ -14,16 +15,21 @@ export function migrateCommand(): Command {
   command
     .command('up')
     .description('Apply all pending migrations in one transaction')
+    .option(
+      '--runtime-role <role>',
+      'PostgreSQL role of the nodes: gets the rights that they need, and no others',
+    )
     .addOption(jsonOption())
-    .action(async (options: Options) => {
-      const applied = await applySteps(readConfig(process.env, options))
-      print(
-        options,
-        { applied },
+    .action(async (options: Options & { runtimeRole?: string }) => {
+      const { runtimeRole } = options
+      const applied = await applySteps(readConfig(process.env, options), runtimeRole)
+      const schema =
         applied.length === 0
           ? ['The schema is current.']
-          : applied.map((step) => `Applied ${step}.`),
-      )
+          : applied.map((step) => `Applied ${step}.`)
+      const rights =
+        runtimeRole === undefined ? [] : [`The role ${runtimeRole} has the rights of a node.`]
+      print(options, { applied, runtime_role: runtimeRole ?? null }, [...schema, ...rights])
     })
   command
     .command('status')
@@ -42,14 +48,21 @@ export function migrateCommand(): Command {
   return command
 }
 
-async function applySteps({ databaseFile, postgres }: Config): Promise<readonly string[]> {
+async function applySteps(
+  { databaseFile, postgres }: Config,
+  runtimeRole: string | undefined,
+): Promise<readonly string[]> {
   const now = systemClock.now()
   if (postgres !== undefined) {
     // Loaded here, because a command on SQLite does not need it.
     const { withConnections } = await import('../adapters/sql/postgres/open-postgres.ts')
     const { migratePostgres } = await import('../adapters/sql/postgres/postgres-migrate.ts')
-    return withConnections(postgres, (connections) => migratePostgres(connections, now))
+    return withConnections(postgres, (connections) =>
+      migratePostgres(connections, now, { runtimeRole }),
+    )
   }
+  if (runtimeRole !== undefined)
+    throw new OperatorError('SQLite has no roles. Omit --runtime-role', { code: 'invalid' })
   mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
   return migrate(databaseFile, now)
 }

@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http'
-import { ENDPOINTS } from '@bonded/contract'
+import { ENDPOINTS, type Unreadiness } from '@bonded/contract'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Random } from '../ports/keyring.ts'
 import { refusalToWire } from './refusal-to-wire.ts'
@@ -11,17 +11,19 @@ const MAX_CONNECTIONS = 1_000
 const REQUEST_TIMEOUT_MS = 5_000
 
 const ALIVE = JSON.stringify({ status: 'alive', reasons: [] })
-const NOT_READY: Refusal = { reason: 'not_ready', unready: ['store_unreadable'] }
 const UNAVAILABLE: Refusal = { reason: 'store_unavailable' }
 
 /**
- * Listens where the service will, while its database cannot be reached: it is alive, not ready, and
+ * Listens where the service will, while its database cannot be used yet: it is alive, not ready, and
  * rejects all other requests unread.
+ *
+ * @param address.unready why it is not ready now
  */
 export async function listenWhileWaiting(address: {
   readonly host: string
   readonly port: number
   readonly random: Random
+  readonly unready: () => readonly Unreadiness[]
 }): Promise<AsyncDisposable & { readonly port: number }> {
   const options = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }
   const server = createServer(options, ({ method, url, headers }, response) => {
@@ -29,7 +31,10 @@ export async function listenWhileWaiting(address: {
     const path = method === 'GET' ? url?.split('?', 1)[0] : undefined
     if (path === ENDPOINTS.alive.path) send(response, { status: 200, headers: {}, text: ALIVE })
     else {
-      const refusal = path === ENDPOINTS.ready.path ? NOT_READY : UNAVAILABLE
+      const refusal: Refusal =
+        path === ENDPOINTS.ready.path
+          ? { reason: 'not_ready', unready: address.unready() }
+          : UNAVAILABLE
       reject(response, refusalToWire(refusal, requestIdOf(headers, address.random)))
     }
   })

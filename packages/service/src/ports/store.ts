@@ -97,6 +97,7 @@ export type StoreFailure =
   | 'busy'
   | 'rejected'
   | 'unsuitable'
+  | 'not_migrated'
 
 /** The store could not be read or written. */
 export class StoreError extends Error {

@@ -2,17 +2,30 @@ import { keyringOf } from '../../src/adapters/keys/keyring.ts'
 import type { RootKey } from '../../src/adapters/keys/root-keys.ts'
 import type { PostgresSettings } from '../../src/adapters/sql/postgres/server/connections.ts'
 import { parseDatabaseUrl } from '../../src/adapters/sql/postgres/server/database-url.ts'
-import { type OpenStore, openPostgres } from '../../src/adapters/sql/postgres/open-postgres.ts'
+import {
+  type OpenStore,
+  openPostgres,
+  withConnections,
+} from '../../src/adapters/sql/postgres/open-postgres.ts'
+import { migratePostgres } from '../../src/adapters/sql/postgres/postgres-migrate.ts'
 import { ROOT_KEY } from './harness.ts'
-import { dropDatabase, newDatabase } from './postgres.ts'
+import { dropDatabase, newDatabase, runSql } from './postgres.ts'
 
 /** A PostgreSQL database of one test. */
 export interface TestDatabase {
+  /** The address for the superuser, who owns the database. */
   readonly url: string
-  /** Opens it as a node does. */
+  /** Migrates it, and returns the address for the run-time role. */
+  migrated(now: number): Promise<string>
+  /** Opens it as a node does, with the run-time role. */
   openStore(now: number, rootKeys?: readonly RootKey[]): Promise<OpenStore>
   drop(): Promise<void>
 }
+
+/** The role of all nodes in the tests. It belongs to the server, so several tests create it. */
+const RUNTIME_ROLE = 'bonded_runtime'
+const CREATE_ROLE = `do $$ begin create role ${RUNTIME_ROLE} login;
+  exception when duplicate_object or unique_violation then null; end $$`
 
 /** Creates a database if the tests run on PostgreSQL: with `TEST_STORE=postgres`. */
 export async function testDatabase(): Promise<TestDatabase | undefined> {
@@ -23,10 +36,20 @@ export async function testDatabase(): Promise<TestDatabase | undefined> {
 /** Creates a PostgreSQL database. */
 export async function postgresDatabase(): Promise<TestDatabase> {
   const url = await newDatabase()
+  await runSql(url, CREATE_ROLE)
+  const migrated = async (now: number) => {
+    await withConnections(settingsOf(url), (connections) =>
+      migratePostgres(connections, now, { runtimeRole: RUNTIME_ROLE }),
+    )
+    const runtimeUrl = new URL(url)
+    runtimeUrl.username = RUNTIME_ROLE
+    return runtimeUrl.href
+  }
   return {
     url,
-    openStore: (now, rootKeys = [ROOT_KEY]) =>
-      openPostgres(settingsOf(url), { now, idKeys: keyringOf(rootKeys).idKeys }),
+    migrated,
+    openStore: async (now, rootKeys = [ROOT_KEY]) =>
+      openPostgres(settingsOf(await migrated(now)), { now, idKeys: keyringOf(rootKeys).idKeys }),
     drop: () => dropDatabase(url),
   }
 }

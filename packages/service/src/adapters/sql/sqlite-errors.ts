@@ -1,7 +1,10 @@
 import { StoreError, type StoreFailure } from '../../ports/store.ts'
 
 /** The failures of a file. */
-type FileFailure = Exclude<StoreFailure, 'unreachable' | 'busy' | 'rejected' | 'unsuitable'>
+type FileFailure = Exclude<
+  StoreFailure,
+  'unreachable' | 'busy' | 'rejected' | 'unsuitable' | 'not_migrated'
+>
 
 /** SQLite's primary result codes that report an outage. All others report a defect of the program. */
 const FAILURE_BY_CODE: Readonly<Record<number, FileFailure>> = {

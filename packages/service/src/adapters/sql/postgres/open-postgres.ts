@@ -17,13 +17,14 @@ import { refuseUnfinishedRestore } from './unfinished-restore.ts'
 export type OpenStore = (parts: { readonly bus: Bus; readonly meter: Meter }) => Store
 
 /**
- * Connects to the database, checks the server and migrates the schema.
+ * Connects to the database, checks the server, and migrates the schema if the role may do so.
  *
  * @param parts.clock follows the clock of the server until the store closes
  * @param parts.restores whether this is the command that restores the database
  * @param parts.shared the settings of a node that will serve; a command has none
  * @throws {StoreError} if the server cannot be reached, or acknowledges what it could lose, or if
- *   a restore did not finish, or if other nodes run with other settings
+ *   a restore did not finish, or if other nodes run with other settings, or if the schema is not
+ *   complete and another role must migrate it
  * @throws {MigrationError} if the schema does not match this program
  */
 export async function openPostgres(

@@ -3,6 +3,7 @@ import { checksum, MigrationError, type MigrationState } from '../migrate.ts'
 import { MIGRATIONS } from '../migrations.ts'
 import type { Connection, Connections } from './server/connections.ts'
 import { asStoreError } from './postgres-errors.ts'
+import { grantRuntimeRights, refuseUnmigrated, schemaRights } from './runtime-rights.ts'
 
 /** Names the lock that nodes take to migrate one after another: "bonded" in ASCII. */
 const LOCK = '108170755826020'
@@ -13,36 +14,56 @@ const TABLE = `create table if not exists migration (number bigint primary key, 
 
 /**
  * Migrates the database to the schema of this program. It applies all missing steps or none. Of
- * several nodes that start at once, one migrates and the others wait.
+ * several nodes that start at once, one migrates and the others wait. A role that may not change
+ * the schema changes nothing.
  *
  * Steps of a newer program are accepted if they only expand the schema. A release removes nothing
  * that the release before it reads, so two neighboring versions can run together.
  *
+ * @param options.runtimeRole a role that gets the rights that nodes need, and no others
  * @returns the steps that it applied
  * @throws {MigrationError} if a newer program changed the schema in another way, or a released
  *   step was changed
- * @throws {StoreError} if the database cannot be reached or changed
+ * @throws {StoreError} if the database cannot be reached or changed, or if steps or rights are
+ *   missing that this role may not add
  */
 export async function migratePostgres(
   connections: Connections,
   now: number,
+  { runtimeRole }: { readonly runtimeRole?: string | undefined } = {},
 ): Promise<readonly string[]> {
+  const { shown: where } = connections.settings.address
   return inTransaction(connections, async (connection) => {
+    const rights = await schemaRights(connection)
+    if (rights.unusable.includes('migration')) refuseUnmigrated(rights, { pending: [], where })
     const states = await statesIn(connection)
-    if (states.every(({ appliedAt }) => appliedAt !== null)) return []
-    await connection.run({ text: `select pg_advisory_xact_lock(${LOCK})`, values: [] })
-    await connection.run({ text: TABLE, values: [] })
-    const applied = await appliedSteps(connection)
-    const pending = MIGRATIONS.filter(({ number }) => !applied.has(number))
-    for (const { number, name, statements, postgres = statements, expands = false } of pending) {
-      for (const text of postgres) await connection.run({ text, values: [] })
-      await connection.run({
-        text: 'insert into migration (number, name, checksum, applied_at, expands) values ($1, $2, $3, $4, $5)',
-        values: [number, name, checksum(postgres), now, expands ? 'true' : 'false'],
-      })
+    const missing = states.filter(({ appliedAt }) => appliedAt === null)
+    const isComplete = missing.length === 0 && rights.unusable.length === 0
+    if (isComplete && runtimeRole === undefined) return []
+    if (!rights.mayMigrate) {
+      const pending = missing.map(({ number }) => String(number))
+      refuseUnmigrated(rights, { pending, where })
     }
-    return pending.map(({ number, name }) => `${number} ${name}`)
+    await connection.run({ text: `select pg_advisory_xact_lock(${LOCK})`, values: [] })
+    const applied = await applyMissing(connection, now)
+    if (runtimeRole !== undefined)
+      await grantRuntimeRights(connection, { role: runtimeRole, where })
+    return applied
   })
+}
+
+async function applyMissing(connection: Connection, now: number): Promise<readonly string[]> {
+  await connection.run({ text: TABLE, values: [] })
+  const applied = await appliedSteps(connection)
+  const pending = MIGRATIONS.filter(({ number }) => !applied.has(number))
+  for (const { number, name, statements, postgres = statements, expands = false } of pending) {
+    for (const text of postgres) await connection.run({ text, values: [] })
+    await connection.run({
+      text: 'insert into migration (number, name, checksum, applied_at, expands) values ($1, $2, $3, $4, $5)',
+      values: [number, name, checksum(postgres), now, expands ? 'true' : 'false'],
+    })
+  }
+  return pending.map(({ number, name }) => `${number} ${name}`)
 }
 
 /** Lists every step of this program and when it was applied. Changes nothing. */
