@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { statedOutput } from '../../packages/attestation/tests/harness/examples.ts'
 import { vectorsMissing } from '../../packages/contract/tests/vectors.ts'
 import { COMPILER, EmptyFolder, runtimes, succeed, TYPE_ROOTS } from './empty-folder.ts'
 import { isSupported, recordedPassports, simulatedPassports } from './passports.ts'
@@ -108,6 +109,22 @@ for (const [name, command] of Object.entries({ ...NODES, ...OTHERS }))
         )
     })
   }
+
+const README = readFileSync(join(folder.path, 'node_modules/@bonded/attestation/README.md'), 'utf8')
+const examples = [...README.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code = '']) => code)
+for (const [index, code] of examples.entries())
+  writeFileSync(join(folder.path, `example-${index}.mjs`), code)
+
+for (const [name, command] of Object.entries({ ...NODES, ...OTHERS }))
+  test(`the examples of the packed README of @bonded/attestation run under ${name}`, {
+    skip: skipWithout(command),
+  }, () => {
+    assert.ok(examples.length >= 5)
+    for (const [index, code] of examples.entries()) {
+      const printed = succeed(folder.run([...(command ?? []), `example-${index}.mjs`]))
+      assert.deepEqual(printed.trim().split('\n'), statedOutput(code))
+    }
+  })
 
 const RESOLUTIONS = [
   ['--module', 'nodenext'],

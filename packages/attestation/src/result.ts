@@ -6,6 +6,7 @@ export type RejectionReason =
   | 'passport_invalid'
   | 'chip_not_authenticated'
   | 'master_list_invalid'
+  | 'metadata_invalid'
 
 /**
  * A verified value or a rejection. The functions of this package never throw for the bytes that

@@ -12,7 +12,13 @@ export {
   SECURITY_LEVEL,
 } from './key-description.ts'
 export type { AndroidApp, AndroidPolicy } from './policy.ts'
-export { GOOGLE_STATUS_URL, isRevoked, readStatusList, type StatusList } from './status-list.ts'
+export {
+  GOOGLE_STATUS_URL,
+  isRevoked,
+  readStatusList,
+  revokedSerials,
+  type StatusList,
+} from './status-list.ts'
 export {
   type AndroidKeyAttestationInput,
   type AndroidKeyAttestationStep,

@@ -23,7 +23,18 @@ export interface KeyDescription {
 /** Keymaster 2 to 4.1, KeyMint 1 to 5. */
 const KNOWN_VERSIONS: ReadonlySet<bigint> = new Set([1n, 2n, 3n, 4n, 100n, 200n, 300n, 400n, 500n])
 
-/** Reads the value of the extension. Undefined unless it is a known version in strict DER. */
+/**
+ * Reads the value of the extension. Undefined unless it is a known version in strict DER.
+ *
+ * @example
+ * import { KEY_DESCRIPTION, readKeyDescription } from '@bonded/attestation/android'
+ * import { androidKeySample as sample } from '@bonded/attestation/samples'
+ * import { readCertificate } from '@bonded/attestation/x509'
+ *
+ * const leaf = readCertificate(sample.chain[0])
+ * const description = readKeyDescription(leaf.extensions.get(KEY_DESCRIPTION).value)
+ * console.log(Number(description.attestationVersion)) // 300
+ */
 export function readKeyDescription(value: Uint8Array): KeyDescription | undefined {
   return unlessMalformed(() => {
     const [

@@ -30,6 +30,12 @@ export interface StatusList {
  * must not disable the other ones.
  *
  * @returns undefined for a text of another form, and for a list of which no entry can be read
+ *
+ * @example
+ * import { readStatusList } from '@bonded/attestation/android'
+ *
+ * const list = readStatusList('{"entries":{"AB01":{"status":"REVOKED"}}}')
+ * console.log([...list.serials].join()) // ab01
  */
 export function readStatusList(text: string): StatusList | undefined {
   const list = parse(text)
@@ -66,11 +72,34 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
  * @param serials from `readStatusList`, or a set of your own, which is normalized at each call
  * @param serial hex, as a verifier of this package returns it or as Node's `X509Certificate` does
  * @throws {RangeError} for a text that is not a serial number: it must not read as not revoked
+ *
+ * @example
+ * import { isRevoked, readStatusList } from '@bonded/attestation/android'
+ *
+ * const list = readStatusList('{"entries":{"ab01":{"status":"REVOKED"}}}')
+ * console.log(isRevoked(list.serials, 'AB01'), isRevoked(list.serials, 'ab02')) // true false
  */
 export function isRevoked(serials: ReadonlySet<string>, serial: string): boolean {
-  const list = normalized.has(serials) ? serials : new Set([...serials].map(normalizeOrThrow))
+  const list = normalized.has(serials) ? serials : revokedSerials(serials)
   const wanted = normalizeOrThrow(serial)
   return list.has(wanted) || list.has(BigInt(`0x${wanted}`).toString())
+}
+
+/**
+ * Returns serial numbers in the form that `isRevoked` looks for, so that it need not normalize them
+ * at each call.
+ *
+ * @throws {RangeError} for a text that is not a serial number
+ *
+ * @example
+ * import { isRevoked, revokedSerials } from '@bonded/attestation/android'
+ *
+ * console.log(isRevoked(revokedSerials(['00:AB:01']), 'ab01')) // true
+ */
+export function revokedSerials(serials: Iterable<string>): ReadonlySet<string> {
+  const set = new Set([...serials].map(normalizeOrThrow))
+  normalized.add(set)
+  return set
 }
 
 /** The sets that contain only normalized serials. */

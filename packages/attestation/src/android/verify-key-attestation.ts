@@ -52,6 +52,22 @@ export type AndroidKeyAttestationStep =
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
  * @throws {RangeError} for a policy with a malformed digest, patch level or number of seconds
+ *
+ * @example
+ * import { GOOGLE_ROOTS, verifyAndroidKeyAttestation } from '@bonded/attestation/android'
+ * import { androidKeySample as sample } from '@bonded/attestation/samples'
+ *
+ * const policy = {
+ *   roots: GOOGLE_ROOTS,
+ *   testRoots: new Set([sample.testRoot]),
+ *   apps: [{ package: sample.package, certificateDigests: [sample.certificateDigest] }],
+ *   minPatchLevel: 202601,
+ *   ownerBootKeys: new Set(),
+ *   userAuthenticationWithinSeconds: null,
+ * }
+ * const { chain, challenge, now } = sample
+ * const attested = verifyAndroidKeyAttestation({ chain, challenge, now }, policy)
+ * console.log(attested.ok && attested.value.keyAlgorithms.join()) // ES256
  */
 export function verifyAndroidKeyAttestation(
   { chain, challenge, now }: AndroidKeyAttestationInput,

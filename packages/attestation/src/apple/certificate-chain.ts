@@ -15,6 +15,11 @@ export interface TrustAnchor {
  * A trust anchor from PEM.
  *
  * @throws where the text is not a certificate: a misconfigured root must not be passed over
+ *
+ * @example
+ * import { APPLE_ROOT_G3, trustAnchor } from '@bonded/attestation/apple'
+ *
+ * console.log(trustAnchor(APPLE_ROOT_G3, 'production').environment) // production
  */
 export function trustAnchor(pem: string, environment: Environment): TrustAnchor {
   return { x509: new X509Certificate(pem), environment }

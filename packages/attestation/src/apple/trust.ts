@@ -17,6 +17,20 @@ export interface AppleTrust {
  *
  * @param testRoots PEM
  * @throws where a test root is not a certificate
+ *
+ * @example
+ * import { appleTrust } from '@bonded/attestation/apple'
+ * import { appAttestSample as sample } from '@bonded/attestation/samples'
+ *
+ * const app = {
+ *   appId: sample.appId,
+ *   environments: ['production'],
+ *   categories: [4],
+ *   missing: 'allow',
+ *   bundleVersions: 'any',
+ * }
+ * const trust = appleTrust([app], [sample.testRoot])
+ * console.log(trust.anchors.map(({ environment }) => environment).join()) // production,sandbox
  */
 export function appleTrust(
   apps: readonly AppleApp[],

@@ -47,6 +47,29 @@ const MIN_SIGNATURE_BYTES = 8
  * counter, because only a store can compare and raise it in one statement.
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import { createPublicKey, hash } from 'node:crypto'
+ * import { verifyAppAssertion } from '@bonded/attestation/apple'
+ * import { appAttestSample as sample } from '@bonded/attestation/samples'
+ *
+ * const app = {
+ *   appId: sample.appId,
+ *   environments: ['production'],
+ *   categories: [4],
+ *   missing: 'allow',
+ *   bundleVersions: 'any',
+ * }
+ * const asserted = verifyAppAssertion(
+ *   {
+ *     publicKey: createPublicKey({ key: sample.publicKey, format: 'der', type: 'spki' }),
+ *     clientDataHash: hash('sha256', sample.payload, 'buffer'),
+ *     authenticatorData: sample.authenticatorData,
+ *     signature: sample.signature,
+ *   },
+ *   app,
+ * )
+ * console.log(asserted.ok && asserted.value.counter) // 1
  */
 export function verifyAppAssertion(
   input: AppAssertionInput,

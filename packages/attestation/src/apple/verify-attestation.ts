@@ -59,6 +59,29 @@ const AAGUID: Readonly<Record<AppleEnvironment, Buffer>> = {
  * apps that connect to your server", section "Verify the attestation".
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import { hash } from 'node:crypto'
+ * import { appleTrust, verifyAppAttestation } from '@bonded/attestation/apple'
+ * import { appAttestSample as sample } from '@bonded/attestation/samples'
+ *
+ * const app = {
+ *   appId: sample.appId,
+ *   environments: ['production'],
+ *   categories: [4],
+ *   missing: 'allow',
+ *   bundleVersions: 'any',
+ * }
+ * const attested = verifyAppAttestation(
+ *   {
+ *     attestationObject: sample.attestationObject,
+ *     keyId: sample.keyId,
+ *     clientDataHash: hash('sha256', sample.challenge, 'buffer'),
+ *     now: sample.now, // with real phones: Date.now()
+ *   },
+ *   appleTrust([app], [sample.testRoot]), // with real phones: appleTrust([app])
+ * )
+ * console.log(attested.ok && attested.value.environment) // sandbox
  */
 export function verifyAppAttestation(
   input: AppAttestationInput,

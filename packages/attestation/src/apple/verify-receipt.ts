@@ -67,6 +67,25 @@ const ENVIRONMENT: Readonly<Record<AppleEnvironment, string>> = {
  * signal and no proof: anyone on the way can replace it.
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import { hash } from 'node:crypto'
+ * import { trustAnchor, verifyAppReceipt } from '@bonded/attestation/apple'
+ * import { appAttestSample as sample } from '@bonded/attestation/samples'
+ *
+ * const receipt = verifyAppReceipt(
+ *   {
+ *     receipt: sample.receipt,
+ *     appId: sample.appId,
+ *     publicKey: sample.publicKey,
+ *     environment: 'production',
+ *     clientDataHash: hash('sha256', sample.challenge, 'buffer'),
+ *     now: sample.now,
+ *   },
+ *   // With real phones: appleTrust([app]).receiptAnchors
+ *   [trustAnchor(sample.receiptTestRoot, 'sandbox')],
+ * )
+ * console.log(receipt.ok && receipt.value.fresh) // true
  */
 export function verifyAppReceipt(
   input: AppReceiptInput,

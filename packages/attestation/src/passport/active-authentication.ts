@@ -30,6 +30,14 @@ export interface ActiveAuthenticationInput {
  * the challenge, so it is not a copy.
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import { verifyActiveAuthentication } from '@bonded/attestation/passport'
+ * import { passportSample as sample } from '@bonded/attestation/samples'
+ *
+ * // Take dg14 and dg15 from `listed` of `verifyPassiveAuthentication`.
+ * const { dg14, dg15, challenge, signature } = sample
+ * console.log(verifyActiveAuthentication({ dg14, dg15, challenge, signature }).ok) // true
  */
 export function verifyActiveAuthentication(
   input: ActiveAuthenticationInput,

@@ -2,7 +2,16 @@ import type { Certificate } from '../x509/certificate.ts'
 import { keyIdOf } from '../x509/extensions.ts'
 import { mayIssue } from './state-certificate.ts'
 
-/** The trusted country signing certificates, indexed by name. */
+/**
+ * The trusted country signing certificates, indexed by name.
+ *
+ * @example
+ * import { CountryTrust, readStateCertificate } from '@bonded/attestation/passport'
+ * import { passportSample as sample } from '@bonded/attestation/samples'
+ *
+ * const root = readStateCertificate(sample.countryCertificate)
+ * console.log(new CountryTrust([root]).issuersOf(root).length) // 1
+ */
 export class CountryTrust {
   readonly #byName = new Map<string, Certificate[]>()
 

@@ -56,6 +56,19 @@ const fail = rejectWith('passport_invalid')
  * section 7): a trusted state has signed the security object, and the data groups match it.
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import {
+ *   CountryTrust,
+ *   readStateCertificate,
+ *   verifyPassiveAuthentication,
+ * } from '@bonded/attestation/passport'
+ * import { passportSample as sample } from '@bonded/attestation/samples'
+ *
+ * const trust = new CountryTrust([readStateCertificate(sample.countryCertificate)])
+ * const { sod, dg1, now } = sample
+ * const document = verifyPassiveAuthentication({ sod, dg1, now }, trust)
+ * console.log(document.ok && document.value.mrz.issuingState) // UTO
  */
 export function verifyPassiveAuthentication(
   input: PassiveAuthenticationInput,

@@ -49,6 +49,14 @@ export interface MasterList {
  *
  * @param roots country signing certificates from `readStateCertificate`, obtained in a trusted way
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import { readMasterList, readStateCertificate } from '@bonded/attestation/passport'
+ * import { passportSample as sample } from '@bonded/attestation/samples'
+ *
+ * const roots = [readStateCertificate(sample.countryCertificate)]
+ * const list = readMasterList(sample.masterList, { roots, now: sample.now })
+ * console.log(list.ok && list.value.certificates.length) // 1
  */
 export function readMasterList(
   bytes: Uint8Array,

@@ -16,6 +16,12 @@ import { verifySigned } from './signature.ts'
  * for one that cannot be read or has no names.
  *
  * @throws {TypeError} for anything but bytes, such as PEM: decode it first
+ *
+ * @example
+ * import { readStateCertificate } from '@bonded/attestation/passport'
+ * import { passportSample as sample } from '@bonded/attestation/samples'
+ *
+ * console.log(readStateCertificate(sample.countryCertificate).version) // 3
  */
 export function readStateCertificate(encoded: Uint8Array): Certificate | undefined {
   requireBytes({ encoded })
@@ -35,6 +41,12 @@ export function verifyIssuedBy({ signed }: Certificate, issuer: Certificate): Ve
 /**
  * Whether it may issue certificates. The key usage decides, because the basic constraints of
  * Turkey's country certificate of 2021 do not mark it as an authority.
+ *
+ * @example
+ * import { mayIssue, readStateCertificate } from '@bonded/attestation/passport'
+ * import { passportSample as sample } from '@bonded/attestation/samples'
+ *
+ * console.log(mayIssue(readStateCertificate(sample.countryCertificate))) // true
  */
 export function mayIssue(certificate: Certificate): boolean {
   const usage = keyUsageOf(certificate)

@@ -40,6 +40,18 @@ export type VerifiedPassport = {
  * Verifies a passport: passive authentication first, then Active Authentication.
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import { CountryTrust, readStateCertificate, verifyPassport } from '@bonded/attestation/passport'
+ * import { passportSample as sample } from '@bonded/attestation/samples'
+ *
+ * const trust = new CountryTrust([readStateCertificate(sample.countryCertificate)])
+ * const { sod, dg1, dg14, dg15, challenge, signature, now } = sample
+ * const passport = verifyPassport(
+ *   { sod, dg1, dg14, dg15, activeAuthentication: signature, challenge, now },
+ *   trust,
+ * )
+ * console.log(passport.ok && passport.value.tier) // chip
  */
 export function verifyPassport(
   input: PassportInput,

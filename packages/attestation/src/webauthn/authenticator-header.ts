@@ -12,7 +12,15 @@ const FLAGS_OFFSET = 32
 const COUNTER_OFFSET = 33
 const HEADER_BYTES = 37
 
-/** Undefined for bytes that are too short. */
+/**
+ * Undefined for bytes that are too short.
+ *
+ * @example
+ * import { webAuthnSample as sample } from '@bonded/attestation/samples'
+ * import { readHeader } from '@bonded/attestation/webauthn'
+ *
+ * console.log(readHeader(sample.authenticatorData).counter) // 1
+ */
 export function readHeader(bytes: Uint8Array): AuthenticatorHeader | undefined {
   if (bytes.length < HEADER_BYTES) return undefined
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -9,6 +9,8 @@ export interface AttestationRoot {
   readonly certificate: Certificate
   /** `sandbox` for a test root. */
   readonly environment: Environment
+  /** The models, as lower-case hex, that it may attest. Absent: every model. */
+  readonly aaguids?: ReadonlySet<string>
 }
 
 /** An attestation key, an authority or two, and perhaps the root. */

@@ -32,6 +32,12 @@ export const BROWSER_KEY_STORES: readonly AndroidApp[] = [
  * Attestation roots from PEM.
  *
  * @throws {RangeError} where one cannot be read: a misconfigured root must not be passed over
+ *
+ * @example
+ * import { webAuthnSample as sample } from '@bonded/attestation/samples'
+ * import { attestationRoots } from '@bonded/attestation/webauthn'
+ *
+ * console.log(attestationRoots([sample.testRoot], 'sandbox').length) // 1
  */
 export function attestationRoots(
   pems: readonly string[],
@@ -45,7 +51,14 @@ export function attestationRoots(
   })
 }
 
-/** Apple's root for WebAuthn. */
+/**
+ * Apple's root for WebAuthn.
+ *
+ * @example
+ * import { appleWebAuthnRoots } from '@bonded/attestation/webauthn'
+ *
+ * console.log(appleWebAuthnRoots()[0].environment) // production
+ */
 export function appleWebAuthnRoots(): readonly AttestationRoot[] {
   return attestationRoots([APPLE_WEBAUTHN_ROOT], 'production')
 }

@@ -45,6 +45,23 @@ export type WebAuthnAssertionStep =
  * Verifies an assertion (WebAuthn, section 7.2) of an ES256 key with user verification.
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import { createPublicKey } from 'node:crypto'
+ * import { webAuthnSample as sample } from '@bonded/attestation/samples'
+ * import { verifyWebAuthnAssertion } from '@bonded/attestation/webauthn'
+ *
+ * const asserted = verifyWebAuthnAssertion({
+ *   publicKey: createPublicKey({ key: sample.publicKey, format: 'der', type: 'spki' }),
+ *   backupEligible: false,
+ *   clientDataJson: sample.assertionClientDataJson,
+ *   authenticatorData: sample.authenticatorData,
+ *   signature: sample.signature,
+ *   challenge: sample.assertionChallenge,
+ *   origin: sample.origin,
+ *   rpId: sample.rpId,
+ * })
+ * console.log(asserted.ok && asserted.value.counter) // 1
  */
 export function verifyWebAuthnAssertion(
   input: WebAuthnAssertionInput,

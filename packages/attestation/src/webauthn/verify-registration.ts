@@ -63,6 +63,41 @@ const MAX_ATTESTATION_BYTES = 16_500
  * unattested key is accepted, and `attested` is false.
  *
  * @throws {TypeError} for an argument of another type, such as a string in place of bytes
+ *
+ * @example
+ * import { GOOGLE_ROOTS } from '@bonded/attestation/android'
+ * import { webAuthnSample as sample } from '@bonded/attestation/samples'
+ * import {
+ *   appleWebAuthnRoots,
+ *   attestationRoots,
+ *   BROWSER_KEY_STORES,
+ *   verifyWebAuthnRegistration,
+ * } from '@bonded/attestation/webauthn'
+ *
+ * const registered = verifyWebAuthnRegistration(
+ *   {
+ *     credentialId: sample.credentialId,
+ *     clientDataJson: sample.registrationClientDataJson,
+ *     attestationObject: sample.attestationObject,
+ *     challenge: sample.challenge,
+ *     origin: sample.origin,
+ *     rpId: sample.rpId,
+ *     now: sample.now,
+ *   },
+ *   {
+ *     packed: attestationRoots([sample.testRoot], 'sandbox'),
+ *     apple: appleWebAuthnRoots(),
+ *     android: {
+ *       roots: GOOGLE_ROOTS,
+ *       testRoots: new Set(),
+ *       apps: BROWSER_KEY_STORES,
+ *       minPatchLevel: null,
+ *       ownerBootKeys: new Set(),
+ *       userAuthenticationWithinSeconds: null,
+ *     },
+ *   },
+ * )
+ * console.log(registered.ok && registered.value.attested) // true
  */
 export function verifyWebAuthnRegistration(
   input: WebAuthnRegistrationInput,

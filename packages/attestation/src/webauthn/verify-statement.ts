@@ -97,7 +97,9 @@ function verifyPacked(statement: Statement, trust: StatementTrust, now: Instant)
     statement.members.get('alg') !== ES256
   )
     return fail('statement')
-  const path = verifyCertificatePath(x5c, { roots: trust.packed, now })
+  const model = Buffer.from(statement.aaguid).toString('hex')
+  const roots = trust.packed.filter(({ aaguids }) => aaguids?.has(model) ?? true)
+  const path = verifyCertificatePath(x5c, { roots, now })
   if (!path.ok) return path
   const { leaf, environment } = path.value
   if (!isPackedCertificate(leaf)) return fail('statement_certificate')

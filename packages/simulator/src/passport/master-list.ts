@@ -1,7 +1,7 @@
 import { integer, sequence, setOf } from '../test-pki/der.ts'
 import type { PassportAuthority } from './authority.ts'
 import { createSignedData } from './signed-data.ts'
-import { createPassportSigner, USUAL_SIGNATURE } from './signer.ts'
+import { createPassportSigner, type PassportSignatureOptions, USUAL_SIGNATURE } from './signer.ts'
 
 const MASTER_LIST = '2.23.136.1.1.2'
 const MASTER_LIST_SIGNING = '2.23.136.1.1.3'
@@ -14,9 +14,15 @@ export function createMasterList(
     certificates,
     now,
     purposes = [MASTER_LIST_SIGNING],
-  }: { certificates: readonly Uint8Array[]; now: number; purposes?: readonly string[] },
+    signature = USUAL_SIGNATURE,
+  }: {
+    certificates: readonly Uint8Array[]
+    now: number
+    purposes?: readonly string[]
+    signature?: PassportSignatureOptions
+  },
 ): Buffer {
-  const signer = createPassportSigner(USUAL_SIGNATURE)
+  const signer = createPassportSigner(signature)
   const { publicKey } = signer
   const signerCertificate = authority.issue({
     publicKey,

@@ -1,129 +1,22 @@
 import {
-  GOOGLE_STATUS_URL,
-  isRevoked,
-  readStatusList,
-  type StatusList,
-} from '@bonded/attestation/android'
-import type { Instant } from '../../../domain/session.ts'
+  type FetchText,
+  googleRevocations as revocationsOf,
+  type RevocationSource,
+} from '@bonded/attestation/revocations'
 import type { Clock } from '../../../ports/clock.ts'
 import type { RevocationList } from '../../../ports/revocations.ts'
 
-/**
- * How long a stale list stays usable, so that a weekend outage at Google blocks no registration.
- */
-export const REVOCATION_GRACE_MS = 72 * 3_600_000
-/** The age limit for a response without `max-age`. */
-const DEFAULT_MAX_AGE_MS = 3_600_000
-/** Bounds on `max-age`: no fetch at every registration, and at least one fetch a day. */
-const MIN_AGE_MS = 60_000
-const MAX_AGE_MS = 24 * 3_600_000
-/** The pause between attempts after a failure, so that not every registration waits for one. */
-const RETRY_AFTER_MS = 30_000
-/** How long a registration waits for the first list. */
-const FETCH_WITHIN_MS = 5_000
-/** The list had some 50 entries in its first years; this leaves room for 50,000. */
-const MAX_LIST_BYTES = 4 * 1024 * 1024
+export { type FetchText, REVOCATION_GRACE_MS } from '@bonded/attestation/revocations'
 
-/** The part of `fetch` that this module uses. */
-export type FetchText = (
-  url: string,
-  options: { readonly signal: AbortSignal; readonly redirect: 'error' },
-) => Promise<{
-  readonly status: number
-  readonly headers: { get(name: string): string | null }
-  text(): Promise<string>
-}>
-
-export interface RevocationSource {
+/** Google's list, fetched on demand by the clock of the service. */
+export function googleRevocations({
+  clock,
+  ...source
+}: Omit<RevocationSource, 'now' | 'fetch' | 'snapshot'> & {
   readonly fetch: FetchText
   readonly clock: Clock
   /** Serials that were revoked at release time. They are rejected whatever Google answers. */
   readonly snapshot: ReadonlySet<string>
-  readonly url?: string
-  readonly graceMs?: number
-  /** Called for each fetch that failed, and for each list with entries that were skipped. */
-  readonly onFailure?: (failure: unknown) => void
-}
-
-interface FetchedList {
-  readonly serials: ReadonlySet<string>
-  readonly freshUntil: Instant
-  readonly usableUntil: Instant
-}
-
-/**
- * Google's list, fetched on demand and cached as long as its `Cache-Control` allows. If a fetch
- * fails, the cached list stays usable for the grace period. After that, every serial that is not
- * revoked is `unknown`. Concurrent callers share one fetch.
- */
-export function googleRevocations(source: RevocationSource): RevocationList {
-  const { clock, snapshot, graceMs = REVOCATION_GRACE_MS } = source
-  let list: FetchedList | undefined
-  let fetching: Promise<void> | undefined
-  let nextTryAt = Number.NEGATIVE_INFINITY
-
-  const refresh = async (): Promise<void> => {
-    try {
-      const { serials, malformedEntries, maxAgeMs } = await fetchList(source)
-      const freshUntil = clock.now() + maxAgeMs
-      list = { serials, freshUntil, usableUntil: freshUntil + graceMs }
-      if (malformedEntries > 0)
-        source.onFailure?.(
-          new Error(
-            `the revocation list has ${malformedEntries} malformed entries, which were skipped`,
-          ),
-        )
-    } catch (failure) {
-      nextTryAt = clock.now() + RETRY_AFTER_MS
-      source.onFailure?.(failure)
-    } finally {
-      fetching = undefined
-    }
-  }
-
-  return {
-    async check(serials) {
-      const now = clock.now()
-      if (now >= (list?.freshUntil ?? Number.NEGATIVE_INFINITY) && now >= nextTryAt)
-        fetching ??= refresh()
-      // Within the grace period the cached list answers at once, while the fetch continues.
-      if (fetching !== undefined && !isUsable(list, now)) await fetching
-      if (
-        serials.some(
-          (serial) =>
-            isRevoked(snapshot, serial) || (list !== undefined && isRevoked(list.serials, serial)),
-        )
-      )
-        return 'revoked'
-      return isUsable(list, clock.now()) ? 'good' : 'unknown'
-    },
-  }
-}
-
-function isUsable(list: FetchedList | undefined, now: Instant): boolean {
-  return list !== undefined && now < list.usableUntil
-}
-
-async function fetchList({
-  fetch,
-  url = GOOGLE_STATUS_URL,
-}: RevocationSource): Promise<StatusList & { maxAgeMs: number }> {
-  const answer = await fetch(url, {
-    signal: AbortSignal.timeout(FETCH_WITHIN_MS),
-    redirect: 'error',
-  })
-  if (answer.status !== 200) throw new Error(`the revocation list answered ${answer.status}`)
-  const text = await answer.text()
-  const list = text.length <= MAX_LIST_BYTES ? readStatusList(text) : undefined
-  if (list === undefined) throw new Error('the revocation list is not of the published form')
-  const maxAgeMs = maxAgeOf(answer.headers.get('cache-control'), answer.headers.get('age'))
-  return { ...list, maxAgeMs }
-}
-
-function maxAgeOf(cacheControl: string | null, age: string | null): number {
-  const seconds = /(?:^|[,\s])max-age="?(\d{1,9})/i.exec(cacheControl ?? '')?.[1]
-  const maxAgeMs = seconds === undefined ? DEFAULT_MAX_AGE_MS : Number(seconds) * 1000
-  const spentMs = /^\d{1,9}$/.test(age ?? '') ? Number(age) * 1000 : 0
-  const unkept = /no-store|no-cache/i.test(cacheControl ?? '')
-  return Math.min(MAX_AGE_MS, Math.max(MIN_AGE_MS, unkept ? 0 : maxAgeMs - spentMs))
+}): RevocationList {
+  return revocationsOf({ ...source, now: () => clock.now() })
 }

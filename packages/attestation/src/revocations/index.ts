@@ -1,0 +1,7 @@
+export {
+  type FetchText,
+  googleRevocations,
+  REVOCATION_GRACE_MS,
+  type RevocationList,
+  type RevocationSource,
+} from './google-revocations.ts'

@@ -1,0 +1,51 @@
+import { base64 } from './base64.ts'
+
+/**
+ * A key of the Android keystore.
+ * Made by the simulator of this project, under test roots.
+ */
+export const androidKeySample = {
+  now: Date.parse('2026-11-21T09:30:00.000Z'),
+  challenge: base64('2akdCDOZB6hwKpt2Nd1O0sfuYWeVMTE/VflLVsZ9Cwg='),
+  chain: [
+    base64(
+      'MIICbzCCAhSgAwIBAgIBATAKBggqhkjOPQQDAjApMRkwFwYDVQQFDBBmZWRjYmE5ODc2NTQzMjEwMQwwCgYDVQQM' +
+        'DANURUUwHhcNMjAwMTAxMDAwMDAwWhcNNDkxMjMxMjM1OTU5WjAfMR0wGwYDVQQDDBRBbmRyb2lkIEtleXN0b3Jl' +
+        'IEtleTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABOFX9l/fmL5C/fGUfStiwGviGmSprug44PsLHHkWBUx8uV6J' +
+        'MVNt+Cf37wbdI0MBlWBdbfu+gkhwSNDoZv1SMu2jggE1MIIBMTCCAS0GCisGAQQB1nkCAREEggEdMIIBGQICASwK' +
+        'AQECAgEsCgEBBCDZqR0IM5kHqHAqm3Y13U7Sx+5hZ5UxMT9V+UtWxn0LCAQAMFW/hT0IAgYBoMRQbAC/hUVFBEMw' +
+        'QTEbMBkEFG9yZy5ib25kZWQuc2ltdWxhdGVkAgEBMSIEIElV1PMuT60Jvh7r6ZfEXTeOKBLFGtbxWK/27Y0dKM6T' +
+        'MIGNoQUxAwIBAqIDAgEDowQCAgEApQUxAwIBBKoDAgEBv4N3AgUAv4U+AwIBAL+FQEwwSgQgBwcHBwcHBwcHBwcH' +
+        'BwcHBwcHBwcHBwcHBwcHBwcHBwcBAf8KAQAEIAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIv4VBBQID' +
+        'AnEAv4VCBQIDAxdyMAoGCCqGSM49BAMCA0kAMEYCIQCeQw0Y70tq23ompQlUl2+uEprFiE6HOBjfZbqXPkUf7gIh' +
+        'APbLugJF3U3plqIwDw4HYfXCxty4u7mdImdGkZLdDgt1',
+    ),
+    base64(
+      'MIIBUzCB+qADAgECAgEDMAoGCCqGSM49BAMCMCkxGTAXBgNVBAUMEDAxMjM0NTY3ODlhYmNkZWYxDDAKBgNVBAwM' +
+        'A1RFRTAeFw0yMDAxMDEwMDAwMDBaFw00OTEyMzEyMzU5NTlaMCkxGTAXBgNVBAUMEGZlZGNiYTk4NzY1NDMyMTAx' +
+        'DDAKBgNVBAwMA1RFRTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHcu0h87VYkEkQYYJ/jNL6FB0YnsAB29uTSE' +
+        'w+DYYEx8/FtzymyGoDHkQpHcPEMYX2e2Bp8n5H0XOVZPeGVX1gajEzARMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZI' +
+        'zj0EAwIDSAAwRQIgIOSlRSERW8YTPPayhGPVEGbGKElbMUPFQ25YVaSgh0ICIQCd/eeizLYBEuifjhN0/UI23v+9' +
+        'tUXiZkpxusRZzeXQCA==',
+    ),
+    base64(
+      'MIIBYTCCAQagAwIBAgIBAjAKBggqhkjOPQQDAjA1MTMwMQYDVQQDDCpCb25kZWQgU2Vzc2lvbnMgdGVzdCByb290' +
+        'IGZvciBBbmRyb2lkIGtleXMwHhcNMjAwMTAxMDAwMDAwWhcNNDkxMjMxMjM1OTU5WjApMRkwFwYDVQQFDBAwMTIz' +
+        'NDU2Nzg5YWJjZGVmMQwwCgYDVQQMDANURUUwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASZFSM6hixTVPRTSAyg' +
+        'uf/o5rFr38UhtOaB1PSe5dY3EMQ/ZxNXfJThFbJpRoovS4lbEs/p7lbndCRqmG6se/rpoxMwETAPBgNVHRMBAf8E' +
+        'BTADAQH/MAoGCCqGSM49BAMCA0kAMEYCIQCG7TYN8wKRBI2YD67xc9TDZmzRckc6WsMb0GT5GnSRCwIhAIaJ/vST' +
+        'GfDe3AHDeJTIaslA4dvyjvdkeEEkzK79C0qc',
+    ),
+    base64(
+      'MIIBazCCARKgAwIBAgIBATAKBggqhkjOPQQDAjA1MTMwMQYDVQQDDCpCb25kZWQgU2Vzc2lvbnMgdGVzdCByb290' +
+        'IGZvciBBbmRyb2lkIGtleXMwHhcNMjAwMTAxMDAwMDAwWhcNNDkxMjMxMjM1OTU5WjA1MTMwMQYDVQQDDCpCb25k' +
+        'ZWQgU2Vzc2lvbnMgdGVzdCByb290IGZvciBBbmRyb2lkIGtleXMwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARv' +
+        '2ZjHlYok1kGHi+llenvN8dzqstFfmgICBHcdrjVsoTe0oRnag+P0H0P9NbJK+WjeOvoTKvGK6VtVelWzA8RSoxMw' +
+        'ETAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIBoBNc3z4+0JJ/XuCyDq7vv0EYnRRkXQaxFGG5nb' +
+        'VuwmAiBVh6ULwj+KHP2SlOm+noP9b9FifuEXfgt7P4jKHSwRiA==',
+    ),
+  ],
+  testRoot: 'bd933e4456ffe593b17e31b32d0ff8e3b6d3c167baebc6cce57848ed62d554fd',
+  package: 'org.bonded.simulated',
+  certificateDigest: '4955d4f32e4fad09be1eebe997c45d378e2812c51ad6f158aff6ed8d1d28ce93',
+} as const
