@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CLOSE } from '@bonded/contract'
-import { createGate, type GateClock, memoryPendingStore, systemClock } from '@bonded/integrator'
-import { createSimulatedPhone } from '@bonded/simulator'
-import {
-  type Cluster,
-  type ClusterNode,
-  startCluster,
-} from '../../packages/service/tests/harness/cluster.ts'
-import { type Balancer, balance, ORIGIN } from './balancer.ts'
-import { addTenant } from './load.ts'
-import { openReturning } from './returning-channel.ts'
+import { startCluster } from '../../packages/service/tests/harness/cluster.ts'
+import { balance } from './balancer.ts'
+import { PHONES, startClients, stop } from './rolling-clients.ts'
 
 const NODES = 3
 const DRAIN_SECONDS = '2'
@@ -18,15 +11,6 @@ const DRAIN_SECONDS = '2'
 const ENDS_WITHIN_MS = 25_000
 /** Channels of sessions that wait for a phone during the whole restart. */
 const WAITING = 24
-const LIFECYCLES_AT_ONCE = 3
-const PURPOSE = { workflow: 'w', action: 'a', owner: 'user', acceptAnyContext: true } as const
-/** The clients give up ten times later than by default, because a test machine may be slow. */
-const SLOW_CLOCK: GateClock = {
-  ...systemClock,
-  now: () => Date.now() / 10,
-  timeout: (ms) => systemClock.timeout(10 * ms),
-}
-
 test('a rolling restart of three nodes under load fails no request, and every channel sees each event once and in order', {
   timeout: 300_000,
 }, async (t) => {
@@ -40,7 +24,7 @@ test('a rolling restart of three nodes under load fails no request, and every ch
   await using ending = new AsyncDisposableStack()
   const stopped = new AbortController()
   ending.defer(() => stopped.abort())
-  const clients = await startClients(cluster, { balancer, signal: stopped.signal })
+  const clients = await startClients(cluster, { ...balancer, signal: stopped.signal })
   const waiting = await Promise.all(Array.from({ length: WAITING }, () => clients.watchNew()))
 
   const restarted = new AbortController()
@@ -61,7 +45,7 @@ test('a rolling restart of three nodes under load fails no request, and every ch
   }
   const [, ...made] = await Promise.all([
     roll().finally(() => restarted.abort()),
-    ...Array.from({ length: LIFECYCLES_AT_ONCE }, runUntilRestarted),
+    ...Array.from({ length: PHONES }, runUntilRestarted),
   ])
   t.diagnostic(`${made.join(' + ')} lifecycles`)
 
@@ -74,68 +58,3 @@ test('a rolling restart of three nodes under load fails no request, and every ch
     assert.equal(channel.closes.at(-1), CLOSE.ended)
   }
 })
-
-async function stop(node: ClusterNode): Promise<{ code: number | null; ms: number }> {
-  const began = performance.now()
-  const code = await node.process.stop('SIGTERM')
-  return { code, ms: performance.now() - began }
-}
-
-/** A tenant's backend, pages that hold a channel, and phones, which use the real libraries. */
-async function startClients(
-  cluster: Cluster,
-  { balancer, signal }: { readonly balancer: Balancer; readonly signal: AbortSignal },
-) {
-  const { fetch, origin } = balancer
-  const { server } = await addTenant(cluster)
-  const gate = createGate({
-    baseUrl: `${ORIGIN}/api/v1`,
-    serverCredential: server,
-    store: memoryPendingStore(),
-    clock: SLOW_CLOCK,
-    fetch,
-  })
-  const newPhone = () =>
-    createSimulatedPhone({
-      origin: ORIGIN,
-      fetch: (url, { signal: _own, ...request }) => fetch(url, request),
-    })
-  const phones = Array.from({ length: LIFECYCLES_AT_ONCE }, newPhone)
-  const watchNew = async () => {
-    const { session } = await gate.create(PURPOSE)
-    const channel = openReturning(session, { origin, signal })
-    await channel.opened
-    const phone = phones[0] ?? newPhone()
-    let scanned: Awaited<ReturnType<typeof phone.scan>> | undefined
-    return {
-      session,
-      channel,
-      scan: async () => {
-        scanned = await phone.scan(session.qr_payload)
-      },
-      decline: async () => {
-        await scanned?.decline('user_declined')
-      },
-    }
-  }
-  let lifecycles = 0
-  return {
-    watchNew,
-    async runLifecycle() {
-      const phone = phones[lifecycles++ % phones.length] ?? newPhone()
-      const { session } = await gate.create(PURPOSE)
-      const channel = openReturning(session, { origin, signal })
-      await channel.opened
-      const { state } = await phone.run(session.qr_payload, 'approve')
-      assert.equal(state, 'bonded')
-      const { outcome } = await gate.protect({
-        ...PURPOSE,
-        session_id: session.id,
-        accept: async () => undefined,
-      })
-      assert.equal(outcome, 'completed')
-      await channel.ended
-      assert.deepEqual(channel.events, ['2 scanned', '3 evaluating', '4 bonded', '5 completed'])
-    },
-  }
-}

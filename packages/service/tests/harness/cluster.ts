@@ -37,6 +37,8 @@ export interface ClusterOptions {
   readonly envOfFirst?: Readonly<Record<string, string>>
   /** The environment of every node. */
   readonly envOfAll?: Readonly<Record<string, string>>
+  /** The arguments of Node for the first nodes and for commands. By default, those of the sources. */
+  readonly program?: readonly string[]
   /** An existing PostgreSQL database, which the nodes reach without a proxy. */
   readonly databaseUrl?: string
   /** Settings of the PostgreSQL server. */
@@ -87,27 +89,33 @@ async function startParts(
     : undefined
   if (server !== undefined) parts.use(server)
   const postgresUrl = options.databaseUrl ?? (await server?.newDatabase())
-  const on = (databaseUrl: string | undefined, own: Readonly<Record<string, string>> = {}) => {
+  const on = (
+    databaseUrl: string | undefined,
+    own: Readonly<Record<string, string>> = {},
+    program?: readonly string[],
+  ) => {
     const url = databaseUrl === undefined ? {} : { BONDED_DATABASE_URL: databaseUrl }
-    return parts.use(machine({ env: { ...ENVIRONMENT, ...options.envOfAll, ...url, ...own } }))
+    const env = { ...ENVIRONMENT, ...options.envOfAll, ...url, ...own }
+    return parts.use(machine({ env, ...(program && { program }) }))
   }
-  const operator = on(postgresUrl)
+  const operator = on(postgresUrl, {}, options.program)
   const databaseUrl = postgresUrl ?? `sqlite:${operator.databaseFile}`
-  const startOne = async (own?: Readonly<Record<string, string>>) => {
-    if (server === undefined) return parts.use(await startNode(on(databaseUrl, own), undefined))
+  const startOne = async (own?: Readonly<Record<string, string>>, program?: readonly string[]) => {
+    if (server === undefined)
+      return parts.use(await startNode(on(databaseUrl, own, program), undefined))
     const proxy = parts.use(await startProxy(server.port))
     const through = new URL(databaseUrl)
     through.port = String(proxy.port)
-    return parts.use(await startNode(on(through.href, own), proxy))
+    return parts.use(await startNode(on(through.href, own, program), proxy))
   }
-  const start = (own?: Readonly<Record<string, string>>) => {
-    const node = startOne(own)
+  const start = (own?: Readonly<Record<string, string>>, program?: readonly string[]) => {
+    const node = startOne(own, program)
     starting.add(node)
     return node
   }
   const nodes = await Promise.all(
     Array.from({ length: options.nodes }, (_, index) =>
-      start(index === 0 ? options.envOfFirst : {}),
+      start(index === 0 ? options.envOfFirst : {}, options.program),
     ),
   )
   return {

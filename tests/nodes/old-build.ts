@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/**
+ * The parent of the commit that added the last migration. A commit that adds a migration sets it to
+ * its own parent.
+ */
+const COMMIT = 'de63618a10dd2eb02ade50dfcfeb0a21397e219a'
+const ROOT = resolve(import.meta.dirname, '../..')
+const FOLDERS = ['packages', 'examples/bank', 'examples/demo']
+const MAIN = 'packages/service/src/cli/main.ts'
+
+const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 28 })
+const isHere = () => git('cat-file', '-e', `${COMMIT}^{tree}`).status === 0
+
+/** Why the old build cannot run, or false. A shallow clone can usually get the one commit. */
+export function skipWithoutHistory(): string | false {
+  if (isHere()) return false
+  git('fetch', '--depth=1', 'origin', COMMIT)
+  return !isHere() && `commit ${COMMIT} is not in this clone (git fetch --unshallow)`
+}
+
+/** The build before the last migration, with the installed packages of this one. */
+export function unpackOldBuild(): Disposable & { readonly program: readonly string[] } {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-old-build-'))
+  const archive = git('archive', '--format=tar', COMMIT, 'package.json', ...FOLDERS)
+  const unpacked = spawnSync('tar', ['-x', '-C', folder], { input: archive.stdout })
+  if (archive.status !== 0 || unpacked.status !== 0 || !existsSync(join(folder, MAIN)))
+    throw new Error(`the old build cannot be unpacked: ${String(archive.stderr)}`)
+  const [own, installed] = [join(folder, 'node_modules'), join(ROOT, 'node_modules')]
+  mkdirSync(join(own, '@bonded'), { recursive: true })
+  for (const name of readdirSync(installed))
+    if (name !== '@bonded') symlinkSync(join(installed, name), join(own, name))
+  for (const name of readdirSync(join(folder, 'packages')))
+    symlinkSync(join(folder, 'packages', name), join(own, '@bonded', name))
+  for (const name of ['bank', 'demo'])
+    symlinkSync(join(folder, 'examples', name), join(own, '@bonded', `example-${name}`))
+  return {
+    program: [
+      '--conditions=@bonded/source',
+      '--disable-warning=ExperimentalWarning',
+      join(folder, MAIN),
+    ],
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MIGRATIONS } from '../../packages/service/src/adapters/sql/migrations.ts'
+import { startCluster } from '../../packages/service/tests/harness/cluster.ts'
+import { startPostgres } from '../../packages/service/tests/harness/postgres.ts'
+import { machine } from '../../packages/service/tests/harness/process.ts'
+import { type Balancer, balance } from './balancer.ts'
+import { skipWithoutHistory, unpackOldBuild } from './old-build.ts'
+import { PHONES, startClients, stop } from './rolling-clients.ts'
+
+const NODES = 3
+/** Sessions that are created before the upgrade, and end after it. */
+const WAITING = 12
+const ROLE = 'bonded_node'
+const OWNER = 'bonded_owner'
+
+test('an upgrade of three nodes over a migration fails no call under load, and loses no session', {
+  skip: skipWithoutHistory(),
+  timeout: 600_000,
+}, async (t) => {
+  await using server = await startPostgres()
+  const url = new URL(await server.newDatabase())
+  const database = url.pathname.slice(1)
+  await server.run(
+    `create role ${OWNER} login; create role ${ROLE} login;
+     alter database ${database} owner to ${OWNER}; revoke all on database ${database} from public;
+     grant connect on database ${database} to ${ROLE}`,
+  )
+  const urlOf = (role: string) => Object.assign(new URL(url), { username: role }).href
+  using old = unpackOldBuild()
+  await using cluster = await startCluster({
+    store: 'postgres',
+    nodes: NODES,
+    databaseUrl: urlOf(OWNER),
+    program: old.program,
+    envOfAll: { BONDED_DRAIN_SECONDS: '2' },
+  })
+  using operator = machine({ env: { BONDED_DATABASE_URL: urlOf(OWNER) } })
+  const states = (await operator.jsonMeanwhile('migrate', 'status')) as Status[]
+  assert.deepEqual(
+    states.filter(({ applied_at }) => applied_at === null).map(({ number }) => number),
+    [MIGRATIONS.at(-1)?.number],
+    'the old build lacks the last migration alone: set COMMIT in old-build.ts',
+  )
+
+  await using balancer = balance(cluster.nodes)
+  // Also after a failure, the clients end before the nodes.
+  await using ending = new AsyncDisposableStack()
+  const stopped = new AbortController()
+  ending.defer(() => stopped.abort())
+  const { calls, failed, fetch } = countCalls(balancer.fetch)
+  const { origin } = balancer
+  const clients = await startClients(cluster, { fetch, origin, signal: stopped.signal })
+  const completed: string[] = []
+  for (let count = 0; count < PHONES; count++) completed.push(await clients.runLifecycle())
+  const waiting = await Promise.all(Array.from({ length: WAITING }, () => clients.watchNew()))
+
+  const upgraded = new AbortController()
+  const upgrade = async () => {
+    const old = [...cluster.nodes]
+    // A node of the new build waits for the migration, while the old ones serve.
+    const first = cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE) })
+    const { applied } = await operator.jsonMeanwhile('migrate', 'up', '--runtime-role', ROLE)
+    assert.equal(applied.length, 1)
+    for (const [at, node] of old.entries()) {
+      await (at === 0 ? first : cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE) }))
+      const scans = waiting.filter((_, index) => index % NODES === at).map(({ scan }) => scan())
+      const [{ code }] = await Promise.all([stop(node), ...scans])
+      assert.equal(code, 0)
+    }
+  }
+  const work = async () => {
+    while (!upgraded.signal.aborted) completed.push(await clients.runLifecycle())
+  }
+  await Promise.all([
+    upgrade().finally(() => upgraded.abort()),
+    ...Array.from({ length: PHONES }, work),
+  ])
+
+  for (const { channel, decline } of waiting) {
+    await decline()
+    await channel.ended
+    assert.deepEqual(channel.events, ['2 scanned', '3 killed'])
+  }
+  for (const id of completed) assert.equal(await clients.stateOf(id), 'completed', id)
+  t.diagnostic(`${calls()} calls, ${completed.length} sessions completed`)
+  assert.deepEqual(failed, [])
+})
+
+/** Records each call that fails, although a client would repeat it. */
+function countCalls(send: Balancer['fetch']) {
+  const failed: string[] = []
+  let calls = 0
+  const fetch: Balancer['fetch'] = async (url, init) => {
+    calls += 1
+    const call = `${init?.method ?? 'GET'} ${new URL(url).pathname}`
+    try {
+      const response = await send(url, init)
+      if (response.status >= 400) failed.push(`${call}: ${await response.clone().text()}`)
+      return response
+    } catch (failure) {
+      if (init?.signal?.aborted !== true) failed.push(`${call}: ${String(failure)}`)
+      throw failure
+    }
+  }
+  return { fetch, failed, calls: () => calls }
+}
+
+interface Status {
+  readonly number: number
+  readonly applied_at: string | null
+}
